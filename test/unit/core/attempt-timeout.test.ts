@@ -1,0 +1,134 @@
+/** An attempt runs past its time: its agent is told to stop, and has a little while to do so. */
+import { expect, test } from "vitest";
+import { cancelled, createWorld, success, type World, workflow } from "../../support/core-world.ts";
+
+const timeouts = { attemptMs: 20_000, heartbeatMs: 30_000, cancelMs: 10_000 };
+
+/** A step whose agent beats, and whose attempt has just run past its time. */
+function overrun(): { world: World; held: ReturnType<World["claim"]> } {
+  const world = createWorld(workflow({ a: { timeouts } }));
+  const held = world.claim("a");
+  world.advance(20_000);
+  world.beat();
+  world.fire("a");
+  return { world, held };
+}
+
+test("an attempt past its time is told to stop, and keeps its lease until it has heard", () => {
+  const { world } = overrun();
+  expect(world.step("a").forward).toMatchObject({
+    kind: "LEASED",
+    cancel: { kind: "asked", cause: "timeout" },
+    wakeAt: world.now() + 30_000,
+  });
+  expect(world.interventions("attempt")).toMatchObject([{ n: 0, dueAt: world.now() }]);
+});
+
+test("it is told once, however often its moment fires", () => {
+  const { world } = overrun();
+  world.fire("a");
+  expect(world.effects.filter((effect) => effect.kind === "cancel-asked")).toHaveLength(1);
+});
+
+test("from the beat that told it to stop the lease is as long as the grace, and no beat extends it", () => {
+  const { world } = overrun();
+  world.beat();
+  const by = world.now() + 10_000;
+  expect(world.step("a").forward).toMatchObject({ cancel: { kind: "heard", by }, wakeAt: by });
+  world.advance(9_999);
+  world.beat();
+  world.fire("a");
+  expect(world.step("a").forward).toMatchObject({ kind: "LEASED", cancel: { by } });
+  world.advance(1);
+  world.fire("a");
+  expect(world.step("a").forward.kind).toBe("BACKOFF");
+});
+
+test("when the grace is over the attempt is unknown, counts, and is tried again", () => {
+  const { world } = overrun();
+  world.beat();
+  world.fireNext();
+  expect(world.step("a")).toMatchObject({
+    forward: { kind: "BACKOFF" },
+    attempt: 1,
+    tries: [1],
+    lost: 0,
+    effect: "UNSETTLED",
+  });
+  expect(world.effects).toContainEqual(
+    expect.objectContaining({
+      kind: "task-ended",
+      attempt: expect.objectContaining({
+        outcome: expect.objectContaining({ kind: "unknown", code: "drover.timeout" }),
+      }),
+    }),
+  );
+});
+
+test("an agent that never hears it ends by its silence, as timed out and not as lost", () => {
+  const { world } = overrun();
+  world.fireNext();
+  expect(world.step("a")).toMatchObject({ forward: { kind: "BACKOFF" }, attempt: 1, lost: 0 });
+});
+
+test("an agent that stops when told to has timed out", () => {
+  const { world, held } = overrun();
+  world.beat();
+  world.report(held, cancelled());
+  expect(world.step("a")).toMatchObject({
+    forward: { kind: "BACKOFF" },
+    attempt: 1,
+    effect: "UNSETTLED",
+  });
+});
+
+test("an agent that stops without having had any effect leaves nothing to undo", () => {
+  const { world, held } = overrun();
+  world.report(held, cancelled({ noEffect: true }));
+  expect(world.step("a").effect).toBe("NONE");
+});
+
+test("a success after it was told to stop still counts", () => {
+  const { world, held } = overrun();
+  world.beat();
+  world.advance(5_000);
+  expect(world.report(held, success())).toEqual({ kind: "done" });
+  expect(world.run().state.kind).toBe("COMPLETED");
+});
+
+test("a timeout is retried by the policy that names it, and not at all where none does", () => {
+  const retry = [{ on: ["busy"] }];
+  const world = createWorld(workflow({ a: { retry, timeouts } }));
+  world.claim("a");
+  world.advance(20_000);
+  world.beat();
+  world.fire("a");
+  world.beat();
+  world.fireNext();
+  expect(world.step("a").forward.kind).toBe("FAILED");
+});
+
+test("an agent that stops though nobody asked is an unknown that counts", () => {
+  const world = createWorld(workflow({ a: {} }));
+  world.report(world.claim("a"), cancelled());
+  expect(world.step("a")).toMatchObject({
+    forward: { kind: "BACKOFF" },
+    attempt: 1,
+    effect: "UNSETTLED",
+  });
+});
+
+test("an undo that runs past its time is told to stop, and tried again", () => {
+  const compensate = { task: "undo-a", timeouts };
+  const world = createWorld(workflow({ a: { compensate }, b: { needs: ["a"] } }));
+  world.report(world.claim("a"), success());
+  world.cancel(true);
+  world.claim("a");
+  world.advance(20_000);
+  world.beat();
+  world.fire("a");
+  world.beat();
+  world.advance(10_000);
+  world.fire("a");
+  expect(world.step("a")).toMatchObject({ undo: { kind: "BACKOFF" }, attempt: 1 });
+});

@@ -1,0 +1,79 @@
+/** A task comes back unstarted: released by its agent, or never delivered to it. */
+import { expect, test } from "vitest";
+import { createWorld, failure, released, success, workflow } from "../../support/core-world.ts";
+
+test("a released task is ready at once, as the same attempt with the next fence", () => {
+  const world = createWorld(workflow({ a: { retry: [{ attempts: 1 }] } }));
+  world.report(world.claim("a"), released);
+  expect(world.step("a").forward).toMatchObject({ kind: "READY", attempt: 1, fence: 2 });
+  expect(world.step("a")).toMatchObject({ attempt: 0, lost: 0, tries: [], effect: "NONE" });
+});
+
+test("a released task goes to another session than the one that is draining, for a while", () => {
+  const world = createWorld(workflow({ a: {} }));
+  world.report(world.claim("a", "s1"), released);
+  expect(world.tryClaim("a", "s1")).toBeUndefined();
+  expect(world.tryClaim("a", "s2")).toBeDefined();
+});
+
+test("a task that never arrived is ready at once for any session, and nothing is counted", () => {
+  const world = createWorld(workflow({ a: {} }));
+  expect(world.undelivered(world.claim("a", "s1"))).toEqual({ kind: "done" });
+  expect(world.step("a")).toMatchObject({
+    forward: { kind: "READY", attempt: 1, fence: 2, avoid: null },
+    attempt: 0,
+    lost: 0,
+    effect: "NONE",
+    settleUntil: null,
+  });
+  expect(world.interventions("delivery")).toHaveLength(1);
+});
+
+test("a task that never arrived is given back once", () => {
+  const world = createWorld(workflow({ a: {} }));
+  const held = world.claim("a");
+  world.undelivered(held);
+  const before = world.step("a");
+  world.undelivered(held);
+  expect(world.step("a")).toEqual(before);
+  expect(world.interventions("delivery")).toHaveLength(1);
+});
+
+test("a lost poll says nothing about a later hand-out of the task", () => {
+  const world = createWorld(workflow({ a: {} }));
+  const first = world.claim("a");
+  world.undelivered(first);
+  const second = world.claim("a");
+  world.undelivered(first);
+  expect(world.report(second, success())).toEqual({ kind: "done" });
+});
+
+test("a report of a task comes before the news that its poll was lost", () => {
+  const world = createWorld(workflow({ a: {} }));
+  const held = world.claim("a");
+  const { step, fence, secret } = held;
+  world.pass([{ kind: "undelivered", step, fence, secret }, world.reportOf(held, success())]);
+  expect(world.run().state.kind).toBe("COMPLETED");
+});
+
+test("an undo that is given back is ready at once and counts as no try", () => {
+  const world = createWorld(workflow({ a: { compensate: { task: "undo-a" } }, b: {} }));
+  world.report(world.claim("a"), success());
+  world.report(world.claim("b"), failure("broken", { permanent: true }));
+  world.report(world.claim("a"), released);
+  world.undelivered(world.claim("a", "s2"));
+  expect(world.step("a")).toMatchObject({
+    undo: { kind: "READY", attempt: 1, fence: 4 },
+    attempt: 0,
+  });
+});
+
+test("a task that is given back while its run stops is not handed out again", () => {
+  const world = createWorld(workflow({ a: {}, b: {} }));
+  const [a, b] = [world.claim("a"), world.claim("b")];
+  world.cancel(true);
+  world.report(a, released);
+  world.undelivered(b);
+  expect(world.step("a").forward.kind).toBe("CANCELLED");
+  expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
+});
