@@ -1,0 +1,395 @@
+-- The control plane's tables. Numbers stand for names on the hot path; the views at the end say them
+-- in words. Rules for changing this folder: migrations/README.md.
+--
+-- Heat: `ready`, `lease`, `due`, `run_open`, `step` and `agent_session` change with every task and stay
+-- small or narrow; everything else is appended or cold. No foreign keys between hot tables, and no
+-- index on a column that moves with beats or progress.
+-- Lock order of every transaction: writer, idempotency, run_open, then ready and lease rows of those
+-- runs; after that only inserts and SKIP LOCKED claims.
+
+create table namespace (
+  id integer generated always as identity primary key,
+  name text not null unique,
+  region smallint not null default 0,
+  created_at timestamptz not null default now()
+);
+insert into namespace (name) values ('default');
+
+create table definition (
+  id bigint generated always as identity primary key,
+  namespace_id integer not null,
+  digest bytea not null,
+  body text not null,
+  created_at timestamptz not null default now(),
+  unique (namespace_id, digest)
+);
+comment on table definition is 'What workflows say, by content: each content once in a namespace.';
+
+create table workflow (
+  namespace_id integer not null,
+  name text not null,
+  default_version integer not null,
+  latest_version integer not null,
+  created_at timestamptz not null default now(),
+  primary key (namespace_id, name)
+);
+
+create table workflow_version (
+  namespace_id integer not null,
+  name text not null,
+  version integer not null,
+  definition_id bigint not null,
+  created_at timestamptz not null default now(),
+  primary key (namespace_id, name, version),
+  unique (namespace_id, name, definition_id)
+);
+
+-- Everything of a run is ranged by the creation time in the run's id (UUIDv7), so keys stay unique and
+-- a range can be dropped whole. The default range is the net until ranges are made ahead.
+create table run (
+  id uuid not null,
+  namespace_id integer not null,
+  partition smallint not null,
+  definition_id bigint not null,
+  workflow text not null,
+  version integer not null,
+  key text,
+  priority smallint not null,
+  labels jsonb not null,
+  input_type text,
+  input_json text,
+  input_data bytea,
+  created_at timestamptz not null,
+  state smallint,
+  reason smallint,
+  last_version integer,
+  ended_at timestamptz,
+  cancel_note text,
+  primary key (id)
+) partition by range (id);
+create table run_default partition of run default;
+create index run_by_namespace on run (namespace_id, id);
+comment on column run.state is 'null while a row in run_open says it; written once, at the end.';
+
+create table run_open (
+  partition smallint not null,
+  run_id uuid not null,
+  namespace_id integer not null,
+  definition_id bigint not null,
+  priority smallint not null,
+  state smallint not null,
+  version integer not null,
+  steps_left smallint not null,
+  moving smallint not null,
+  undos_left smallint not null,
+  undone smallint not null,
+  verdict smallint,
+  verdict_undoes boolean,
+  deadline timestamptz,
+  deadline_left_ms bigint,
+  settle_until timestamptz,
+  wake_at timestamptz,
+  primary key (partition, run_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+create index run_open_wake on run_open (partition, wake_at);
+comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
+
+create table step (
+  run_id uuid not null,
+  no smallint not null,
+  item integer not null default 0,
+  forward smallint not null,
+  undo smallint not null,
+  waiting_for smallint not null,
+  strategy smallint not null default 0,
+  effect smallint not null,
+  fence integer not null,
+  attempt smallint not null,
+  lost smallint not null,
+  tries smallint[] not null,
+  first_ready_at timestamptz,
+  settle_until timestamptz,
+  result_fence integer,
+  primary key (run_id, no, item)
+) partition by range (run_id);
+create table step_default partition of step default
+  with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_cost_delay = 0);
+comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';
+
+create table lane (
+  id integer generated always as identity primary key,
+  namespace_id integer not null,
+  queue text not null,
+  task text not null,
+  class smallint not null default 0,
+  unique (namespace_id, queue, task, class)
+);
+
+create table ready (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer not null default 0,
+  partition smallint not null,
+  lane integer not null,
+  priority smallint not null,
+  ordered_by xid8 not null default pg_current_xact_id(),
+  ordinal integer not null,
+  kind smallint not null,
+  fence integer not null,
+  attempt smallint not null,
+  ready_at timestamptz not null,
+  until timestamptz,
+  avoid_session bytea,
+  avoid_until timestamptz,
+  alarms smallint not null,
+  attempt_ms bigint not null,
+  heartbeat_ms integer not null,
+  cancel_ms integer not null,
+  wake_at timestamptz not null,
+  primary key (run_id, step_no, item)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+create index ready_lane on ready (lane, priority, ordered_by, ordinal);
+create index ready_wake on ready (partition, wake_at);
+comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
+
+create table lease (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer not null default 0,
+  partition smallint not null,
+  lane integer not null,
+  kind smallint not null,
+  fence integer not null,
+  attempt smallint not null,
+  secret bytea not null,
+  session bytea not null,
+  agent_id text not null,
+  poll_seq bigint not null,
+  granted_at timestamptz not null,
+  attempt_by timestamptz not null,
+  heartbeat_ms integer not null,
+  cancel_ms integer not null,
+  cancel smallint not null default 0,
+  cancel_cause smallint,
+  cancel_by timestamptz,
+  progress text,
+  progress_at timestamptz,
+  details_type text,
+  details_json text,
+  details_data bytea,
+  wake_at timestamptz not null,
+  primary key (run_id, step_no, item)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+create index lease_wake on lease (partition, wake_at);
+create index lease_session on lease (session);
+comment on table lease is 'A step in the hands of an agent is a row here.';
+
+create table due (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer not null default 0,
+  partition smallint not null,
+  kind smallint not null,
+  wake_at timestamptz not null,
+  primary key (run_id, step_no, item)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+create index due_wake on due (partition, wake_at);
+comment on table due is 'Moments of what has no row of its own: backoffs.';
+
+create table agent_session (
+  session bytea primary key,
+  namespace_id integer not null,
+  agent_id text not null,
+  agent_version text not null,
+  started_at timestamptz not null default now(),
+  last_beat_at timestamptz not null
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+
+create table lane_poller (
+  lane integer not null,
+  node uuid not null,
+  seen_at timestamptz not null,
+  primary key (lane, node)
+) with (fillfactor = 50);
+
+create table attempt (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer not null default 0,
+  fence integer not null,
+  kind smallint not null,
+  n integer not null default 0,
+  attempt smallint not null,
+  agent_id text,
+  session bytea,
+  secret bytea,
+  started_at timestamptz not null,
+  ended_at timestamptz not null,
+  outcome smallint not null,
+  class smallint,
+  code text,
+  message text,
+  no_effect boolean not null default false,
+  retry_after_ms bigint,
+  digest bytea,
+  output_type text,
+  output_json text,
+  output_data bytea,
+  progress text,
+  details_type text,
+  details_json text,
+  details_data bytea,
+  primary key (run_id, step_no, item, fence, kind, n)
+) partition by range (run_id);
+create table attempt_default partition of attempt default;
+comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
+
+create table intervention (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer not null default 0,
+  fence integer not null,
+  rule smallint not null,
+  n integer not null,
+  partition smallint not null,
+  saw text not null,
+  did text not null,
+  due_at timestamptz not null,
+  acted_at timestamptz not null,
+  node uuid,
+  epoch bigint,
+  primary key (run_id, step_no, item, fence, rule, n)
+) partition by range (run_id);
+create table intervention_default partition of intervention default;
+comment on column intervention.step_no is '-1: about the run.';
+
+create table escalation (
+  run_id uuid not null,
+  n integer not null,
+  step_no smallint not null,
+  item integer not null default 0,
+  reason smallint not null,
+  message text not null,
+  opened_at timestamptz not null,
+  closed_at timestamptz,
+  closed_by text,
+  primary key (run_id, n)
+) partition by range (run_id);
+create table escalation_default partition of escalation default;
+
+create table idempotency (
+  namespace_id integer not null,
+  key text not null,
+  run_id uuid not null,
+  digest bytea not null,
+  expires_at timestamptz not null,
+  primary key (namespace_id, key)
+);
+
+create table node (
+  id uuid primary key,
+  address text not null,
+  started_at timestamptz not null default now(),
+  last_seen_at timestamptz not null
+) with (fillfactor = 50);
+
+create table writer (
+  node uuid not null,
+  slot smallint not null,
+  primary key (node, slot)
+);
+comment on table writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';
+
+create table partition_lease (
+  partition smallint primary key,
+  node uuid,
+  epoch bigint not null,
+  taken_at timestamptz
+) with (fillfactor = 20);
+insert into partition_lease (partition, epoch) select p, 0 from generate_series(0, 255) as p;
+
+-- For people: names in place of numbers.
+
+create view run_view as
+select
+  r.id as run_id,
+  n.name as namespace,
+  r.key,
+  r.workflow,
+  r.version as workflow_version,
+  (array['RUNNING', 'STOPPING', 'COMPENSATING', 'ESCALATED', 'COMPLETED', 'FAILED', 'COMPENSATED',
+    'CANCELLED'])[coalesce(o.state, r.state) + 1] as state,
+  (array['DONE', 'STEP_FAILED', 'TIMED_OUT', 'CANCELLED_BY_USER'])[coalesce(r.reason, o.verdict) + 1]
+    as reason,
+  r.created_at,
+  r.ended_at,
+  o.deadline,
+  o.steps_left,
+  o.moving,
+  r.labels,
+  r.cancel_note,
+  r.partition
+from run as r
+join namespace as n on n.id = r.namespace_id
+left join run_open as o on o.partition = r.partition and o.run_id = r.id;
+
+create view step_view as
+select
+  s.run_id,
+  d.id as step,
+  s.no,
+  case
+    when s.forward = 1 and l.run_id is not null and l.kind = 0 then 'LEASED'
+    when s.forward = 1 then 'READY'
+    else (array['BLOCKED', 'OPEN', 'BACKOFF', 'ESCALATED', 'SUCCEEDED', 'FAILED', 'CANCELLED'])
+      [s.forward + 1]
+  end as state,
+  (array['NONE', 'PENDING', 'ACTIVE', 'ACTIVE', 'DONE', 'FAILED'])[s.undo + 1] as undo,
+  (array['NONE', 'UNSETTLED', 'MADE'])[s.effect + 1] as effect,
+  s.attempt as tries,
+  coalesce(l.fence, s.fence) as fence,
+  l.agent_id,
+  l.progress,
+  coalesce(l.wake_at, y.wake_at, u.wake_at) as next_look_at
+from step as s
+join run as r on r.id = s.run_id
+join definition as f on f.id = r.definition_id
+cross join lateral (
+  select e.value ->> 'id' as id
+  from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
+  where e.place = s.no + 1
+) as d
+left join lease as l on l.run_id = s.run_id and l.step_no = s.no and l.item = s.item
+left join ready as y on y.run_id = s.run_id and y.step_no = s.no and y.item = s.item
+left join due as u on u.run_id = s.run_id and u.step_no = s.no and u.item = s.item;
+
+create view intervention_view as
+select
+  i.run_id,
+  d.id as step,
+  (array['lease', 'delivery', 'attempt', 'pickup', 'total', 'backoff', 'settle', 'deadline',
+    'late-effect'])[i.rule + 1] as rule,
+  i.fence,
+  i.n,
+  i.saw,
+  i.did,
+  i.due_at,
+  i.acted_at,
+  i.acted_at - i.due_at as took,
+  i.node,
+  i.partition,
+  i.epoch
+from intervention as i
+join run as r on r.id = i.run_id
+join definition as f on f.id = r.definition_id
+left join lateral (
+  select e.value ->> 'id' as id
+  from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
+  where e.place = i.step_no + 1
+) as d on true;

@@ -1,0 +1,405 @@
+-- What the migrations lead to, written from the catalogue by "npm run schema".
+-- For reading and comparing: nothing applies it.
+set check_function_bodies = off;
+
+-- tables
+
+create table agent_session (
+  session bytea not null,
+  namespace_id integer not null,
+  agent_id text not null,
+  agent_version text not null,
+  started_at timestamp with time zone default now() not null,
+  last_beat_at timestamp with time zone not null,
+  constraint agent_session_pkey primary key (session)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table definition (
+  id bigint generated always as identity not null,
+  namespace_id integer not null,
+  digest bytea not null,
+  body text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint definition_pkey primary key (id),
+  constraint definition_namespace_id_digest_key unique (namespace_id, digest)
+);
+
+create table drover_migration (
+  number integer not null,
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone default now() not null,
+  constraint drover_migration_pkey primary key (number)
+);
+
+create table due (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  partition smallint not null,
+  kind smallint not null,
+  wake_at timestamp with time zone not null,
+  constraint due_pkey primary key (run_id, step_no, item)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
+
+create table idempotency (
+  namespace_id integer not null,
+  key text not null,
+  run_id uuid not null,
+  digest bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint idempotency_pkey primary key (namespace_id, key)
+);
+
+create table lane (
+  id integer generated always as identity not null,
+  namespace_id integer not null,
+  queue text not null,
+  task text not null,
+  class smallint default 0 not null,
+  constraint lane_pkey primary key (id),
+  constraint lane_namespace_id_queue_task_class_key unique (namespace_id, queue, task, class)
+);
+
+create table lane_poller (
+  lane integer not null,
+  node uuid not null,
+  seen_at timestamp with time zone not null,
+  constraint lane_poller_pkey primary key (lane, node)
+)
+with (fillfactor=50);
+
+create table lease (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  partition smallint not null,
+  lane integer not null,
+  kind smallint not null,
+  fence integer not null,
+  attempt smallint not null,
+  secret bytea not null,
+  session bytea not null,
+  agent_id text not null,
+  poll_seq bigint not null,
+  granted_at timestamp with time zone not null,
+  attempt_by timestamp with time zone not null,
+  heartbeat_ms integer not null,
+  cancel_ms integer not null,
+  cancel smallint default 0 not null,
+  cancel_cause smallint,
+  cancel_by timestamp with time zone,
+  progress text,
+  progress_at timestamp with time zone,
+  details_type text,
+  details_json text,
+  details_data bytea,
+  wake_at timestamp with time zone not null,
+  constraint lease_pkey primary key (run_id, step_no, item)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table namespace (
+  id integer generated always as identity not null,
+  name text not null,
+  region smallint default 0 not null,
+  created_at timestamp with time zone default now() not null,
+  constraint namespace_pkey primary key (id),
+  constraint namespace_name_key unique (name)
+);
+
+create table node (
+  id uuid not null,
+  address text not null,
+  started_at timestamp with time zone default now() not null,
+  last_seen_at timestamp with time zone not null,
+  constraint node_pkey primary key (id)
+)
+with (fillfactor=50);
+
+create table partition_lease (
+  partition smallint not null,
+  node uuid,
+  epoch bigint not null,
+  taken_at timestamp with time zone,
+  constraint partition_lease_pkey primary key (partition)
+)
+with (fillfactor=20);
+
+create table ready (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  partition smallint not null,
+  lane integer not null,
+  priority smallint not null,
+  ordered_by xid8 default pg_current_xact_id() not null,
+  ordinal integer not null,
+  kind smallint not null,
+  fence integer not null,
+  attempt smallint not null,
+  ready_at timestamp with time zone not null,
+  until timestamp with time zone,
+  avoid_session bytea,
+  avoid_until timestamp with time zone,
+  alarms smallint not null,
+  attempt_ms bigint not null,
+  heartbeat_ms integer not null,
+  cancel_ms integer not null,
+  wake_at timestamp with time zone not null,
+  constraint ready_pkey primary key (run_id, step_no, item)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
+
+create table run_open (
+  partition smallint not null,
+  run_id uuid not null,
+  namespace_id integer not null,
+  definition_id bigint not null,
+  priority smallint not null,
+  state smallint not null,
+  version integer not null,
+  steps_left smallint not null,
+  moving smallint not null,
+  undos_left smallint not null,
+  undone smallint not null,
+  verdict smallint,
+  verdict_undoes boolean,
+  deadline timestamp with time zone,
+  deadline_left_ms bigint,
+  settle_until timestamp with time zone,
+  wake_at timestamp with time zone,
+  constraint run_open_pkey primary key (partition, run_id)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table workflow (
+  namespace_id integer not null,
+  name text not null,
+  default_version integer not null,
+  latest_version integer not null,
+  created_at timestamp with time zone default now() not null,
+  constraint workflow_pkey primary key (namespace_id, name)
+);
+
+create table workflow_version (
+  namespace_id integer not null,
+  name text not null,
+  version integer not null,
+  definition_id bigint not null,
+  created_at timestamp with time zone default now() not null,
+  constraint workflow_version_pkey primary key (namespace_id, name, version),
+  constraint workflow_version_namespace_id_name_definition_id_key unique (namespace_id, name, definition_id)
+);
+
+create table writer (
+  node uuid not null,
+  slot smallint not null,
+  constraint writer_pkey primary key (node, slot)
+);
+
+create table attempt (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  fence integer not null,
+  kind smallint not null,
+  n integer default 0 not null,
+  attempt smallint not null,
+  agent_id text,
+  session bytea,
+  secret bytea,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone not null,
+  outcome smallint not null,
+  class smallint,
+  code text,
+  message text,
+  no_effect boolean default false not null,
+  retry_after_ms bigint,
+  digest bytea,
+  output_type text,
+  output_json text,
+  output_data bytea,
+  progress text,
+  details_type text,
+  details_json text,
+  details_data bytea,
+  constraint attempt_pkey primary key (run_id, step_no, item, fence, kind, n)
+) partition by range (run_id);
+
+create table escalation (
+  run_id uuid not null,
+  n integer not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  reason smallint not null,
+  message text not null,
+  opened_at timestamp with time zone not null,
+  closed_at timestamp with time zone,
+  closed_by text,
+  constraint escalation_pkey primary key (run_id, n)
+) partition by range (run_id);
+
+create table intervention (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  fence integer not null,
+  rule smallint not null,
+  n integer not null,
+  partition smallint not null,
+  saw text not null,
+  did text not null,
+  due_at timestamp with time zone not null,
+  acted_at timestamp with time zone not null,
+  node uuid,
+  epoch bigint,
+  constraint intervention_pkey primary key (run_id, step_no, item, fence, rule, n)
+) partition by range (run_id);
+
+create table run (
+  id uuid not null,
+  namespace_id integer not null,
+  partition smallint not null,
+  definition_id bigint not null,
+  workflow text not null,
+  version integer not null,
+  key text,
+  priority smallint not null,
+  labels jsonb not null,
+  input_type text,
+  input_json text,
+  input_data bytea,
+  created_at timestamp with time zone not null,
+  state smallint,
+  reason smallint,
+  last_version integer,
+  ended_at timestamp with time zone,
+  cancel_note text,
+  constraint run_pkey primary key (id)
+) partition by range (id);
+
+create table step (
+  run_id uuid not null,
+  no smallint not null,
+  item integer default 0 not null,
+  forward smallint not null,
+  undo smallint not null,
+  waiting_for smallint not null,
+  strategy smallint default 0 not null,
+  effect smallint not null,
+  fence integer not null,
+  attempt smallint not null,
+  lost smallint not null,
+  tries smallint[] not null,
+  first_ready_at timestamp with time zone,
+  settle_until timestamp with time zone,
+  result_fence integer,
+  constraint step_pkey primary key (run_id, no, item)
+) partition by range (run_id);
+
+create table attempt_default partition of attempt default;
+
+create table escalation_default partition of escalation default;
+
+create table intervention_default partition of intervention default;
+
+create table run_default partition of run default;
+
+create table step_default partition of step default
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+-- indexes
+
+create index due_wake on due using btree (partition, wake_at);
+create index lease_session on lease using btree (session);
+create index lease_wake on lease using btree (partition, wake_at);
+create index ready_lane on ready using btree (lane, priority, ordered_by, ordinal);
+create index ready_wake on ready using btree (partition, wake_at);
+create index run_by_namespace on run using btree (namespace_id, id);
+create index run_open_wake on run_open using btree (partition, wake_at);
+
+-- views
+
+create view run_view as
+ select r.id as run_id,
+    n.name as namespace,
+    r.key,
+    r.workflow,
+    r.version as workflow_version,
+    (array['RUNNING'::text, 'STOPPING'::text, 'COMPENSATING'::text, 'ESCALATED'::text, 'COMPLETED'::text, 'FAILED'::text, 'COMPENSATED'::text, 'CANCELLED'::text])[coalesce(o.state, r.state) + 1] as state,
+    (array['DONE'::text, 'STEP_FAILED'::text, 'TIMED_OUT'::text, 'CANCELLED_BY_USER'::text])[coalesce(r.reason, o.verdict) + 1] as reason,
+    r.created_at,
+    r.ended_at,
+    o.deadline,
+    o.steps_left,
+    o.moving,
+    r.labels,
+    r.cancel_note,
+    r.partition
+   from run r
+     join namespace n on n.id = r.namespace_id
+     left join run_open o on o.partition = r.partition and o.run_id = r.id;
+
+create view step_view as
+ select s.run_id,
+    d.id as step,
+    s.no,
+        case
+            when s.forward = 1 and l.run_id is not null and l.kind = 0 then 'LEASED'::text
+            when s.forward = 1 then 'READY'::text
+            else (array['BLOCKED'::text, 'OPEN'::text, 'BACKOFF'::text, 'ESCALATED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'CANCELLED'::text])[s.forward + 1]
+        end as state,
+    (array['NONE'::text, 'PENDING'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'DONE'::text, 'FAILED'::text])[s.undo + 1] as undo,
+    (array['NONE'::text, 'UNSETTLED'::text, 'MADE'::text])[s.effect + 1] as effect,
+    s.attempt as tries,
+    coalesce(l.fence, s.fence) as fence,
+    l.agent_id,
+    l.progress,
+    coalesce(l.wake_at, y.wake_at, u.wake_at) as next_look_at
+   from step s
+     join run r on r.id = s.run_id
+     join definition f on f.id = r.definition_id
+     cross join lateral ( select e.value ->> 'id'::text as id
+           from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
+          where e.place = (s.no + 1)) d
+     left join lease l on l.run_id = s.run_id and l.step_no = s.no and l.item = s.item
+     left join ready y on y.run_id = s.run_id and y.step_no = s.no and y.item = s.item
+     left join due u on u.run_id = s.run_id and u.step_no = s.no and u.item = s.item;
+
+create view intervention_view as
+ select i.run_id,
+    d.id as step,
+    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text])[i.rule + 1] as rule,
+    i.fence,
+    i.n,
+    i.saw,
+    i.did,
+    i.due_at,
+    i.acted_at,
+    i.acted_at - i.due_at as took,
+    i.node,
+    i.partition,
+    i.epoch
+   from intervention i
+     join run r on r.id = i.run_id
+     join definition f on f.id = r.definition_id
+     left join lateral ( select e.value ->> 'id'::text as id
+           from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
+          where e.place = (i.step_no + 1)) d on true;
+
+-- comments
+
+comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
+comment on table definition is 'What workflows say, by content: each content once in a namespace.';
+comment on table due is 'Moments of what has no row of its own: backoffs.';
+comment on column intervention.step_no is '-1: about the run.';
+comment on table lease is 'A step in the hands of an agent is a row here.';
+comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
+comment on column run.state is 'null while a row in run_open says it; written once, at the end.';
+comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
+comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';
+comment on table writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';

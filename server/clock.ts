@@ -1,0 +1,81 @@
+/**
+ * Time and chance: the only module of the server that may touch the clock, timers and randomness.
+ *
+ * Everything that waits, measures or draws is handed a `Clock` and a `Random`, so that a simulation
+ * can give it virtual twins and replay a run from one seed.
+ *
+ * - A duration is a difference of `monotonicMs`, never of `wallMs`, which may jump.
+ * - Due moments are compared by the database's clock alone; `wallMs` is for people (logs, names).
+ */
+
+export interface Timer {
+  /** Harmless after the timer has fired. */
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since an arbitrary moment; never goes back. */
+  monotonicMs(): number;
+  /** Milliseconds since 1970, as the machine believes. */
+  wallMs(): number;
+  /** Calls `fn` once, never in the same turn. What is past or negative is due at once. */
+  after(ms: number, fn: () => void): Timer;
+  /** Rejects with the signal's reason as soon as it is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Random {
+  /** Fit for tokens and passwords. */
+  bytes(count: number): Uint8Array;
+  /** At least 0, less than 1; for jitter, not for secrets. */
+  fraction(): number;
+}
+
+/** Node fires longer timers at once, so longer waits are made of several. */
+const timerMsMax = 2 ** 31 - 1;
+
+function after(ms: number, fn: () => void): Timer {
+  if (Number.isNaN(ms)) throw new RangeError("A timer was asked to wait NaN milliseconds.");
+  const arm = (leftMs: number): NodeJS.Timeout =>
+    setTimeout(
+      () => {
+        if (leftMs <= timerMsMax) fn();
+        else handle = arm(leftMs - timerMsMax);
+      },
+      Math.min(Math.max(leftMs, 0), timerMsMax),
+    );
+  let handle = arm(ms);
+  return Object.freeze({ cancel: () => clearTimeout(handle) });
+}
+
+/** `sleep` in terms of `after`, so that every clock sleeps by the same rules. */
+export function sleepBy(start: Clock["after"]): Clock["sleep"] {
+  return (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const abort = () => {
+        timer.cancel();
+        reject(signal?.reason);
+      };
+      const timer = start(ms, () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      });
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+}
+
+export const systemClock: Clock = Object.freeze({
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  after,
+  sleep: sleepBy(after),
+});
+
+export const systemRandom: Random = Object.freeze({
+  bytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
+  fraction: () => Math.random(),
+});

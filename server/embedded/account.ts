@@ -1,0 +1,88 @@
+/**
+ * Which account of the machine PostgreSQL runs under, and what that account can reach.
+ *
+ * PostgreSQL refuses to run as root. Where we are root, an account that exists already is taken
+ * (none is ever created): the owner of the data, else `postgres`, else `nobody`. Such an account
+ * cannot pass through a folder like /root, so reachability is judged before anything is started,
+ * and a refusal names the folder that is in the way.
+ */
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  /** Set where we are root and must become this account; else we are it already. */
+  readonly switchTo: boolean;
+}
+
+/** Folders that already hold the data, or shall hold it; the first with an owner other than root
+ * decides. */
+export function accountFor(folders: readonly string[]): Account {
+  const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  if (own.uid !== 0) return { name: nameOf(own.uid), ...own, switchTo: false };
+  for (const folder of folders) {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    if (found !== undefined && found.uid !== 0) {
+      return { name: nameOf(found.uid), uid: found.uid, gid: found.gid, switchTo: true };
+    }
+  }
+  const listed = accounts();
+  const chosen =
+    listed.find(({ name }) => name === "postgres") ?? listed.find(({ name }) => name === "nobody");
+  if (chosen === undefined || chosen.uid === 0) {
+    throw new Error(
+      "PostgreSQL refuses to run as root, and this machine has neither an account 'postgres' nor " +
+        "'nobody' to run it under. Start Drover as an ordinary user, give the data directory to " +
+        "one with chown, or set DATABASE_URL to a PostgreSQL of your own.",
+    );
+  }
+  return { ...chosen, switchTo: true };
+}
+
+/**
+ * The nearest folder on the way to `path`, itself included, that the account may not pass, or
+ * undefined. What does not exist yet is no obstacle. Judged by mode bits; access lists are not
+ * read.
+ */
+export function obstacleTo(path: string, account: Account): string | undefined {
+  let existing = resolve(path);
+  while (!existsSync(existing)) existing = dirname(existing);
+  const way = [realpathSync(existing)];
+  for (let at = way[0] ?? "/"; at !== dirname(at); at = dirname(at)) way.unshift(dirname(at));
+  return way.find((at) => {
+    const found = statSync(at);
+    const wanted = found.isDirectory() ? 0o111 : 0o444;
+    const whose = found.uid === account.uid ? 0o700 : found.gid === account.gid ? 0o070 : 0o007;
+    return (found.mode & wanted & whose) === 0;
+  });
+}
+
+/** Where data goes when nobody says otherwise: the user's own place, or /var/lib for a root whose
+ * home is closed to other accounts. */
+export function defaultDataDir(): string {
+  const shared = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share");
+  const preferred = join(shared, "drover");
+  const account = accountFor([preferred]);
+  return obstacleTo(preferred, account) === undefined ? preferred : "/var/lib/drover";
+}
+
+interface Listed {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+function accounts(): Listed[] {
+  const lines = readFileSync("/etc/passwd", "utf8").split("\n");
+  return lines.flatMap((line) => {
+    const [name, , uid, gid] = line.split(":");
+    return name && uid && gid ? [{ name, uid: Number(uid), gid: Number(gid) }] : [];
+  });
+}
+
+function nameOf(uid: number): string {
+  return accounts().find((listed) => listed.uid === uid)?.name ?? `uid ${uid}`;
+}

@@ -1,0 +1,169 @@
+/**
+ * An embedded PostgreSQL as a service: a real server, started from the programs that npm brought,
+ * for `drover dev`, the demo and the tests.
+ *
+ *     stopped --start--> running --stop or kill--> stopped      (each may be called at any time)
+ *
+ * Promises: `start` gives a server that answers, with the data of last time and, if nobody took it,
+ * on the port of last time. A server that a killed process left running is taken over, one that a
+ * living process runs is shared, and stopped only by that process (owner.ts). `stop` returns when
+ * the server has ended. Calls are carried out one after the other.
+ *
+ * Drover's own role is not a superuser, since it must not need one; the superuser `postgres` is
+ * there for people and tests.
+ */
+import { Client } from "pg";
+import { type Clock, type Random, systemClock, systemRandom } from "../clock.ts";
+import { findPackage } from "./binaries.ts";
+import { type Cluster, clusterPaths, openCluster } from "./cluster.ts";
+import { becomeOwner, hasLivingOwner, isOwner } from "./owner.ts";
+import { bringUp, endPostmaster, type LivePostmaster, lookForPostmaster } from "./postmaster.ts";
+
+export interface EmbeddedPostgresOptions {
+  /** Made if it does not exist. See `defaultDataDir` in account.ts. */
+  readonly dataDir: string;
+  readonly log: (message: string) => void;
+  /** Default true. False is for tests: much faster, and a power cut may destroy the data. */
+  readonly durable?: boolean;
+  /** PostgreSQL settings beside or instead of ours. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Default: where npm put the package for this platform. */
+  readonly packageDir?: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+export interface EmbeddedPostgresAddress {
+  /** The database `drover`, as the role that owns it. */
+  readonly connectionString: string;
+  /** The database `postgres`, as superuser. */
+  readonly adminConnectionString: string;
+}
+
+export interface EmbeddedPostgres {
+  start(): Promise<EmbeddedPostgresAddress>;
+  /** Lets statements in flight fail, writes everything down, returns when the server has ended. */
+  stop(): Promise<void>;
+  /** Ends the server as a crash would, for tests. */
+  kill(): Promise<void>;
+}
+
+const fastStopMsMax = 30_000;
+const immediateStopMsMax = 10_000;
+
+/** Sized for a small machine that also runs everything else. */
+const ourSettings = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  shared_buffers: "128MB",
+  max_connections: "200",
+  max_wal_size: "1GB",
+  jit: "off",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  lc_messages: "C",
+} as const;
+
+const carelessSettings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+
+export function createEmbeddedPostgres(options: EmbeddedPostgresOptions): EmbeddedPostgres {
+  const { dataDir, log, durable = true, clock = systemClock, random = systemRandom } = options;
+  const paths = clusterPaths(dataDir);
+  const instance = Buffer.from(random.bytes(8)).toString("hex");
+  const settings = {
+    ...ourSettings,
+    ...(durable ? {} : carelessSettings),
+    ...options.settings,
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = last.then(work, work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+
+  /** A program that ends without `stop` takes its server along; only SIGKILL leaves it behind. */
+  const stopAtExit = () => {
+    const left = lookForPostmaster(paths.data);
+    if (left.kind === "live" && isOwner(paths.ownerFile, instance))
+      process.kill(left.pid, "SIGINT");
+  };
+
+  const start = async (): Promise<EmbeddedPostgresAddress> => {
+    const packageDir = options.packageDir ?? findPackage();
+    const cluster = await openCluster({ dataDir, packageDir, durable, random });
+    const ownedBefore = isOwner(cluster.ownerFile, instance);
+    const { live, started } = await bringUp(cluster, { settings, clock, random });
+    const owns = becomeOwner(cluster.ownerFile, instance);
+    process.off("exit", stopAtExit);
+    if (owns) process.on("exit", stopAtExit);
+    const address = addressOf(cluster, live);
+    await ensureDatabase(address.adminConnectionString, cluster.password);
+    const how = started ? "started" : owns ? "found running and taken over" : "shared";
+    const what = `PostgreSQL ${cluster.binaries.version} ${how} on 127.0.0.1:${live.port}`;
+    if (started || !ownedBefore) log(`${what}, data in ${dataDir}`);
+    return address;
+  };
+
+  const stop = async (): Promise<void> => {
+    process.off("exit", stopAtExit);
+    if (!isOwner(paths.ownerFile, instance)) return;
+    await endOrThrow(paths.data, clock);
+  };
+
+  const kill = async (): Promise<void> => {
+    await endPostmaster(paths.data, "SIGKILL", immediateStopMsMax, clock);
+  };
+
+  return Object.freeze({
+    start: () => inTurn(start),
+    stop: () => inTurn(stop),
+    kill: () => inTurn(kill),
+  });
+}
+
+/** Stops the server of a data directory if the process that started it is gone. */
+export async function stopAbandonedPostgres(dataDir: string, clock = systemClock): Promise<void> {
+  const paths = clusterPaths(dataDir);
+  if (!hasLivingOwner(paths.ownerFile)) await endOrThrow(paths.data, clock);
+}
+
+async function endOrThrow(data: string, clock: Clock): Promise<void> {
+  if (await endPostmaster(data, "SIGINT", fastStopMsMax, clock)) return;
+  // Without a checkpoint; the next start recovers. Nothing committed is lost.
+  if (await endPostmaster(data, "SIGQUIT", immediateStopMsMax, clock)) return;
+  throw new Error(`PostgreSQL in ${data} does not end. Its log is beside that folder.`);
+}
+
+function addressOf(cluster: Cluster, { port }: LivePostmaster): EmbeddedPostgresAddress {
+  const url = (role: string, database: string) =>
+    `postgresql://${role}:${cluster.password}@127.0.0.1:${port}/${database}`;
+  return Object.freeze({
+    connectionString: url("drover", "drover"),
+    adminConnectionString: url("postgres", "postgres"),
+  });
+}
+
+/** Another process may be doing the same at this moment. */
+const existsAlready = new Set(["42710", "42P04", "23505"]);
+
+async function ensureDatabase(adminConnectionString: string, password: string): Promise<void> {
+  const client = new Client({ connectionString: adminConnectionString });
+  await client.connect();
+  try {
+    const found = await client.query("select from pg_database where datname = 'drover'");
+    if (found.rowCount === 1) return;
+    const literal = client.escapeLiteral(password);
+    for (const statement of [
+      `create role drover login createdb password ${literal}`,
+      "create database drover owner drover",
+    ]) {
+      await client.query(statement).catch((error: unknown) => {
+        const code = error instanceof Error && "code" in error ? String(error.code) : "";
+        if (!existsAlready.has(code)) throw error;
+      });
+    }
+  } finally {
+    await client.end();
+  }
+}

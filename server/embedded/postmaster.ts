@@ -1,0 +1,227 @@
+/**
+ * The server process itself: found, started, signalled.
+ *
+ * PostgreSQL keeps postmaster.pid in its data directory while it runs. That file is the truth here,
+ * because the server outlives a parent killed by SIGKILL, and the next process must find it:
+ *
+ *     absent    -> nothing runs
+ *     stale     -> it names a process that is gone, or one that is not this server
+ *     live      -> it runs; its last line says starting, ready or stopping
+ *
+ * `bringUp` loops over these until the server is ready, whoever started it. It keeps no belief of
+ * its own between two looks, so two processes that bring up one server at once end with one.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { Clock, Random } from "../clock.ts";
+import type { Cluster } from "./cluster.ts";
+import { readIfThere } from "./owner.ts";
+
+export type Postmaster =
+  | { readonly kind: "absent" }
+  | { readonly kind: "stale" }
+  | { readonly kind: "live"; readonly pid: number; readonly port: number; readonly status: string };
+
+export type LivePostmaster = Extract<Postmaster, { kind: "live" }>;
+
+export interface BringUpOptions {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Recovery after a crash counts as starting, and may have much to replay. */
+const startMsMax = 300_000;
+const lookEveryMs = 20;
+const inUseRetryMs = 200;
+const portTriesMax = 20;
+const logBytesMax = 10 * 1024 * 1024;
+
+/** Ports beneath the range from which systems take the ports of outgoing connections, so that the
+ * port is most likely still free when a server comes back. */
+const portMin = 20_000;
+const portMax = 32_000;
+
+export function lookForPostmaster(data: string): Postmaster {
+  const text = readIfThere(join(data, "postmaster.pid"));
+  if (text === undefined) return { kind: "absent" };
+  const lines = text.split("\n");
+  const pid = Number(lines[0]);
+  if (!isServerOf(pid, data)) return { kind: "stale" };
+  return { kind: "live", pid, port: Number(lines[3]), status: lines[7]?.trim() ?? "starting" };
+}
+
+/** The server works in its data directory, which no process that got its number by chance does. */
+function isServerOf(pid: number, data: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data);
+  } catch {
+    return false;
+  }
+}
+
+/** Returns when the server is ready; `started` says whether it was this call that started it. */
+export async function bringUp(
+  cluster: Cluster,
+  options: BringUpOptions,
+): Promise<{ readonly live: LivePostmaster; readonly started: boolean }> {
+  const { clock } = options;
+  const giveUpAtMs = clock.monotonicMs() + startMsMax;
+  let attempt: Attempt | undefined;
+  let portsTried = 0;
+  while (clock.monotonicMs() < giveUpAtMs) {
+    const seen = lookForPostmaster(cluster.data);
+    if (seen.kind === "live" && seen.status === "ready") {
+      writeFileSync(cluster.portFile, String(seen.port));
+      return { live: seen, started: seen.pid === attempt?.child.pid };
+    }
+    const outcome = attempt?.outcome();
+    if (seen.kind !== "live" && outcome?.kind !== "running") {
+      if (outcome?.kind === "refused") throw outcome.error;
+      if (outcome?.kind === "port taken") portsTried += 1;
+      if (outcome?.kind === "data in use") await clock.sleep(inUseRetryMs);
+      if (seen.kind === "stale") disown(cluster.data);
+      const port = await choosePort(cluster, options, portsTried);
+      attempt = launch(cluster, port, options.settings);
+    }
+    await clock.sleep(lookEveryMs);
+  }
+  throw new Error(
+    `PostgreSQL in ${cluster.data} was not ready after ${startMsMax} ms. Its log is ` +
+      `${cluster.logFile}.`,
+  );
+}
+
+/** Sends the signal unless the server is gone; returns when it is, or false if it still runs. */
+export async function endPostmaster(
+  data: string,
+  signal: "SIGINT" | "SIGQUIT" | "SIGKILL",
+  withinMs: number,
+  clock: Clock,
+): Promise<boolean> {
+  const target = lookForPostmaster(data);
+  if (target.kind !== "live") return true;
+  const giveUpAtMs = clock.monotonicMs() + withinMs;
+  process.kill(target.pid, signal);
+  while (isServerOf(target.pid, data)) {
+    if (clock.monotonicMs() > giveUpAtMs) return false;
+    await clock.sleep(lookEveryMs);
+  }
+  return true;
+}
+
+/**
+ * A number in postmaster.pid that now belongs to some other process keeps PostgreSQL from starting.
+ * The number of its own parent does not, so ours is put there. The file itself stays: it also
+ * guards against processes of the old server that still hold its shared memory.
+ */
+function disown(data: string): void {
+  const path = join(data, "postmaster.pid");
+  const lines = readFileSync(path, "utf8").split("\n");
+  writeFileSync(path, [String(process.pid), ...lines.slice(1)].join("\n"));
+}
+
+async function choosePort(
+  cluster: Cluster,
+  { random }: BringUpOptions,
+  tried: number,
+): Promise<number> {
+  const last = Number(readIfThere(cluster.portFile));
+  if (tried === 0 && last > 0 && (await isFree(last))) return last;
+  for (let n = tried; n < portTriesMax; n += 1) {
+    const port = portMin + Math.floor(random.fraction() * (portMax - portMin));
+    if (await isFree(port)) return port;
+  }
+  throw new Error(
+    `No free port for PostgreSQL was found on 127.0.0.1 between ${portMin} and ${portMax} in ` +
+      `${portTriesMax} tries. The log is ${cluster.logFile}.`,
+  );
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const probe = createServer();
+    probe.once("error", () => answer(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => answer(true)));
+  });
+}
+
+type AttemptOutcome =
+  | { readonly kind: "running" }
+  /** Somebody was quicker: try another. */
+  | { readonly kind: "port taken" }
+  /** Another server of this data is coming or going: look again. */
+  | { readonly kind: "data in use" }
+  | { readonly kind: "refused"; readonly error: Error };
+
+interface Attempt {
+  readonly child: ChildProcess;
+  outcome(): AttemptOutcome;
+}
+
+const dataInUseSigns = [
+  'lock file "postmaster.pid" already exists',
+  "pre-existing shared memory block",
+];
+
+function launch(
+  cluster: Cluster,
+  port: number,
+  settings: Readonly<Record<string, string>>,
+): Attempt {
+  rotate(cluster.logFile);
+  const log = openSync(cluster.logFile, "a", 0o600);
+  const logStart = statSync(cluster.logFile).size;
+  const { account, binaries } = cluster;
+  const given = Object.entries({ ...settings, port: String(port) });
+  const child = spawn(
+    binaries.postgres,
+    ["-D", cluster.data, ...given.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+    {
+      env: { ...binaries.env },
+      cwd: cluster.data,
+      stdio: ["ignore", log, log],
+      // A group of its own: Ctrl-C in a terminal must reach Drover alone, which then drains first.
+      detached: true,
+      ...(account.switchTo ? { uid: account.uid, gid: account.gid } : {}),
+    },
+  );
+  closeSync(log);
+  let failure: Error | undefined;
+  child.once("error", (error) => {
+    failure = error;
+  });
+  child.unref();
+  const outcome = (): AttemptOutcome => {
+    const ended = child.exitCode !== null || child.signalCode !== null;
+    if (failure === undefined && !ended) return { kind: "running" };
+    const wrote = readFileSync(cluster.logFile).subarray(logStart).toString("utf8");
+    if (wrote.includes("could not bind")) return { kind: "port taken" };
+    if (dataInUseSigns.some((sign) => wrote.includes(sign))) return { kind: "data in use" };
+    const how = failure?.message ?? `exit ${child.signalCode ?? child.exitCode}`;
+    const lastLines = wrote.trim().split("\n").slice(-5).join("\n");
+    return {
+      kind: "refused",
+      error: new Error(
+        `PostgreSQL did not start (${how}). Its log, ${cluster.logFile}, ends with:\n${lastLines}`,
+      ),
+    };
+  };
+  return { child, outcome };
+}
+
+function rotate(logFile: string): void {
+  const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > logBytesMax) renameSync(logFile, `${logFile}.1`);
+}

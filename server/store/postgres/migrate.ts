@@ -1,0 +1,218 @@
+/**
+ * Brings a database to the schema that this program needs: numbered files, forward only.
+ *
+ * `migrations/NNNN_name.sql` are applied in order, each in a transaction of its own together with
+ * its row in `drover_migration`. Each such transaction takes one advisory lock and reads anew what
+ * is recorded, so any number of programs may migrate at once, also through a transaction pooler; a
+ * file that fails leaves nothing of itself and all before it.
+ *
+ * Refused, with nothing changed: a file changed or renamed after it was applied, a gap in the
+ * numbers, and a database that a newer program has migrated.
+ */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client, type ClientBase } from "pg";
+
+export interface MigrateOptions {
+  readonly folder: string;
+}
+
+interface Migration {
+  readonly number: number;
+  /** The file's name, which is also what people see. */
+  readonly name: string;
+  readonly checksum: string;
+  readonly sql: string;
+}
+
+type Recorded = Pick<Migration, "number" | "name" | "checksum">;
+
+/** One for all programs and versions. */
+const lockKey = 4_877_612_093;
+/** How long a file waits for a table, or a program for another that is migrating. */
+const lockMsMax = 60_000;
+
+/** Applies what is pending; returns the names of the files that it applied itself. */
+export async function migrate(
+  target: string | ClientBase,
+  { folder }: MigrateOptions,
+): Promise<{ applied: string[] }> {
+  const migrations = readMigrations(folder);
+  return withClient(target, async (client) => {
+    const applied: string[] = [];
+    for (;;) {
+      const name = await applyNext(client, migrations);
+      if (name === undefined) return { applied };
+      applied.push(name);
+    }
+  });
+}
+
+/** The names of the files that `migrate` would apply; changes nothing, refuses what it refuses. */
+export async function pendingMigrations(
+  target: string | ClientBase,
+  { folder }: MigrateOptions,
+): Promise<string[]> {
+  const migrations = readMigrations(folder);
+  return withClient(target, async (client) => {
+    const table = await client.query<{ found: boolean }>(
+      "select to_regclass('drover_migration') is not null as found",
+    );
+    const recorded = table.rows[0]?.found === true ? await readRecorded(client) : [];
+    return pendingOf(migrations, recorded).map(({ name }) => name);
+  });
+}
+
+async function withClient<T>(
+  target: string | ClientBase,
+  work: (client: ClientBase) => Promise<T>,
+): Promise<T> {
+  if (typeof target !== "string") return work(target);
+  const client = new Client({ connectionString: target, application_name: "drover migrate" });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function applyNext(
+  client: ClientBase,
+  migrations: readonly Migration[],
+): Promise<string | undefined> {
+  await client.query("begin");
+  try {
+    await client.query(`set local lock_timeout = ${lockMsMax}; set local statement_timeout = 0`);
+    await takeLock(client);
+    await client.query(`
+      create table if not exists drover_migration (
+        number integer primary key,
+        name text not null,
+        checksum text not null,
+        applied_at timestamptz not null default now()
+      )`);
+    const next = pendingOf(migrations, await readRecorded(client))[0];
+    if (next !== undefined) await apply(client, next);
+    await client.query("commit");
+    return next?.name;
+  } catch (error) {
+    // The connection may be gone, and then the server rolls back by itself.
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+async function takeLock(client: ClientBase): Promise<void> {
+  try {
+    await client.query("select pg_advisory_xact_lock($1)", [lockKey]);
+  } catch (cause) {
+    if (!(cause instanceof Error && "code" in cause && cause.code === "55P03")) throw cause;
+    throw new Error(
+      `Another program has been migrating this database for ${lockMsMax / 1000} s. Wait until it ` +
+        "is done, or look for its session in pg_stat_activity (application_name 'drover migrate').",
+      { cause },
+    );
+  }
+}
+
+async function apply(client: ClientBase, migration: Migration): Promise<void> {
+  try {
+    await client.query(migration.sql);
+  } catch (cause) {
+    const at = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
+    const line = at > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `Migration ${migration.name}${line} failed: ${why}. ` +
+        "Nothing of this file was kept; the files before it are applied.",
+      { cause },
+    );
+  }
+  await client.query("insert into drover_migration (number, name, checksum) values ($1, $2, $3)", [
+    migration.number,
+    migration.name,
+    migration.checksum,
+  ]);
+}
+
+async function readRecorded(client: ClientBase): Promise<Recorded[]> {
+  const read = await client.query<Recorded>(
+    "select number, name, checksum from drover_migration order by number",
+  );
+  return read.rows;
+}
+
+const fileName = /^(\d{4})_[a-z0-9_]+\.sql$/;
+/** Written from the catalogue, see schema-dump.ts. */
+const dumpName = "schema.sql";
+
+/** In order; refuses names and numbers that would be applied out of order or not at all. */
+function readMigrations(folder: string): Migration[] {
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith(".sql") && name !== dumpName)
+    .sort();
+  return names.map((name, index) => {
+    const number = Number(fileName.exec(name)?.[1]);
+    if (Number.isNaN(number)) {
+      throw new Error(
+        `${join(folder, name)} is no name for a migration. Call it like 0001_what_it_does.sql: ` +
+          "four digits, then small letters, digits and underscores.",
+      );
+    }
+    if (number !== index + 1)
+      throw new Error(outOfOrder(folder, name, names[index - 1], index + 1));
+    const sql = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
+    refuseTransactions(name, sql);
+    const checksum = createHash("sha256").update(sql).digest("hex");
+    return { number, name, checksum, sql };
+  });
+}
+
+function outOfOrder(folder: string, name: string, before: string | undefined, expected: number) {
+  const wanted = String(expected).padStart(4, "0");
+  return (
+    `Migration ${wanted} is missing in ${folder}: ${before ?? "the beginning"} is followed by ` +
+    `${name}. Numbers start at 0001 and have no gaps and no doubles; give it ${wanted}.`
+  );
+}
+
+/** A commit inside a file would keep half of it when the rest fails. */
+function refuseTransactions(name: string, sql: string): void {
+  const found = /^\s*(begin|start transaction|commit|rollback)\s*;/im.exec(
+    sql.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, ""),
+  );
+  if (found === null) return;
+  throw new Error(
+    `Migration ${name} says '${found[1]}'. Each file is one transaction already; take it out.`,
+  );
+}
+
+/** What is left to do, or an error if the two do not belong together. */
+function pendingOf(migrations: readonly Migration[], recorded: readonly Recorded[]): Migration[] {
+  const newest = recorded.at(-1);
+  if (newest !== undefined && newest.number > migrations.length) {
+    throw new Error(
+      `This database was migrated by a newer Drover: it is at ${newest.name}, and this program ` +
+        `knows ${migrations.at(-1)?.name ?? "no migration"} as the last. Use a newer program; ` +
+        "there is no way back but a backup.",
+    );
+  }
+  recorded.forEach((row, index) => {
+    const file = migrations[index];
+    if (file === undefined || row.number !== file.number) {
+      throw new Error(
+        `The database says that ${row.name} is applied, and has no record of ${file?.name}. ` +
+          "Somebody edited the table drover_migration; put the row back, or restore a backup.",
+      );
+    }
+    if (row.name === file.name && row.checksum === file.checksum) return;
+    throw new Error(
+      `Migration ${file.name} was changed after this database applied it as ${row.name} ` +
+        `(checksum ${row.checksum.slice(0, 12)}, the file has ${file.checksum.slice(0, 12)}). ` +
+        "Put the file back as it was, and make the change in a new migration.",
+    );
+  });
+  return migrations.slice(recorded.length);
+}

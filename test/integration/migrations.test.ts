@@ -1,0 +1,224 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { migrate, pendingMigrations } from "../../server/store/postgres/migrate.ts";
+import { dumpSchema } from "../../server/store/postgres/schema-dump.ts";
+import { makeTestFolder } from "../support/global-postgres.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+
+const herd = "create table herd (id integer primary key);";
+const sheep = "create table sheep (id integer primary key, herd integer references herd (id));";
+
+let database: TestDatabase;
+let client: Client;
+let folder: string;
+
+beforeEach(async () => {
+  folder = makeTestFolder();
+  database = await createTestDatabase({ empty: true });
+  client = new Client({ connectionString: database.connectionString });
+  await client.connect();
+});
+
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+function write(files: Readonly<Record<string, string>>): void {
+  for (const [name, sql] of Object.entries(files)) writeFileSync(join(folder, name), sql);
+}
+
+async function tables(): Promise<string[]> {
+  const found = await client.query<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = 'public' order by 1",
+  );
+  return found.rows.map(({ name }) => name);
+}
+
+describe("migrations", () => {
+  test("are applied in the order of their numbers, once", async () => {
+    write({ "0002_sheep.sql": sheep, "0001_herd.sql": herd });
+    expect(await migrate(client, { folder })).toEqual({
+      applied: ["0001_herd.sql", "0002_sheep.sql"],
+    });
+    expect(await migrate(client, { folder })).toEqual({ applied: [] });
+    expect(await tables()).toEqual(["drover_migration", "herd", "sheep"]);
+  });
+
+  test("that are pending can be listed without touching the database", async () => {
+    write({ "0001_herd.sql": herd, "0002_sheep.sql": sheep });
+    expect(await pendingMigrations(client, { folder })).toEqual([
+      "0001_herd.sql",
+      "0002_sheep.sql",
+    ]);
+    expect(await tables()).toEqual([]);
+    await migrate(client, { folder });
+    expect(await pendingMigrations(client, { folder })).toEqual([]);
+  });
+
+  test("an empty folder is a schema without tables", async () => {
+    expect(await migrate(database.connectionString, { folder })).toEqual({ applied: [] });
+  });
+
+  test("the dumped schema beside them is not one of them", async () => {
+    write({ "0001_herd.sql": herd, "schema.sql": "this is not applied" });
+    expect(await migrate(client, { folder })).toEqual({ applied: ["0001_herd.sql"] });
+  });
+
+  test("other line ends do not count as a change", async () => {
+    write({ "0001_herd.sql": `${herd}\n` });
+    await migrate(client, { folder });
+    write({ "0001_herd.sql": `${herd}\r\n` });
+    expect(await migrate(client, { folder })).toEqual({ applied: [] });
+  });
+
+  test("several programs at once apply each file once", async () => {
+    write({ "0001_herd.sql": herd, "0002_sheep.sql": sheep });
+    const runs = await Promise.all(
+      [1, 2, 3, 4].map(() => migrate(database.connectionString, { folder })),
+    );
+    expect(runs.flatMap(({ applied }) => applied).sort()).toEqual([
+      "0001_herd.sql",
+      "0002_sheep.sql",
+    ]);
+  });
+
+  test("a file that fails leaves nothing of itself and all before it", async () => {
+    const broken = "create table wool (id integer);\ncreate table sock (id yarn);";
+    write({ "0001_herd.sql": herd, "0002_wool.sql": broken, "0003_sheep.sql": sheep });
+    await expect(migrate(client, { folder })).rejects.toThrow(
+      /Migration 0002_wool\.sql, line 2 failed: type "yarn" does not exist/,
+    );
+    expect(await tables()).toEqual(["drover_migration", "herd"]);
+    write({ "0002_wool.sql": "create table wool (id integer);" });
+    expect(await migrate(client, { folder })).toEqual({
+      applied: ["0002_wool.sql", "0003_sheep.sql"],
+    });
+  });
+});
+
+describe("refused, with nothing changed, is", () => {
+  test("a file changed after it was applied", async () => {
+    write({ "0001_herd.sql": herd });
+    await migrate(client, { folder });
+    write({ "0001_herd.sql": `${herd} -- and more`, "0002_sheep.sql": sheep });
+    await expect(migrate(client, { folder })).rejects.toThrow(
+      /0001_herd\.sql was changed after this database applied it/,
+    );
+    await expect(pendingMigrations(client, { folder })).rejects.toThrow(/was changed/);
+    expect(await tables()).toEqual(["drover_migration", "herd"]);
+  });
+
+  test("a gap in the numbers of the files", async () => {
+    write({ "0001_herd.sql": herd, "0003_sheep.sql": sheep });
+    await expect(migrate(client, { folder })).rejects.toThrow(
+      /Migration 0002 is missing.*0001_herd\.sql is followed by 0003_sheep\.sql/,
+    );
+    expect(await tables()).toEqual([]);
+  });
+
+  test("a number used twice", async () => {
+    write({ "0001_herd.sql": herd, "0001_sheep.sql": sheep });
+    await expect(migrate(client, { folder })).rejects.toThrow(/no gaps and no doubles/);
+  });
+
+  test("a name that has no number", async () => {
+    write({ "sheep.sql": sheep });
+    await expect(migrate(client, { folder })).rejects.toThrow(/is no name for a migration/);
+  });
+
+  test("a gap in what the database recorded", async () => {
+    write({ "0001_herd.sql": herd, "0002_sheep.sql": sheep });
+    await migrate(client, { folder });
+    await client.query("delete from drover_migration where number = 1");
+    await expect(migrate(client, { folder })).rejects.toThrow(/no record of 0001_herd\.sql/);
+  });
+
+  test("a database that a newer program has migrated", async () => {
+    write({ "0001_herd.sql": herd, "0002_sheep.sql": sheep });
+    await migrate(client, { folder });
+    rmSync(join(folder, "0002_sheep.sql"));
+    await expect(migrate(client, { folder })).rejects.toThrow(
+      /newer Drover: it is at 0002_sheep\.sql, and this program knows 0001_herd\.sql/,
+    );
+  });
+
+  test("a file that ends its own transaction", async () => {
+    write({ "0001_herd.sql": `${herd}\ncommit;` });
+    await expect(migrate(client, { folder })).rejects.toThrow(/says 'commit'/);
+  });
+});
+
+describe("the schema written from the catalogue", () => {
+  const everything = `
+    create table herd (id bigint generated always as identity primary key,
+      name text collate "C" not null unique check (name <> 'Wolf'), wool bytea)
+      with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_enabled = off);
+    alter table herd alter column wool set storage external;
+    create table walk (day date not null, herd bigint references herd, primary key (day))
+      partition by range (day);
+    create table walk_2026 partition of walk for values from ('2026-01-01') to ('2027-01-01');
+    create index walk_herd on walk (herd, day desc) where herd > 2;
+    create view lone as select herd.id, herd.name || ' herd.id' as label from herd where exists (
+      select from walk where walk.herd = herd.id);
+    create function twice(n integer) returns integer language sql immutable as 'SELECT n * 2';
+    comment on table herd is 'who''s there';`;
+
+  async function dumpOf(sql: string): Promise<string> {
+    const fresh = await createTestDatabase({ empty: true });
+    const session = new Client({ connectionString: fresh.connectionString });
+    await session.connect();
+    try {
+      await session.query(sql);
+      return await dumpSchema(session);
+    } finally {
+      await session.end();
+      await fresh.drop();
+    }
+  }
+
+  test("gives itself again when it is run on an empty database", async () => {
+    const dump = await dumpOf(everything);
+    expect(await dumpOf(dump)).toBe(dump);
+  });
+
+  test("tells of columns, constraints, storage, partitions, indexes and views", async () => {
+    const dump = await dumpOf(everything);
+    for (const line of [
+      'name text collate "C" not null',
+      "constraint herd_name_check check ((name <> 'Wolf'::text))",
+      "with (autovacuum_vacuum_scale_factor=0.01, fillfactor=50, toast.autovacuum_enabled=off)",
+      "alter table herd alter column wool set storage external;",
+      ") partition by range (day);",
+      "create table walk_2026 partition of walk for values from ('2026-01-01') to ('2027-01-01');",
+      "create index walk_herd on walk using btree (herd, day desc) where (herd > 2);",
+      "alter table walk add constraint walk_herd_fkey foreign key (herd) references herd(id);",
+      "as $function$SELECT n * 2$function$",
+      // The same on every version: named in the subquery only, and never in a text.
+      " select id,\n    name || ' herd.id'::text as label",
+      "where walk.herd = herd.id",
+      "comment on table herd is 'who''s there';",
+    ]) {
+      expect(dump).toContain(line);
+    }
+  });
+
+  test("does not depend on the search path of the session", async () => {
+    const dump = await dumpOf(everything);
+    expect(await dumpOf(`${everything} set search_path = pg_catalog;`)).toBe(dump);
+  });
+
+  test("is kept beside the migrations: after a change, run npm run schema", async () => {
+    const kept = readFileSync(join(import.meta.dirname, "../../migrations/schema.sql"), "utf8");
+    const migrated = await createTestDatabase();
+    const session = new Client({ connectionString: migrated.connectionString });
+    await session.connect();
+    const dump = await dumpSchema(session);
+    await session.end();
+    await migrated.drop();
+    expect(dump).toBe(kept);
+  });
+});

@@ -1,0 +1,85 @@
+/**
+ * One PostgreSQL for a whole test run: started before the first file, ended after the last.
+ *
+ * It holds a template database with all migrations applied, of which each file clones its own
+ * (postgres.ts). Its folder carries the number of the process that made it, so that a run can clear
+ * away what an earlier one left behind when it was killed.
+ */
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import type { TestProject } from "vitest/node";
+import { createEmbeddedPostgres, stopAbandonedPostgres } from "../../server/embedded/postgres.ts";
+import { migrate } from "../../server/store/postgres/migrate.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** A role that may create databases, in a database that tests leave alone. */
+    readonly testServerUrl: string;
+    /** The superuser, for what Drover itself must never need. */
+    readonly testAdminUrl: string;
+  }
+}
+
+export const templateDatabase = "drover_template";
+const prefix = "drover-test-";
+const migrationsFolder = join(import.meta.dirname, "../../migrations");
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await clearLeftovers();
+  const folder = makeTestFolder();
+  const postgres = createEmbeddedPostgres({
+    dataDir: join(folder, "data"),
+    durable: false,
+    log: () => undefined,
+    settings: { log_checkpoints: "off" },
+  });
+  const teardown = async () => {
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const { connectionString, adminConnectionString } = await postgres.start();
+    await makeTemplate(connectionString);
+    project.provide("testServerUrl", connectionString);
+    project.provide("testAdminUrl", adminConnectionString);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+  return teardown;
+}
+
+/**
+ * A folder for files of a test, which the test removes. An embedded PostgreSQL goes to `data` in
+ * it: there a later run finds and ends it if this one is killed.
+ */
+export function makeTestFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`));
+  // PostgreSQL may have to run under another account, which must be able to pass.
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
+async function makeTemplate(serverUrl: string): Promise<void> {
+  const client = new Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`create database ${templateDatabase}`);
+  await client.end();
+  const url = new URL(serverUrl);
+  url.pathname = templateDatabase;
+  await migrate(url.href, { folder: migrationsFolder });
+}
+
+/** Folders of ours whose process is gone. A number that is used again only delays this. */
+async function clearLeftovers(): Promise<void> {
+  for (const name of readdirSync(tmpdir())) {
+    const maker = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1];
+    if (maker === undefined || existsSync(`/proc/${maker}`)) continue;
+    const folder = join(tmpdir(), name);
+    if (statSync(folder, { throwIfNoEntry: false })?.uid !== process.getuid?.()) continue;
+    await stopAbandonedPostgres(join(folder, "data"));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * A database of its own for a test file: a clone of the migrated template.
+ *
+ *     const database = await createTestDatabase();    // in beforeAll
+ *     await database.drop();                          // in afterAll
+ */
+import { randomBytes } from "node:crypto";
+import { Client } from "pg";
+import { inject } from "vitest";
+import { templateDatabase } from "./global-postgres.ts";
+
+export interface TestDatabase {
+  readonly connectionString: string;
+  /** Ends the connections that are still open, too. */
+  drop(): Promise<void>;
+}
+
+/** PostgreSQL refuses to clone a database that is being cloned. */
+const cloneLockKey = 7_311_002;
+
+/** `empty` gives a database without any tables. */
+export async function createTestDatabase({
+  empty = false,
+}: {
+  empty?: boolean;
+} = {}): Promise<TestDatabase> {
+  const serverUrl = inject("testServerUrl");
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await onServer(serverUrl, async (client) => {
+    await client.query("select pg_advisory_lock($1)", [cloneLockKey]);
+    await client.query(
+      `create database ${name} template ${empty ? "template0" : templateDatabase}`,
+    );
+  });
+  const url = new URL(serverUrl);
+  url.pathname = name;
+  const drop = () =>
+    onServer(serverUrl, async (client) => {
+      await client.query(`drop database if exists ${name} with (force)`);
+    });
+  return Object.freeze({ connectionString: url.href, drop });
+}
+
+/** The end of the connection releases the lock. */
+async function onServer(url: string, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
