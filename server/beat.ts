@@ -1,0 +1,100 @@
+// The beat: once a second, never backed off. Whatever is parked in this process, one statement asks for
+// all lanes that somebody waits for and all runs that somebody watches, so a lost notification costs a
+// second and never a task. Every 20 s it says which lanes are polled here.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "./clock.ts";
+import type { Claims } from "./dispatch/claims.ts";
+import type { Lanes } from "./dispatch/lanes.ts";
+import type { Waiters } from "./dispatch/waiters.ts";
+import type { Watch } from "./scheduler/watch.ts";
+import type { Store } from "./store/store.ts";
+
+const EVERY_MS = 1_000;
+const POLLED_EVERY_MS = 20_000;
+
+export interface BeatOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** This process among those that poll a lane. */
+  readonly node: string;
+  readonly waiters: Waiters;
+  readonly lanes: Lanes;
+  readonly claims: Claims;
+  readonly watch: Watch;
+}
+
+export interface Beat {
+  start(): void;
+  stop(): Promise<void>;
+  runOnce(): Promise<void>;
+}
+
+export function createBeat(options: BeatOptions): Beat {
+  const { store, clock, log, waiters, watch } = options;
+  let timer: Timer | null = null;
+  let running = false;
+  let under: Promise<void> = Promise.resolve();
+  const markedAtMs = new Map<number, number>();
+
+  async function runOnce(): Promise<void> {
+    try {
+      await refreshWildcards(options);
+      const lanes = waiters.lanes();
+      const runs = watch.watched();
+      if (lanes.length === 0 && runs.length === 0) return;
+      await mark(lanes);
+      const pulse = await store.pulse(lanes, runs);
+      if (pulse.lanes.length > 0) options.claims.look(pulse.lanes);
+      watch.pulsed(runs, pulse.runs);
+    } catch (error) {
+      log.debug({ event: "beat.failed", err: String(error) });
+    }
+  }
+
+  async function mark(lanes: readonly number[]): Promise<void> {
+    const now = clock.monotonicMs();
+    const old = lanes.filter(
+      (lane) => now - (markedAtMs.get(lane) ?? Number.NEGATIVE_INFINITY) > POLLED_EVERY_MS,
+    );
+    if (old.length === 0) return;
+    await store.markPolled(options.node, old);
+    for (const lane of old) markedAtMs.set(lane, now);
+  }
+
+  function plan(): void {
+    if (!running) return;
+    timer = clock.after(EVERY_MS, () => {
+      under = runOnce().finally(plan);
+    });
+  }
+
+  return Object.freeze({
+    start() {
+      if (running) return;
+      running = true;
+      plan();
+    },
+    async stop() {
+      running = false;
+      timer?.cancel();
+      await under;
+    },
+    runOnce,
+  });
+}
+
+/** Polls that take any task of their queues get the lanes that have come since they parked. */
+async function refreshWildcards({ waiters, lanes }: BeatOptions): Promise<void> {
+  const groups = new Map<string, ReturnType<Waiters["wildcards"]>[number][]>();
+  for (const waiter of waiters.wildcards()) {
+    const key = JSON.stringify([waiter.namespaceId, waiter.anyTaskOf]);
+    groups.set(key, [...(groups.get(key) ?? []), waiter]);
+  }
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (!first?.anyTaskOf) continue;
+    const known = await lanes.of(first.namespaceId, first.anyTaskOf, []);
+    for (const waiter of group) waiters.setLanes(waiter, known);
+  }
+}

@@ -1,0 +1,145 @@
+// The control plane put together over a store: scheduler, dispatch and supervisor, each made once and
+// joined here. `main.ts` puts the real store, clock and ports around it; a test may put others.
+import type { Logger } from "pino";
+import { type Beat, createBeat } from "./beat.ts";
+import type { Clock, Random } from "./clock.ts";
+import { createClaims } from "./dispatch/claims.ts";
+import { createDispatch } from "./dispatch/dispatch.ts";
+import type { Dispatcher } from "./dispatch/dispatcher.ts";
+import { createHeartbeats } from "./dispatch/heartbeats.ts";
+import { createLanes } from "./dispatch/lanes.ts";
+import { createWaiters } from "./dispatch/waiters.ts";
+import { type Advance, createAdvance, type HandOver, type Told } from "./scheduler/advance.ts";
+import { createPlans } from "./scheduler/plans.ts";
+import { createRegister } from "./scheduler/register.ts";
+import { createSchedule } from "./scheduler/schedule.ts";
+import type { Scheduler } from "./scheduler/scheduler.ts";
+import { createWatch } from "./scheduler/watch.ts";
+import type { Store } from "./store/store.ts";
+import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
+import { createWatches, type Watches } from "./supervisor/watches.ts";
+
+/** All partitions of the region `default`. */
+export const PARTITIONS = Object.freeze(Array.from({ length: 256 }, (_, slot) => slot));
+
+export interface ControlPlaneOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly address: string;
+  readonly isRetryable: (error: unknown) => boolean;
+}
+
+export interface ControlPlane {
+  readonly scheduler: Scheduler;
+  readonly dispatcher: Dispatcher;
+  readonly advance: Advance;
+  readonly ownership: Ownership;
+  readonly watches: Watches;
+  readonly beat: Beat;
+  start(): Promise<void>;
+  /** Finishes what is under way and hands the partitions back. */
+  stop(): Promise<void>;
+}
+
+export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
+  const { store, clock, random, log, isRetryable } = options;
+  const plans = createPlans(store);
+  const waiters = createWaiters();
+  const watch = createWatch();
+  const lanes = createLanes(store);
+  const onError = (error: unknown) => log.warn({ event: "dispatch.failed", err: String(error) });
+
+  const tell = (told: Told): void => {
+    for (const run of told.runs) watch.changed(run);
+    if (told.lanes.size > 0) {
+      claims.look(told.lanes);
+      ownership.announceLanes([...told.lanes]);
+    }
+    if (told.wakeAt !== null) watches.announce(told.wakeAt);
+  };
+  const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
+  const shared = { store, plans, clock, random, handOver, tell, isRetryable };
+  const advance = createAdvance(shared);
+  const schedule = createSchedule(shared);
+  const claims = createClaims({
+    store,
+    plans,
+    waiters,
+    clock,
+    random,
+    onError,
+    giveBack({ ready, secret }) {
+      const { step, fence } = ready;
+      advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
+    },
+  });
+  const heartbeats = createHeartbeats(store, clock, isRetryable);
+  const ownership = createOwnership({
+    store,
+    clock,
+    random,
+    log,
+    address: options.address,
+    partitions: PARTITIONS,
+    onTaken: (partitions) => watches.taken(partitions),
+    onLanes: (announced) => claims.look(announced),
+    quiet: () => watches.quiet(),
+  });
+  const watches = createWatches({
+    store,
+    advance,
+    clock,
+    log,
+    owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
+    onFenced: (node) => ownership.fenced(node),
+  });
+  const node = uuidOf(random);
+  const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
+
+  return Object.freeze({
+    scheduler: {
+      ...createRegister(store),
+      schedule: schedule.schedule,
+      async cancel(run, { undo, note }) {
+        const answer = await advance.submit(run, { kind: "cancel", undo, note });
+        if (answer.kind === "fenced" || answer.kind === "no-such-run")
+          throw new Error(`the cancel of run ${run.runId} was answered ${answer.kind}`);
+        return answer;
+      },
+      runChange: watch.change,
+    },
+    dispatcher: createDispatch({
+      store,
+      clock,
+      random,
+      advance,
+      claims,
+      waiters,
+      lanes,
+      heartbeats,
+      onError,
+    }),
+    advance,
+    ownership,
+    watches,
+    beat,
+    async start() {
+      await ownership.start();
+      watches.start();
+      beat.start();
+    },
+    async stop() {
+      await beat.stop();
+      await watches.stop();
+      await Promise.all([claims.idle(), heartbeats.idle(), schedule.idle(), advance.idle()]);
+      await ownership.stop();
+    },
+  } satisfies ControlPlane);
+}
+
+function uuidOf(random: Random): string {
+  const hex = Buffer.from(random.bytes(16)).toString("hex");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

@@ -1,0 +1,225 @@
+// Claims: ready rows become leases of waiting agents. One statement looks at all lanes that somebody
+// waits for, never one for each poll. A claim runs by itself when a poll parks or a lane is announced,
+// and at the end of each flight that has made something ready ("hand-over"), in its transaction.
+//
+// A task that was claimed for an agent which is gone by then is given back at once, uncounted.
+import type { Clock, Random } from "../clock.ts";
+import { DroverError } from "../errors.ts";
+import type { Claim, HandOver } from "../scheduler/advance.ts";
+import type { LanedPlan, Plans } from "../scheduler/plans.ts";
+import type { Grant, Granted, Store, TaskFacts, Tx } from "../store/store.ts";
+import type { HandedTask } from "./dispatcher.ts";
+import { match } from "./matching.ts";
+import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
+import type { Waiter, Waiters } from "./waiters.ts";
+
+/** Rows locked of one lane at most; more waiters are served by the next claim. */
+const LANE_ROWS_MAX = 500;
+const SPACING_MS = 4;
+/** Agents beat three times within the silence that would end their lease. */
+const BEATS_PER_LEASE = 3;
+
+export interface Claims extends HandOver {
+  /** Looks for ready rows of these lanes soon; many calls become one look. */
+  look(lanes: Iterable<number>): void;
+  idle(): Promise<void>;
+}
+
+export interface ClaimsOptions {
+  readonly store: Store;
+  readonly plans: Plans;
+  readonly waiters: Waiters;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Gives back what nobody took. */
+  readonly giveBack: (lease: Granted) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+interface Won {
+  readonly waiter: Waiter;
+  readonly granted: readonly Granted[];
+}
+
+export function createClaims(options: ClaimsOptions): Claims {
+  const { store, waiters, clock, random } = options;
+  let wanted = new Set<number>();
+  let looking: Promise<void> | null = null;
+
+  /** Claims within the transaction; reserves first, so that no other flight serves the same waiters. */
+  async function claim(tx: Tx, lanes: ReadonlySet<number>): Promise<Claim | null> {
+    const takers = waiters.waitingFor(lanes);
+    if (takers.length === 0) return null;
+    waiters.reserve(takers);
+    const startedAtMs = clock.monotonicMs();
+    try {
+      const rows = await tx.lockReady(limits(takers));
+      const matches = match(rows, takers.map(takerOf), tx.now);
+      const grants = matches.map(({ taker, row }): Grant => {
+        const { agent, pollSeq } = taker.waiter;
+        const secret = Buffer.from(random.bytes(16)).toString("hex");
+        return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq };
+      });
+      const granted = grants.length === 0 ? [] : await tx.grant(grants);
+      const byWaiter = new Map<Waiter, Granted[]>();
+      for (const [place, { taker }] of matches.entries()) {
+        const lease = granted[place];
+        if (lease) byWaiter.set(taker.waiter, [...(byWaiter.get(taker.waiter) ?? []), lease]);
+      }
+      const won = [...byWaiter].map(([waiter, leases]): Won => ({ waiter, granted: leases }));
+      const left = takers.filter((waiter) => !byWaiter.has(waiter));
+      return {
+        deliver() {
+          waiters.release(left);
+          void deliver(won, startedAtMs);
+        },
+        giveUp(error) {
+          if (!isUnknown(error)) {
+            waiters.release(takers);
+            return;
+          }
+          waiters.release(left);
+          // Whether these leases exist is not known: the agent hears that its poll failed, and names it
+          // among its lost polls.
+          for (const { waiter } of won) waiters.fail(waiter, error);
+        },
+      };
+    } catch (error) {
+      waiters.release(takers);
+      throw error;
+    }
+  }
+
+  async function deliver(won: readonly Won[], startedAtMs: number): Promise<void> {
+    if (won.length === 0) return;
+    try {
+      const leases = won.flatMap(({ granted }) => granted);
+      const facts = await store.taskFacts(leases);
+      const byLease = new Map(facts.map((fact) => [`${fact.runId}/${fact.step}`, fact]));
+      for (const { waiter, granted } of won) {
+        const tasks = await Promise.all(
+          granted.map((lease) => {
+            const fact = byLease.get(`${lease.ready.runId}/${lease.ready.step}`);
+            if (!fact) throw new Error(`run ${lease.ready.runId} has no facts for its task`);
+            return handedTask(options.plans, waiter, lease, fact);
+          }),
+        );
+        waiters.serve(waiter, { tasks, grantedAtMs: startedAtMs });
+      }
+    } catch (error) {
+      options.onError(error);
+      for (const { waiter, granted } of won) {
+        waiters.fail(waiter, error);
+        granted.forEach(options.giveBack);
+      }
+    }
+  }
+
+  async function lookAll(): Promise<void> {
+    for (;;) {
+      const lanes = wanted;
+      if (lanes.size === 0) return;
+      wanted = new Set();
+      const startedAtMs = clock.monotonicMs();
+      await claimAlone(lanes);
+      const left = startedAtMs + SPACING_MS - clock.monotonicMs();
+      if (wanted.size > 0 && left > 0) await clock.sleep(left);
+    }
+  }
+
+  async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
+    if (waiters.waitingFor(lanes).length === 0) return;
+    const claims: Claim[] = [];
+    try {
+      await store.transact({ name: "claim" }, async (tx) => {
+        const made = await claim(tx, lanes);
+        if (made) claims.push(made);
+      });
+      for (const made of claims) made.deliver();
+    } catch (error) {
+      for (const made of claims) made.giveUp(error);
+      options.onError(error);
+    }
+  }
+
+  return Object.freeze({
+    async claim(tx: Tx, filled: ReadonlySet<number>): Promise<Claim | null> {
+      const lanes = new Set(filled);
+      for (const { lanes: of } of waiters.riders()) for (const { lane } of of) lanes.add(lane);
+      return lanes.size === 0 ? null : claim(tx, lanes);
+    },
+    look(lanes: Iterable<number>) {
+      for (const lane of lanes) wanted.add(lane);
+      looking ??= lookAll().finally(() => {
+        looking = null;
+      });
+    },
+    async idle() {
+      while (looking) await looking;
+    },
+  });
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
+}
+
+/** Rows of each lane that its waiters could take together. */
+function limits(takers: readonly Waiter[]): readonly { lane: number; limit: number }[] {
+  const places = new Map<number, number>();
+  for (const { lanes, places: of } of takers)
+    for (const { lane } of lanes) places.set(lane, (places.get(lane) ?? 0) + of);
+  return [...places]
+    .sort(([a], [b]) => a - b)
+    .map(([lane, limit]) => ({ lane, limit: Math.min(limit, LANE_ROWS_MAX) }));
+}
+
+function takerOf(waiter: Waiter) {
+  return { session: waiter.agent.session, places: waiter.places, lanes: waiter.lanes, waiter };
+}
+
+async function handedTask(
+  plans: Plans,
+  waiter: Waiter,
+  lease: Granted,
+  facts: TaskFacts,
+): Promise<HandedTask> {
+  const { ready } = lease;
+  const laned: LanedPlan = await plans.get(waiter.namespaceId, facts.definitionId);
+  const step = laned.plan.steps[ready.step];
+  if (!step) throw new Error(`definition ${facts.definitionId} has no step ${ready.step}`);
+  const side = ready.task === "perform" ? "forward" : "undo";
+  const { task } = laned.laneOf(ready.step, side);
+  const token: TaskToken = {
+    namespace: waiter.namespace,
+    runId: ready.runId,
+    step: ready.step,
+    task: ready.task,
+    fence: ready.fence,
+    secret: lease.secret,
+  };
+  // generation.strategy: the key changes exactly when the input may.
+  const effectKey = `${ready.runId}/${step.id}/0.0`;
+  return {
+    token: formatTaskToken(token),
+    callbackToken: formatCallbackToken(token),
+    runId: ready.runId,
+    stepId: step.id,
+    attempt: ready.attempt,
+    workflow: laned.plan.workflow,
+    version: facts.version,
+    kind: ready.task,
+    task: task.task,
+    queue: task.queue,
+    input: step.input ?? facts.input,
+    lastDetails: facts.lastDetails,
+    output: facts.output,
+    idempotencyKey: side === "forward" ? effectKey : `${effectKey}u`,
+    effectKey: side === "forward" ? "" : effectKey,
+    fence: ready.fence,
+    leaseMs: ready.heartbeatMs,
+    attemptMs: Math.max(0, lease.attemptBy - lease.grantedAt),
+    beatEveryMs: Math.floor(ready.heartbeatMs / BEATS_PER_LEASE),
+    labels: facts.labels,
+  };
+}

@@ -1,0 +1,210 @@
+// The Dispatcher put together: polls park as waiters and are served by claims, reports go through the
+// one door, beats are gathered, and polls that an agent calls lost give back what they were granted.
+import type { Clock, Random } from "../clock.ts";
+import { DroverError } from "../errors.ts";
+import type { Advance, Advanced } from "../scheduler/advance.ts";
+import { partitionOf } from "../scheduler/scheduler.ts";
+import type { Namespace, Store } from "../store/store.ts";
+import type { Claims } from "./claims.ts";
+import type {
+  CompleteRequest,
+  Dispatcher,
+  PollAnswer,
+  PollRequest,
+  ResultAnswer,
+} from "./dispatcher.ts";
+import type { Heartbeats } from "./heartbeats.ts";
+import type { Lanes } from "./lanes.ts";
+import { parseTaskToken, type TaskToken } from "./token.ts";
+import type { Parked, ServedTasks, Waiters } from "./waiters.ts";
+
+export interface DispatchOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly advance: Pick<Advance, "submit">;
+  readonly claims: Claims;
+  readonly waiters: Waiters;
+  readonly lanes: Lanes;
+  readonly heartbeats: Heartbeats;
+  readonly onError: (error: unknown) => void;
+}
+
+export function createDispatch(options: DispatchOptions): Dispatcher {
+  const { clock, store } = options;
+
+  /** Every lease of a poll that ended without an answer is given back, on whatever server. */
+  async function giveBackLost(session: string, polls: readonly number[]): Promise<void> {
+    if (polls.length === 0) return;
+    const leases = await store.undelivered(session, polls);
+    await Promise.all(
+      leases.map((lease) => options.advance.submit(lease, { kind: "undelivered", ...lease })),
+    );
+  }
+
+  async function park(request: Ask, rider: boolean): Promise<Parked> {
+    const { agent, pollSeq, namespace, maxTasks } = request;
+    return options.waiters.park({
+      agent,
+      pollSeq,
+      rider,
+      namespace: namespace.name,
+      namespaceId: namespace.id,
+      places: maxTasks,
+      anyTaskOf: request.tasks.length === 0 ? request.queues : null,
+      lanes: await options.lanes.of(namespace.id, request.queues, request.tasks),
+    });
+  }
+
+  return Object.freeze({
+    async poll(request: PollRequest, signal: AbortSignal): Promise<PollAnswer> {
+      const arrivedAtMs = clock.monotonicMs();
+      await giveBackLost(request.agent.session, request.lostPolls);
+      const parked = await park(request, false);
+      options.claims.look(parked.waiter.lanes.map(({ lane }) => lane));
+      const timer = clock.after(request.waitMs, parked.end);
+      if (signal.aborted) parked.end();
+      signal.addEventListener("abort", parked.end, { once: true });
+      try {
+        const served = await parked.served;
+        if (signal.aborted) giveBack(options, request.namespace, served);
+        return answerOf(served, arrivedAtMs);
+      } finally {
+        timer.cancel();
+        signal.removeEventListener("abort", parked.end);
+      }
+    },
+
+    async heartbeat(request) {
+      await giveBackLost(request.agent.session, request.lostPolls);
+      return options.heartbeats.beat({
+        namespaceId: request.namespace.id,
+        session: request.agent.session,
+        agentId: request.agent.id,
+        agentVersion: request.agent.version,
+        reports: request.reports.map(({ token, progress, details }) => ({
+          runId: token.runId,
+          step: token.step,
+          fence: token.fence,
+          secret: token.secret,
+          progress,
+          details,
+        })),
+      });
+    },
+
+    async complete(request, signal) {
+      const arrivedAtMs = clock.monotonicMs();
+      const { next, namespace, agent } = request;
+      const rider = next ? await park({ ...next, namespace, agent }, true) : null;
+      try {
+        const answers = await Promise.all(
+          request.results.map((result) => report(options, request, result)),
+        );
+        rider?.end();
+        const served = rider ? await rider.served : null;
+        if (served && signal.aborted) giveBack(options, namespace, served);
+        return {
+          answers,
+          ...(served ? answerOf(served, arrivedAtMs) : { tasks: [], waitedMs: 0 }),
+        };
+      } catch (error) {
+        rider?.end();
+        // What the rider was granted meanwhile goes back: its answer will not be this call's.
+        void rider?.served.then(
+          (served) => giveBack(options, namespace, served),
+          () => undefined,
+        );
+        throw error;
+      }
+    },
+  } satisfies Dispatcher);
+}
+
+type Ask = Omit<PollRequest, "waitMs" | "lostPolls">;
+
+function answerOf(served: ServedTasks, arrivedAtMs: number): PollAnswer {
+  const waitedMs = Number.isNaN(served.grantedAtMs)
+    ? 0
+    : Math.max(0, Math.floor(served.grantedAtMs - arrivedAtMs));
+  return { tasks: served.tasks, waitedMs };
+}
+
+/** The call was cancelled before its answer went to the transport. */
+function giveBack(options: DispatchOptions, namespace: Namespace, served: ServedTasks): void {
+  for (const { runId, token } of served.tasks) {
+    const parsed = parseTaskToken(token);
+    if (!parsed) throw new Error("a token that this server made cannot be read");
+    const run = { runId, partition: partitionOf(namespace.region, runId) };
+    const { step, fence, secret } = parsed;
+    options.advance
+      .submit(run, { kind: "undelivered", step, fence, secret })
+      .catch(options.onError);
+  }
+}
+
+async function report(
+  options: DispatchOptions,
+  { namespace, agent }: CompleteRequest,
+  { token, outcome, digest }: CompleteRequest["results"][number],
+): Promise<ResultAnswer> {
+  const run = { runId: token.runId, partition: partitionOf(namespace.region, token.runId) };
+  const { step, task, fence, secret } = token;
+  const by = { agentId: agent.id, session: agent.session };
+  try {
+    const answer = await options.advance.submit(run, {
+      kind: "report",
+      step,
+      task,
+      fence,
+      secret,
+      outcome,
+      digest,
+      ...by,
+    });
+    return resultAnswer(answer, token);
+  } catch (error) {
+    // The store is away for the whole call, and nobody knows: it must be repeated as it is.
+    if (error instanceof DroverError && error.reason !== "INTERNAL") throw error;
+    return { kind: "refused", error: error instanceof Error ? error : new Error(String(error)) };
+  }
+}
+
+function resultAnswer(answer: Advanced, token: TaskToken): ResultAnswer {
+  const metadata = { run_id: token.runId };
+  const refused = (error: DroverError): ResultAnswer => ({ kind: "refused", error });
+  switch (answer.kind) {
+    case "done":
+      return { kind: "accepted", repeated: false };
+    case "repeated":
+      return { kind: "accepted", repeated: true };
+    case "lease-lost":
+      return refused(
+        new DroverError(
+          "LEASE_LOST",
+          `another task of this step was handed out since, or the step or run has ended (the run is ${answer.run}): the report is kept as evidence, drop the task`,
+          { metadata: { ...metadata, run_state: answer.run } },
+        ),
+      );
+    case "over":
+      return refused(
+        new DroverError(
+          "TASK_OVER",
+          `this task was ended by a report of ${answer.outcome} before, and another outcome cannot replace it: drop the task`,
+          { metadata: { ...metadata, outcome: answer.outcome } },
+        ),
+      );
+    case "no-such-task":
+    case "no-such-run":
+      return refused(
+        new DroverError(
+          "TASK_NOT_FOUND",
+          "no task of this namespace has this token: report with the token of a task from PollTask",
+          { metadata },
+        ),
+      );
+    case "refused":
+    case "fenced":
+      throw new Error(`a report was answered ${answer.kind}`);
+  }
+}

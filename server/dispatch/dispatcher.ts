@@ -1,0 +1,101 @@
+// Dispatch: hands tasks to waiting agents and takes their reports back.
+// This is what `rpc` sees of it; the parts are waiters.ts, claims.ts, completions.ts and heartbeats.ts.
+import type { Outcome, TaskKind } from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
+import type { Namespace } from "../store/store.ts";
+import type { TaskToken } from "./token.ts";
+
+export interface AgentIdentity {
+  readonly id: string;
+  /** 16 random bytes of the process, hex. */
+  readonly session: string;
+  readonly version: string;
+}
+
+export interface PollRequest {
+  readonly namespace: Namespace;
+  readonly agent: AgentIdentity;
+  readonly pollSeq: number;
+  /** Not empty; the weight says how often a queue comes first. */
+  readonly queues: readonly { readonly name: string; readonly weight: number }[];
+  /** Empty: every task of the queues. */
+  readonly tasks: readonly string[];
+  readonly maxTasks: number;
+  readonly waitMs: number;
+  readonly lostPolls: readonly number[];
+}
+
+/** A task in the agent's hands. */
+export interface HandedTask {
+  readonly token: string;
+  readonly callbackToken: string;
+  readonly runId: string;
+  readonly stepId: string;
+  readonly attempt: number;
+  readonly workflow: string;
+  readonly version: number;
+  readonly kind: TaskKind;
+  readonly task: string;
+  readonly queue: string;
+  readonly input: Payload | null;
+  readonly lastDetails: Payload | null;
+  readonly output: Payload | null;
+  readonly idempotencyKey: string;
+  /** The key under which the effect was made that is to be undone; empty for a perform task. */
+  readonly effectKey: string;
+  readonly fence: number;
+  readonly leaseMs: number;
+  readonly attemptMs: number;
+  readonly beatEveryMs: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface PollAnswer {
+  readonly tasks: readonly HandedTask[];
+  /** From the arrival of the call to the start of the leases. */
+  readonly waitedMs: number;
+}
+
+export interface BeatRequest {
+  readonly namespace: Namespace;
+  readonly agent: AgentIdentity;
+  readonly lostPolls: readonly number[];
+  readonly reports: readonly {
+    readonly token: TaskToken;
+    /** The progress as the agent said it, as text for people; null: unchanged. */
+    readonly progress: string | null;
+    readonly details: Payload | null;
+  }[];
+}
+
+export type BeatVerdict =
+  | { readonly kind: "carry-on"; readonly leaseMs: number }
+  | { readonly kind: "cancel"; readonly withinMs: number }
+  | { readonly kind: "lease-lost" };
+
+export interface CompleteRequest {
+  readonly namespace: Namespace;
+  readonly agent: AgentIdentity;
+  readonly results: readonly {
+    readonly token: TaskToken;
+    readonly outcome: Exclude<Outcome, { kind: "undelivered" }>;
+    /** SHA-256, hex, of the outcome as sent. */
+    readonly digest: string;
+  }[];
+  readonly next: Omit<PollRequest, "waitMs" | "lostPolls" | "namespace" | "agent"> | null;
+}
+
+/** Errors are thrown as DroverError for the whole call and returned for a single result. */
+export type ResultAnswer =
+  | { readonly kind: "accepted"; readonly repeated: boolean }
+  | { readonly kind: "refused"; readonly error: Error };
+
+export interface Dispatcher {
+  /** Aborting the signal before the answer is handed over gives back what had been claimed for it. */
+  poll(request: PollRequest, signal: AbortSignal): Promise<PollAnswer>;
+  heartbeat(request: BeatRequest): Promise<readonly BeatVerdict[]>;
+  complete(
+    request: CompleteRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly answers: readonly ResultAnswer[] } & PollAnswer>;
+}

@@ -1,0 +1,67 @@
+// Heartbeats. Beats of many agents are gathered into one statement; only then are the calls answered, so
+// an answered beat is durable and a cancel is heard on any server. A lease that a pass holds at that
+// moment is asked about again in the next gathering, before its call is answered.
+import type { Clock } from "../clock.ts";
+import { DroverError } from "../errors.ts";
+import { createFlights, type Landing } from "../flights.ts";
+import type { SessionBeat, Store } from "../store/store.ts";
+import type { BeatVerdict } from "./dispatcher.ts";
+
+const SPACING_MS = 25;
+const FULL_AT = 500;
+const BEATS_MAX = 1_000;
+const WAITING_MAX = 20_000;
+/** Gatherings that a lease may be found busy in before the call is answered UNAVAILABLE. */
+const BUSY_MAX = 40;
+
+export interface Heartbeats {
+  beat(beat: SessionBeat): Promise<readonly BeatVerdict[]>;
+  idle(): Promise<void>;
+}
+
+export function createHeartbeats(
+  store: Store,
+  clock: Clock,
+  isRetryable: (error: unknown) => boolean,
+): Heartbeats {
+  type Answers = Awaited<ReturnType<Store["beat"]>>[number];
+  const flights = createFlights<SessionBeat, Answers>({
+    name: "beat",
+    clock,
+    spacingMs: SPACING_MS,
+    fullAt: FULL_AT,
+    itemsMax: BEATS_MAX,
+    outMax: 1,
+    waitingMax: WAITING_MAX,
+    isRetryable,
+    async fly(beats) {
+      const answers = await store.beat(beats);
+      return answers.map((result): Landing<Answers> => ({ kind: "done", result }));
+    },
+  });
+
+  return Object.freeze({
+    async beat(beat: SessionBeat): Promise<readonly BeatVerdict[]> {
+      const verdicts: (BeatVerdict | null)[] = beat.reports.map(() => null);
+      let open = beat.reports.map((report, place) => ({ report, place }));
+      for (let tries = 0; tries < BUSY_MAX; tries++) {
+        const answers = await flights.submit({
+          ...beat,
+          reports: open.map(({ report }) => report),
+        });
+        for (const [index, { place }] of open.entries()) {
+          const answer = answers[index];
+          if (answer && answer.kind !== "busy") verdicts[place] = answer;
+        }
+        open = open.filter(({ place }) => verdicts[place] === null);
+        if (open.length === 0) return verdicts.filter((verdict) => verdict !== null);
+      }
+      throw new DroverError(
+        "STORE_UNAVAILABLE",
+        "the leases of this beat are held by another transaction: beat again",
+        { retryAfterMs: 500 },
+      );
+    },
+    idle: () => flights.idle(),
+  });
+}

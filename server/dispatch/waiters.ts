@@ -1,0 +1,143 @@
+// Agents that wait for tasks: one waiter for each parked poll, and one rider for each Complete that asks
+// for next tasks.
+//
+//   waiter: parked → (reserved by a flight → parked again) → settled: served, empty, or gone
+//
+// Places are reserved in memory before a flight and returned after it, so no waiter is served twice. A
+// waiter whose claim is under way is not settled before that claim is known.
+
+import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
+import type { DueLane } from "./matching.ts";
+
+export interface Waiter {
+  readonly id: number;
+  readonly agent: AgentIdentity;
+  readonly pollSeq: number;
+  readonly namespace: string;
+  readonly namespaceId: number;
+  /** Rides on a Complete: served only by a flight that is under way, never looked for. */
+  readonly rider: boolean;
+  readonly places: number;
+  /** The queues of a poll that names no task; null: its lanes are fixed. */
+  readonly anyTaskOf: readonly { readonly name: string; readonly weight: number }[] | null;
+  lanes: readonly DueLane[];
+  reserved: boolean;
+  over: boolean;
+}
+
+export interface ServedTasks {
+  readonly tasks: readonly HandedTask[];
+  /** Monotonic time of the start of the granting transaction. */
+  readonly grantedAtMs: number;
+}
+
+export interface Parked {
+  readonly waiter: Waiter;
+  /** Resolves with tasks, or with none once `end` was called and nothing is under way. */
+  readonly served: Promise<ServedTasks>;
+  /** No longer wants any: the wait is over. */
+  end(): void;
+}
+
+export interface Waiters {
+  park(waiter: Omit<Waiter, "id" | "reserved" | "over">): Parked;
+  /** Free waiters of these lanes, longest waiting first; all lanes of riders count. */
+  waitingFor(lanes: ReadonlySet<number>): readonly Waiter[];
+  reserve(waiters: readonly Waiter[]): void;
+  /** Settles with tasks. */
+  serve(waiter: Waiter, served: ServedTasks): void;
+  fail(waiter: Waiter, error: unknown): void;
+  /** Returns the places of waiters that got nothing. */
+  release(waiters: readonly Waiter[]): void;
+  /** Lanes that parked polls ask for. */
+  lanes(): readonly number[];
+  riders(): readonly Waiter[];
+  /** Parked polls that take any task of their queues: new lanes may have come. */
+  wildcards(): readonly Waiter[];
+  setLanes(waiter: Waiter, lanes: readonly DueLane[]): void;
+}
+
+interface Settling {
+  readonly resolve: (served: ServedTasks) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const NOTHING: ServedTasks = Object.freeze({ tasks: [], grantedAtMs: Number.NaN });
+
+export function createWaiters(): Waiters {
+  const parked = new Map<Waiter, Settling>();
+  const byLane = new Map<number, Set<Waiter>>();
+  const riders = new Set<Waiter>();
+  let nextId = 1;
+
+  function enter(waiter: Waiter): void {
+    for (const { lane } of waiter.lanes)
+      byLane.set(lane, (byLane.get(lane) ?? new Set()).add(waiter));
+  }
+
+  function exit(waiter: Waiter): void {
+    for (const { lane } of waiter.lanes) {
+      const of = byLane.get(lane);
+      of?.delete(waiter);
+      if (of?.size === 0) byLane.delete(lane);
+    }
+  }
+
+  function leave(waiter: Waiter): Settling | undefined {
+    const settling = parked.get(waiter);
+    parked.delete(waiter);
+    riders.delete(waiter);
+    exit(waiter);
+    return settling;
+  }
+
+  return Object.freeze({
+    park(wanted: Omit<Waiter, "id" | "reserved" | "over">): Parked {
+      const waiter: Waiter = { ...wanted, id: nextId++, reserved: false, over: false };
+      const served = new Promise<ServedTasks>((resolve, reject) => {
+        parked.set(waiter, { resolve, reject });
+      });
+      if (waiter.rider) riders.add(waiter);
+      enter(waiter);
+      return {
+        waiter,
+        served,
+        end() {
+          waiter.over = true;
+          if (!waiter.reserved) leave(waiter)?.resolve(NOTHING);
+        },
+      };
+    },
+    waitingFor(lanes: ReadonlySet<number>): readonly Waiter[] {
+      const found = new Set<Waiter>();
+      for (const lane of lanes)
+        for (const waiter of byLane.get(lane) ?? [])
+          if (!waiter.reserved && !waiter.over) found.add(waiter);
+      return [...found].sort((a, b) => a.id - b.id);
+    },
+    reserve(waiters: readonly Waiter[]) {
+      for (const waiter of waiters) waiter.reserved = true;
+    },
+    serve(waiter: Waiter, served: ServedTasks) {
+      leave(waiter)?.resolve(served);
+    },
+    fail(waiter: Waiter, error: unknown) {
+      leave(waiter)?.reject(error);
+    },
+    release(waiters: readonly Waiter[]) {
+      for (const waiter of waiters) {
+        waiter.reserved = false;
+        if (waiter.over) leave(waiter)?.resolve(NOTHING);
+      }
+    },
+    lanes: () => [...byLane.keys()],
+    riders: () => [...riders],
+    wildcards: () => [...parked.keys()].filter(({ anyTaskOf }) => anyTaskOf !== null),
+    setLanes(waiter: Waiter, lanes: readonly DueLane[]) {
+      if (!parked.has(waiter)) return;
+      exit(waiter);
+      waiter.lanes = lanes;
+      enter(waiter);
+    },
+  });
+}

@@ -1,0 +1,57 @@
+// The one error that the server shows to callers: a stable reason, a sentence for a person, and details.
+// `rpc` maps each reason to its gRPC code in one exhaustive table. Anything else that is thrown is a bug
+// of ours and is answered INTERNAL.
+
+/** The values of `drover.v1.ErrorReason`, without their prefix. */
+export type Reason =
+  | "INVALID_REQUEST"
+  | "INVALID_DEFINITION"
+  | "NOT_SUPPORTED"
+  | "PAYLOAD_TOO_LARGE"
+  | "MESSAGE_TOO_LARGE"
+  | "MALFORMED_MESSAGE"
+  | "MALFORMED_TOKEN"
+  | "PAGE_TOKEN_INVALID"
+  | "DEADLINE_TOO_LONG"
+  | "NAMESPACE_NOT_FOUND"
+  | "WORKFLOW_NOT_FOUND"
+  | "RUN_NOT_FOUND"
+  | "TASK_NOT_FOUND"
+  | "KEY_REUSED"
+  | "LEASE_LOST"
+  | "TASK_OVER"
+  | "RUN_STATE"
+  | "OVERLOADED"
+  | "STORE_UNAVAILABLE"
+  | "DRAINING"
+  | "INTERNAL";
+
+export interface FieldProblem {
+  /** Path in the request, as `definition.steps[2].needs[0]`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface ErrorDetails {
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly fields?: readonly FieldProblem[];
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+export class DroverError extends Error {
+  readonly reason: Reason;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly fields: readonly FieldProblem[];
+  readonly retryAfterMs: number | null;
+
+  /** The message says what is wrong, with which value, and what to do next. */
+  constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = "DroverError";
+    this.reason = reason;
+    this.metadata = details.metadata ?? {};
+    this.fields = details.fields ?? [];
+    this.retryAfterMs = details.retryAfterMs ?? null;
+  }
+}

@@ -1,0 +1,165 @@
+// Batches that form by themselves. Items are gathered into flights: one leaves at once if the last left
+// `spacingMs` ago or more, so a lonely call waits for nobody; else when that time is over or `fullAt`
+// items wait. Flushing at every turn kept a machine 80 % busy at a tenth of its load (measured on a
+// prototype); spacing gave half of it back for 2 ms.
+//
+//   item: waiting → in flight → settled, or waiting again ("again": somebody else holds its row)
+//
+// A flight that fails by a retryable code flies once more; else it is split in halves until the bad
+// item fails alone. Items with the same key are in one flight at a time; after MISSES_MAX tries an item
+// flies alone and may wait for the row. The queue is bounded and refuses with OVERLOADED.
+import type { Clock, Timer } from "./clock.ts";
+import { DroverError } from "./errors.ts";
+
+const MISSES_MAX = 3;
+const OVERLOADED_RETRY_MS = 250;
+
+export type Landing<Result> =
+  | { readonly kind: "done"; readonly result: Result }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "again" };
+
+export interface FlightsOptions<Item, Result> {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly spacingMs: number;
+  readonly fullAt: number;
+  /** Most items of one flight. */
+  readonly itemsMax: number;
+  /** Flights out at a time. */
+  readonly outMax: number;
+  /** Items that may wait. */
+  readonly waitingMax: number;
+  /** Items of one key never fly side by side; null: no such bond. */
+  readonly keyOf?: (item: Item) => string;
+  /** The same flight may be tried again as it is. */
+  readonly isRetryable: (error: unknown) => boolean;
+  /** One landing for each item, in order. `wait`: a flight of its own, which may wait for locks. */
+  readonly fly: (items: readonly Item[], wait: boolean) => Promise<readonly Landing<Result>[]>;
+}
+
+export interface Flights<Item, Result> {
+  submit(item: Item): Promise<Result>;
+  /** Resolves when nothing waits and nothing is out. */
+  idle(): Promise<void>;
+}
+
+interface Passenger<Item, Result> {
+  readonly item: Item;
+  readonly key: string | null;
+  misses: number;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createFlights<Item, Result>(
+  options: FlightsOptions<Item, Result>,
+): Flights<Item, Result> {
+  const { clock } = options;
+  let waiting: Passenger<Item, Result>[] = [];
+  const keysOut = new Set<string>();
+  const idlers: (() => void)[] = [];
+  let out = 0;
+  let leftAt = Number.NEGATIVE_INFINITY;
+  let timer: Timer | null = null;
+
+  function consider(): void {
+    if (waiting.length === 0 || out >= options.outMax) return;
+    const dueIn = leftAt + options.spacingMs - clock.monotonicMs();
+    if (dueIn > 0 && waiting.length < options.fullAt) {
+      if (timer === null)
+        timer = clock.after(dueIn, () => {
+          timer = null;
+          consider();
+        });
+      return;
+    }
+    const board = boarding();
+    if (board.length === 0) return;
+    leave(board);
+    consider();
+  }
+
+  function boarding(): readonly Passenger<Item, Result>[] {
+    const free = waiting.filter(({ key }) => key === null || !keysOut.has(key));
+    const patient = free.find(({ misses }) => misses >= MISSES_MAX);
+    const board = patient
+      ? free.filter((one) => one === patient || (patient.key !== null && one.key === patient.key))
+      : free;
+    return board.slice(0, options.itemsMax);
+  }
+
+  function leave(board: readonly Passenger<Item, Result>[]): void {
+    const boarded = new Set(board);
+    waiting = waiting.filter((one) => !boarded.has(one));
+    for (const { key } of board) if (key !== null) keysOut.add(key);
+    out += 1;
+    leftAt = clock.monotonicMs();
+    const wait = board.some(({ misses }) => misses >= MISSES_MAX);
+    void fly(board, wait).finally(() => {
+      out -= 1;
+      for (const { key } of board) if (key !== null) keysOut.delete(key);
+      consider();
+      if (out === 0 && waiting.length === 0) for (const idler of idlers.splice(0)) idler();
+    });
+  }
+
+  async function fly(
+    board: readonly Passenger<Item, Result>[],
+    wait: boolean,
+    tries = 0,
+  ): Promise<void> {
+    try {
+      const landings = await options.fly(
+        board.map(({ item }) => item),
+        wait,
+      );
+      for (const [place, passenger] of board.entries()) land(passenger, landings[place]);
+    } catch (error) {
+      if (options.isRetryable(error) && tries === 0) return fly(board, wait, 1);
+      if (board.length === 1 || isAway(error)) {
+        for (const passenger of board) passenger.reject(error);
+        return;
+      }
+      const half = Math.ceil(board.length / 2);
+      await fly(board.slice(0, half), wait);
+      await fly(board.slice(half), wait);
+    }
+  }
+
+  function land(passenger: Passenger<Item, Result>, landing: Landing<Result> | undefined): void {
+    if (landing?.kind === "done") passenger.resolve(landing.result);
+    else if (landing?.kind === "failed") passenger.reject(landing.error);
+    else if (landing?.kind === "again" && passenger.misses <= MISSES_MAX) {
+      passenger.misses += 1;
+      waiting.push(passenger);
+    } else passenger.reject(new Error(`flight ${options.name} landed without an answer`));
+  }
+
+  return Object.freeze({
+    submit(item: Item): Promise<Result> {
+      if (waiting.length >= options.waitingMax)
+        return Promise.reject(
+          new DroverError(
+            "OVERLOADED",
+            `${waiting.length} calls wait for the store already: try again a little later`,
+            { retryAfterMs: OVERLOADED_RETRY_MS, metadata: { flight: options.name } },
+          ),
+        );
+      return new Promise((resolve, reject) => {
+        const key = options.keyOf?.(item) ?? null;
+        waiting.push({ item, key, misses: 0, resolve, reject });
+        consider();
+      });
+    },
+    idle(): Promise<void> {
+      if (out === 0 && waiting.length === 0) return Promise.resolve();
+      return new Promise((resolve) => idlers.push(resolve));
+    },
+  });
+}
+
+/** The store is away for all of them alike: halves would only ask it again. */
+function isAway(error: unknown): boolean {
+  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
+}

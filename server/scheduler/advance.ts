@@ -1,0 +1,310 @@
+// The one door. Every change of a run passes here: lock the runs, load what the events name, decide
+// (pure), write what changed, hand over to whoever waits, commit, then tell. Reports, commands and the
+// supervisor's moments share flights; a supervisor's events count only while its writer row is there.
+import type { Clock, Random } from "../clock.ts";
+import { decide } from "../core/decide.ts";
+import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
+import { isEnded, type Moment, movingSide, type View } from "../core/model.ts";
+import { createFlights, type Landing } from "../flights.ts";
+import type { PassRecord } from "../store/changes.ts";
+import type { RunHead, RunId, RunRef, Store, Tx, Writer } from "../store/store.ts";
+import type { LanedPlan, Plans } from "./plans.ts";
+
+const SPACING_MS = 4;
+const FULL_AT = 200;
+const ITEMS_MAX = 500;
+const FLIGHTS_OUT_MAX = 2;
+const WAITING_MAX = 20_000;
+const LOCK_WAIT_MS = 1_000;
+
+/** On whose behalf a supervisor acts: its node, and the epoch in which it owns the partition. */
+export interface SupervisorActor {
+  readonly node: string;
+  readonly epoch: number;
+}
+
+export type Advanced = Answer | { readonly kind: "fenced" } | { readonly kind: "no-such-run" };
+
+/** Serves waiting agents within a flight, from the lanes that it has filled. */
+export interface HandOver {
+  claim(tx: Tx, lanes: ReadonlySet<number>): Promise<Claim | null>;
+}
+
+/** Tasks claimed in a transaction, to be handed over once it has committed. */
+export interface Claim {
+  deliver(): void;
+  /** The transaction did not commit, or nobody knows. */
+  giveUp(error: unknown): void;
+}
+
+/** What has happened, told after the commit. */
+export interface Told {
+  /** Lanes that have ready rows which nobody got yet. */
+  readonly lanes: ReadonlySet<number>;
+  readonly runs: readonly { readonly runId: RunId; readonly version: number }[];
+  /** The earliest moment that was set. */
+  readonly wakeAt: Moment | null;
+}
+
+export interface AdvanceOptions {
+  readonly store: Store;
+  readonly plans: Plans;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly handOver: HandOver;
+  readonly tell: (told: Told) => void;
+  readonly isRetryable: (error: unknown) => boolean;
+}
+
+export interface Advance {
+  submit(run: RunRef, event: RunEvent, actor?: SupervisorActor): Promise<Advanced>;
+  idle(): Promise<void>;
+}
+
+interface Item {
+  readonly run: RunRef;
+  readonly event: RunEvent;
+  readonly actor: SupervisorActor | null;
+  readonly draw: number;
+}
+
+export function createAdvance(options: AdvanceOptions): Advance {
+  const { store, clock, random } = options;
+  const slots = Array.from({ length: FLIGHTS_OUT_MAX }, (_, slot) => slot);
+
+  const flights = createFlights<Item, Advanced>({
+    name: "advance",
+    clock,
+    spacingMs: SPACING_MS,
+    fullAt: FULL_AT,
+    itemsMax: ITEMS_MAX,
+    outMax: FLIGHTS_OUT_MAX,
+    waitingMax: WAITING_MAX,
+    keyOf: (item) => item.run.runId,
+    isRetryable: options.isRetryable,
+    async fly(items, wait) {
+      const slot = slots.pop() ?? 0;
+      const claims: Claim[] = [];
+      try {
+        const flown = await store.transact(
+          { name: "advance", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) },
+          async (tx) => {
+            const passes = await pass(options, tx, items, { wait, slot });
+            const claim = await options.handOver.claim(tx, lanesFilled(passes.records));
+            if (claim) claims.push(claim);
+            return passes;
+          },
+        );
+        for (const claim of claims) claim.deliver();
+        options.tell(told(flown.records));
+        return flown.landings;
+      } catch (error) {
+        for (const claim of claims) claim.giveUp(error);
+        throw error;
+      } finally {
+        slots.push(slot);
+      }
+    },
+  });
+
+  return Object.freeze({
+    submit: (run: RunRef, event: RunEvent, actor?: SupervisorActor) =>
+      flights.submit({ run, event, actor: actor ?? null, draw: random.fraction() }),
+    idle: () => flights.idle(),
+  });
+}
+
+interface Flown {
+  readonly records: readonly PassRecord[];
+  readonly landings: readonly Landing<Advanced>[];
+}
+
+async function pass(
+  options: AdvanceOptions,
+  tx: Tx,
+  items: readonly Item[],
+  { wait, slot }: { wait: boolean; slot: number },
+): Promise<Flown> {
+  const fenced = await fencedNodes(tx, items, slot);
+  const live = items.filter((item) => !item.actor || !fenced.has(item.actor.node));
+  const heads = await findRuns(tx, live, wait);
+  const views = await loadViews(options, tx, heads, live);
+  const answers = new Map<Item, Advanced>();
+  const records: PassRecord[] = [];
+  for (const { head, view, laned, events } of views) {
+    const decision = decide(laned.plan, view, tx.now, events);
+    for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
+    if (decision.effects.length === 0) continue;
+    const actor = events.find(({ item }) => item.actor)?.item.actor ?? null;
+    const { effects } = decision;
+    records.push({
+      head,
+      before: view,
+      after: decision.view,
+      effects,
+      laneOf: laned.laneOf,
+      actor,
+    });
+  }
+  if (records.length > 0) await tx.write(records);
+  return { records, landings: items.map((item) => landing(item, answers, fenced, wait)) };
+}
+
+function landing(
+  item: Item,
+  answers: ReadonlyMap<Item, Advanced>,
+  fenced: ReadonlySet<string>,
+  wait: boolean,
+): Landing<Advanced> {
+  if (item.actor && fenced.has(item.actor.node))
+    return { kind: "done", result: { kind: "fenced" } };
+  const answer = answers.get(item);
+  if (answer) return { kind: "done", result: answer };
+  // Nobody holds it and it has not ended: there is no such run.
+  return wait ? { kind: "done", result: { kind: "no-such-run" } } : { kind: "again" };
+}
+
+/** Locks the writer row of each supervisor in the flight; without its row its events count for nothing. */
+async function fencedNodes(
+  tx: Tx,
+  items: readonly Item[],
+  slot: number,
+): Promise<ReadonlySet<string>> {
+  const fenced = new Set<string>();
+  const nodes = new Set(items.flatMap((item) => (item.actor ? [item.actor.node] : [])));
+  for (const node of [...nodes].sort()) {
+    const writer: Writer = { node, slot };
+    if (!(await tx.holdWriter(writer))) fenced.add(node);
+  }
+  return fenced;
+}
+
+async function findRuns(
+  tx: Tx,
+  items: readonly Item[],
+  wait: boolean,
+): Promise<readonly RunHead[]> {
+  const refs = new Map(items.map(({ run }) => [run.runId, run]));
+  const open = refs.size === 0 ? [] : await tx.lockRuns([...refs.values()], wait);
+  for (const head of open) refs.delete(head.runId);
+  const ended = refs.size === 0 ? [] : await tx.endedRuns([...refs.values()]);
+  return [...open, ...ended];
+}
+
+interface Loaded {
+  readonly head: RunHead;
+  readonly view: View;
+  readonly laned: LanedPlan;
+  readonly events: readonly Judged[];
+}
+
+/** An event as it is judged: with the facts that were read after the lock. */
+interface Judged {
+  readonly item: Item;
+  readonly event: RunEvent;
+  readonly draw: number;
+}
+
+async function loadViews(
+  options: AdvanceOptions,
+  tx: Tx,
+  heads: readonly RunHead[],
+  items: readonly Item[],
+): Promise<readonly Loaded[]> {
+  const byRun = new Map<RunId, Judged[]>();
+  for (const item of items) {
+    const events = byRun.get(item.run.runId) ?? [];
+    byRun.set(item.run.runId, events);
+    events.push({ item, event: item.event, draw: item.draw });
+  }
+  const found = await Promise.all(
+    heads.map(async (head) => ({
+      head,
+      laned: await options.plans.get(head.namespaceId, head.definitionId),
+      events: byRun.get(head.runId) ?? [],
+    })),
+  );
+  const wanted = found.flatMap(({ head, laned, events }) => {
+    if (isEnded(head.run.state)) return [];
+    const successorsOf = (step: number) => laned.plan.steps[step]?.successors ?? [];
+    const of = events.map(({ event }) => event);
+    return [{ runId: head.runId, steps: stepsToLoad(head.run.state.kind, successorsOf, of) }];
+  });
+  const steps = wanted.length === 0 ? new Map() : await tx.loadSteps(wanted);
+  const views = found.map(({ head, laned, events }) => {
+    const view: View = { run: head.run, steps: steps.get(head.runId) ?? new Map(), attempts: [] };
+    return { head, laned, events, view };
+  });
+  return withBeats(tx, await withAttempts(tx, views));
+}
+
+/** Loads the ended attempts that late reports are about: those whose lease is not there. */
+async function withAttempts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
+  const keys = loaded.flatMap(({ head, view, events }) =>
+    events.flatMap(({ event }) => {
+      if (event.kind !== "report") return [];
+      const step = view.steps.get(event.step);
+      const state = step ? movingSide(step)?.state : undefined;
+      const held = state?.kind === "LEASED" && state.fence === event.fence;
+      const { step: no, fence, task } = event;
+      return held ? [] : [{ runId: head.runId, step: no, fence, task }];
+    }),
+  );
+  if (keys.length === 0) return loaded;
+  const attempts = await tx.loadAttempts(keys);
+  return loaded.map((one) => ({
+    ...one,
+    view: { ...one.view, attempts: attempts.get(one.head.runId) ?? [] },
+  }));
+}
+
+/** A beat may have come between the supervisor's look and the lock on the lease. */
+async function withBeats(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
+  const sessionOf = (view: View, no: number): string | null => {
+    const step = view.steps.get(no);
+    const state = step ? movingSide(step)?.state : undefined;
+    return state?.kind === "LEASED" ? state.session : null;
+  };
+  const sessions = loaded.flatMap(({ view, events }) =>
+    events.flatMap(({ event }) =>
+      event.kind === "lease-moment" ? (sessionOf(view, event.step) ?? []) : [],
+    ),
+  );
+  if (sessions.length === 0) return loaded;
+  const beats = await tx.lastBeats([...new Set(sessions)]);
+  return loaded.map((one) => ({
+    ...one,
+    events: one.events.map((judged) => {
+      if (judged.event.kind !== "lease-moment") return judged;
+      const session = sessionOf(one.view, judged.event.step);
+      const lastBeatAt = session === null ? null : (beats.get(session) ?? null);
+      return { ...judged, event: { ...judged.event, lastBeatAt } };
+    }),
+  }));
+}
+
+export function lanesFilled(records: readonly PassRecord[]): ReadonlySet<number> {
+  return new Set(
+    records.flatMap((record) =>
+      record.effects.flatMap((effect) => {
+        if (effect.kind !== "made-ready") return [];
+        const step = record.after.steps.get(effect.step);
+        const moving = step ? movingSide(step) : null;
+        return moving?.state.kind === "READY" ? [record.laneOf(effect.step, effect.side).lane] : [];
+      }),
+    ),
+  );
+}
+
+export function told(records: readonly PassRecord[]): Told {
+  const moments = records.flatMap(({ effects }) =>
+    effects.flatMap((effect) =>
+      effect.kind === "backed-off" || effect.kind === "wake-moved" ? [effect.wakeAt] : [],
+    ),
+  );
+  return {
+    lanes: lanesFilled(records),
+    runs: records.map(({ head, after }) => ({ runId: head.runId, version: after.run.version })),
+    wakeAt: moments.length === 0 ? null : Math.min(...moments),
+  };
+}

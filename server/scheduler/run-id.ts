@@ -1,0 +1,14 @@
+// Run ids are UUIDv7: 48 bits of the database's time in milliseconds, then chance. Only the server makes
+// them, so their order is the order of creation and everything of a run can be ranged by its day.
+import type { Random } from "../clock.ts";
+import type { Moment } from "../core/model.ts";
+
+export function newRunId(now: Moment, random: Random): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(Math.floor(now), 0, 6);
+  bytes.set(random.bytes(10), 6);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,52 @@
+// What a database error means for the caller: try the flight again, the store is away, or a bug.
+import pg from "pg";
+import { DroverError } from "../../errors.ts";
+
+/** 40001 serialization failure, 40P01 deadlock, 55P03 lock timeout, 57014 statement timeout. */
+const RETRYABLE = new Set(["40001", "40P01", "55P03", "57014"]);
+/** Too many connections; the server is starting, stopping, or was told to end us. */
+const AWAY = new Set(["53300", "57P01", "57P02", "57P03", "57P05", "25P03", "25006"]);
+const AWAY_SYSTEM = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOENT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]);
+const AWAY_MESSAGE =
+  /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|not queryable/;
+
+function codeOf(error: unknown): string | null {
+  if (error instanceof pg.DatabaseError) return error.code ?? null;
+  if (error instanceof Error && "code" in error && typeof error.code === "string")
+    return error.code;
+  return null;
+}
+
+/** The flight changed nothing and may be sent again as it is. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && RETRYABLE.has(error.code ?? "");
+}
+
+/** The connection or the server is gone: whether the last statement counted is not known. */
+export function isAway(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== null && (AWAY.has(code) || AWAY_SYSTEM.has(code) || code.startsWith("08")))
+    return true;
+  if (error instanceof AggregateError) return error.errors.some(isAway);
+  return error instanceof Error && AWAY_MESSAGE.test(error.message);
+}
+
+export const RETRY_AFTER_MS = 1_000;
+
+/** Wraps an error of the connection so that callers learn when to try again; others stay as they are. */
+export function storeFailure(error: unknown): unknown {
+  if (!isAway(error)) return error;
+  return new DroverError(
+    "STORE_UNAVAILABLE",
+    "the database does not answer; whether this call took effect is not known: repeat it",
+    { retryAfterMs: RETRY_AFTER_MS, cause: error },
+  );
+}

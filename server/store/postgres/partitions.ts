@@ -1,0 +1,123 @@
+// Partition sessions on PostgreSQL: one direct connection whose advisory locks elect owners.
+//
+//   join ─→ held ─(no answer, or the server ends the session)─→ lost
+//
+// The session is ended by the server when it says nothing for 3 s (`idle_session_timeout`), also under
+// a frozen process or a cut cable; its locks are free from then on. It protects nothing: take-over first
+// deletes the writer rows of whoever owned the partition (docs/ARCHITECTURE.md, "Three layers").
+import type pg from "pg";
+import type { Clock } from "../../clock.ts";
+import type {
+  NodeInfo,
+  PartitionLook,
+  PartitionSession,
+  Partitions,
+  TakenPartition,
+} from "../store.ts";
+import { createSession } from "./pool.ts";
+import { createTransact, queryOn } from "./transaction.ts";
+
+/** The first of the two keys of our advisory locks: "drov". */
+const LOCK_CLASS = 0x64726f76;
+const IDLE_SESSION_MS = 3_000;
+/** Flights of one process that can hold a writer row at a time. */
+export const WRITER_SLOTS = 4;
+const LANES_CHANNEL = "drover_lanes";
+/** NOTIFY takes 8,000 bytes; a lane id has at most 10 digits. */
+const LANES_PER_NOTICE_MAX = 500;
+
+export function createPartitions(
+  connectionString: string,
+  pool: pg.Pool,
+  clock: Clock,
+): Partitions {
+  return {
+    async join(info: NodeInfo): Promise<PartitionSession> {
+      const client = createSession(connectionString);
+      await client.connect();
+      await client.query(
+        `set idle_session_timeout = '${IDLE_SESSION_MS}ms'; set statement_timeout = '2s';
+         set idle_in_transaction_session_timeout = '2s'; listen ${LANES_CHANNEL}`,
+      );
+      const onPool = queryOn(pool);
+      await onPool("forget_old_nodes", []);
+      await onPool("join_node", [info.node, info.address]);
+      await onPool("join_writers", [info.node, WRITER_SLOTS]);
+      return createPartitionSession(client, pool, clock, info.node);
+    },
+  };
+}
+
+function createPartitionSession(
+  client: pg.Client,
+  pool: pg.Pool,
+  clock: Clock,
+  node: string,
+): PartitionSession {
+  const query = queryOn(client);
+  const onPool = queryOn(pool);
+  const lost: ((cause: Error) => void)[] = [];
+  let over: Error | null = null;
+  const lose = (cause: Error): void => {
+    if (over) return;
+    over = cause;
+    for (const listener of lost) listener(cause);
+  };
+  client.on("error", lose);
+  client.on("end", () => lose(new Error("the partition session has ended")));
+
+  return Object.freeze({
+    node,
+    async look(): Promise<PartitionLook> {
+      const [row] = await query<{ held: number[]; live: string[] }>("look", [node, LOCK_CLASS]);
+      return { held: row?.held ?? [], liveNodes: row?.live ?? [] };
+    },
+    async tryLock(partitions) {
+      const rows = await query<{ partition: number }>("try_lock", [LOCK_CLASS, partitions]);
+      return rows.map((row) => row.partition);
+    },
+    takeOver: (partitions) => takeOver(pool, clock, node, partitions),
+    async unlock(partitions) {
+      await onPool("clear_partitions", [partitions, node]);
+      await query("unlock", [LOCK_CLASS, partitions]);
+    },
+    onLanes(listener) {
+      client.on("notification", ({ channel, payload }) => {
+        if (channel !== LANES_CHANNEL || !payload) return;
+        listener(payload.split(",").map(Number));
+      });
+    },
+    async announceLanes(lanes) {
+      for (let from = 0; from < lanes.length; from += LANES_PER_NOTICE_MAX) {
+        const payload = lanes.slice(from, from + LANES_PER_NOTICE_MAX).join(",");
+        await pool.query("select pg_notify($1, $2)", [LANES_CHANNEL, payload]);
+      }
+    },
+    onLost(listener) {
+      if (over) listener(over);
+      else lost.push(listener);
+    },
+    async leave() {
+      over ??= new Error("the partition session was closed");
+      await onPool("leave_writers", [node]).catch(() => []);
+      await onPool("leave_node", [node]).catch(() => []);
+      await client.end().catch(() => undefined);
+    },
+  } satisfies PartitionSession);
+}
+
+/**
+ * Waiting for a flight of the former owner is the point: it ends by its own commit, or after 2 s by the
+ * timeouts of its session.
+ */
+async function takeOver(
+  pool: pg.Pool,
+  clock: Clock,
+  node: string,
+  partitions: readonly number[],
+): Promise<readonly TakenPartition[]> {
+  return createTransact(pool, clock)({}, async ({ query }) => {
+    await query("fence_former_owners", [partitions, node]);
+    return query<{ partition: number; epoch: number }>("take_partitions", [partitions, node]);
+  });
+}

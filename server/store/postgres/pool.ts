@@ -1,0 +1,57 @@
+// Connections. The hot pool's sessions are set so that a plan made while a table was empty cannot
+// survive as a sequential scan, and so that no statement or idle transaction outlives 2 s, whatever
+// happens to the process. Lists have a pool of their own with the planner's defaults.
+import pg from "pg";
+import type { Logger } from "pino";
+
+const CONNECT_MS_MAX = 3_000;
+/** The client gives up a little after the server would, for a server that does not answer at all. */
+const QUERY_MS_MAX = 4_000;
+
+const GUARDS = "set statement_timeout = '2s'; set idle_in_transaction_session_timeout = '2s'";
+const HOT = `${GUARDS}; set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off`;
+
+/** int8 as number (ours stay far below 2^53), timestamptz as milliseconds since 1970. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") => {
+    if (oid === pg.types.builtins.INT8) return Number;
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return (text: string) => Date.parse(text);
+    return format === "binary"
+      ? pg.types.getTypeParser(oid, "binary")
+      : pg.types.getTypeParser(oid, "text");
+  }) as typeof pg.types.getTypeParser,
+};
+
+export function createPool(
+  connectionString: string,
+  use: "hot" | "reads",
+  max: number,
+  log: Logger,
+): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString,
+    max,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    query_timeout: QUERY_MS_MAX,
+    keepAlive: true,
+    application_name: `drover-${use}`,
+    types,
+    onConnect: async (client) => {
+      await client.query(use === "hot" ? HOT : GUARDS);
+    },
+  });
+  pool.on("error", (error) => log.warn({ event: "store.connection-lost", err: error.message }));
+  return pool;
+}
+
+/** A session of its own, for advisory locks and LISTEN. */
+export function createSession(connectionString: string): pg.Client {
+  return new pg.Client({
+    connectionString,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    query_timeout: QUERY_MS_MAX,
+    keepAlive: true,
+    application_name: "drover-session",
+    types,
+  });
+}

@@ -1,0 +1,69 @@
+-- Heartbeats belong to the session; nothing else locks agent_session.
+
+-- name: beat_sessions
+-- Written first, in key order. HOT: no index on what changes.
+insert into agent_session as s (session, namespace_id, agent_id, agent_version, last_beat_at)
+select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, now()
+from unnest($1::text[], $2::integer[], $3::text[], $4::text[])
+  as u (session, namespace_id, agent_id, agent_version)
+order by u.session
+on conflict (session) do update set last_beat_at = now();
+
+-- name: last_beats
+-- Plan: agent_session by key.
+select encode(s.session, 'hex') as session, s.last_beat_at
+from unnest($1::text[]) as u (session)
+join agent_session as s on s.session = decode(u.session, 'hex');
+
+-- name: beat_leases
+-- Stores what is new and marks cancels as heard; a lease that a pass holds is told apart (busy) and
+-- asked about again. A lease of another session, or one that is gone, is missing from the answer.
+-- Plan: lease by key.
+with asked as materialized (
+  select *
+  from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[],
+    $8::text[], $9::bytea[]) with ordinality
+    as a (run_id, step_no, fence, secret, session, progress, details_type, details_json, details_data,
+      place)
+),
+standing as materialized (
+  select a.place, l.run_id, l.step_no, l.cancel, l.cancel_by, l.cancel_ms, l.heartbeat_ms,
+    l.cancel = 1 or a.progress is not null or a.details_type is not null as changes
+  from asked as a
+  join lease as l on l.run_id = a.run_id and l.step_no = a.step_no and l.item = 0
+    and l.fence = a.fence and l.secret = decode(a.secret, 'hex')
+    and l.session = decode(a.session, 'hex')
+),
+held as materialized (
+  select s.place, l.run_id, l.step_no
+  from standing as s
+  join lease as l on l.run_id = s.run_id and l.step_no = s.step_no and l.item = 0
+  where s.changes
+  for update of l skip locked
+),
+beaten as (
+  update lease as l
+  set cancel = case when l.cancel = 1 then 2 else l.cancel end,
+    cancel_by = case when l.cancel = 1 then now() + l.cancel_ms * interval '1 millisecond'
+      else l.cancel_by end,
+    wake_at = case when l.cancel = 1 then now() + l.cancel_ms * interval '1 millisecond'
+      else l.wake_at end,
+    progress = coalesce(a.progress, l.progress),
+    progress_at = case when a.progress is distinct from l.progress and a.progress is not null
+      then now() else l.progress_at end,
+    details_type = coalesce(a.details_type, l.details_type),
+    details_json = case when a.details_type is null then l.details_json else a.details_json end,
+    details_data = case when a.details_type is null then l.details_data else a.details_data end
+  from held as h
+  join asked as a on a.place = h.place
+  where l.run_id = h.run_id and l.step_no = h.step_no and l.item = 0
+    and l.fence = a.fence and l.secret = decode(a.secret, 'hex')
+  returning h.place, l.cancel, l.cancel_by
+)
+select s.place, s.heartbeat_ms,
+  s.changes and b.place is null as busy,
+  coalesce(b.cancel, s.cancel) as cancel,
+  greatest(0, extract(epoch from coalesce(b.cancel_by, s.cancel_by) - now()) * 1000)::bigint
+    as cancel_left_ms
+from standing as s
+left join beaten as b on b.place = s.place;

@@ -1,0 +1,65 @@
+-- Namespaces, definitions, workflows and lanes: small, and mostly read from memory.
+
+-- name: find_namespace
+select id, name, region from namespace where name = $1::text;
+
+-- name: create_namespace
+insert into namespace (name) values ($1::text)
+on conflict (name) do nothing;
+
+-- name: intern_definition
+insert into definition (namespace_id, digest, body)
+values ($1::integer, decode($2::text, 'hex'), $3::text)
+on conflict (namespace_id, digest) do nothing;
+
+-- name: find_definition
+select id from definition where namespace_id = $1::integer and digest = decode($2::text, 'hex');
+
+-- name: get_definition
+select body from definition where id = $1::bigint;
+
+-- name: lock_workflow
+-- The first registration of a name makes its row; all take turns on it.
+insert into workflow as w (namespace_id, name, default_version, latest_version)
+values ($1::integer, $2::text, 0, 0)
+on conflict (namespace_id, name) do update set latest_version = w.latest_version
+returning default_version, latest_version;
+
+-- name: find_version_of
+select version from workflow_version
+where namespace_id = $1::integer and name = $2::text and definition_id = $3::bigint;
+
+-- name: insert_version
+insert into workflow_version (namespace_id, name, version, definition_id)
+values ($1::integer, $2::text, $3::integer, $4::bigint);
+
+-- name: set_versions
+update workflow set latest_version = $3::integer, default_version = $4::integer
+where namespace_id = $1::integer and name = $2::text;
+
+-- name: find_version
+-- $3 is 0: the default version.
+select v.definition_id, v.version
+from workflow as w
+join workflow_version as v on v.namespace_id = w.namespace_id and v.name = w.name
+  and v.version = case when $3::integer = 0 then w.default_version else $3::integer end
+where w.namespace_id = $1::integer and w.name = $2::text;
+
+-- name: intern_lanes
+insert into lane (namespace_id, queue, task)
+select distinct u.namespace_id, u.queue, u.task
+from unnest($1::integer[], $2::text[], $3::text[]) as u (namespace_id, queue, task)
+on conflict (namespace_id, queue, task, class) do nothing;
+
+-- name: find_lanes
+select u.place, l.id
+from unnest($1::integer[], $2::text[], $3::text[]) with ordinality
+  as u (namespace_id, queue, task, place)
+join lane as l on l.namespace_id = u.namespace_id and l.queue = u.queue and l.task = u.task
+  and l.class = 0
+order by u.place;
+
+-- name: lanes_of_queues
+select l.id, l.queue, l.task
+from lane as l
+where l.namespace_id = $1::integer and l.queue = any ($2::text[]) and l.class = 0;

@@ -1,0 +1,75 @@
+-- Due work: the moments of leases, ready rows, backoffs and runs.
+
+-- name: due_rows
+-- Rows whose moment has come, earliest first: up to $2 of each kind and partition, $2 in all.
+-- Plan: the wake index of each table, one probe a partition.
+with mine as materialized (
+  select p.partition from unnest($1::smallint[]) as p (partition)
+),
+due_now as (
+  select 0 as kind, x.run_id, m.partition, x.step_no, x.fence, x.wake_at, null::integer as lane
+  from mine as m
+  cross join lateral (
+    select l.run_id, l.step_no, l.fence, l.wake_at
+    from lease as l
+    where l.partition = m.partition and l.wake_at <= now()
+    order by l.wake_at
+    limit $2::integer
+  ) as x
+  union all
+  select 1, x.run_id, m.partition, x.step_no, x.fence, x.wake_at, x.lane
+  from mine as m
+  cross join lateral (
+    select r.run_id, r.step_no, r.fence, r.wake_at, r.lane
+    from ready as r
+    where r.partition = m.partition and r.wake_at <= now()
+    order by r.wake_at
+    limit $2::integer
+  ) as x
+  union all
+  select 2, x.run_id, m.partition, x.step_no, 0, x.wake_at, null
+  from mine as m
+  cross join lateral (
+    select d.run_id, d.step_no, d.wake_at
+    from due as d
+    where d.partition = m.partition and d.wake_at <= now()
+    order by d.wake_at
+    limit $2::integer
+  ) as x
+  union all
+  select 3, x.run_id, m.partition, -1, 0, x.wake_at, null
+  from mine as m
+  cross join lateral (
+    select o.run_id, o.wake_at
+    from run_open as o
+    where o.partition = m.partition and o.wake_at <= now()
+    order by o.wake_at
+    limit $2::integer
+  ) as x
+)
+select d.kind, d.run_id, d.partition, d.step_no, d.fence, d.wake_at,
+  exists (
+    select from lane_poller as p
+    where p.lane = d.lane and p.seen_at > now() - interval '1 minute'
+  ) as polled
+from due_now as d
+order by d.wake_at
+limit $2::integer;
+
+-- name: next_moment
+-- The earliest moment still to come. Plan: the wake index of each table, one probe a partition.
+select now() as now, min(x.wake_at) as next_at
+from unnest($1::smallint[]) as m (partition)
+cross join lateral (
+  (select l.wake_at from lease as l where l.partition = m.partition and l.wake_at > now()
+    order by l.wake_at limit 1)
+  union all
+  (select r.wake_at from ready as r where r.partition = m.partition and r.wake_at > now()
+    order by r.wake_at limit 1)
+  union all
+  (select d.wake_at from due as d where d.partition = m.partition and d.wake_at > now()
+    order by d.wake_at limit 1)
+  union all
+  (select o.wake_at from run_open as o where o.partition = m.partition and o.wake_at > now()
+    order by o.wake_at limit 1)
+) as x;

@@ -1,0 +1,66 @@
+-- Partitions: who watches which share of the runs.
+
+-- name: join_node
+insert into node (id, address, last_seen_at) values ($1::uuid, $2::text, now());
+
+-- name: join_writers
+insert into writer (node, slot) select $1::uuid, s from generate_series(0, $2::integer - 1) as s;
+
+-- name: hold_writer
+-- The first statement of a supervisor's flight. No row: a take-over has fenced this process.
+select from writer where node = $1::uuid and slot = $2::smallint for no key update;
+
+-- name: look
+-- The ping of the session, its sign of life, and who holds what.
+with seen as (
+  update node set last_seen_at = now() where id = $1::uuid
+)
+select
+  (select coalesce(array_agg(l.objid::integer), '{}')
+    from pg_locks as l
+    where l.locktype = 'advisory' and l.classid = $2::integer::oid and l.objsubid = 2 and l.granted
+      and l.database = (select d.oid from pg_database as d where d.datname = current_database())
+  ) as held,
+  (select coalesce(array_agg(n.id), '{}')
+    from node as n
+    where n.last_seen_at > now() - interval '3 seconds' or n.id = $1::uuid
+  ) as live;
+
+-- name: try_lock
+select p as partition
+from unnest($2::integer[]) as p
+where pg_try_advisory_lock($1::integer, p);
+
+-- name: unlock
+select pg_advisory_unlock($1::integer, p) from unnest($2::integer[]) as p;
+
+-- name: fence_former_owners
+-- Waits for the flight that each writer row is in; later flights of that process get no row.
+delete from writer as w
+using (
+  select distinct l.node
+  from partition_lease as l
+  where l.partition = any ($1::smallint[]) and l.node is not null and l.node <> $2::uuid
+) as former
+where w.node = former.node;
+
+-- name: take_partitions
+update partition_lease
+set node = $2::uuid, epoch = epoch + 1, taken_at = now()
+where partition = any ($1::smallint[])
+returning partition, epoch;
+
+-- name: clear_partitions
+-- A clean hand-over: nobody is left to be fenced.
+update partition_lease
+set node = null
+where partition = any ($1::smallint[]) and node = $2::uuid;
+
+-- name: leave_writers
+delete from writer where node = $1::uuid;
+
+-- name: leave_node
+delete from node where id = $1::uuid;
+
+-- name: forget_old_nodes
+delete from node where last_seen_at < now() - interval '1 minute';

@@ -1,0 +1,107 @@
+-- Runs: their keys, their locks, their beginning, their changes and their end.
+
+-- name: reserve_keys
+-- Reserves keys in key order; waits for another transaction that is reserving the same one. An expired
+-- key is free again once its run has ended. Returns those that are now ours.
+insert into idempotency as i (namespace_id, key, run_id, digest, expires_at)
+select u.namespace_id, u.key, u.run_id, decode(u.digest, 'hex'),
+  now() + u.keep_ms * interval '1 millisecond'
+from unnest($1::integer[], $2::text[], $3::uuid[], $4::text[], $5::bigint[])
+  as u (namespace_id, key, run_id, digest, keep_ms)
+order by u.namespace_id, u.key
+on conflict (namespace_id, key) do update
+  set run_id = excluded.run_id, digest = excluded.digest, expires_at = excluded.expires_at
+  where i.expires_at < now()
+    and not exists (select from run as r where r.id = i.run_id and r.state is null)
+returning namespace_id, key;
+
+-- name: key_holders
+-- Plan: idempotency by key.
+select i.namespace_id, i.key, i.run_id, encode(i.digest, 'hex') as digest
+from unnest($1::integer[], $2::text[]) as u (namespace_id, key)
+join idempotency as i on i.namespace_id = u.namespace_id and i.key = u.key;
+
+-- name: lock_runs_skip
+-- Locks open runs in id order; leaves out what another transaction holds. Plan: run_open by key.
+select o.*
+from unnest($1::smallint[], $2::uuid[]) as u (partition, run_id)
+join run_open as o on o.partition = u.partition and o.run_id = u.run_id
+order by o.run_id
+for no key update of o skip locked;
+
+-- name: lock_runs_wait
+-- The same, waiting for who holds them up to lock_timeout.
+select o.*
+from unnest($1::smallint[], $2::uuid[]) as u (partition, run_id)
+join run_open as o on o.partition = u.partition and o.run_id = u.run_id
+order by o.run_id
+for no key update of o;
+
+-- name: ended_runs
+-- Runs whose end is written. Plan: run by key.
+select r.id as run_id, r.partition, r.namespace_id, r.definition_id, r.priority, r.state, r.reason,
+  r.last_version
+from run as r
+where r.id = any ($1::uuid[]) and r.state is not null;
+
+-- name: insert_runs
+insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
+  input_type, input_json, input_data, created_at)
+select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
+  u.labels::jsonb, u.input_type, u.input_json, u.input_data,
+  to_timestamp(u.created_at / 1000.0)
+from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[], $6::integer[],
+  $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bigint[])
+  as u (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
+    input_type, input_json, input_data, created_at);
+
+-- name: insert_open_runs
+insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
+  steps_left, moving, undos_left, undone, verdict, verdict_undoes, deadline, deadline_left_ms,
+  settle_until, wake_at)
+select u.partition, u.run_id, u.namespace_id, u.definition_id, u.priority, u.state, u.version,
+  u.steps_left, u.moving, u.undos_left, u.undone, u.verdict, u.verdict_undoes,
+  to_timestamp(u.deadline / 1000.0), u.deadline_left_ms, to_timestamp(u.settle_until / 1000.0),
+  to_timestamp(u.wake_at / 1000.0)
+from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::bigint[], $5::smallint[], $6::smallint[],
+  $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
+  $13::boolean[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[])
+  as u (partition, run_id, namespace_id, definition_id, priority, state, version, steps_left, moving,
+    undos_left, undone, verdict, verdict_undoes, deadline, deadline_left_ms, settle_until, wake_at);
+
+-- name: update_open_runs
+-- The rows are locked by this transaction. Plan: run_open by key. HOT unless the run's moment moves.
+update run_open as o
+set state = u.state, version = u.version, steps_left = u.steps_left, moving = u.moving,
+  undos_left = u.undos_left, undone = u.undone, verdict = u.verdict,
+  verdict_undoes = u.verdict_undoes, deadline = to_timestamp(u.deadline / 1000.0),
+  deadline_left_ms = u.deadline_left_ms, settle_until = to_timestamp(u.settle_until / 1000.0),
+  wake_at = to_timestamp(u.wake_at / 1000.0)
+from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
+  $7::smallint[], $8::smallint[], $9::smallint[], $10::boolean[], $11::bigint[], $12::bigint[],
+  $13::bigint[], $14::bigint[])
+  as u (partition, run_id, state, version, steps_left, moving, undos_left, undone, verdict,
+    verdict_undoes, deadline, deadline_left_ms, settle_until, wake_at)
+where o.partition = u.partition and o.run_id = u.run_id;
+
+-- name: end_runs
+-- The open row goes, the outcome is written.
+with ended as (
+  select *
+  from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::integer[])
+    as u (partition, run_id, state, reason, version)
+),
+closed as (
+  delete from run_open as o using ended as u
+  where o.partition = u.partition and o.run_id = u.run_id
+)
+update run as r
+set state = u.state, reason = u.reason, last_version = u.version, ended_at = now()
+from ended as u
+where r.id = u.run_id;
+
+-- name: note_cancels
+update run as r
+set cancel_note = u.note
+from unnest($1::uuid[], $2::text[]) as u (run_id, note)
+where r.id = u.run_id;

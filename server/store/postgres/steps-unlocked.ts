@@ -1,0 +1,49 @@
+// The steps of one run as people see them: one statement, no locks.
+import type { Step } from "../../core/model.ts";
+import { type LeaseRow, leaseOf, readyOf, type StepRow, stepOf } from "./rows.ts";
+import type { Query } from "./transaction.ts";
+
+type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
+
+interface ReadySide {
+  ready_kind: number;
+  ready_fence: number;
+  ready_attempt: number;
+  ready_at: number;
+  until: number | null;
+  avoid_session: string | null;
+  avoid_until: number | null;
+  alarms: number;
+  ready_wake_at: number;
+}
+
+type Row = StepRow & Nullable<LeaseRow> & Nullable<ReadySide>;
+
+export async function loadStepsUnlocked(
+  query: Query,
+  runId: string,
+): Promise<ReadonlyMap<number, Step>> {
+  const rows = await query<Row>("run_steps", [runId]);
+  return new Map(rows.map((row) => [row.no, stepOf(row, openOf(row))]));
+}
+
+function openOf(row: Row) {
+  if (hasLease(row)) return leaseOf(row);
+  if (!hasReady(row)) return null;
+  return readyOf({
+    ...row,
+    step_no: row.no,
+    kind: row.ready_kind,
+    fence: row.ready_fence,
+    attempt: row.ready_attempt,
+    wake_at: row.ready_wake_at,
+  });
+}
+
+function hasLease(row: Row): row is Row & LeaseRow {
+  return row.lease_fence !== null;
+}
+
+function hasReady(row: Row): row is Row & ReadySide {
+  return row.ready_fence !== null;
+}

@@ -1,0 +1,113 @@
+// One transaction of a flight, and what became of it.
+//
+// A COMMIT whose answer never came may or may not have counted. The transaction's id is asked for at
+// its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status), so one
+// rule serves every kind of flight; only if that stays unanswered is the caller told "not known".
+import pg from "pg";
+import type { Clock } from "../../clock.ts";
+import type { Moment } from "../../core/model.ts";
+import { isAway, storeFailure } from "./failure.ts";
+import { statement } from "./sql.ts";
+
+/** How long the fate of a COMMIT is asked for. */
+const FATE_MS_MAX = 2_000;
+const FATE_PAUSE_MS = 200;
+
+export type Query = <Row extends pg.QueryResultRow>(
+  name: string,
+  values: readonly unknown[],
+) => Promise<readonly Row[]>;
+
+export interface Begun {
+  readonly now: Moment;
+  readonly query: Query;
+}
+
+export function createTransact(pool: pg.Pool, clock: Clock) {
+  return async function transact<T>(
+    options: { readonly lockTimeoutMs?: number },
+    work: (begun: Begun) => Promise<T>,
+  ): Promise<T> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw storeFailure(error);
+    });
+    let broken: Error | undefined;
+    try {
+      const begun = await begin(client, options.lockTimeoutMs);
+      const result = await work({ now: begun.now, query: queryOn(client) });
+      await client.query("commit").catch(async (error: unknown) => {
+        if (!isAway(error)) throw error;
+        broken = error instanceof Error ? error : new Error(String(error));
+        const committed = await fateOf(pool, clock, begun.xid);
+        if (committed !== true) throw error;
+      });
+      return result;
+    } catch (error) {
+      if (isAway(error)) broken = error instanceof Error ? error : new Error(String(error));
+      else
+        await client.query("rollback").catch((failed: unknown) => {
+          broken = failed instanceof Error ? failed : new Error(String(failed));
+        });
+      throw storeFailure(error);
+    } finally {
+      client.release(broken);
+    }
+  };
+}
+
+async function begin(
+  client: pg.PoolClient,
+  lockTimeoutMs: number | undefined,
+): Promise<{ now: Moment; xid: string }> {
+  const lock =
+    lockTimeoutMs === undefined ? "" : `set local lock_timeout = ${Math.round(lockTimeoutMs)};`;
+  const results: unknown = await client.query(
+    `begin; ${lock} select pg_current_xact_id()::text as xid, now() as now`,
+  );
+  const last: unknown = Array.isArray(results) ? results.at(-1) : results;
+  if (!(last instanceof pg.Result)) throw new Error("begin gave no result");
+  const row: unknown = last.rows[0];
+  if (!isBeginRow(row)) throw new Error("begin gave no transaction id");
+  return row;
+}
+
+function isBeginRow(row: unknown): row is { now: Moment; xid: string } {
+  return (
+    typeof row === "object" &&
+    row !== null &&
+    "now" in row &&
+    typeof row.now === "number" &&
+    "xid" in row &&
+    typeof row.xid === "string"
+  );
+}
+
+/** Statements by name on this connection. The row type is the statement's contract in its .sql file. */
+export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool): Query {
+  return async <Row extends pg.QueryResultRow>(name: string, values: readonly unknown[]) => {
+    const { text } = statement(name);
+    const result = await client.query<Row>({ name, text, values: [...values] });
+    return result.rows;
+  };
+}
+
+/** true: committed; false: rolled back; null: nobody could say in time. */
+async function fateOf(pool: pg.Pool, clock: Clock, xid: string): Promise<boolean | null> {
+  const until = clock.monotonicMs() + FATE_MS_MAX;
+  while (clock.monotonicMs() < until) {
+    try {
+      const result = await pool.query<{ fate: string | null }>(
+        "select pg_xact_status($1::xid8) as fate",
+        [xid],
+      );
+      const fate = result.rows[0]?.fate;
+      if (fate === "committed") return true;
+      if (fate === "aborted") return false;
+      if (fate === null) return null;
+    } catch (error) {
+      if (!isAway(error)) return null;
+    }
+    await clock.sleep(FATE_PAUSE_MS);
+  }
+  return null;
+}

@@ -1,0 +1,127 @@
+// What people and their tools read: whole runs with their history, and lists. Plain reads, no locks.
+import type {
+  AttemptKind,
+  EndKind,
+  EscalationReason,
+  Moment,
+  Outcome,
+  Reason,
+  Rule,
+  RunState,
+  Step,
+} from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
+import type { RunId } from "./store.ts";
+
+export interface RunRecord {
+  readonly runId: RunId;
+  readonly namespaceId: number;
+  readonly key: string | null;
+  readonly workflow: string;
+  readonly version: number;
+  readonly definitionId: number;
+  readonly state: RunState["kind"];
+  readonly reason: Reason | null;
+  /** What whoever cancelled it said. */
+  readonly cancelNote: string | null;
+  readonly stateVersion: number;
+  readonly priority: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly input: Payload | null;
+  readonly createdAt: Moment;
+  readonly endedAt: Moment | null;
+  readonly deadlineAt: Moment | null;
+}
+
+export interface AttemptRecord {
+  readonly step: number;
+  readonly kind: AttemptKind;
+  readonly fence: number;
+  readonly attempt: number;
+  readonly agentId: string | null;
+  readonly startedAt: Moment;
+  readonly endedAt: Moment;
+  readonly outcome: Outcome;
+}
+
+export interface InterventionRecord {
+  readonly runId: RunId;
+  readonly step: number | null;
+  readonly fence: number;
+  readonly rule: Rule;
+  readonly n: number;
+  readonly saw: string;
+  readonly did: string;
+  readonly dueAt: Moment;
+  readonly actedAt: Moment;
+  /** Who acted: the node that owned the partition, and its epoch; null where an agent's word did it. */
+  readonly node: string | null;
+  readonly partition: number;
+  readonly epoch: number | null;
+}
+
+export interface EscalationRecord {
+  readonly n: number;
+  readonly step: number;
+  readonly reason: EscalationReason;
+  readonly message: string;
+  readonly openedAt: Moment;
+  readonly closedAt: Moment | null;
+  readonly closedBy: string | null;
+}
+
+/** A run with everything about it, in one consistent look. */
+export interface RunDetail {
+  readonly run: RunRecord;
+  readonly steps: ReadonlyMap<number, Step>;
+  readonly attempts: readonly AttemptRecord[];
+  readonly interventions: readonly InterventionRecord[];
+  readonly escalations: readonly EscalationRecord[];
+}
+
+export interface DetailWanted {
+  /** Attempts are needed for the outputs and errors of steps too. */
+  readonly attempts: boolean;
+  readonly interventions: boolean;
+  readonly escalations: boolean;
+}
+
+export interface RunFilter {
+  readonly states: readonly RunState["kind"][];
+  readonly workflow: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAfter: Moment | null;
+  readonly createdBefore: Moment | null;
+}
+
+export interface RunPage {
+  readonly filter: RunFilter;
+  readonly order: "created-desc" | "created-asc";
+  readonly limit: number;
+  /** The last run of the page before. */
+  readonly after: RunId | null;
+}
+
+export interface WorkflowRecord {
+  readonly name: string;
+  readonly defaultVersion: number;
+  readonly latestVersion: number;
+  readonly createdAt: Moment;
+}
+
+export interface Reads {
+  findRun(
+    namespaceId: number,
+    by: { readonly runId: RunId } | { readonly key: string },
+  ): Promise<RunRecord | null>;
+  runDetail(runId: RunId, wanted: DetailWanted): Promise<RunDetail | null>;
+  /** Runs by creation; `after` and the order make pages. */
+  listRuns(namespaceId: number, page: RunPage): Promise<readonly RunRecord[]>;
+  listWorkflows(
+    namespaceId: number,
+    after: string | null,
+    limit: number,
+  ): Promise<readonly WorkflowRecord[]>;
+}
+
+export type { EndKind };

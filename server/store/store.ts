@@ -1,0 +1,340 @@
+// The state store's contract. PostgreSQL and memory keep it, and one suite (test/contract) holds both
+// to it. SQL picks and writes rows; it judges nothing: every rule is in `core`.
+//
+//   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, idempotency keys,
+//            runs, then ready and lease rows of those runs. Phase 2 (write, lockReady, grant) waits for
+//            nothing of phase 1 again
+//   Store    what needs no transaction: definitions, lanes, plain reads, beats, due rows, partitions
+//
+// Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
+import type { Definition } from "../core/definition.ts";
+import type {
+  AttemptKind,
+  EndedAttempt,
+  Moment,
+  Reason,
+  Run,
+  RunState,
+  Step,
+  TaskKind,
+} from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
+import type { PassRecord } from "./changes.ts";
+import type { Reads } from "./reads.ts";
+
+export type RunId = string;
+
+export interface RunRef {
+  readonly runId: RunId;
+  readonly partition: number;
+}
+
+/** The narrow row of a run, and what places it. */
+export interface RunHead extends RunRef {
+  readonly namespaceId: number;
+  readonly definitionId: number;
+  /** 1 first, 9 last. */
+  readonly priority: number;
+  readonly run: Run;
+}
+
+export interface Namespace {
+  readonly id: number;
+  readonly name: string;
+  readonly region: number;
+}
+
+export interface LaneKey {
+  readonly namespaceId: number;
+  readonly queue: string;
+  readonly task: string;
+}
+
+export interface NewRun extends RunHead {
+  readonly wakeAt: Moment | null;
+  readonly key: string | null;
+  readonly workflow: string;
+  /** 0: an inline definition. */
+  readonly version: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly input: Payload | null;
+  readonly createdAt: Moment;
+}
+
+export interface KeyReservation {
+  readonly namespaceId: number;
+  readonly key: string;
+  readonly runId: RunId;
+  /** SHA-256 of the request, hex. */
+  readonly digest: string;
+  /** How long the key is kept at least, in milliseconds from now. */
+  readonly keepMs: number;
+}
+
+/** Who had reserved the key before; the reservation of this transaction if `mine`. */
+export interface KeyHolder {
+  readonly namespaceId: number;
+  readonly key: string;
+  readonly runId: RunId;
+  readonly digest: string;
+  readonly mine: boolean;
+}
+
+export interface StepsWanted {
+  readonly runId: RunId;
+  readonly steps: readonly number[] | "all";
+}
+
+export interface AttemptKey {
+  readonly runId: RunId;
+  readonly step: number;
+  readonly fence: number;
+  readonly task: TaskKind;
+}
+
+/** A ready row that a claim has locked and may grant. */
+export interface ReadyRow extends RunRef {
+  readonly step: number;
+  readonly lane: number;
+  readonly priority: number;
+  readonly task: TaskKind;
+  readonly fence: number;
+  readonly attempt: number;
+  readonly until: Moment | null;
+  readonly avoid: { readonly session: string; readonly until: Moment } | null;
+  readonly attemptMs: number;
+  readonly heartbeatMs: number;
+  readonly cancelMs: number;
+}
+
+/** Who gets a locked ready row. */
+export interface Grant {
+  readonly ready: ReadyRow;
+  readonly secret: string;
+  readonly session: string;
+  readonly agentId: string;
+  readonly pollSeq: number;
+}
+
+export interface Granted extends Grant {
+  readonly grantedAt: Moment;
+  readonly attemptBy: Moment;
+}
+
+export interface Tx {
+  /** The transaction's time. */
+  readonly now: Moment;
+  /** Locks the writer row of a supervisor for this flight; false: it was deleted by a take-over. */
+  holdWriter(writer: Writer): Promise<boolean>;
+  /** Reserves keys in key order; waits for another transaction that reserves the same one. */
+  reserveKeys(keys: readonly KeyReservation[]): Promise<readonly KeyHolder[]>;
+  /** Locks open runs by id. Without `wait`, those that another transaction holds are left out. */
+  lockRuns(runs: readonly RunRef[], wait: boolean): Promise<readonly RunHead[]>;
+  /** Heads of runs that have ended, for reports that come too late. Open ones are left out. */
+  endedRuns(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
+  /** Steps of locked runs with their ready, lease and due rows, locked. */
+  loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
+  /** Last beats of sessions, as they are now: read after their leases were locked. */
+  lastBeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
+  loadAttempts(keys: readonly AttemptKey[]): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>>;
+  insertRuns(runs: readonly NewRun[]): Promise<void>;
+  /** Writes the difference that each pass made, and appends the rows that its effects carry. */
+  write(passes: readonly PassRecord[]): Promise<void>;
+  /** Locks up to `limit` ready rows of each lane, by priority and age; locked ones are skipped. */
+  lockReady(
+    lanes: readonly { readonly lane: number; readonly limit: number }[],
+  ): Promise<readonly ReadyRow[]>;
+  /** Moves locked ready rows to `lease`. */
+  grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
+}
+
+export interface Writer {
+  readonly node: string;
+  readonly slot: number;
+}
+
+export interface TransactOptions {
+  /** Names the flight in errors and logs. */
+  readonly name: string;
+  /** How long `lockRuns` with `wait` may wait. */
+  readonly lockTimeoutMs?: number;
+}
+
+export interface BeatReport {
+  readonly runId: RunId;
+  readonly step: number;
+  readonly fence: number;
+  readonly secret: string;
+  /** What the agent said; null leaves what is stored. */
+  readonly progress: string | null;
+  readonly details: Payload | null;
+}
+
+export interface SessionBeat {
+  readonly namespaceId: number;
+  readonly session: string;
+  readonly agentId: string;
+  readonly agentVersion: string;
+  readonly reports: readonly BeatReport[];
+}
+
+export type BeatAnswer =
+  | { readonly kind: "carry-on"; readonly leaseMs: number }
+  | { readonly kind: "cancel"; readonly withinMs: number }
+  | { readonly kind: "lease-lost" }
+  /** An advance holds the row: ask again in the next gathering. */
+  | { readonly kind: "busy" };
+
+export type DueKind = "lease" | "ready" | "backoff" | "run";
+
+export interface DueRow extends RunRef {
+  readonly kind: DueKind;
+  /** -1 for the run's own moment. */
+  readonly step: number;
+  readonly fence: number;
+  readonly wakeAt: Moment;
+  /** Somebody polled its lane in the last minute (ready rows). */
+  readonly polled: boolean;
+}
+
+export interface DueLook {
+  readonly now: Moment;
+  readonly due: readonly DueRow[];
+  /** The earliest moment still to come in these partitions. */
+  readonly nextAt: Moment | null;
+}
+
+/** A lease granted to a poll whose answer never arrived. */
+export interface UndeliveredLease extends RunRef {
+  readonly step: number;
+  readonly fence: number;
+  readonly secret: string;
+}
+
+/** What a granted task carries besides its lease row, read after the claim's commit. */
+export interface TaskFacts {
+  readonly runId: RunId;
+  readonly step: number;
+  readonly definitionId: number;
+  readonly version: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly input: Payload | null;
+  /** Details of the last beat before this attempt. */
+  readonly lastDetails: Payload | null;
+  /** Output of the forward attempt, for an undo. */
+  readonly output: Payload | null;
+}
+
+export interface WatchedRun {
+  readonly runId: RunId;
+  readonly version: number;
+}
+
+export interface Pulse {
+  /** Lanes of the question that have a ready row. */
+  readonly lanes: readonly number[];
+  /** Watched runs that are still open, with their version; one left out has ended. */
+  readonly runs: readonly WatchedRun[];
+}
+
+export interface Store {
+  readonly reads: Reads;
+  readonly partitions: Partitions;
+  transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
+
+  namespace(name: string): Promise<Namespace | null>;
+  createNamespace(name: string): Promise<Namespace>;
+  /** The id of this content; the same content has one id in a namespace. */
+  internDefinition(namespaceId: number, definition: Definition): Promise<number>;
+  definition(id: number): Promise<Definition>;
+  /** A new version if the content is new under this name; it becomes the default unless told not to. */
+  registerWorkflow(workflow: {
+    readonly namespaceId: number;
+    readonly name: string;
+    readonly definitionId: number;
+    readonly keepDefault: boolean;
+  }): Promise<{ readonly version: number; readonly created: boolean }>;
+  /** version 0: the default one. */
+  workflowVersion(
+    namespaceId: number,
+    name: string,
+    version: number,
+  ): Promise<{ readonly definitionId: number; readonly version: number } | null>;
+  /** Ids of lanes, in the order of the keys; unknown ones are made. */
+  lanes(keys: readonly LaneKey[]): Promise<readonly number[]>;
+  /** Every lane of these queues, for an agent that performs any task. */
+  lanesOfQueues(
+    namespaceId: number,
+    queues: readonly string[],
+  ): Promise<readonly { readonly lane: number; readonly queue: string; readonly task: string }[]>;
+
+  taskFacts(tasks: readonly Granted[]): Promise<readonly TaskFacts[]>;
+  /** Stores beats of sessions and their reports; answers in the order of the reports. Durable. */
+  beat(beats: readonly SessionBeat[]): Promise<readonly (readonly BeatAnswer[])[]>;
+  /** Leases of the session that were granted to one of these polls. */
+  undelivered(session: string, polls: readonly number[]): Promise<readonly UndeliveredLease[]>;
+  /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
+  markPolled(node: string, lanes: readonly number[]): Promise<void>;
+  /** One statement for everything that waits in this process. */
+  pulse(lanes: readonly number[], runs: readonly RunRef[]): Promise<Pulse>;
+  /** Rows of the partitions whose moment has come, earliest first, and the moment after them. */
+  dueRows(partitions: readonly number[], limit: number): Promise<DueLook>;
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface NodeInfo {
+  readonly node: string;
+  readonly address: string;
+}
+
+export interface TakenPartition {
+  readonly partition: number;
+  readonly epoch: number;
+}
+
+export interface PartitionLook {
+  /** Partitions that some session holds, this one included. */
+  readonly held: readonly number[];
+  readonly liveNodes: readonly string[];
+}
+
+/** Opens sessions that elect the owners of partitions. */
+export interface Partitions {
+  /** Joins under a new node id: its node row, writer rows and a direct session. */
+  join(node: NodeInfo): Promise<PartitionSession>;
+}
+
+/**
+ * One direct session. Its advisory locks elect and never protect: what protects is the writer row of
+ * each flight and the guard of each row. The session is gone 3 s after its last call.
+ */
+export interface PartitionSession {
+  readonly node: string;
+  /** Renews the session and the node row, and looks at who holds what. */
+  look(): Promise<PartitionLook>;
+  /** Locks those of the partitions that are free. */
+  tryLock(partitions: readonly number[]): Promise<readonly number[]>;
+  /**
+   * Fences the former owners of locked partitions: deletes their writer rows (waits for their flights)
+   * and bumps the epochs. The clean `unlock` has cleared the owner, so nobody needs to be fenced then.
+   */
+  takeOver(partitions: readonly number[]): Promise<readonly TakenPartition[]>;
+  /** Gives partitions back: no longer the owner's, then unlocked. */
+  unlock(partitions: readonly number[]): Promise<void>;
+  /** Hears the lanes that other servers announce. */
+  onLanes(listener: (lanes: readonly number[]) => void): void;
+  announceLanes(lanes: readonly number[]): Promise<void>;
+  /** Calls back once when the session is lost. */
+  onLost(listener: (cause: Error) => void): void;
+  leave(): Promise<void>;
+}
+
+/** Ends a run's row in people's words; shared by both stores. */
+export interface EndedRun {
+  readonly state: RunState["kind"];
+  readonly reason: Reason;
+  readonly endedAt: Moment;
+}
+
+export type { AttemptKind };

@@ -1,0 +1,162 @@
+// Looks for what did *not* happen: rows of our partitions whose moment has come. It judges nothing: each
+// row becomes an event, the rules decide (core/on-moment.ts), and the one door writes the intervention.
+//
+// It sleeps until the earliest moment that its last look saw or that was announced since, a second at
+// most. Silence counts only while somebody could have heard: `watchingSince` of a partition begins anew
+// at take-over, when two looks are more than 2 s apart, and when the database's clock has jumped.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../clock.ts";
+import type { RunEvent } from "../core/event.ts";
+import type { Moment } from "../core/model.ts";
+import type { Advance } from "../scheduler/advance.ts";
+import type { DueLook, DueRow, Store } from "../store/store.ts";
+import type { Owned } from "./ownership.ts";
+
+/** Rows of one look; what is left is looked for again at once. */
+const DUE_MAX = 500;
+const LOOK_EVERY_MS = 1_000;
+/** A moment may be read a little before it has come: looking again at once would find nothing. */
+const LOOK_APART_MS = 5;
+const GAP_MS = 2_000;
+const JUMP_MS = 1_000;
+
+export interface Watches {
+  start(): void;
+  stop(): Promise<void>;
+  /** One look with all that follows from it; how many rows were due. */
+  lookOnce(): Promise<number>;
+  /** A moment was set; the look comes no later. */
+  announce(moment: Moment): void;
+  /** Partitions begin to be watched anew. */
+  taken(partitions: readonly number[]): void;
+  /** Resolves when no event of ours is under way. */
+  quiet(): Promise<void>;
+}
+
+export interface WatchesOptions {
+  readonly store: Pick<Store, "dueRows">;
+  readonly advance: Pick<Advance, "submit">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
+  readonly onFenced: (node: string) => void;
+}
+
+export function createWatches(options: WatchesOptions): Watches {
+  const { clock, log } = options;
+  const watchingSince = new Map<number, Moment>();
+  const fresh = new Set<number>();
+  let last: { readonly lookedAtMs: number; readonly now: Moment } | null = null;
+  let running = false;
+  let timer: Timer | null = null;
+  let wakeAtMs = Number.POSITIVE_INFINITY;
+  let under: Promise<number> | null = null;
+
+  async function look(): Promise<number> {
+    const { node, owned } = options.owner();
+    if (node === null || owned.length === 0) {
+      last = null;
+      return 0;
+    }
+    const lookedAtMs = clock.monotonicMs();
+    const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
+    const found = await options.store.dueRows([...epochs.keys()], DUE_MAX);
+    watch([...epochs.keys()], found, lookedAtMs);
+    const answers = await Promise.allSettled(
+      found.due.map((row) =>
+        options.advance.submit(row, eventOf(row, watchingSince.get(row.partition) ?? found.now), {
+          node,
+          epoch: epochs.get(row.partition) ?? 0,
+        }),
+      ),
+    );
+    for (const [place, answer] of answers.entries()) {
+      if (answer.status === "fulfilled" && answer.value.kind === "fenced") options.onFenced(node);
+      if (answer.status === "rejected") {
+        const { runId, kind } = found.due[place] ?? {};
+        log.warn({ event: "watch.failed", runId, kind, err: String(answer.reason) });
+      }
+    }
+    plan(found, lookedAtMs);
+    return found.due.length;
+  }
+
+  /** From when on silence counts in each partition. */
+  function watch(partitions: readonly number[], found: DueLook, lookedAtMs: number): void {
+    const gapMs = last ? lookedAtMs - last.lookedAtMs : Number.POSITIVE_INFINITY;
+    const jumpMs = last ? Math.abs(found.now - last.now - gapMs) : 0;
+    const anew = gapMs > GAP_MS || jumpMs > JUMP_MS;
+    for (const partition of partitions)
+      if (anew || fresh.has(partition) || !watchingSince.has(partition))
+        watchingSince.set(partition, found.now);
+    fresh.clear();
+    last = { lookedAtMs, now: found.now };
+  }
+
+  function plan(found: DueLook, lookedAtMs: number): void {
+    const inMs = found.nextAt === null ? LOOK_EVERY_MS : Math.ceil(found.nextAt - found.now) + 1;
+    const full = found.due.length >= DUE_MAX;
+    wake(lookedAtMs + (full ? 0 : Math.min(Math.max(inMs, LOOK_APART_MS), LOOK_EVERY_MS)));
+  }
+
+  function wake(atMs: number): void {
+    if (!running || atMs >= wakeAtMs) return;
+    wakeAtMs = atMs;
+    timer?.cancel();
+    timer = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => {
+      wakeAtMs = Number.POSITIVE_INFINITY;
+      void lookOnce().finally(() => wake(clock.monotonicMs() + LOOK_EVERY_MS));
+    });
+  }
+
+  function lookOnce(): Promise<number> {
+    under ??= look()
+      .catch((error: unknown) => {
+        log.warn({ event: "watch.look-failed", err: String(error) });
+        return 0;
+      })
+      .finally(() => {
+        under = null;
+      });
+    return under;
+  }
+
+  return Object.freeze({
+    start() {
+      if (running) return;
+      running = true;
+      wake(clock.monotonicMs());
+    },
+    async stop() {
+      running = false;
+      timer?.cancel();
+      await under;
+    },
+    lookOnce,
+    announce(moment: Moment) {
+      if (last) wake(last.lookedAtMs + (moment - last.now) + 1);
+    },
+    taken(partitions: readonly number[]) {
+      for (const partition of partitions) fresh.add(partition);
+      wake(clock.monotonicMs());
+    },
+    async quiet() {
+      await under;
+    },
+  });
+}
+
+function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
+  const { step, fence } = row;
+  switch (row.kind) {
+    case "lease":
+      // The last beat is read again once the lease is locked (scheduler/advance.ts).
+      return { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince };
+    case "ready":
+      return { kind: "ready-moment", step, fence, polled: row.polled };
+    case "backoff":
+      return { kind: "backoff-moment", step };
+    case "run":
+      return { kind: "run-moment" };
+  }
+}
