@@ -291,6 +291,7 @@ create table idempotency (
   expires_at timestamptz not null,
   primary key (namespace_id, key)
 );
+create index idempotency_expiry on idempotency (expires_at);
 
 create table node (
   id uuid primary key,

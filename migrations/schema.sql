@@ -315,6 +315,7 @@ with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autov
 -- indexes
 
 create index due_wake on due using btree (partition, wake_at);
+create index idempotency_expiry on idempotency using btree (expires_at);
 create index lease_session on lease using btree (session);
 create index lease_wake on lease using btree (partition, wake_at);
 create index ready_lane on ready using btree (lane, priority, ordered_by, ordinal);

@@ -16,6 +16,7 @@ import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createWatch } from "./scheduler/watch.ts";
 import type { Store } from "./store/store.ts";
+import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 
@@ -95,6 +96,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
     onFenced: (node) => ownership.fenced(node),
   });
+  const housekeeping = createHousekeeping(store, clock, log);
   const node = uuidOf(random);
   const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
 
@@ -129,9 +131,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await ownership.start();
       watches.start();
       beat.start();
+      housekeeping.start();
     },
     async stop() {
       await beat.stop();
+      await housekeeping.stop();
       await watches.stop();
       await Promise.all([claims.idle(), heartbeats.idle(), schedule.idle(), advance.idle()]);
       await ownership.stop();

@@ -118,7 +118,8 @@ export function createFlights<Item, Result>(
     } catch (error) {
       if (options.isRetryable(error) && tries === 0) return fly(board, wait, 1);
       if (board.length === 1 || isAway(error)) {
-        for (const passenger of board) passenger.reject(error);
+        const told = options.isRetryable(error) ? heldElsewhere(error) : error;
+        for (const passenger of board) passenger.reject(told);
         return;
       }
       const half = Math.ceil(board.length / 2);
@@ -157,6 +158,15 @@ export function createFlights<Item, Result>(
       return new Promise((resolve) => idlers.push(resolve));
     },
   });
+}
+
+/** It was tried twice and somebody else held its rows: nothing has changed, and it may be repeated. */
+function heldElsewhere(cause: unknown): DroverError {
+  return new DroverError(
+    "STORE_UNAVAILABLE",
+    "another transaction holds what this call needs: repeat it",
+    { retryAfterMs: OVERLOADED_RETRY_MS, cause },
+  );
 }
 
 /** The store is away for all of them alike: halves would only ask it again. */

@@ -21,6 +21,8 @@ import {
 import { stop } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
+/** The largest number that its column holds. */
+const INTERVENTION_N_MAX = 2_147_483_647;
 
 /**
  * The moment of a lease: cancel grace over, silent, or past its time; else it moves to its next moment.
@@ -169,6 +171,8 @@ export function onBackoffMoment(
   intervene(pass, "backoff", {
     step,
     fence: step.fence,
+    // A late failure can send one fence into backoff twice: the moment tells them apart.
+    n: Math.min(moving.state.wakeAt - (step.firstReadyAt ?? 0), INTERVENTION_N_MAX),
     dueAt: moving.state.wakeAt,
     saw: `the backoff after attempt ${step.attempt} is over`,
     did: `ready for attempt ${step.attempt + 1}`,

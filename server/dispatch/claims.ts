@@ -7,7 +7,7 @@ import type { Clock, Random } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Claim, HandOver } from "../scheduler/advance.ts";
 import type { LanedPlan, Plans } from "../scheduler/plans.ts";
-import type { Grant, Granted, Store, TaskFacts, Tx } from "../store/store.ts";
+import type { Grant, Granted, ReadyRow, Store, TaskFacts, Tx } from "../store/store.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import { match } from "./matching.ts";
 import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
@@ -53,7 +53,8 @@ export function createClaims(options: ClaimsOptions): Claims {
     waiters.reserve(takers);
     const startedAtMs = clock.monotonicMs();
     try {
-      const rows = await tx.lockReady(limits(takers));
+      const asked = limits(takers);
+      const rows = await tx.lockReady(asked);
       const matches = match(rows, takers.map(takerOf), tx.now);
       const grants = matches.map(({ taker, row }): Grant => {
         const { agent, pollSeq } = taker.waiter;
@@ -69,6 +70,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       const won = [...byWaiter].map(([waiter, leases]): Won => ({ waiter, granted: leases }));
       const left = takers.filter((waiter) => !byWaiter.has(waiter));
       return {
+        drained: drained(asked, rows, grants),
         deliver() {
           waiters.release(left);
           void deliver(won, startedAtMs);
@@ -131,7 +133,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     if (waiters.waitingFor(lanes).length === 0) return;
     const claims: Claim[] = [];
     try {
-      await store.transact({ name: "claim" }, async (tx) => {
+      await store.transact({ name: "claim", fate: "unasked" }, async (tx) => {
         const made = await claim(tx, lanes);
         if (made) claims.push(made);
       });
@@ -172,6 +174,23 @@ function limits(takers: readonly Waiter[]): readonly { lane: number; limit: numb
   return [...places]
     .sort(([a], [b]) => a - b)
     .map(([lane, limit]) => ({ lane, limit: Math.min(limit, LANE_ROWS_MAX) }));
+}
+
+/** Lanes that gave fewer rows than were asked for, all of which were granted. */
+function drained(
+  asked: ReturnType<typeof limits>,
+  rows: readonly ReadyRow[],
+  grants: readonly Grant[],
+): ReadonlySet<number> {
+  const granted = new Set(grants.map(({ ready }) => ready));
+  const left = new Set(rows.filter((row) => !granted.has(row)).map(({ lane }) => lane));
+  const counts = new Map<number, number>();
+  for (const { lane } of rows) counts.set(lane, (counts.get(lane) ?? 0) + 1);
+  return new Set(
+    asked
+      .filter(({ lane, limit }) => (counts.get(lane) ?? 0) < limit && !left.has(lane))
+      .map(({ lane }) => lane),
+  );
 }
 
 function takerOf(waiter: Waiter) {

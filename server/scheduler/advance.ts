@@ -32,6 +32,8 @@ export interface HandOver {
 
 /** Tasks claimed in a transaction, to be handed over once it has committed. */
 export interface Claim {
+  /** Lanes that have no ready row left: nobody needs to look there. */
+  readonly drained: ReadonlySet<number>;
   deliver(): void;
   /** The transaction did not commit, or nobody knows. */
   giveUp(error: unknown): void;
@@ -96,7 +98,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
           },
         );
         for (const claim of claims) claim.deliver();
-        options.tell(told(flown.records));
+        options.tell(told(flown.records, claims));
         return flown.landings;
       } catch (error) {
         for (const claim of claims) claim.giveUp(error);
@@ -296,14 +298,16 @@ export function lanesFilled(records: readonly PassRecord[]): ReadonlySet<number>
   );
 }
 
-export function told(records: readonly PassRecord[]): Told {
+export function told(records: readonly PassRecord[], claims: readonly Claim[]): Told {
+  const lanes = new Set(lanesFilled(records));
+  for (const { drained } of claims) for (const lane of drained) lanes.delete(lane);
   const moments = records.flatMap(({ effects }) =>
     effects.flatMap((effect) =>
       effect.kind === "backed-off" || effect.kind === "wake-moved" ? [effect.wakeAt] : [],
     ),
   );
   return {
-    lanes: lanesFilled(records),
+    lanes,
     runs: records.map(({ head, after }) => ({ runId: head.runId, version: after.run.version })),
     wakeAt: moments.length === 0 ? null : Math.min(...moments),
   };

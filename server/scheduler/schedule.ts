@@ -64,7 +64,7 @@ export function createSchedule(options: ScheduleOptions) {
           return result;
         });
         for (const claim of claims) claim.deliver();
-        options.tell(told(flown.records));
+        options.tell(told(flown.records, claims));
         return flown.landings;
       } catch (error) {
         for (const claim of claims) claim.giveUp(error);

@@ -44,6 +44,14 @@ export interface ReadyInsert {
   readonly task: PlanTask;
 }
 
+export interface EscalationInsert {
+  readonly step: number;
+  readonly reason: EscalationReason;
+  readonly message: string;
+  /** A later effect of the same pass has closed it; null: it stands open. */
+  readonly closedBy: string | null;
+}
+
 export interface RowChanges {
   readonly head: RunHead;
   readonly run: Run | null;
@@ -61,7 +69,7 @@ export interface RowChanges {
   readonly attempts: readonly Attempt[];
   readonly settled: readonly Attempt[];
   readonly interventions: readonly Intervention[];
-  readonly escalations: readonly { step: number; reason: EscalationReason; message: string }[];
+  readonly escalations: readonly EscalationInsert[];
   readonly escalationsClosed: readonly { step: number; by: string }[];
   readonly cancelNote: string | null;
   readonly actor: Actor | null;
@@ -123,7 +131,15 @@ function appended(effects: readonly Effect[]) {
     interventions: effects.flatMap((effect) =>
       effect.kind === "intervened" ? [effect.intervention] : [],
     ),
-    escalations: effects.flatMap((effect) => (effect.kind === "escalated" ? [effect] : [])),
+    escalations: effects.flatMap((effect, place) => {
+      if (effect.kind !== "escalated") return [];
+      const { step, reason, message } = effect;
+      const closed = effects
+        .slice(place)
+        .find((later) => later.kind === "escalation-closed" && later.step === step);
+      const closedBy = closed?.kind === "escalation-closed" ? closed.by : null;
+      return [{ step, reason, message, closedBy }];
+    }),
     escalationsClosed: effects.flatMap((effect) =>
       effect.kind === "escalation-closed" ? [effect] : [],
     ),
@@ -135,11 +151,14 @@ function movingOf(step: Step | undefined) {
   return step ? (movingSide(step)?.state ?? null) : null;
 }
 
-/** The same ready or lease row is one of the same fence; a due row, one of the same moment. */
+/**
+ * The same ready or lease row is one of the same task and fence: a cancelled forward task and the undo
+ * that replaces it in one pass can have one fence. A due row is the same while nobody touched it.
+ */
 function sameRow(was: ReturnType<typeof movingOf>, is: ReturnType<typeof movingOf>): boolean {
   if (!was || !is || was.kind !== is.kind) return false;
   if (was.kind === "BACKOFF" || is.kind === "BACKOFF") return was === is;
-  return was.fence === is.fence;
+  return was.fence === is.fence && was.task === is.task;
 }
 
 /** Whether the step's own row can stay as it is: only a row beside it moved. */
@@ -171,4 +190,12 @@ export function stored<Kind extends string>(
   return kind === "READY" || kind === "LEASED"
     ? "OPEN"
     : (kind as Exclude<Kind, "READY" | "LEASED">);
+}
+
+/**
+ * Tells apart the rows that one attempt may have of a kind. A late success is evidence of its own beside
+ * a late failure of the same attempt; a second one of either says nothing new.
+ */
+export function attemptRowNumber(attempt: Attempt): number {
+  return attempt.kind === "late" && attempt.outcome.kind === "success" ? 1 : 0;
 }

@@ -156,6 +156,11 @@ export interface Writer {
 export interface TransactOptions {
   /** Names the flight in errors and logs. */
   readonly name: string;
+  /**
+   * Whether the fate of a COMMIT without an answer is found out. A claim does not ask: a poll that fails
+   * gives back what it was granted anyway, and a claim that finds nothing then costs no transaction id.
+   */
+  readonly fate?: "asked" | "unasked";
   /** How long `lockRuns` with `wait` may wait. */
   readonly lockTimeoutMs?: number;
 }
@@ -275,6 +280,11 @@ export interface Store {
   undelivered(session: string, polls: readonly number[]): Promise<readonly UndeliveredLease[]>;
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
+  /**
+   * Forgets, up to so many rows of each: sessions that hold nothing and were silent for 10 minutes,
+   * pollers not seen for 5, and expired keys of runs that have ended.
+   */
+  forgetOld(rowsMax: number): Promise<void>;
   /** One statement for everything that waits in this process. */
   pulse(lanes: readonly number[], runs: readonly RunRef[]): Promise<Pulse>;
   /** Rows of the partitions whose moment has come, earliest first, and the moment after them. */

@@ -13,7 +13,7 @@ import { assign } from "./assignment.ts";
 const LOOK_EVERY_MS = 500;
 /** Measured from when the last answered ping was sent. */
 const TRUST_MS = 2_500;
-const MOVES_MAX = 8;
+const MOVES_MAX = 16;
 
 export interface Owned {
   readonly partition: number;

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { type Clock, systemClock } from "../../clock.ts";
 import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
+import { definitionFromText, definitionText } from "../definition-text.ts";
 import type {
   BeatAnswer,
   DueKind,
@@ -104,6 +105,11 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     async markPolled(node, lanes) {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
+    async forgetOld(rowsMax) {
+      await query("forget_sessions", [rowsMax]);
+      await query("forget_lane_pollers", [rowsMax]);
+      await query("forget_keys", [rowsMax]);
+    },
     pulse: (lanes, runs) => pulse(query, lanes, runs),
     dueRows: (partitions, limit) => dueRows(query, partitions, limit),
     async ready() {
@@ -131,7 +137,7 @@ async function internDefinition(
   namespaceId: number,
   definition: Definition,
 ): Promise<number> {
-  const body = JSON.stringify(definition);
+  const body = definitionText(definition);
   const digest = createHash("sha256").update(body).digest("hex");
   const find = () => query<{ id: number }>("find_definition", [namespaceId, digest]);
   const [known] = await find();
@@ -145,9 +151,7 @@ async function internDefinition(
 async function readDefinition(query: Query, id: number): Promise<Definition> {
   const [row] = await query<{ body: string }>("get_definition", [id]);
   if (!row) throw new DroverError("INTERNAL", `definition ${id} is not stored`);
-  // Only `internDefinition` writes this column, from this very type.
-  const definition: Definition = JSON.parse(row.body);
-  return definition;
+  return definitionFromText(row.body);
 }
 
 async function registerWorkflow(

@@ -6,6 +6,7 @@
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/model.ts";
+import type { TransactOptions } from "../store.ts";
 import { isAway, storeFailure } from "./failure.ts";
 import { statement } from "./sql.ts";
 
@@ -25,7 +26,7 @@ export interface Begun {
 
 export function createTransact(pool: pg.Pool, clock: Clock) {
   return async function transact<T>(
-    options: { readonly lockTimeoutMs?: number },
+    options: Pick<TransactOptions, "fate" | "lockTimeoutMs">,
     work: (begun: Begun) => Promise<T>,
   ): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
@@ -33,13 +34,13 @@ export function createTransact(pool: pg.Pool, clock: Clock) {
     });
     let broken: Error | undefined;
     try {
-      const begun = await begin(client, options.lockTimeoutMs);
+      const begun = await begin(client, options);
       const result = await work({ now: begun.now, query: queryOn(client) });
       await client.query("commit").catch(async (error: unknown) => {
         if (!isAway(error)) throw error;
         broken = error instanceof Error ? error : new Error(String(error));
-        const committed = await fateOf(pool, clock, begun.xid);
-        if (committed !== true) throw error;
+        const fate = begun.xid === null ? null : await fateOf(pool, clock, begun.xid);
+        if (fate !== true) throw error;
       });
       return result;
     } catch (error) {
@@ -57,13 +58,12 @@ export function createTransact(pool: pg.Pool, clock: Clock) {
 
 async function begin(
   client: pg.PoolClient,
-  lockTimeoutMs: number | undefined,
-): Promise<{ now: Moment; xid: string }> {
+  { fate = "asked", lockTimeoutMs }: Pick<TransactOptions, "fate" | "lockTimeoutMs">,
+): Promise<{ now: Moment; xid: string | null }> {
   const lock =
     lockTimeoutMs === undefined ? "" : `set local lock_timeout = ${Math.round(lockTimeoutMs)};`;
-  const results: unknown = await client.query(
-    `begin; ${lock} select pg_current_xact_id()::text as xid, now() as now`,
-  );
+  const xid = fate === "asked" ? "pg_current_xact_id()::text" : "null::text";
+  const results: unknown = await client.query(`begin; ${lock} select ${xid} as xid, now() as now`);
   const last: unknown = Array.isArray(results) ? results.at(-1) : results;
   if (!(last instanceof pg.Result)) throw new Error("begin gave no result");
   const row: unknown = last.rows[0];
@@ -71,14 +71,14 @@ async function begin(
   return row;
 }
 
-function isBeginRow(row: unknown): row is { now: Moment; xid: string } {
+function isBeginRow(row: unknown): row is { now: Moment; xid: string | null } {
   return (
     typeof row === "object" &&
     row !== null &&
     "now" in row &&
     typeof row.now === "number" &&
     "xid" in row &&
-    typeof row.xid === "string"
+    (typeof row.xid === "string" || row.xid === null)
   );
 }
 

@@ -1,6 +1,13 @@
 // Writes what passes changed: one statement a table, each for the whole batch, and only where there is
 // something to write. Rows are deleted before their successors are inserted under the same key.
-import { type PassRecord, type RowChanges, rowChanges, stored, waitingFor } from "../changes.ts";
+import {
+  attemptRowNumber,
+  type PassRecord,
+  type RowChanges,
+  rowChanges,
+  stored,
+  waitingFor,
+} from "../changes.ts";
 import type { NewRun, RunHead } from "../store.ts";
 import {
   attemptKinds,
@@ -43,7 +50,7 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
   await query(
     "insert_open_runs",
     columns(
-      runs.map((run) => ({ ...openRunColumns(run, run.wakeAt), ...run })),
+      runs.map((run) => ({ ...run, ...openRunColumns(run, run.wakeAt) })),
       (row) => row.partition,
       (row) => row.runId,
       (row) => row.namespaceId,
@@ -89,7 +96,8 @@ async function writeRuns(query: Query, changes: readonly RowChanges[]): Promise<
     run && !ended ? [{ ...head, ...openRunColumns({ run }, wakeAt) }] : [],
   );
   if (open.length > 0)
-    await query(
+    await writeAll(
+      query,
       "update_open_runs",
       columns(
         open,
@@ -180,6 +188,7 @@ async function writeAttempts(query: Query, changes: readonly RowChanges[]): Prom
         (row) => row.outputType,
         (row) => row.outputJson,
         (row) => row.outputData,
+        (row) => row.n,
       ),
     ]);
     if (result?.gone !== gone.length)
@@ -201,6 +210,7 @@ async function writeAttempts(query: Query, changes: readonly RowChanges[]): Prom
         (row) => row.code,
         (row) => row.message,
         (row) => row.noEffect,
+        (row) => row.retryAfterMs,
         (row) => row.digest,
         (row) => row.outputType,
         (row) => row.outputJson,
@@ -214,6 +224,7 @@ function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {
     ...row,
     runId: head.runId,
     kind: attemptKinds.code(row.kind),
+    n: attemptRowNumber(row),
     ...outcomeColumns(row.outcome),
   };
 }
@@ -221,7 +232,8 @@ function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {
 async function writeMoving(query: Query, changes: readonly RowChanges[]): Promise<void> {
   const readyGone = ofEach(changes, (change) => change.readyGone);
   if (readyGone.length > 0)
-    await query(
+    await writeAll(
+      query,
       "delete_ready",
       columns(
         readyGone,
@@ -231,7 +243,8 @@ async function writeMoving(query: Query, changes: readonly RowChanges[]): Promis
     );
   const dueGone = ofEach(changes, (change) => change.dueGone);
   if (dueGone.length > 0)
-    await query(
+    await writeAll(
+      query,
       "delete_due",
       columns(
         dueGone,
@@ -242,7 +255,8 @@ async function writeMoving(query: Query, changes: readonly RowChanges[]): Promis
   await insertReady(query, changes);
   const readyMoved = ofEach(changes, (change) => change.readyMoved);
   if (readyMoved.length > 0)
-    await query(
+    await writeAll(
+      query,
       "move_ready",
       columns(
         readyMoved,
@@ -254,7 +268,8 @@ async function writeMoving(query: Query, changes: readonly RowChanges[]): Promis
     );
   const leaseMoved = ofEach(changes, (change) => change.leaseMoved);
   if (leaseMoved.length > 0)
-    await query(
+    await writeAll(
+      query,
       "move_leases",
       columns(
         leaseMoved,
@@ -351,8 +366,20 @@ async function writeHistory(query: Query, changes: readonly RowChanges[]): Promi
         ({ row }) => row.step,
         ({ row }) => escalationReasons.code(row.reason),
         ({ row }) => row.message,
+        ({ row }) => row.closedBy,
       ),
     );
+}
+
+/**
+ * The guard of each row: a statement that found fewer rows than the pass was decided by has met a broken
+ * invariant, and the flight changes nothing.
+ */
+async function writeAll(query: Query, name: string, values: readonly unknown[][]): Promise<void> {
+  const rows = await query(name, values);
+  const expected = values[0]?.length ?? 0;
+  if (rows.length !== expected)
+    throw new Error(`${name} should have met ${expected} rows and met ${rows.length}`);
 }
 
 interface Of<Row> {

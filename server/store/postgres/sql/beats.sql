@@ -17,7 +17,9 @@ join agent_session as s on s.session = decode(u.session, 'hex');
 
 -- name: beat_leases
 -- Stores what is new and marks cancels as heard; a lease that a pass holds is told apart (busy) and
--- asked about again. A lease of another session, or one that is gone, is missing from the answer.
+-- asked about again. Every lease is locked, also one that nothing changes: a pass that has read the last
+-- beat before this one may be about to end it, and nobody may be told to carry on who has just lost.
+-- A lease of another session, or one that is gone, is missing from the answer.
 -- Plan: lease by key.
 with asked as materialized (
   select *
@@ -35,11 +37,10 @@ standing as materialized (
     and l.session = decode(a.session, 'hex')
 ),
 held as materialized (
-  select s.place, l.run_id, l.step_no
+  select s.place, l.run_id, l.step_no, s.changes
   from standing as s
   join lease as l on l.run_id = s.run_id and l.step_no = s.step_no and l.item = 0
-  where s.changes
-  for update of l skip locked
+  for no key update of l skip locked
 ),
 beaten as (
   update lease as l
@@ -56,14 +57,15 @@ beaten as (
     details_data = case when a.details_type is null then l.details_data else a.details_data end
   from held as h
   join asked as a on a.place = h.place
-  where l.run_id = h.run_id and l.step_no = h.step_no and l.item = 0
+  where h.changes and l.run_id = h.run_id and l.step_no = h.step_no and l.item = 0
     and l.fence = a.fence and l.secret = decode(a.secret, 'hex')
   returning h.place, l.cancel, l.cancel_by
 )
 select s.place, s.heartbeat_ms,
-  s.changes and b.place is null as busy,
+  h.place is null or (s.changes and b.place is null) as busy,
   coalesce(b.cancel, s.cancel) as cancel,
   greatest(0, extract(epoch from coalesce(b.cancel_by, s.cancel_by) - now()) * 1000)::bigint
     as cancel_left_ms
 from standing as s
+left join held as h on h.place = s.place
 left join beaten as b on b.place = s.place;

@@ -77,7 +77,10 @@ on conflict (lane, node) do update set seen_at = excluded.seen_at;
 -- One statement for everything that waits in a process. Plan: ready_lane, run_open by key.
 select 0 as kind, w.lane, null::uuid as run_id, null::integer as version
 from unnest($1::integer[]) as w (lane)
-where exists (select from ready as r where r.lane = w.lane)
+where exists (
+  select from ready as r
+  where r.lane = w.lane and (r.until is null or r.until > now())
+)
 union all
 select 1, null, o.run_id, o.version
 from unnest($2::smallint[], $3::uuid[]) as u (partition, run_id)

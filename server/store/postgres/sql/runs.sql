@@ -82,7 +82,8 @@ from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::small
   $13::bigint[], $14::bigint[])
   as u (partition, run_id, state, version, steps_left, moving, undos_left, undone, verdict,
     verdict_undoes, deadline, deadline_left_ms, settle_until, wake_at)
-where o.partition = u.partition and o.run_id = u.run_id;
+where o.partition = u.partition and o.run_id = u.run_id
+returning o.run_id;
 
 -- name: end_runs
 -- The open row goes, the outcome is written.

@@ -81,7 +81,8 @@ set forward = excluded.forward, undo = excluded.undo, waiting_for = excluded.wai
 -- Plan: ready by key.
 delete from ready as r
 using unnest($1::uuid[], $2::smallint[]) as u (run_id, step_no)
-where r.run_id = u.run_id and r.step_no = u.step_no and r.item = 0;
+where r.run_id = u.run_id and r.step_no = u.step_no and r.item = 0
+returning r.step_no;
 
 -- name: insert_ready
 -- The order within a priority is (transaction, number): rows of one transaction keep their order.
@@ -104,7 +105,8 @@ update ready as r
 set alarms = u.alarms, wake_at = to_timestamp(u.wake_at / 1000.0)
 from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::bigint[])
   as u (run_id, step_no, alarms, wake_at)
-where r.run_id = u.run_id and r.step_no = u.step_no and r.item = 0;
+where r.run_id = u.run_id and r.step_no = u.step_no and r.item = 0
+returning r.step_no;
 
 -- name: move_leases
 -- Plan: lease by key.
@@ -112,7 +114,8 @@ update lease as l
 set cancel = u.cancel, cancel_cause = u.cause, wake_at = to_timestamp(u.wake_at / 1000.0)
 from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[], $5::smallint[], $6::bigint[])
   as u (run_id, step_no, fence, cancel, cause, wake_at)
-where l.run_id = u.run_id and l.step_no = u.step_no and l.item = 0 and l.fence = u.fence;
+where l.run_id = u.run_id and l.step_no = u.step_no and l.item = 0 and l.fence = u.fence
+returning l.step_no;
 
 -- name: end_attempts
 -- Ends leases ($1 to $3) and appends what ended, with the progress and details that the lease had.
@@ -128,19 +131,19 @@ with gone as (
 kept as (
   insert into attempt (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at,
     ended_at, outcome, class, code, message, no_effect, retry_after_ms, digest, output_type,
-    output_json, output_data, progress, details_type, details_json, details_data)
+    output_json, output_data, progress, details_type, details_json, details_data, n)
   select u.run_id, u.step_no, u.fence, u.kind, u.attempt, u.agent_id, decode(u.session, 'hex'),
     decode(u.secret, 'hex'), to_timestamp(u.started_at / 1000.0), to_timestamp(u.ended_at / 1000.0),
     u.outcome, u.class, u.code, u.message, u.no_effect, u.retry_after_ms, decode(u.digest, 'hex'),
     u.output_type, u.output_json, u.output_data, g.progress, g.details_type, g.details_json,
-    g.details_data
+    g.details_data, u.n
   from unnest($4::uuid[], $5::smallint[], $6::integer[], $7::smallint[], $8::smallint[], $9::text[],
     $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::smallint[], $15::smallint[],
     $16::text[], $17::text[], $18::boolean[], $19::bigint[], $20::text[], $21::text[], $22::text[],
-    $23::bytea[])
+    $23::bytea[], $24::integer[])
     as u (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at, ended_at,
       outcome, class, code, message, no_effect, retry_after_ms, digest, output_type, output_json,
-      output_data)
+      output_data, n)
   left join gone as g on g.run_id = u.run_id and g.step_no = u.step_no and g.fence = u.fence
     and g.kind = u.kind
   on conflict (run_id, step_no, item, fence, kind, n) do nothing
@@ -151,14 +154,15 @@ select count(*)::integer as gone from gone;
 -- An attempt that had ended open counts as its agent says after all. Plan: attempt by key.
 update attempt as a
 set outcome = u.outcome, class = u.class, code = u.code, message = u.message,
-  no_effect = u.no_effect, digest = decode(u.digest, 'hex'), output_type = u.output_type,
+  no_effect = u.no_effect, retry_after_ms = u.retry_after_ms, digest = decode(u.digest, 'hex'),
+  output_type = u.output_type,
   output_json = u.output_json, output_data = u.output_data,
   ended_at = to_timestamp(u.ended_at / 1000.0)
 from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[], $5::bigint[], $6::smallint[],
-  $7::smallint[], $8::text[], $9::text[], $10::boolean[], $11::text[], $12::text[], $13::text[],
-  $14::bytea[])
-  as u (run_id, step_no, fence, kind, ended_at, outcome, class, code, message, no_effect, digest,
-    output_type, output_json, output_data)
+  $7::smallint[], $8::text[], $9::text[], $10::boolean[], $11::bigint[], $12::text[], $13::text[],
+  $14::text[], $15::bytea[])
+  as u (run_id, step_no, fence, kind, ended_at, outcome, class, code, message, no_effect,
+    retry_after_ms, digest, output_type, output_json, output_data)
 where a.run_id = u.run_id and a.step_no = u.step_no and a.item = 0 and a.fence = u.fence
   and a.kind = u.kind and a.n = 0;
 
@@ -166,7 +170,8 @@ where a.run_id = u.run_id and a.step_no = u.step_no and a.item = 0 and a.fence =
 -- Plan: due by key.
 delete from due as d
 using unnest($1::uuid[], $2::smallint[]) as u (run_id, step_no)
-where d.run_id = u.run_id and d.step_no = u.step_no and d.item = 0;
+where d.run_id = u.run_id and d.step_no = u.step_no and d.item = 0
+returning d.step_no;
 
 -- name: insert_due
 insert into due (run_id, step_no, partition, kind, wake_at)
@@ -187,13 +192,14 @@ on conflict (run_id, step_no, item, fence, rule, n) do nothing;
 
 -- name: open_escalations
 -- Numbered within the run, which is locked.
-insert into escalation (run_id, n, step_no, reason, message, opened_at)
+insert into escalation (run_id, n, step_no, reason, message, opened_at, closed_at, closed_by)
 select u.run_id,
   coalesce((select max(e.n) from escalation as e where e.run_id = u.run_id), 0)
     + row_number() over (partition by u.run_id order by u.step_no),
-  u.step_no, u.reason, u.message, now()
-from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::text[])
-  as u (run_id, step_no, reason, message);
+  u.step_no, u.reason, u.message, now(), case when u.closed_by is not null then now() end,
+  u.closed_by
+from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::text[], $5::text[])
+  as u (run_id, step_no, reason, message, closed_by);
 
 -- name: close_escalations
 update escalation as e

@@ -1,0 +1,42 @@
+// Heartbeats: the session has beaten, its leases keep what their agents said, a cancel is heard.
+//
+//   cancel none     carry on for another `heartbeat`
+//   cancel asked    heard now: the lease ends `cancel` later, whatever the agent does
+//   cancel heard    what is left of that; nothing is extended
+import type { Lease, Moment } from "../../core/model.ts";
+import type { BeatAnswer, BeatReport, SessionBeat } from "../store.ts";
+import { type LeaseRow, stepKey, type Tables } from "./tables.ts";
+
+export function beatSession(tables: Tables, now: Moment, beat: SessionBeat): readonly BeatAnswer[] {
+  const { session, namespaceId, agentId, agentVersion } = beat;
+  tables.agentSession.put({ session, namespaceId, agentId, agentVersion, lastBeatAt: now });
+  return beat.reports.map((report) => beatLease(tables, now, session, report));
+}
+
+function beatLease(tables: Tables, now: Moment, session: string, report: BeatReport): BeatAnswer {
+  const row = tables.lease.get(stepKey(report.runId, report.step));
+  if (!row || !isOf(row.lease, session, report)) return { kind: "lease-lost" };
+  const lease = heard(row.lease, now);
+  tables.lease.put({ ...row, ...said(row, report), lease });
+  return lease.cancel.kind === "heard"
+    ? { kind: "cancel", withinMs: Math.max(0, lease.cancel.by - now) }
+    : { kind: "carry-on", leaseMs: lease.heartbeatMs };
+}
+
+function isOf(lease: Lease, session: string, { fence, secret }: BeatReport): boolean {
+  return lease.session === session && lease.secret === secret && lease.fence === fence;
+}
+
+function heard(lease: Lease, now: Moment): Lease {
+  if (lease.cancel.kind !== "asked") return lease;
+  const by = now + lease.cancelMs;
+  return { ...lease, cancel: { kind: "heard", cause: lease.cancel.cause, by }, wakeAt: by };
+}
+
+/** null leaves what is stored. */
+function said(row: LeaseRow, report: BeatReport): Pick<LeaseRow, "progress" | "details"> {
+  return {
+    progress: report.progress ?? row.progress,
+    details: report.details ?? row.details,
+  };
+}

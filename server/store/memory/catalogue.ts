@@ -1,0 +1,125 @@
+// What changes seldom and is no part of any transaction: namespaces, definitions, workflows, lanes.
+// Each call is done at once, so these, alone of the store, may be used while a transaction is open.
+import type { Definition } from "../../core/definition.ts";
+import type { Moment } from "../../core/model.ts";
+import { definitionText } from "../definition-text.ts";
+import type { WorkflowRecord } from "../reads.ts";
+import type { LaneKey, Namespace, Store } from "../store.ts";
+
+type CatalogueCalls = Pick<
+  Store,
+  | "namespace"
+  | "createNamespace"
+  | "internDefinition"
+  | "definition"
+  | "registerWorkflow"
+  | "workflowVersion"
+  | "lanes"
+  | "lanesOfQueues"
+>;
+
+export interface Catalogue extends CatalogueCalls {
+  workflows(namespaceId: number): readonly WorkflowRecord[];
+}
+
+interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
+  /** Definitions by version, the first of which is 1. */
+  readonly definitions: readonly number[];
+}
+
+export function createCatalogue(now: () => Moment): Catalogue {
+  return Object.freeze({ ...namespaces(), ...definitions(), ...workflows(now), ...lanes() });
+}
+
+function namespaces(): Pick<Catalogue, "namespace" | "createNamespace"> {
+  const byName = new Map<string, Namespace>();
+  const create = (name: string): Namespace => {
+    const known = byName.get(name);
+    if (known) return known;
+    const made = Object.freeze({ id: byName.size + 1, name, region: 0 });
+    byName.set(name, made);
+    return made;
+  };
+  create("default");
+  return {
+    namespace: async (name) => byName.get(name) ?? null,
+    createNamespace: async (name) => create(name),
+  };
+}
+
+function definitions(): Pick<Catalogue, "internDefinition" | "definition"> {
+  const all: Definition[] = [];
+  const ids = new Map<string, number>();
+  return {
+    internDefinition: async (namespaceId, definition) => {
+      const content = `${namespaceId} ${definitionText(definition)}`;
+      const known = ids.get(content);
+      if (known !== undefined) return known;
+      const id = all.push(structuredClone(definition));
+      ids.set(content, id);
+      return id;
+    },
+    definition: async (id) => {
+      const found = all[id - 1];
+      if (!found) throw new Error(`there is no definition ${id}`);
+      return found;
+    },
+  };
+}
+
+function workflows(
+  now: () => Moment,
+): Pick<Catalogue, "registerWorkflow" | "workflowVersion" | "workflows"> {
+  const byName = new Map<string, Workflow>();
+  const keyOf = (namespaceId: number, name: string): string => `${namespaceId}/${name}`;
+  return {
+    registerWorkflow: async ({ namespaceId, name, definitionId, keepDefault }) => {
+      const key = keyOf(namespaceId, name);
+      const known = byName.get(key);
+      const at = known?.definitions.indexOf(definitionId) ?? -1;
+      if (at >= 0) return { version: at + 1, created: false };
+      const definitionsSoFar = [...(known?.definitions ?? []), definitionId];
+      const version = definitionsSoFar.length;
+      const defaultVersion = known && keepDefault ? known.defaultVersion : version;
+      const createdAt = known?.createdAt ?? now();
+      byName.set(key, { name, defaultVersion, createdAt, definitions: definitionsSoFar });
+      return { version, created: true };
+    },
+    workflowVersion: async (namespaceId, name, wanted) => {
+      const known = byName.get(keyOf(namespaceId, name));
+      if (!known) return null;
+      const version = wanted === 0 ? known.defaultVersion : wanted;
+      const definitionId = known.definitions[version - 1];
+      return definitionId === undefined ? null : { definitionId, version };
+    },
+    workflows: (namespaceId) =>
+      [...byName]
+        .filter(([key]) => key.startsWith(keyOf(namespaceId, "")))
+        .map(([, { definitions: all, ...workflow }]) => ({
+          ...workflow,
+          latestVersion: all.length,
+        })),
+  };
+}
+
+function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues"> {
+  const all: LaneKey[] = [];
+  const ids = new Map<string, number>();
+  const idOf = (key: LaneKey): number => {
+    const name = JSON.stringify([key.namespaceId, key.queue, key.task]);
+    const known = ids.get(name);
+    if (known !== undefined) return known;
+    const id = all.push(key);
+    ids.set(name, id);
+    return id;
+  };
+  return {
+    lanes: async (keys) => keys.map(idOf),
+    lanesOfQueues: async (namespaceId, queues) =>
+      all.flatMap(({ queue, task, ...key }, index) =>
+        key.namespaceId === namespaceId && queues.includes(queue)
+          ? [{ lane: index + 1, queue, task }]
+          : [],
+      ),
+  };
+}

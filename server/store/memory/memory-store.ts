@@ -1,0 +1,73 @@
+// The state store in memory, behind the contract of ../store.ts: for simulation and for fast tests.
+//
+//   tables.ts          the rows        transactions.ts   one at a time, undone if they fail
+//   transaction.ts     Tx              write.ts          a pass, row by row
+//   catalogue.ts       definitions and lanes             partitions.ts   who watches what
+//
+// Time is given and stands still within a transaction. Nothing here waits for a timer.
+import type { Moment } from "../../core/model.ts";
+import type { Reads } from "../reads.ts";
+import type { Store, TransactOptions, Tx } from "../store.ts";
+import { beatSession } from "./beats.ts";
+import { createCatalogue } from "./catalogue.ts";
+import { forgetOld } from "./housekeeping.ts";
+import { dueRows, pulse, taskFacts, undelivered } from "./looks.ts";
+import { createPartitions } from "./partitions.ts";
+import { findRun, listRuns, listWorkflows, runDetail } from "./reads.ts";
+import { createTables } from "./tables.ts";
+import { openTransaction } from "./transaction.ts";
+import { createTransactions } from "./transactions.ts";
+
+export interface MemoryStoreOptions {
+  /** The database's time, in milliseconds. */
+  now(): Moment;
+}
+
+export function createMemoryStore({ now }: MemoryStoreOptions): Store {
+  const transactions = createTransactions();
+  const tables = createTables(transactions.journal);
+  const { workflows, ...catalogue } = createCatalogue(now);
+  const partitions = createPartitions(tables, transactions, now);
+  const { run } = transactions;
+
+  const reads: Reads = Object.freeze({
+    findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
+    runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
+    listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
+    listWorkflows: async (namespaceId, after, limit) =>
+      listWorkflows(workflows(namespaceId), after, limit),
+  } satisfies Reads);
+
+  function transact<T>({ name }: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return run(async (transaction) => {
+      const { tx, end } = openTransaction(tables, { now: now(), transaction, name });
+      try {
+        return await work(tx);
+      } finally {
+        end();
+      }
+    });
+  }
+
+  return Object.freeze({
+    ...catalogue,
+    reads,
+    partitions,
+    transact,
+    taskFacts: (tasks) => run(() => tasks.map((task) => taskFacts(tables, task))),
+    beat: (beats) => run(() => beats.map((beat) => beatSession(tables, now(), beat))),
+    undelivered: (session, polls) => run(() => undelivered(tables, session, polls)),
+    markPolled: (node, lanes) =>
+      run(() => {
+        for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
+      }),
+    forgetOld: (rowsMax) => run(() => forgetOld(tables, now(), rowsMax)),
+    pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs)),
+    dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit)),
+    ready: () => run(() => undefined),
+    close: async () => {
+      partitions.close();
+      await transactions.close();
+    },
+  } satisfies Store);
+}

@@ -1,0 +1,167 @@
+// Sessions that elect the owners of partitions.
+//
+//   live → lost    it made no call for 3 s: its locks are free, its calls fail, it is told once
+//   live → left    it gave everything back
+//
+// A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so that
+// the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that a
+// session is lost comes to light with the next call of any session.
+import type { Moment } from "../../core/model.ts";
+import type { NodeInfo, PartitionSession, Partitions, TakenPartition } from "../store.ts";
+import type { Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** A session that calls nothing for so long is lost, and a node that is not seen is not live. */
+const SILENCE_MS_MAX = 3_000;
+
+interface Session {
+  readonly node: string;
+  state: "live" | "lost" | "left";
+  calledAt: Moment;
+  readonly locks: Set<number>;
+  readonly laneListeners: ((lanes: readonly number[]) => void)[];
+  readonly lossListeners: ((cause: Error) => void)[];
+}
+
+interface World {
+  readonly tables: Tables;
+  readonly transactions: Transactions;
+  readonly now: () => Moment;
+  readonly sessions: Map<string, Session>;
+}
+
+export interface MemoryPartitions extends Partitions {
+  close(): void;
+}
+
+export function createPartitions(
+  tables: Tables,
+  transactions: Transactions,
+  now: () => Moment,
+): MemoryPartitions {
+  const world: World = { tables, transactions, now, sessions: new Map() };
+  return Object.freeze({
+    join: (node: NodeInfo) => join(world, node),
+    close: () => {
+      for (const session of world.sessions.values()) session.state = "left";
+      world.sessions.clear();
+    },
+  });
+}
+
+async function join(world: World, { node }: NodeInfo): Promise<PartitionSession> {
+  if (world.sessions.has(node))
+    throw new Error(`node ${node} has joined before: join under a new id`);
+  await world.transactions.run(() => world.tables.writer.insert({ node }));
+  const session: Session = {
+    ...{ node, state: "live", calledAt: world.now() },
+    ...{ locks: new Set(), laneListeners: [], lossListeners: [] },
+  };
+  world.sessions.set(node, session);
+  return Object.freeze({
+    node,
+    look: async () => {
+      call(world, session);
+      return { held: heldBy(world), liveNodes: liveNodes(world) };
+    },
+    tryLock: async (partitions: readonly number[]) => {
+      call(world, session);
+      const held = new Set(heldBy(world));
+      const free = partitions.filter((partition) => !held.has(partition));
+      for (const partition of free) session.locks.add(partition);
+      return free;
+    },
+    takeOver: async (partitions: readonly number[]) => {
+      call(world, session);
+      return world.transactions.run(() => takeOver(world.tables, session, partitions));
+    },
+    unlock: async (partitions: readonly number[]) => {
+      call(world, session);
+      await giveBack(world, session, partitions);
+    },
+    onLanes: (listener: (lanes: readonly number[]) => void) => {
+      session.laneListeners.push(listener);
+    },
+    announceLanes: async (lanes: readonly number[]) => {
+      call(world, session);
+      announce(world, session, lanes);
+    },
+    onLost: (listener: (cause: Error) => void) => {
+      session.lossListeners.push(listener);
+    },
+    leave: () => leave(world, session),
+  });
+}
+
+/** Every call is a sign of life; the first thing that it does is to see who gave none. */
+function call(world: World, session: Session): void {
+  const now = world.now();
+  for (const other of world.sessions.values())
+    if (other.state === "live" && now - other.calledAt >= SILENCE_MS_MAX) lose(other);
+  if (session.state !== "live")
+    throw new Error(`the session of ${session.node} is ${session.state}: join under a new id`);
+  session.calledAt = now;
+}
+
+function lose(session: Session): void {
+  session.state = "lost";
+  session.locks.clear();
+  const cause = new Error(`${session.node} made no call for ${SILENCE_MS_MAX} ms`);
+  for (const listener of session.lossListeners) queueMicrotask(() => listener(cause));
+}
+
+function heldBy({ sessions }: World): number[] {
+  return [...sessions.values()].flatMap(({ locks }) => [...locks]);
+}
+
+function liveNodes({ sessions }: World): string[] {
+  return [...sessions.values()].filter(({ state }) => state === "live").map(({ node }) => node);
+}
+
+function takeOver(
+  tables: Tables,
+  session: Session,
+  partitions: readonly number[],
+): readonly TakenPartition[] {
+  return partitions.map((partition) => {
+    if (!session.locks.has(partition))
+      throw new Error(`${session.node} takes over partition ${partition} without its lock`);
+    const row = tables.partitionLease.get(String(partition));
+    const former = row?.node;
+    if (former != null && former !== session.node && tables.writer.get(former))
+      tables.writer.remove(former);
+    const epoch = (row?.epoch ?? 0) + 1;
+    tables.partitionLease.put({ partition, node: session.node, epoch });
+    return { partition, epoch };
+  });
+}
+
+async function giveBack(
+  { tables, transactions }: World,
+  session: Session,
+  partitions: readonly number[],
+): Promise<void> {
+  await transactions.run(() => {
+    for (const partition of partitions) {
+      const row = tables.partitionLease.get(String(partition));
+      if (row?.node === session.node) tables.partitionLease.put({ ...row, node: null });
+    }
+  });
+  for (const partition of partitions) session.locks.delete(partition);
+}
+
+function announce({ sessions }: World, session: Session, lanes: readonly number[]): void {
+  for (const other of sessions.values()) {
+    if (other === session || other.state !== "live") continue;
+    for (const listener of other.laneListeners) queueMicrotask(() => listener(lanes));
+  }
+}
+
+async function leave(world: World, session: Session): Promise<void> {
+  if (session.state !== "live") return;
+  session.state = "left";
+  await giveBack(world, session, [...session.locks]);
+  await world.transactions.run(() => {
+    if (world.tables.writer.get(session.node)) world.tables.writer.remove(session.node);
+  });
+}

@@ -1,0 +1,115 @@
+// What people read: whole runs with their history, and lists.
+import type { RunState } from "../../core/model.ts";
+import type {
+  AttemptRecord,
+  DetailWanted,
+  EscalationRecord,
+  InterventionRecord,
+  RunDetail,
+  RunFilter,
+  RunPage,
+  RunRecord,
+  WorkflowRecord,
+} from "../reads.ts";
+import type { RunId } from "../store.ts";
+import { stepOfRow } from "./step-rows.ts";
+import { keyOfKey, type RunRow, type Tables } from "./tables.ts";
+
+export function findRun(
+  tables: Tables,
+  namespaceId: number,
+  by: { readonly runId: RunId } | { readonly key: string },
+): RunRecord | null {
+  const runId =
+    "runId" in by
+      ? by.runId
+      : tables.idempotency.get(keyOfKey({ namespaceId, key: by.key }))?.runId;
+  const row = runId === undefined ? undefined : tables.run.get(runId);
+  return row?.namespaceId === namespaceId ? runRecord(tables, row) : null;
+}
+
+function runRecord(tables: Tables, row: RunRow): RunRecord {
+  const { ended, partition: _, ...facts } = row;
+  const { state, version } = ended?.run ?? tables.runOpen.expect(row.runId).run;
+  return {
+    ...facts,
+    state: state.kind,
+    reason: reasonOf(state),
+    stateVersion: version,
+    endedAt: ended?.at ?? null,
+    deadlineAt: state.kind === "RUNNING" ? state.deadline : null,
+  };
+}
+
+function reasonOf(state: RunState): RunRecord["reason"] {
+  if ("reason" in state) return state.reason;
+  return "verdict" in state ? (state.verdict?.reason ?? null) : null;
+}
+
+export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): RunDetail | null {
+  const row = tables.run.get(runId);
+  if (!row) return null;
+  const steps = tables.step.where("run", runId).sort((a, b) => a.no - b.no);
+  return {
+    run: runRecord(tables, row),
+    steps: new Map(steps.map((step) => [step.no, stepOfRow(tables, step)])),
+    attempts: wanted.attempts ? attemptsOf(tables, runId) : [],
+    interventions: wanted.interventions ? interventionsOf(tables, runId) : [],
+    escalations: wanted.escalations ? escalationsOf(tables, runId) : [],
+  };
+}
+
+function attemptsOf(tables: Tables, runId: RunId): readonly AttemptRecord[] {
+  const rows = tables.attempt
+    .where("run", runId)
+    .sort((a, b) => a.attempt.endedAt - b.attempt.endedAt || a.number - b.number);
+  return rows.map(({ attempt: { step, kind, fence, attempt, ...rest } }) => {
+    const { agentId, startedAt, endedAt, outcome } = rest;
+    return { step, kind, fence, attempt, agentId, startedAt, endedAt, outcome };
+  });
+}
+
+function interventionsOf(tables: Tables, runId: RunId): readonly InterventionRecord[] {
+  return tables.intervention.where("run", runId).sort((a, b) => a.actedAt - b.actedAt);
+}
+
+function escalationsOf(tables: Tables, runId: RunId): readonly EscalationRecord[] {
+  const rows = tables.escalation.where("run", runId).sort((a, b) => a.n - b.n);
+  return rows.map(({ runId: _, ...record }) => record);
+}
+
+export function listRuns(tables: Tables, namespaceId: number, page: RunPage): RunRecord[] {
+  const direction = page.order === "created-asc" ? 1 : -1;
+  // Ids are made in order of creation.
+  const byCreation = (a: RunId, b: RunId): number => (a === b ? 0 : a < b ? -1 : 1) * direction;
+  const { after } = page;
+  return tables.run
+    .where("namespace", namespaceId)
+    .sort((a, b) => byCreation(a.runId, b.runId))
+    .filter((row) => after === null || byCreation(row.runId, after) > 0)
+    .map((row) => runRecord(tables, row))
+    .filter((run) => passes(run, page.filter))
+    .slice(0, page.limit);
+}
+
+function passes(run: RunRecord, filter: RunFilter): boolean {
+  const { states, workflow, labels, createdAfter, createdBefore } = filter;
+  return (
+    (states.length === 0 || states.includes(run.state)) &&
+    (workflow === null || run.workflow === workflow) &&
+    Object.entries(labels).every(([name, value]) => run.labels[name] === value) &&
+    (createdAfter === null || run.createdAt >= createdAfter) &&
+    (createdBefore === null || run.createdAt < createdBefore)
+  );
+}
+
+export function listWorkflows(
+  workflows: readonly WorkflowRecord[],
+  after: string | null,
+  limit: number,
+): readonly WorkflowRecord[] {
+  return [...workflows]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .filter(({ name }) => after === null || name > after)
+    .slice(0, limit);
+}

@@ -1,0 +1,259 @@
+// The tables of the memory store: the rows of migrations/, in the words of the core.
+//
+//   run, run_open         presence in run_open is what open means
+//   step                  forward and undo as stored: READY and LEASED are OPEN here
+//   ready, lease, due     a step that may run, is in an agent's hands, or waits for its next try
+//   attempt, intervention, escalation     appended
+//   idempotency, agent_session, lane_poller, writer, partition_lease
+import type {
+  Attempt,
+  Backoff,
+  EndKind,
+  Lease,
+  Moment,
+  Ready,
+  Run,
+  RunState,
+  Step,
+} from "../../core/model.ts";
+import type { Payload } from "../../core/payload.ts";
+import { attemptRowNumber, type stored } from "../changes.ts";
+import type { EscalationRecord, InterventionRecord } from "../reads.ts";
+import type { KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
+import { createTable, type Table } from "./table.ts";
+import type { Journal } from "./transactions.ts";
+
+export interface RunRow extends Omit<NewRun, "run" | "wakeAt"> {
+  readonly cancelNote: string | null;
+  /** Written once, at the end; until then `run_open` says how it stands. */
+  readonly ended: { readonly run: EndedRun; readonly at: Moment } | null;
+}
+
+/** What is kept of a run's state: its counters go with the open row. */
+export interface EndedRun {
+  readonly state: Extract<RunState, { kind: EndKind }>;
+  readonly version: number;
+}
+
+export interface OpenRunRow extends RunRef {
+  readonly run: Run;
+  readonly wakeAt: Moment | null;
+}
+
+export type StoredState<Side extends "forward" | "undo"> = ReturnType<
+  typeof stored<Step[Side]["kind"]>
+>;
+
+export interface StepRow extends Omit<Step, "forward" | "undo"> {
+  readonly runId: RunId;
+  readonly forward: StoredState<"forward">;
+  readonly waitingFor: number;
+  readonly undo: StoredState<"undo">;
+}
+
+/** What is of one step, in a partition that somebody watches. */
+interface StepRef extends RunRef {
+  readonly step: number;
+}
+
+export interface ReadyRow extends StepRef {
+  readonly lane: number;
+  readonly priority: number;
+  /** Place within the priority: the transaction that made it ready, then its number there. */
+  readonly transaction: number;
+  readonly number: number;
+  readonly ready: Ready;
+  readonly attemptMs: number;
+  readonly heartbeatMs: number;
+  readonly cancelMs: number;
+}
+
+export interface LeaseRow extends StepRef {
+  readonly lease: Lease;
+  readonly progress: string | null;
+  readonly details: Payload | null;
+}
+
+export interface DueRow extends StepRef {
+  readonly due: Backoff;
+}
+
+export interface AttemptRow {
+  readonly runId: RunId;
+  readonly attempt: Attempt;
+  /** Place in the order in which attempts were written. */
+  readonly number: number;
+  readonly progress: string | null;
+  readonly details: Payload | null;
+}
+
+export interface EscalationRow extends EscalationRecord {
+  readonly runId: RunId;
+}
+
+export interface KeyRow extends Omit<KeyReservation, "keepMs"> {
+  readonly expiresAt: Moment;
+}
+
+export interface AgentSessionRow {
+  readonly session: string;
+  readonly namespaceId: number;
+  readonly agentId: string;
+  readonly agentVersion: string;
+  readonly lastBeatAt: Moment;
+}
+
+export interface LanePollerRow {
+  readonly lane: number;
+  readonly node: string;
+  readonly seenAt: Moment;
+}
+
+/** All slots of a process in one row: transactions are serial here, and a take-over fences them all. */
+export interface WriterRow {
+  readonly node: string;
+}
+
+export interface PartitionRow {
+  readonly partition: number;
+  readonly node: string | null;
+  readonly epoch: number;
+}
+
+export interface Tables {
+  readonly run: Table<RunRow, "namespace">;
+  readonly runOpen: Table<OpenRunRow, "partition">;
+  readonly step: Table<StepRow, "run">;
+  readonly ready: Table<ReadyRow, "lane" | "partition">;
+  readonly lease: Table<LeaseRow, "session" | "partition">;
+  readonly due: Table<DueRow, "partition">;
+  readonly attempt: Table<AttemptRow, "run" | "step">;
+  readonly intervention: Table<InterventionRecord, "run">;
+  readonly escalation: Table<EscalationRow, "run">;
+  readonly idempotency: Table<KeyRow, never>;
+  readonly agentSession: Table<AgentSessionRow, never>;
+  readonly lanePoller: Table<LanePollerRow, "lane">;
+  readonly writer: Table<WriterRow, never>;
+  readonly partitionLease: Table<PartitionRow, never>;
+}
+
+export function stepKey(runId: RunId, step: number): string {
+  return `${runId}/${step}`;
+}
+
+export function attemptKey(
+  runId: RunId,
+  { step, fence, kind }: Pick<Attempt, "step" | "fence" | "kind">,
+  n = 0,
+): string {
+  return `${stepKey(runId, step)}/${fence}/${kind}/${n}`;
+}
+
+export function interventionKey(
+  about: Pick<InterventionRecord, "runId" | "step" | "fence" | "rule" | "n">,
+): string {
+  return `${about.runId}/${about.step}/${about.fence}/${about.rule}/${about.n}`;
+}
+
+export function keyOfKey({ namespaceId, key }: Pick<KeyRow, "namespaceId" | "key">): string {
+  return `${namespaceId}/${key}`;
+}
+
+export function headOf(row: RunRow, run: Run): RunHead {
+  const { runId, partition, namespaceId, definitionId, priority } = row;
+  return { runId, partition, namespaceId, definitionId, priority, run };
+}
+
+export function endedHeadOf(row: RunRow, { state, version }: EndedRun): RunHead {
+  return headOf(row, { state, version, stepsLeft: 0, moving: 0, undosLeft: 0, undone: 0 });
+}
+
+const ofStep = (row: StepRef): string => stepKey(row.runId, row.step);
+const runOf = (row: { readonly runId: RunId }): RunId => row.runId;
+const partitionOf = (row: RunRef): number => row.partition;
+
+export function createTables(journal: Journal): Tables {
+  return Object.freeze({
+    run: createTable<RunRow, "namespace">(journal, {
+      name: "run",
+      key: runOf,
+      indexes: { namespace: (row) => row.namespaceId },
+    }),
+    runOpen: createTable<OpenRunRow, "partition">(journal, {
+      name: "run_open",
+      key: runOf,
+      indexes: { partition: partitionOf },
+    }),
+    step: createTable<StepRow, "run">(journal, {
+      name: "step",
+      key: (row) => stepKey(row.runId, row.no),
+      indexes: { run: runOf },
+    }),
+    ready: createTable<ReadyRow, "lane" | "partition">(journal, {
+      name: "ready",
+      key: ofStep,
+      indexes: { lane: (row) => row.lane, partition: partitionOf },
+    }),
+    lease: createTable<LeaseRow, "session" | "partition">(journal, {
+      name: "lease",
+      key: ofStep,
+      indexes: { session: (row) => row.lease.session, partition: partitionOf },
+    }),
+    due: createTable<DueRow, "partition">(journal, {
+      name: "due",
+      key: ofStep,
+      indexes: { partition: partitionOf },
+    }),
+    attempt: createTable<AttemptRow, "run" | "step">(journal, {
+      name: "attempt",
+      key: (row) => attemptKey(row.runId, row.attempt, attemptRowNumber(row.attempt)),
+      indexes: { run: runOf, step: (row) => stepKey(row.runId, row.attempt.step) },
+    }),
+    intervention: createTable<InterventionRecord, "run">(journal, {
+      name: "intervention",
+      key: interventionKey,
+      indexes: { run: runOf },
+    }),
+    escalation: createTable<EscalationRow, "run">(journal, {
+      name: "escalation",
+      key: (row) => `${row.runId}/${row.n}`,
+      indexes: { run: runOf },
+    }),
+    ...createSmallTables(journal),
+  });
+}
+
+type SmallTables = Pick<
+  Tables,
+  "idempotency" | "agentSession" | "lanePoller" | "writer" | "partitionLease"
+>;
+
+function createSmallTables(journal: Journal): SmallTables {
+  return {
+    idempotency: createTable<KeyRow, never>(journal, {
+      name: "idempotency",
+      key: keyOfKey,
+      indexes: {},
+    }),
+    agentSession: createTable<AgentSessionRow, never>(journal, {
+      name: "agent_session",
+      key: (row) => row.session,
+      indexes: {},
+    }),
+    lanePoller: createTable<LanePollerRow, "lane">(journal, {
+      name: "lane_poller",
+      key: (row) => `${row.lane}/${row.node}`,
+      indexes: { lane: (row) => row.lane },
+    }),
+    writer: createTable<WriterRow, never>(journal, {
+      name: "writer",
+      key: (row) => row.node,
+      indexes: {},
+    }),
+    partitionLease: createTable<PartitionRow, never>(journal, {
+      name: "partition_lease",
+      key: (row) => String(row.partition),
+      indexes: {},
+    }),
+  };
+}

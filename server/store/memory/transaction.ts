@@ -1,0 +1,264 @@
+// One transaction: keys, locks and loads, then writes and claims.
+//
+// As transactions are serial nothing is ever locked by another. What the order of locks protects from
+// in SQL would go unseen here, so it is kept by force: a call of an earlier place in the order than
+// one before, or of a transaction that is over, throws.
+import { leaseWakeAt } from "../../core/evolve.ts";
+import type { EndedAttempt, Lease, Moment, Step } from "../../core/model.ts";
+import type {
+  AttemptKey,
+  ReadyRow as ClaimableRow,
+  Grant,
+  Granted,
+  KeyHolder,
+  KeyReservation,
+  RunHead,
+  RunId,
+  RunRef,
+  StepsWanted,
+  Tx,
+} from "../store.ts";
+import { stepOfRow } from "./step-rows.ts";
+import {
+  type AttemptRow,
+  attemptKey,
+  endedHeadOf,
+  headOf,
+  keyOfKey,
+  type ReadyRow,
+  stepKey,
+  type Tables,
+} from "./tables.ts";
+import { insertRun, type Writing, writePass } from "./write.ts";
+
+/** Places in the order of locks; the last one is phase 2, which waits for nothing of phase 1. */
+const ORDER = ["writer", "keys", "runs", "steps", "writes and claims"] as const;
+type Place = (typeof ORDER)[number];
+
+interface Open extends Writing {
+  readonly locked: Set<RunId>;
+  /** Throws where the call would break the order of locks. */
+  readonly enter: (place: Place) => void;
+}
+
+export interface OpenTransaction {
+  readonly tx: Tx;
+  /** From now on each call of it throws. */
+  end(): void;
+}
+
+export function openTransaction(
+  tables: Tables,
+  { now, transaction, name }: { now: Moment; transaction: number; name: string },
+): OpenTransaction {
+  let over = false;
+  let reached = 0;
+  let number = 0;
+  const enter = (place: Place): void => {
+    if (over) throw new Error(`flight "${name}" is over and still used`);
+    const at = ORDER.indexOf(place);
+    if (at < reached)
+      throw new Error(`flight "${name}" locks ${place} after ${ORDER[reached]}: mind the order`);
+    reached = at;
+  };
+  const open: Open = {
+    ...{ tables, now, transaction, enter },
+    locked: new Set(),
+    nextNumber: () => number++,
+  };
+  const tx: Tx = Object.freeze({
+    now,
+    ...lockingOf(open),
+    ...loadingOf(open),
+    ...writingOf(open),
+    ...claimingOf(open),
+  });
+  return {
+    tx,
+    end: () => {
+      over = true;
+    },
+  };
+}
+
+function lockingOf(open: Open): Pick<Tx, "holdWriter" | "reserveKeys" | "lockRuns" | "endedRuns"> {
+  const { tables } = open;
+  return {
+    holdWriter: async ({ node }) => {
+      open.enter("writer");
+      return tables.writer.get(node) !== undefined;
+    },
+    reserveKeys: async (keys) => {
+      open.enter("keys");
+      expectEachOnce(keys.map(keyOfKey));
+      return keys.map((key) => reserve(open, key));
+    },
+    lockRuns: async (runs) => {
+      open.enter("runs");
+      return [...runs].sort(byId).flatMap((ref) => lock(open, ref) ?? []);
+    },
+    endedRuns: async (runs) =>
+      runs.flatMap(({ runId }) => {
+        const row = tables.run.get(runId);
+        return row?.ended ? [endedHeadOf(row, row.ended.run)] : [];
+      }),
+  };
+}
+
+const byId = (a: RunRef, b: RunRef): number => (a.runId < b.runId ? -1 : 1);
+
+function expectEachOnce(keys: readonly string[]): void {
+  const twice = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (twice !== undefined) throw new Error(`key ${twice} is reserved twice by one call`);
+}
+
+function reserve({ tables, now }: Open, { keepMs, ...wanted }: KeyReservation): KeyHolder {
+  const { namespaceId, key } = wanted;
+  const held = tables.idempotency.get(keyOfKey(wanted));
+  // An expired key is kept while its run is open.
+  const mine = !held || (held.expiresAt < now && !tables.runOpen.get(held.runId));
+  if (mine) tables.idempotency.put({ ...wanted, expiresAt: now + keepMs });
+  const { runId, digest } = mine ? wanted : held;
+  return { namespaceId, key, runId, digest, mine };
+}
+
+function lock({ tables, locked }: Open, { runId, partition }: RunRef): RunHead | null {
+  const open = tables.runOpen.get(runId);
+  if (open?.partition !== partition) return null;
+  locked.add(runId);
+  return headOf(tables.run.expect(runId), open.run);
+}
+
+function loadingOf(open: Open): Pick<Tx, "loadSteps" | "lastBeats" | "loadAttempts"> {
+  const { tables } = open;
+  return {
+    loadSteps: async (wanted) => {
+      open.enter("steps");
+      return new Map(wanted.map((one) => [one.runId, stepsOf(open, one)]));
+    },
+    lastBeats: async (sessions) => {
+      open.enter("steps");
+      return new Map(
+        sessions.flatMap((session) => {
+          const row = tables.agentSession.get(session);
+          return row ? [[session, row.lastBeatAt] as const] : [];
+        }),
+      );
+    },
+    loadAttempts: async (keys) => {
+      const found = new Map<RunId, EndedAttempt[]>();
+      for (const key of keys) {
+        const row = tables.attempt.get(attemptKey(key.runId, { ...key, kind: key.task }));
+        if (row) found.set(key.runId, [...(found.get(key.runId) ?? []), endedAttempt(key, row)]);
+      }
+      return found;
+    },
+  };
+}
+
+function stepsOf(open: Open, { runId, steps }: StepsWanted): ReadonlyMap<number, Step> {
+  expectLocked(open, runId, "load the steps");
+  const { tables } = open;
+  const rows =
+    steps === "all"
+      ? tables.step.where("run", runId)
+      : steps.flatMap((no) => tables.step.get(stepKey(runId, no)) ?? []);
+  return new Map(
+    [...rows].sort((a, b) => a.no - b.no).map((row) => [row.no, stepOfRow(tables, row)]),
+  );
+}
+
+function endedAttempt({ task }: AttemptKey, { attempt }: AttemptRow): EndedAttempt {
+  const { step, fence, secret, startedAt, outcome, digest } = attempt;
+  if (secret === null) throw new Error(`attempt ${fence} of step ${step} has no secret`);
+  const lost = outcome.kind === "unknown" && outcome.code === "drover.lost";
+  return {
+    ...{ step, kind: task, fence, attempt: attempt.attempt, secret, startedAt },
+    ...{ outcome: outcome.kind, lost, digest },
+  };
+}
+
+/** Ended runs change no more, and need no lock. */
+function expectLocked({ tables, locked }: Open, runId: RunId, to: string): void {
+  if (tables.runOpen.get(runId) && !locked.has(runId))
+    throw new Error(`to ${to} of run ${runId} it must be locked before`);
+}
+
+function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
+  return {
+    insertRuns: async (runs) => {
+      open.enter("writes and claims");
+      for (const run of runs) {
+        insertRun(open, run);
+        open.locked.add(run.runId);
+      }
+    },
+    write: async (passes) => {
+      open.enter("writes and claims");
+      for (const pass of passes) {
+        expectLocked(open, pass.head.runId, "write a pass");
+        writePass(open, pass);
+      }
+    },
+  };
+}
+
+function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant"> {
+  const { tables, now } = open;
+  return {
+    lockReady: async (lanes) => {
+      open.enter("writes and claims");
+      return lanes.flatMap(({ lane, limit }) =>
+        tables.ready
+          .where("lane", lane)
+          .filter(({ ready: { until } }) => until === null || until > now)
+          .sort(byAge)
+          .slice(0, limit)
+          .map(claimable),
+      );
+    },
+    grant: async (grants) => {
+      open.enter("writes and claims");
+      return grants.map((one) => grant(open, one));
+    },
+  };
+}
+
+function byAge(a: ReadyRow, b: ReadyRow): number {
+  return a.priority - b.priority || a.transaction - b.transaction || a.number - b.number;
+}
+
+function claimable(row: ReadyRow): ClaimableRow {
+  const { runId, partition, step, lane, priority, attemptMs, heartbeatMs, cancelMs } = row;
+  const { task, fence, attempt, until, avoid } = row.ready;
+  return {
+    ...{ runId, partition, step, lane, priority, task, fence, attempt, until, avoid },
+    ...{ attemptMs, heartbeatMs, cancelMs },
+  };
+}
+
+/** The first look at a lease is at its silence or its end, whichever comes first. */
+function grant({ tables, now }: Open, wanted: Grant): Granted {
+  const { secret, session, agentId, pollSeq } = wanted;
+  const { runId, step, fence } = wanted.ready;
+  const row = tables.ready.remove(stepKey(runId, step));
+  if (row.ready.fence !== fence)
+    throw new Error(
+      `step ${step} of ${runId} is ready with fence ${row.ready.fence}, not ${fence}`,
+    );
+  const { partition, heartbeatMs, cancelMs } = row;
+  const { task, attempt, until } = row.ready;
+  const attemptBy = Math.min(now + row.attemptMs, until ?? Number.MAX_SAFE_INTEGER);
+  const lease: Lease = {
+    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
+    ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs },
+    cancel: { kind: "none" },
+    wakeAt: now,
+  };
+  const wakeAt = leaseWakeAt(lease, now + heartbeatMs);
+  tables.lease.insert({
+    ...{ runId, partition, step, lease: { ...lease, wakeAt } },
+    ...{ progress: null, details: null },
+  });
+  return { ...wanted, grantedAt: now, attemptBy };
+}

@@ -1,0 +1,50 @@
+// One transaction at a time: a mutex, and a journal that undoes what a failed one had changed.
+// Plain reads take their turn too, so nobody sees half of a transaction. Whatever runs inside of one
+// must use its `Tx` alone: to call the store from there is to wait for oneself.
+
+export interface Journal {
+  /** Remembers how to take a change back, if the transaction that makes it fails. */
+  note(undo: () => void): void;
+}
+
+export interface Transactions {
+  readonly journal: Journal;
+  /** Runs when all before have ended; a throw takes back every change. Numbers grow by one. */
+  run<T>(work: (number: number) => Promise<T> | T): Promise<T>;
+  /** From now on every call fails; what has begun comes to its end. */
+  close(): Promise<void>;
+}
+
+export function createTransactions(): Transactions {
+  let tail: Promise<unknown> = Promise.resolve();
+  let undos: (() => void)[] = [];
+  let count = 0;
+  let closed = false;
+
+  async function attempt<T>(work: (number: number) => Promise<T> | T): Promise<T> {
+    count++;
+    undos = [];
+    try {
+      return await work(count);
+    } catch (error) {
+      for (const undo of undos.reverse()) undo();
+      throw error;
+    }
+  }
+
+  function run<T>(work: (number: number) => Promise<T> | T): Promise<T> {
+    if (closed) return Promise.reject(new Error("the memory store is closed: create another one"));
+    const result = tail.then(() => attempt(work));
+    tail = result.catch(() => undefined);
+    return result;
+  }
+
+  return Object.freeze({
+    journal: Object.freeze({ note: (undo: () => void) => void undos.push(undo) }),
+    run,
+    close: async () => {
+      closed = true;
+      await tail;
+    },
+  });
+}

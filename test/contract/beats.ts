@@ -1,0 +1,169 @@
+/** Beats belong to the session: what is answered is stored, and a cancel is heard once. */
+import { expect, test, vi } from "vitest";
+import type { BeatAnswer, BeatReport, Granted, Store } from "../../server/store/store.ts";
+import { workflow } from "../support/core-world.ts";
+import {
+  cancel,
+  claim,
+  claimOne,
+  hex,
+  leaseOf,
+  newSession,
+  type Opened,
+  pass,
+  report,
+  type Scheduled,
+  SESSION,
+  schedule,
+  success,
+} from "./fixture.ts";
+
+const CANCEL_MS = 5_000;
+const timeouts = { heartbeatMs: 7_000, cancelMs: CANCEL_MS };
+
+function reportOf({ ready, secret }: Granted, more: Partial<BeatReport> = {}): BeatReport {
+  const { runId, step, fence } = ready;
+  return { runId, step, fence, secret, progress: null, details: null, ...more };
+}
+
+async function beat(
+  store: Store,
+  run: Scheduled,
+  reports: readonly BeatReport[],
+  session = SESSION,
+): Promise<readonly BeatAnswer[]> {
+  const { namespaceId } = run;
+  const about = { namespaceId, session, agentId: "agent-1", agentVersion: "1" };
+  const [answers] = await store.beat([{ ...about, reports }]);
+  if (!answers) throw new Error("a beat without an answer");
+  return answers;
+}
+
+function withinMs(answers: readonly BeatAnswer[]): number {
+  const [answer] = answers;
+  if (answer?.kind !== "cancel") throw new Error(`answered ${answer?.kind}, not cancel`);
+  return answer.withinMs;
+}
+
+export function describeBeats(opened: Opened): void {
+  test("a beat on a lease that stands is told to carry on for another heartbeat", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const task = await claimOne(store, run);
+    const before = await leaseOf(store, run, 0);
+    expect(await beat(store, run, [reportOf(task)])).toEqual([
+      { kind: "carry-on", leaseMs: 7_000 },
+    ]);
+    expect(await leaseOf(store, run, 0)).toEqual(before);
+  });
+
+  test.each<[string, Partial<BeatReport>]>([
+    ["another fence", { fence: 2 }],
+    ["a guessed secret", { secret: hex(16) }],
+    ["another step", { step: 1 }],
+  ])("a beat with %s hears that the lease is lost", async (_what, wrong) => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const task = await claimOne(store, run);
+    expect(await beat(store, run, [reportOf(task, wrong)])).toEqual([{ kind: "lease-lost" }]);
+  });
+
+  test("a beat of another session hears that the lease is lost", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const task = await claimOne(store, run);
+    const answers = await beat(store, run, [reportOf(task)], newSession());
+    expect(answers).toEqual([{ kind: "lease-lost" }]);
+  });
+
+  test("a beat after the end of its task hears that the lease is lost", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts }, b: {} }));
+    const [task] = await claim(store, run);
+    if (!task) throw new Error("nothing was ready");
+    await pass(store, run, report(task, success));
+    expect(await beat(store, run, [reportOf(task)])).toEqual([{ kind: "lease-lost" }]);
+  });
+
+  test("a cancel is heard at the next beat, and the lease then ends `cancel` later", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const task = await claimOne(store, run);
+    await pass(store, run, cancel(true));
+    expect((await leaseOf(store, run, 0)).cancel).toEqual({ kind: "asked", cause: "run" });
+    expect(await beat(store, run, [reportOf(task)])).toEqual([
+      { kind: "cancel", withinMs: CANCEL_MS },
+    ]);
+    const { cancel: heard, wakeAt } = await leaseOf(store, run, 0);
+    expect(heard).toEqual({ kind: "heard", cause: "run", by: wakeAt });
+    expect(wakeAt).toBeGreaterThanOrEqual(task.grantedAt + CANCEL_MS);
+  });
+
+  test("a beat after a cancel was heard is told what is left, and extends nothing", async () => {
+    const { store, elapse } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const task = await claimOne(store, run);
+    await pass(store, run, cancel(true));
+    await beat(store, run, [reportOf(task)]);
+    const heard = await leaseOf(store, run, 0);
+    await elapse(1_000);
+    const left = withinMs(await beat(store, run, [reportOf(task)]));
+    expect(left).toBeLessThanOrEqual(CANCEL_MS);
+    expect(await leaseOf(store, run, 0)).toEqual(heard);
+    await elapse(CANCEL_MS);
+    expect(withinMs(await beat(store, run, [reportOf(task)]))).toBeLessThanOrEqual(left);
+  });
+
+  test("an agent that has heard a cancel may still say how far it came", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const task = await claimOne(store, run);
+    await pass(store, run, cancel(true));
+    const answers = await beat(store, run, [reportOf(task, { progress: "half" })]);
+    expect(answers).toMatchObject([{ kind: "cancel" }]);
+  });
+
+  test("sessions are answered in their order, and each in the order of its reports", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts }, b: { timeouts } }));
+    const [a, b] = await claim(store, run);
+    if (!a || !b) throw new Error("two steps should be ready");
+    const { namespaceId } = run;
+    const idle = { namespaceId, agentId: "agent-2", agentVersion: "1", session: newSession() };
+    const busy = { ...idle, agentId: "agent-1", session: SESSION };
+    const wrong = reportOf(a, { fence: 9 });
+    const answers = await store.beat([
+      { ...idle, reports: [] },
+      { ...busy, reports: [reportOf(b), wrong, reportOf(a)] },
+    ]);
+    expect(answers.map((of) => of.map(({ kind }) => kind))).toEqual([
+      [],
+      ["carry-on", "lease-lost", "carry-on"],
+    ]);
+  });
+
+  test("a session that has beaten is known by its last beat, whatever it holds", async () => {
+    const { store, elapse } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const [session, silent] = [newSession(), newSession()];
+    await beat(store, run, [], session);
+    const lastBeat = () =>
+      store.transact({ name: "look" }, async (tx) => ({
+        now: tx.now,
+        beats: await tx.lastBeats([session, silent]),
+      }));
+    const first = await lastBeat();
+    expect([...first.beats.keys()]).toEqual([session]);
+    expect(first.beats.get(session)).toBeLessThanOrEqual(first.now);
+    await vi.waitFor(async () => {
+      await elapse(1);
+      await beat(store, run, [], session);
+      const { beats } = await lastBeat();
+      expect(beats.get(session)).toBeGreaterThan(first.beats.get(session) ?? Number.NaN);
+    });
+  });
+
+  test("nobody's beats are nobody's answers", async () => {
+    expect(await opened().store.beat([])).toEqual([]);
+  });
+}

@@ -1,0 +1,170 @@
+/** Namespaces, definitions by content, versions of workflows, lanes. */
+import { expect, test } from "vitest";
+import type { Definition } from "../../server/core/definition.ts";
+import type { Store } from "../../server/store/store.ts";
+import { undoneBy, workflow } from "../support/core-world.ts";
+import { hex, json, newNamespace, type Opened } from "./fixture.ts";
+
+interface Registered {
+  readonly version: number;
+  readonly created: boolean;
+  readonly definitionId: number;
+}
+
+async function register(
+  store: Store,
+  namespaceId: number,
+  definition: Definition,
+  keepDefault = false,
+): Promise<Registered> {
+  const definitionId = await store.internDefinition(namespaceId, definition);
+  const name = definition.workflow;
+  const workflowOf = { namespaceId, name, definitionId, keepDefault };
+  return { ...(await store.registerWorkflow(workflowOf)), definitionId };
+}
+
+const one = workflow({ a: {} });
+const two = workflow({ a: {}, b: {} });
+
+export function describeCatalogue(opened: Opened): void {
+  test("the namespace `default` is there from the start, another when it was created", async () => {
+    const { store } = opened();
+    expect(await store.namespace("default")).toMatchObject({ name: "default", region: 0 });
+    const name = `ns-${hex(6)}`;
+    expect(await store.namespace(name)).toBeNull();
+    const created = await store.createNamespace(name);
+    expect(await store.namespace(name)).toEqual(created);
+    expect(await store.createNamespace(name)).toEqual(created);
+  });
+
+  test("the same content has one id in a namespace, however it was put together", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const ids = await Promise.all([
+      store.internDefinition(namespaceId, { workflow: "w", timeoutMs: 5, steps: [] }),
+      store.internDefinition(namespaceId, { steps: [], timeoutMs: 5, workflow: "w" }),
+    ]);
+    expect(ids[0]).toBe(ids[1]);
+    const other = await store.internDefinition(namespaceId, { workflow: "w", steps: [] });
+    expect(other).not.toBe(ids[0]);
+    const elsewhere = await newNamespace(store);
+    expect(await store.internDefinition(elsewhere, one)).not.toBe(
+      await store.internDefinition(namespaceId, one),
+    );
+  });
+
+  test("a definition is read back as it was written", async () => {
+    const { store } = opened();
+    const definition = workflow({
+      a: {
+        input: json('{ "nights" : 2 }'),
+        retry: [{ on: ["busy"], attempts: 3, factor: 1.5 }],
+        timeouts: { heartbeatMs: 4_000 },
+        compensate: undoneBy("undo-a", { queue: "q" }),
+        onFailure: "compensate",
+      },
+      b: { needs: ["a"], input: { kind: "data", contentType: "x/y", data: new Uint8Array([9]) } },
+    });
+    const id = await store.internDefinition(await newNamespace(store), definition);
+    expect(await store.definition(id)).toEqual(definition);
+  });
+
+  test("the first version of a workflow is 1, and its default in any case", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const first = await register(store, namespaceId, one, true);
+    expect(first).toMatchObject({ version: 1, created: true });
+    const { definitionId } = first;
+    expect(await store.workflowVersion(namespaceId, "test", 0)).toEqual({
+      version: 1,
+      definitionId,
+    });
+  });
+
+  test("new content is the next version and becomes the default, unless told not to", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    await register(store, namespaceId, one);
+    const second = await register(store, namespaceId, two);
+    expect(second).toMatchObject({ version: 2, created: true });
+    const third = await register(store, namespaceId, workflow({ c: {} }), true);
+    expect(third).toMatchObject({ version: 3, created: true });
+    const { definitionId } = second;
+    const byDefault = await store.workflowVersion(namespaceId, "test", 0);
+    expect(byDefault).toEqual({ version: 2, definitionId });
+  });
+
+  test("content that is known under the name makes no version, and moves no default", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    await register(store, namespaceId, one);
+    await register(store, namespaceId, two);
+    expect(await register(store, namespaceId, one)).toMatchObject({ version: 1, created: false });
+    expect(await store.workflowVersion(namespaceId, "test", 0)).toMatchObject({ version: 2 });
+  });
+
+  test("registrations of one workflow at once make a version each", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const many = [1, 2, 3, 4].map((n) => workflow({ [`s${n}`]: {} }));
+    const made = await Promise.all(many.map((each) => register(store, namespaceId, each)));
+    expect(made.map(({ version }) => version).sort()).toEqual([1, 2, 3, 4]);
+  });
+
+  test("a version is found by its number; what is unknown is not", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const { definitionId } = await register(store, namespaceId, one);
+    await register(store, namespaceId, two);
+    expect(await store.workflowVersion(namespaceId, "test", 1)).toEqual({
+      version: 1,
+      definitionId,
+    });
+    expect(await store.workflowVersion(namespaceId, "test", 3)).toBeNull();
+    expect(await store.workflowVersion(namespaceId, "nothing", 0)).toBeNull();
+    expect(await store.workflowVersion(await newNamespace(store), "test", 1)).toBeNull();
+  });
+
+  test("workflows are listed by name, page by page", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    for (const name of ["car", "air", "bus"])
+      await register(store, namespaceId, { ...one, workflow: name });
+    await register(store, namespaceId, { ...two, workflow: "bus" }, true);
+    const names = async (after: string | null, limit: number) =>
+      (await store.reads.listWorkflows(namespaceId, after, limit)).map(({ name }) => name);
+    expect(await names(null, 2)).toEqual(["air", "bus"]);
+    expect(await names("bus", 2)).toEqual(["car"]);
+    const [bus] = await store.reads.listWorkflows(namespaceId, "air", 1);
+    expect(bus).toMatchObject({ name: "bus", defaultVersion: 1, latestVersion: 2 });
+    expect(bus?.createdAt).toBeGreaterThan(0);
+  });
+
+  test("a lane has one id, whoever asks first, and ids come in the order of the keys", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const key = (queue: string, task: string) => ({ namespaceId, queue, task });
+    const [a = 0, b = 0] = await store.lanes([key("q", "a"), key("q", "b")]);
+    expect(a).not.toBe(b);
+    expect(await store.lanes([key("q", "b"), key("r", "a"), key("q", "a"), key("q", "b")])).toEqual(
+      [b, expect.any(Number), a, b],
+    );
+    const elsewhere = { ...key("q", "a"), namespaceId: await newNamespace(store) };
+    expect(await store.lanes([elsewhere])).not.toEqual([a]);
+    const asked = await Promise.all([1, 2, 3].map(() => store.lanes([key("new", "x")])));
+    expect(new Set(asked.flat()).size).toBe(1);
+  });
+
+  test("the lanes of a queue are those that were ever named in it", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const key = (queue: string, task: string) => ({ namespaceId, queue, task });
+    const [a, b] = await store.lanes([key("q", "a"), key("r", "b"), key("other", "c")]);
+    const lanes = await store.lanesOfQueues(namespaceId, ["q", "r", "empty"]);
+    expect([...lanes].sort((x, y) => (x.queue < y.queue ? -1 : 1))).toEqual([
+      { lane: a, queue: "q", task: "a" },
+      { lane: b, queue: "r", task: "b" },
+    ]);
+    expect(await store.lanesOfQueues(await newNamespace(store), ["q"])).toEqual([]);
+  });
+}

@@ -1,0 +1,275 @@
+/** Claims: ready rows in their order, each to one agent; and what a granted task carries. */
+import { expect, test } from "vitest";
+import { movingSide } from "../../server/core/model.ts";
+import { undoneBy, workflow } from "../support/core-world.ts";
+import {
+  cancel,
+  claim,
+  claimIn,
+  claimOne,
+  failure,
+  insert,
+  json,
+  LATE,
+  leaseOf,
+  lookAt,
+  newNamespace,
+  newSession,
+  type Opened,
+  pass,
+  permanent,
+  place,
+  report,
+  type Scheduled,
+  SESSION,
+  schedule,
+  silence,
+  success,
+} from "./fixture.ts";
+
+export function describeClaims(opened: Opened): void {
+  test("a lane is served by priority, then by transaction, then in the order of writing", async () => {
+    const { store } = opened();
+    const definition = workflow({ a: { task: "t" }, b: { task: "t" } });
+    const placed = await place(store, definition);
+    const options = [{ priority: 9 }, {}, {}, { priority: 1 }];
+    const runs: Scheduled[] = [];
+    for (const each of options)
+      runs.push(await store.transact({ name: "schedule" }, (tx) => insert(tx, placed, each)));
+    const ids = runs.map(({ ref }) => ref.runId);
+    const granted = await claim(store, placed);
+    expect(granted.map(({ ready }) => `${ids.indexOf(ready.runId)}.${ready.step}`)).toEqual([
+      ...["3.0", "3.1", "1.0", "1.1"],
+      ...["2.0", "2.1", "0.0", "0.1"],
+    ]);
+  });
+
+  test("a row that was made ready again stands behind those that became ready before", async () => {
+    const { store } = opened();
+    const placed = await place(store, workflow({ a: {} }));
+    const one = await store.transact({ name: "1" }, (tx) => insert(tx, placed));
+    const [held] = await claim(store, placed);
+    const two = await store.transact({ name: "2" }, (tx) => insert(tx, placed));
+    if (!held) throw new Error("nothing was ready");
+    await pass(store, one, report(held, { kind: "released" }));
+    const again = await claim(store, placed);
+    expect(again.map(({ ready }) => ready.runId)).toEqual([two.ref.runId, one.ref.runId]);
+  });
+
+  test("each lane of a claim has its own limit, and no other lane is touched", async () => {
+    const { store } = opened();
+    const run = await schedule(
+      store,
+      workflow({ a: { task: "x" }, b: { task: "x" }, c: { task: "y" }, d: { queue: "other" } }),
+    );
+    const [x = 0, y = 0] = run.lanes;
+    const rows = await store.transact({ name: "look" }, (tx) =>
+      tx.lockReady([
+        { lane: x, limit: 1 },
+        { lane: y, limit: 5 },
+      ]),
+    );
+    expect(rows.map(({ lane, step }) => ({ lane, step }))).toEqual([
+      { lane: x, step: 0 },
+      { lane: y, step: 2 },
+    ]);
+  });
+
+  test("a ready row says all that a lease is made of", async () => {
+    const { store } = opened();
+    const timeouts = { attemptMs: 60_000, heartbeatMs: 7_000, cancelMs: 3_000 };
+    const run = await schedule(store, workflow({ a: { timeouts } }, { timeoutMs: 90_000 }), {
+      priority: 4,
+    });
+    const { run: stored, steps } = await store.transact({ name: "look" }, async (tx) => ({
+      run: (await tx.lockRuns([run.ref], true))[0]?.run,
+      steps: await tx.loadSteps([{ runId: run.ref.runId, steps: [0] }]),
+    }));
+    const step = steps.get(run.ref.runId)?.get(0);
+    const until = stored?.state.kind === "RUNNING" ? stored.state.deadline : null;
+    const [row] = await store.transact({ name: "look" }, (tx) =>
+      tx.lockReady([{ lane: run.lanes[0] ?? 0, limit: 1 }]),
+    );
+    expect(row).toEqual({
+      ...{ ...run.ref, step: 0, lane: run.lanes[0], priority: 4, task: "perform" },
+      ...{ fence: 1, attempt: 1, until, avoid: null, ...timeouts },
+    });
+    expect(step && movingSide(step)?.state).toMatchObject({ kind: "READY", until, alarms: 0 });
+  });
+
+  test("a grant turns the ready row into a lease of the session", async () => {
+    const { store } = opened();
+    const timeouts = { attemptMs: 60_000, heartbeatMs: 7_000, cancelMs: 3_000 };
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const granted = await claimOne(store, run, { session: SESSION, pollSeq: 12, agentId: "maria" });
+    expect(granted.attemptBy).toBe(granted.grantedAt + 60_000);
+    expect(await leaseOf(store, run, 0)).toEqual({
+      ...{ kind: "LEASED", task: "perform", fence: 1, attempt: 1, secret: granted.secret },
+      ...{ session: SESSION, agentId: "maria", pollSeq: 12, grantedAt: granted.grantedAt },
+      ...{ attemptBy: granted.attemptBy, heartbeatMs: 7_000, cancelMs: 3_000 },
+      ...{ cancel: { kind: "none" }, wakeAt: granted.grantedAt + 7_000 },
+    });
+    expect(await claim(store, run)).toEqual([]);
+  });
+
+  test("an attempt may not run past what is left of its run", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }, { timeoutMs: 20_000 }));
+    const granted = await claimOne(store, run);
+    expect(granted.attemptBy).toBe(granted.ready.until);
+    expect((await leaseOf(store, run, 0)).wakeAt).toBe(granted.ready.until);
+  });
+
+  test("a ready row whose time is over is not handed out", async () => {
+    const { store } = opened();
+    const late = await schedule(store, workflow({ a: {} }, { timeoutMs: 20_000 }), {
+      agoMs: 60_000,
+    });
+    expect(await claim(store, late)).toEqual([]);
+    expect((await lookAt(store, late, 0)).forward.kind).toBe("READY");
+  });
+
+  test("claims at the same time never get the same row", async () => {
+    const { store } = opened();
+    const run = await schedule(
+      store,
+      workflow({ a: { task: "t" }, b: { task: "t" }, c: { task: "t" }, d: { task: "t" } }),
+    );
+    const granted = await Promise.all(
+      [1, 2, 3].map(() =>
+        store.transact({ name: "claim" }, (tx) => claimIn(tx, run.lanes, { limit: 2 })),
+      ),
+    );
+    const steps = granted.flat().map(({ ready }) => ready.step);
+    expect(new Set(steps).size).toBe(steps.length);
+    const rest = await claim(store, run);
+    expect([...steps, ...rest.map(({ ready }) => ready.step)].sort()).toEqual([0, 1, 2, 3]);
+  });
+
+  test("a claim serves what its own transaction has made ready", async () => {
+    const { store } = opened();
+    const placed = await place(store, workflow({ a: {} }));
+    const granted = await store.transact({ name: "schedule and claim" }, async (tx) => {
+      await insert(tx, placed);
+      return claimIn(tx, placed.lanes);
+    });
+    expect(granted).toHaveLength(1);
+  });
+
+  test("a task that was given back names the session that should not get it", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    await pass(store, run, report(await claimOne(store, run), { kind: "released" }));
+    const again = await claimOne(store, run, { session: newSession() });
+    expect(again.ready).toMatchObject({ fence: 2, attempt: 1, avoid: { session: SESSION } });
+    expect(again.ready.avoid?.until).toBeGreaterThan(0);
+  });
+
+  test("leases of polls that ended without an answer are found by session and poll", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {}, b: {}, c: {} }));
+    const [session, other] = [newSession(), newSession()];
+    const [a] = await claim(store, { lanes: run.lanes.slice(0, 1) }, { session, pollSeq: 7 });
+    await claim(store, { lanes: run.lanes.slice(1, 2) }, { session, pollSeq: 8 });
+    await claim(store, { lanes: run.lanes.slice(2) }, { session: other, pollSeq: 7 });
+    expect(await store.undelivered(session, [6, 7])).toEqual([
+      { ...run.ref, step: 0, fence: 1, secret: a?.secret },
+    ]);
+    expect(await store.undelivered(session, [])).toEqual([]);
+  });
+
+  test("a granted task carries the facts of its run", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }), {
+      ...{ version: 4, labels: { city: "Bern" }, input: json('{"nights":2}') },
+    });
+    const granted = await claimOne(store, run);
+    expect(await store.taskFacts([granted])).toEqual([
+      {
+        ...{ runId: run.ref.runId, step: 0, definitionId: run.definitionId, version: 4 },
+        ...{ labels: { city: "Bern" }, input: json('{"nights":2}') },
+        ...{ lastDetails: null, output: null },
+      },
+    ]);
+  });
+
+  test("facts come in the order of the tasks, bytes as they were", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const data = { kind: "data", contentType: "image/png", data: new Uint8Array([0, 255, 7]) };
+    const runs = [
+      await schedule(store, workflow({ a: {} }), { namespaceId, input: { ...data, kind: "data" } }),
+      await schedule(store, workflow({ a: {} }), { namespaceId }),
+    ];
+    const granted = [...(await claim(store, { lanes: runs[0]?.lanes ?? [] }))].reverse();
+    const facts = await store.taskFacts(granted);
+    expect(facts.map(({ runId }) => runId)).toEqual(granted.map(({ ready }) => ready.runId));
+    const input = facts.at(-1)?.input;
+    expect(input).toMatchObject({ kind: "data", contentType: "image/png" });
+    expect(input?.kind === "data" && [...input.data]).toEqual([0, 255, 7]);
+  });
+
+  test("the next attempt gets the last details that any attempt before it had said", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const first = await claimOne(store, run);
+    const { secret, ready } = first;
+    const said = { progress: "page 3", details: json('{"page":3}') };
+    // The second beat says nothing new, and leaves what is stored.
+    for (const word of [said, { progress: null, details: null }])
+      await store.beat([
+        {
+          ...{ namespaceId: run.namespaceId, session: SESSION, agentId: "x", agentVersion: "1" },
+          reports: [{ runId: ready.runId, step: 0, fence: 1, secret, ...word }],
+        },
+      ]);
+    await pass(store, run, silence(first), LATE);
+    const second = await claimOne(store, run, { session: newSession() });
+    expect(await store.taskFacts([second])).toMatchObject([{ lastDetails: said.details }]);
+    await pass(store, run, report(second, { kind: "released" }));
+    const third = await claimOne(store, run, { session: newSession() });
+    expect(await store.taskFacts([third])).toMatchObject([{ lastDetails: said.details }]);
+    expect(await store.taskFacts([first])).toMatchObject([{ lastDetails: null }]);
+  });
+
+  test("an undo gets the output of the attempt that it undoes", async () => {
+    const { store } = opened();
+    const run = await schedule(
+      store,
+      workflow({ a: { compensate: undoneBy("undo-a") }, b: { needs: ["a"] } }),
+    );
+    await pass(store, run, report(await claimOne(store, run), failure));
+    await pass(store, run, { kind: "backoff-moment", step: 0 }, LATE);
+    const booked = { kind: "success", output: json('"B-17"') } as const;
+    await pass(store, run, report(await claimOne(store, run), booked));
+    await pass(store, run, report(await claimOne(store, run), permanent));
+    const undo = await claimOne(store, run);
+    expect(undo.ready).toMatchObject({ step: 0, task: "compensate", fence: 3 });
+    expect(await store.taskFacts([undo])).toMatchObject([{ output: json('"B-17"') }]);
+  });
+
+  test("a pulse names the lanes that have work and the watched runs that are open", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
+    const done = await schedule(store, workflow({ a: {} }));
+    await pass(store, done, cancel(false));
+    const [a = 0] = run.lanes;
+    const lanes = [...run.lanes, ...done.lanes];
+    expect(await store.pulse(lanes, [run.ref, done.ref])).toEqual({
+      lanes: [a],
+      runs: [{ runId: run.ref.runId, version: 1 }],
+    });
+    await pass(store, run, report(await claimOne(store, run), success));
+    const after = await store.pulse([a], [run.ref]);
+    expect(after).toEqual({ lanes: [], runs: [{ runId: run.ref.runId, version: 2 }] });
+    expect(await store.pulse([], [])).toEqual({ lanes: [], runs: [] });
+  });
+
+  test("a step that waits for its next try is in no lane", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    await pass(store, run, report(await claimOne(store, run), failure));
+    expect((await lookAt(store, run, 0)).forward.kind).toBe("BACKOFF");
+    expect(await claim(store, run)).toEqual([]);
+  });
+}

@@ -1,0 +1,125 @@
+/**
+ * Row guards: a pass that was decided about rows which have moved since writes nothing. The locks of a
+ * flight make this impossible; if a bug or a fenced process gets there all the same, it fails here.
+ */
+import { expect, test } from "vitest";
+import type { RunEvent } from "../../server/core/event.ts";
+import type { Store } from "../../server/store/store.ts";
+import { workflow } from "../support/core-world.ts";
+import {
+  cancel,
+  claim,
+  claimOne,
+  failure,
+  LATE,
+  look,
+  type Opened,
+  type Passed,
+  type PassOptions,
+  pass,
+  prepare,
+  report,
+  type Scheduled,
+  schedule,
+  success,
+} from "./fixture.ts";
+
+/** Decides a pass and writes it later, when nothing it had looked at is locked any more. */
+async function decideOnly(
+  store: Store,
+  run: Scheduled,
+  event: RunEvent,
+  options: PassOptions = {},
+): Promise<Passed> {
+  return store.transact({ name: "decide" }, (tx) => prepare(tx, run, [event], options));
+}
+
+function writeLate(store: Store, run: Scheduled, { record }: Passed): Promise<void> {
+  return store.transact({ name: "stale" }, async (tx) => {
+    await tx.lockRuns([run.ref], true);
+    await tx.write([record]);
+  });
+}
+
+export function describeGuards(opened: Opened): void {
+  async function expectRefused(
+    run: Scheduled,
+    stale: Passed,
+    meanwhile: () => Promise<unknown>,
+  ): Promise<void> {
+    const { store } = opened();
+    await meanwhile();
+    const before = await look(store, run);
+    await expect(writeLate(store, run, stale)).rejects.toThrow();
+    expect(await look(store, run)).toEqual(before);
+  }
+
+  test("a lease that has gone cannot be ended a second time", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {}, b: {} }));
+    const [task] = await claim(store, run);
+    if (!task) throw new Error("nothing was ready");
+    const stale = await decideOnly(store, run, report(task, success));
+    await expectRefused(run, stale, () => pass(store, run, report(task, failure)));
+  });
+
+  test("a lease of another fence cannot be ended", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {}, b: {} }));
+    const [task] = await claim(store, run);
+    if (!task) throw new Error("nothing was ready");
+    const stale = await decideOnly(store, run, report(task, success));
+    await expectRefused(run, stale, async () => {
+      await pass(store, run, report(task, { kind: "released" }));
+      await claim(store, run);
+    });
+  });
+
+  test("a ready row that was claimed cannot be taken out of its lane", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const stale = await decideOnly(store, run, cancel(true));
+    await expectRefused(run, stale, () => claimOne(store, run));
+  });
+
+  test("a backoff that is over cannot be over again", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {}, b: {} }));
+    const [task] = await claim(store, run);
+    if (!task) throw new Error("nothing was ready");
+    await pass(store, run, report(task, failure));
+    const fire: RunEvent = { kind: "backoff-moment", step: task.ready.step };
+    const stale = await decideOnly(store, run, fire, LATE);
+    await expectRefused(run, stale, () => pass(store, run, fire, LATE));
+  });
+
+  test("a ready row that is gone cannot be granted", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const { ready } = await claimOne(store, run);
+    const before = await look(store, run);
+    const again = store.transact({ name: "grant" }, (tx) =>
+      tx.grant([
+        { ready, secret: "cc".repeat(16), session: "dd".repeat(16), agentId: "x", pollSeq: 2 },
+      ]),
+    );
+    await expect(again).rejects.toThrow();
+    expect(await look(store, run)).toEqual(before);
+  });
+
+  test("one broken guard takes back all that its transaction wrote", async () => {
+    const { store } = opened();
+    const broken = await schedule(store, workflow({ a: {} }));
+    const sound = await schedule(store, workflow({ a: {} }));
+    const stale = await decideOnly(store, broken, cancel(true));
+    const good = await decideOnly(store, sound, cancel(true));
+    await claimOne(store, broken);
+    const before = await look(store, sound);
+    const failed = store.transact({ name: "both" }, async (tx) => {
+      await tx.lockRuns([broken.ref, sound.ref], true);
+      await tx.write([good.record, stale.record]);
+    });
+    await expect(failed).rejects.toThrow();
+    expect(await look(store, sound)).toEqual(before);
+  });
+}

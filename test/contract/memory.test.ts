@@ -1,0 +1,80 @@
+/** The memory store keeps the contract; and what only a store with a clock to turn can show. */
+import { expect, test } from "vitest";
+import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import { workflow } from "../support/core-world.ts";
+import { claim, newUuid, type OpenedStore, ownPartition, prepare, schedule } from "./fixture.ts";
+import { describeStore } from "./store-contract.ts";
+
+const START = 1_767_225_600_000;
+
+async function openMemory(): Promise<OpenedStore> {
+  let now = START;
+  const store = createMemoryStore({ now: () => now });
+  return {
+    store,
+    elapse: async (ms) => {
+      now += ms;
+    },
+    close: () => store.close(),
+  };
+}
+
+describeStore("memory store", openMemory, { randomRuns: 300 });
+
+test("a lane is no longer polled a minute after its last poll", async () => {
+  const { store, elapse } = await openMemory();
+  const partition = ownPartition();
+  const run = await schedule(store, workflow({ a: {} }), { partition, agoMs: 400_000 });
+  await store.markPolled(newUuid(), run.lanes);
+  await elapse(59_999);
+  expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: true }]);
+  await elapse(1);
+  expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
+});
+
+test("a session lives on as long as it calls within three seconds", async () => {
+  const { store, elapse } = await openMemory();
+  const session = await store.partitions.join({ node: newUuid(), address: "here" });
+  const lost: Error[] = [];
+  session.onLost((cause) => lost.push(cause));
+  await session.tryLock([1]);
+  for (const ms of [2_999, 2_999]) {
+    await elapse(ms);
+    expect((await session.look()).held).toEqual([1]);
+  }
+  await elapse(3_000);
+  await expect(session.look()).rejects.toThrow("join under a new id");
+  expect(lost).toHaveLength(1);
+});
+
+test("a flight that locks against the order is refused, though nothing could deadlock here", async () => {
+  const { store } = await openMemory();
+  const run = await schedule(store, workflow({ a: {} }));
+  const wrong = store.transact({ name: "wrong" }, async (tx) => {
+    await prepare(tx, run, [{ kind: "run-moment" }]);
+    await tx.lockRuns([run.ref], true);
+  });
+  await expect(wrong).rejects.toThrow('flight "wrong" locks runs after steps');
+});
+
+test("a run must be locked before its steps are loaded", async () => {
+  const { store } = await openMemory();
+  const run = await schedule(store, workflow({ a: {} }));
+  const wanted = [{ runId: run.ref.runId, steps: "all" }] as const;
+  const wrong = store.transact({ name: "wrong" }, (tx) => tx.loadSteps(wanted));
+  await expect(wrong).rejects.toThrow("must be locked before");
+});
+
+test("a transaction that is over cannot be used", async () => {
+  const { store } = await openMemory();
+  const tx = await store.transact({ name: "first" }, async (open) => open);
+  await expect(tx.lockReady([])).rejects.toThrow('flight "first" is over');
+});
+
+test("a closed store refuses every call", async () => {
+  const { store } = await openMemory();
+  const run = await schedule(store, workflow({ a: {} }));
+  await store.close();
+  await store.close();
+  await expect(claim(store, run)).rejects.toThrow("closed");
+});

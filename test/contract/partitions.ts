@@ -1,0 +1,168 @@
+/**
+ * Partitions: a lock elects who watches, and a take-over fences the flights of who watched before.
+ * Sessions are lost by silence alone, so these tests wait for a store without a clock to turn.
+ */
+import { expect, test, vi } from "vitest";
+import type { PartitionSession, Store } from "../../server/store/store.ts";
+import { newUuid, type Opened } from "./fixture.ts";
+
+const join = (store: Store): Promise<PartitionSession> =>
+  store.partitions.join({ node: newUuid(), address: "127.0.0.1:1" });
+
+function holdsWriter(store: Store, { node }: PartitionSession, slot = 0): Promise<boolean> {
+  return store.transact({ name: "flight" }, (tx) => tx.holdWriter({ node, slot }));
+}
+
+let partitions = 0;
+const nextPartition = (): number => partitions++;
+
+export function describePartitions(opened: Opened): void {
+  /** Lets a session fall silent, seen from another one that calls. */
+  async function silent(partition: number, watcher: PartitionSession): Promise<void> {
+    await vi.waitFor(
+      async () => {
+        await opened().elapse(500);
+        expect((await watcher.look()).held).not.toContain(partition);
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+  }
+
+  test("a free partition is locked by one session alone, and all see that it is held", async () => {
+    const { store } = opened();
+    const [one, two] = await Promise.all([join(store), join(store)]);
+    const [a, b] = [nextPartition(), nextPartition()];
+    expect(await one.tryLock([a])).toEqual([a]);
+    expect(await two.tryLock([a, b])).toEqual([b]);
+    const { held } = await one.look();
+    expect(held).toEqual(expect.arrayContaining([a, b]));
+    expect((await two.look()).held).toEqual(expect.arrayContaining([a, b]));
+    await Promise.all([one.leave(), two.leave()]);
+  });
+
+  test("of two sessions that want one partition at once one gets it", async () => {
+    const { store } = opened();
+    const sessions = await Promise.all([join(store), join(store)]);
+    const partition = nextPartition();
+    const got = await Promise.all(sessions.map((session) => session.tryLock([partition])));
+    expect(got.flat()).toEqual([partition]);
+    await Promise.all(sessions.map((session) => session.leave()));
+  });
+
+  test("nodes that live are seen by each other, until they leave", async () => {
+    const { store } = opened();
+    const [one, two] = await Promise.all([join(store), join(store)]);
+    expect((await one.look()).liveNodes).toEqual(expect.arrayContaining([one.node, two.node]));
+    await two.leave();
+    const { liveNodes } = await one.look();
+    expect(liveNodes).toContain(one.node);
+    expect(liveNodes).not.toContain(two.node);
+    await one.leave();
+  });
+
+  test("a partition that was given back is free, and its next owner fences nobody", async () => {
+    const { store } = opened();
+    const [one, two] = await Promise.all([join(store), join(store)]);
+    const partition = nextPartition();
+    await one.tryLock([partition]);
+    const [first] = await one.takeOver([partition]);
+    await one.unlock([partition]);
+    expect(await two.tryLock([partition])).toEqual([partition]);
+    const [second] = await two.takeOver([partition]);
+    expect(second?.epoch).toBe((first?.epoch ?? 0) + 1);
+    expect(await holdsWriter(store, one)).toBe(true);
+    await Promise.all([one.leave(), two.leave()]);
+  });
+
+  test("every take-over raises the epoch of each partition by one", async () => {
+    const { store } = opened();
+    const session = await join(store);
+    const [a, b] = [nextPartition(), nextPartition()];
+    await session.tryLock([a, b]);
+    const first = await session.takeOver([a]);
+    const second = await session.takeOver([a, b]);
+    const epochs = new Map(second.map(({ partition, epoch }) => [partition, epoch]));
+    expect(epochs.get(a)).toBe((first[0]?.epoch ?? 0) + 1);
+    expect(epochs.get(b)).toBe(first[0]?.epoch);
+    expect(await holdsWriter(store, session)).toBe(true);
+    await session.leave();
+  });
+
+  test("a session that leaves gives back its locks and its flights are refused", async () => {
+    const { store } = opened();
+    const [one, two] = await Promise.all([join(store), join(store)]);
+    const partition = nextPartition();
+    await one.tryLock([partition]);
+    await one.takeOver([partition]);
+    await one.leave();
+    await one.leave();
+    expect(await holdsWriter(store, one)).toBe(false);
+    expect(await two.tryLock([partition])).toEqual([partition]);
+    await two.leave();
+  });
+
+  test("a process that never joined writes nothing", async () => {
+    const { store } = opened();
+    const held = await store.transact({ name: "flight" }, (tx) =>
+      tx.holdWriter({ node: newUuid(), slot: 0 }),
+    );
+    expect(held).toBe(false);
+  });
+
+  test("each slot of a process that has joined is a writer", async () => {
+    const { store } = opened();
+    const session = await join(store);
+    expect(await holdsWriter(store, session, 0)).toBe(true);
+    expect(await holdsWriter(store, session, 1)).toBe(true);
+    await session.leave();
+  });
+
+  test("a session that falls silent is lost; a take-over fences its flights, and waits for one", async () => {
+    const { store } = opened();
+    const [frozen, watcher] = await Promise.all([join(store), join(store)]);
+    const partition = nextPartition();
+    const lost: Error[] = [];
+    frozen.onLost((cause) => lost.push(cause));
+    await frozen.tryLock([partition]);
+    const [before] = await frozen.takeOver([partition]);
+    await silent(partition, watcher);
+    expect(await holdsWriter(store, frozen)).toBe(true);
+    expect(await watcher.tryLock([partition])).toEqual([partition]);
+
+    const events: string[] = [];
+    const landed = Promise.withResolvers<void>();
+    const holds = Promise.withResolvers<boolean>();
+    const flight = store.transact({ name: "last flight" }, async (tx) => {
+      holds.resolve(await tx.holdWriter({ node: frozen.node, slot: 0 }));
+      await landed.promise;
+      events.push("flight ends");
+    });
+    expect(await holds.promise).toBe(true);
+    const takeOver = watcher.takeOver([partition]).then((taken) => {
+      events.push("taken over");
+      return taken;
+    });
+    landed.resolve();
+    const [[taken]] = await Promise.all([takeOver, flight]);
+
+    expect(events).toEqual(["flight ends", "taken over"]);
+    expect(taken).toEqual({ partition, epoch: (before?.epoch ?? 0) + 1 });
+    expect(await holdsWriter(store, frozen)).toBe(false);
+    expect(await holdsWriter(store, watcher)).toBe(true);
+    await vi.waitFor(() => expect(lost).toHaveLength(1));
+    await expect(frozen.look()).rejects.toThrow();
+    await watcher.leave();
+  });
+
+  test("lanes that one session announces are heard by the others", async () => {
+    const { store } = opened();
+    const [one, two] = await Promise.all([join(store), join(store)]);
+    const heard = new Set<number>();
+    two.onLanes((lanes) => {
+      for (const lane of lanes) heard.add(lane);
+    });
+    await one.announceLanes([3, 5]);
+    await vi.waitFor(() => expect([...heard].sort()).toEqual([3, 5]));
+    await Promise.all([one.leave(), two.leave()]);
+  });
+}

@@ -1,0 +1,219 @@
+/**
+ * Whatever happens to a run, the store gives back the very view that the rules have made, after each
+ * act, and at the end the very history. Passes load as little as a server would. All from one seed.
+ */
+import fc from "fast-check";
+import { test } from "vitest";
+import type { RunEvent } from "../../server/core/event.ts";
+import { movingSide, type Outcome, type Step } from "../../server/core/model.ts";
+import type { Granted } from "../../server/store/store.ts";
+import { definitions } from "../property/random-run.ts";
+import { hex, type Opened, permanent, report, silence, success } from "./fixture.ts";
+import {
+  beatAll,
+  claimStep,
+  expectHistory,
+  expectMirrored,
+  type Life,
+  leasesOf,
+  passOver,
+  startLife,
+} from "./random-life.ts";
+
+const SEED = 20_260_102;
+const ACTS_MAX = 40;
+const SESSIONS = [hex(16), hex(16), hex(16)];
+
+type Act =
+  | { readonly kind: "claim"; readonly pick: number; readonly session: number }
+  | { readonly kind: "try"; readonly pick: number; readonly outcome: Outcome }
+  | { readonly kind: "lose"; readonly pick: number; readonly times: number }
+  | { readonly kind: "beat"; readonly session: number }
+  | { readonly kind: "wait"; readonly ms: number }
+  | { readonly kind: "pass"; readonly says: readonly Said[]; readonly draw: number };
+
+type Said =
+  | { readonly kind: "report"; readonly pick: number; readonly outcome: Outcome; held: boolean }
+  | { readonly kind: "undelivered"; readonly pick: number }
+  | { readonly kind: "moment"; readonly pick: number; readonly polled: boolean }
+  | { readonly kind: "run-moment" }
+  | { readonly kind: "cancel"; readonly undo: boolean };
+
+const busy: Outcome = {
+  ...{ kind: "failure", class: "transient", code: "busy", message: "try later" },
+  ...{ retryAfterMs: 3_000, noEffect: false },
+};
+const bytes: Outcome = {
+  kind: "success",
+  output: { kind: "data", contentType: "x/y", data: Buffer.from([1, 0, 255]) },
+};
+const outcomes = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom<Outcome>(success, bytes) },
+  { weight: 3, arbitrary: fc.constantFrom<Outcome>(busy, permanent) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<Outcome>(
+      { kind: "unknown", code: "drover.unknown", message: "nobody knows" },
+      { kind: "released" },
+      { kind: "cancelled", noEffect: true },
+      { kind: "cancelled", noEffect: false },
+    ),
+  },
+);
+
+const pick = fc.nat({ max: 30 });
+const session = fc.nat({ max: SESSIONS.length - 1 });
+
+const said: fc.Arbitrary<Said> = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      kind: fc.constant("report" as const),
+      pick,
+      outcome: outcomes,
+      held: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, fc.constant(false)),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("undelivered" as const), pick }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constant("moment" as const), pick, polled: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("run-moment" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("cancel" as const), undo: fc.boolean() }),
+  },
+);
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("claim" as const), pick, session }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constant("try" as const), pick, outcome: outcomes }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("lose" as const),
+      pick,
+      times: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("beat" as const), session }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("wait" as const),
+      ms: fc.constantFrom(100, 2_000, 31_000, 400_000),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("pass" as const),
+      says: fc.array(said, { minLength: 1, maxLength: 3 }),
+      draw: fc.constantFrom(0, 0.5, 0.999),
+    }),
+  },
+);
+
+const lives = fc.array(act, { maxLength: ACTS_MAX, size: "max" });
+
+export function describeRandomRuns(opened: Opened, count: number): void {
+  test("the store shows the view of the rules after each act of any life, and its history", async () => {
+    await fc.assert(
+      fc.asyncProperty(definitions, lives, async (definition, acts) => {
+        const life = await startLife(opened().store, definition);
+        for (const next of acts) {
+          await perform(life, next);
+          await expectMirrored(life);
+        }
+        await expectHistory(life);
+      }),
+      { seed: SEED, numRuns: count },
+    );
+  }, 120_000);
+}
+
+async function perform(life: Life, next: Act): Promise<void> {
+  switch (next.kind) {
+    case "claim": {
+      await claimAny(life, next.pick, next.session);
+      return;
+    }
+    case "try": {
+      const held = await claimAny(life, next.pick, 0);
+      if (held) await passOver(life, [report(held, next.outcome)], 0.5);
+      return;
+    }
+    case "lose":
+      for (let time = 0; time < next.times; time++) await lose(life, next.pick + time);
+      return;
+    case "beat":
+      return beatAll(life, SESSIONS[next.session] ?? "");
+    case "wait":
+      life.aheadMs += next.ms;
+      return;
+    case "pass": {
+      const events = next.says.flatMap((one) => eventOf(life, one) ?? []);
+      if (events.length > 0) await passOver(life, events, next.draw);
+    }
+  }
+}
+
+/** A task that was ready, or else one that is out. */
+async function claimAny(life: Life, which: number, sessionNo: number): Promise<Granted | null> {
+  const ready = [...life.steps.values()].filter((step) => movingSide(step)?.state.kind === "READY");
+  const step = pickOf(ready, which);
+  const claimed = step ? await claimStep(life, step, SESSIONS[sessionNo] ?? "") : null;
+  return claimed ?? pickOf(heldIn(life), which) ?? null;
+}
+
+function heldIn(life: Life): readonly Granted[] {
+  const out = new Set(leasesOf(life).map(({ lease }) => lease.secret));
+  return life.handedOut.filter(({ secret }) => out.has(secret));
+}
+
+/** An agent falls silent with a task, and the supervisor finds it. */
+async function lose(life: Life, which: number): Promise<void> {
+  const held = await claimAny(life, which, which % SESSIONS.length);
+  if (!held) return;
+  life.aheadMs += 31_000;
+  await passOver(life, [silence(held)], 0.5);
+}
+
+function eventOf(life: Life, one: Said): RunEvent | null {
+  switch (one.kind) {
+    case "report": {
+      const granted = pickOf(one.held ? heldIn(life) : life.handedOut, one.pick);
+      return granted ? report(granted, one.outcome) : null;
+    }
+    case "undelivered": {
+      const found = pickOf(leasesOf(life), one.pick);
+      if (!found) return null;
+      const { fence, secret } = found.lease;
+      return { kind: "undelivered", step: found.step.no, fence, secret };
+    }
+    case "moment":
+      return momentOf(pickOf([...life.steps.values()], one.pick), one.polled);
+    case "run-moment":
+      return { kind: "run-moment" };
+    case "cancel":
+      return { kind: "cancel", undo: one.undo, note: "enough" };
+  }
+}
+
+function momentOf(step: Step | undefined, polled: boolean): RunEvent | null {
+  const moving = step && movingSide(step)?.state;
+  if (!moving) return null;
+  const { no } = step;
+  if (moving.kind === "BACKOFF") return { kind: "backoff-moment", step: no };
+  const { fence } = moving;
+  if (moving.kind === "READY") return { kind: "ready-moment", step: no, fence, polled };
+  return { kind: "lease-moment", step: no, fence, lastBeatAt: null, watchingSince: 0 };
+}
+
+function pickOf<T>(among: readonly T[], which: number): T | undefined {
+  return among[which % Math.max(1, among.length)];
+}

@@ -1,0 +1,241 @@
+/** What people read: a run by its id or its key, whole runs, and lists in pages. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { RunFilter, RunPage } from "../../server/store/reads.ts";
+import type { RunId, Store } from "../../server/store/store.ts";
+import { undoneBy, workflow } from "../support/core-world.ts";
+import {
+  cancel,
+  claimOne,
+  hex,
+  insert,
+  json,
+  newNamespace,
+  newRunId,
+  newUuid,
+  type Opened,
+  ownPartition,
+  pass,
+  permanent,
+  place,
+  report,
+  type Scheduled,
+  schedule,
+  success,
+} from "./fixture.ts";
+
+const nothing = { attempts: false, interventions: false, escalations: false };
+const all: RunFilter = {
+  ...{ states: [], workflow: null, labels: {} },
+  ...{ createdAfter: null, createdBefore: null },
+};
+
+export function describeReads(opened: Opened): void {
+  describe("one run", () => describeOneRun(opened));
+  describe("lists", () => describeLists(opened));
+}
+
+function describeOneRun(opened: Opened): void {
+  test("a run is found by its id, with all that it was scheduled with", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }), {
+      ...{ workflow: "holiday", version: 3, priority: 2, input: json("[1]") },
+      ...{ labels: { city: "Bern" } },
+    });
+    const { namespaceId, definitionId } = run;
+    const { runId } = run.ref;
+    const record = await store.reads.findRun(namespaceId, { runId });
+    expect(record).toMatchObject({
+      ...{ runId, namespaceId, definitionId, key: null, workflow: "holiday", version: 3 },
+      ...{ state: "RUNNING", reason: null, cancelNote: null, stateVersion: 1, priority: 2 },
+      ...{ labels: { city: "Bern" }, input: json("[1]"), endedAt: null },
+    });
+    const week = 7 * 86_400_000;
+    expect(record?.deadlineAt).toBe((record?.createdAt ?? 0) + week);
+  });
+
+  test("a run is found by the key that it was scheduled under", async () => {
+    const { store } = opened();
+    const placed = await place(store, workflow({ a: {} }));
+    const { namespaceId } = placed;
+    const run = await store.transact({ name: "schedule" }, async (tx) => {
+      const runId = newRunId(tx.now, 255);
+      const key = { namespaceId, key: "order-7", runId, digest: hex(32), keepMs: 60_000 };
+      await tx.reserveKeys([key]);
+      return insert(tx, placed, { key: "order-7", runId });
+    });
+    const { runId } = run.ref;
+    const found = await store.reads.findRun(namespaceId, { key: "order-7" });
+    expect(found).toMatchObject({ runId, key: "order-7" });
+    expect(await store.reads.findRun(namespaceId, { key: "order-8" })).toBeNull();
+    const elsewhere = await newNamespace(store);
+    expect(await store.reads.findRun(elsewhere, { key: "order-7" })).toBeNull();
+  });
+
+  test("a run of another namespace is not found", async () => {
+    const { store } = opened();
+    const { ref } = await schedule(store, workflow({ a: {} }));
+    const elsewhere = await newNamespace(store);
+    expect(await store.reads.findRun(elsewhere, { runId: ref.runId })).toBeNull();
+    expect(await store.reads.findRun(elsewhere, { runId: newUuid() })).toBeNull();
+  });
+
+  test("a run that stops says why, and has no deadline any more", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    await claimOne(store, run);
+    await pass(store, run, cancel(true));
+    expect(await store.reads.findRun(run.namespaceId, run.ref)).toMatchObject({
+      ...{ state: "STOPPING", reason: "CANCELLED_BY_USER", cancelNote: "enough" },
+      ...{ stateVersion: 2, deadlineAt: null, endedAt: null },
+    });
+  });
+
+  test("a run that has ended says when", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const now = await store.transact({ name: "end" }, async (tx) => tx.now);
+    await pass(store, run, report(await claimOne(store, run), success));
+    const record = await store.reads.findRun(run.namespaceId, run.ref);
+    expect(record).toMatchObject({ state: "COMPLETED", reason: "DONE", stateVersion: 2 });
+    expect(record?.endedAt).toBeGreaterThanOrEqual(now);
+  });
+
+  test("a whole run has its steps as the rules see them", async () => {
+    const { store } = opened();
+    const definition = workflow({ a: { compensate: undoneBy("undo-a") }, b: { needs: ["a"] } });
+    const run = await schedule(store, definition);
+    await pass(store, run, report(await claimOne(store, run), success));
+    const { view } = await pass(store, run, report(await claimOne(store, run), permanent));
+    const detail = await store.reads.runDetail(run.ref.runId, nothing);
+    expect(detail?.steps).toEqual(view.steps);
+    expect(detail?.run).toMatchObject({ state: "COMPENSATING", reason: "STEP_FAILED" });
+    expect(detail).toMatchObject({ attempts: [], interventions: [], escalations: [] });
+  });
+
+  test("attempts come in the order in which they ended", async () => {
+    const { store, elapse } = opened();
+    const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
+    await pass(store, run, report(await claimOne(store, run), { kind: "released" }));
+    await elapse(5);
+    await pass(store, run, report(await claimOne(store, run), success));
+    await elapse(5);
+    await pass(store, run, report(await claimOne(store, run), success));
+    const wanted = { ...nothing, attempts: true };
+    const detail = await store.reads.runDetail(run.ref.runId, wanted);
+    const attempts = detail?.attempts ?? [];
+    expect(attempts.map(({ step, fence, outcome }) => [step, fence, outcome.kind])).toEqual([
+      [0, 1, "released"],
+      [0, 2, "success"],
+      [1, 1, "success"],
+    ]);
+    expect(attempts[0]).toMatchObject({ kind: "perform", attempt: 1, agentId: "agent-1" });
+  });
+
+  test("there is no detail of a run that is not there", async () => {
+    expect(await opened().store.reads.runDetail(newUuid(), nothing)).toBeNull();
+  });
+}
+
+interface Listed {
+  readonly namespaceId: number;
+  /** In the order of their creation. */
+  readonly runs: readonly Scheduled[];
+  readonly createdAt: readonly number[];
+}
+
+function describeLists(opened: Opened): void {
+  let listed: Listed | undefined;
+  beforeAll(async () => {
+    listed = await makeRuns(opened().store);
+  });
+  const made = (): Listed => {
+    if (!listed) throw new Error("the runs were not made");
+    return listed;
+  };
+
+  async function list(page: Partial<RunPage>, filter: Partial<RunFilter> = {}): Promise<number[]> {
+    const { namespaceId, runs } = made();
+    const found = await opened().store.reads.listRuns(namespaceId, {
+      ...{ filter: { ...all, ...filter }, order: "created-asc", limit: 100, after: null, ...page },
+    });
+    return found.map(({ runId }) => runs.findIndex(({ ref }) => ref.runId === runId));
+  }
+
+  const idOf = (at: number): RunId => made().runs[at]?.ref.runId ?? "";
+
+  test("runs of the namespace are listed by creation, from either end", async () => {
+    expect(await list({})).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(await list({ order: "created-desc" })).toEqual([5, 4, 3, 2, 1, 0]);
+  });
+
+  test("a page goes on after the last run of the one before", async () => {
+    expect(await list({ limit: 4 })).toEqual([0, 1, 2, 3]);
+    expect(await list({ limit: 4, after: idOf(3) })).toEqual([4, 5]);
+    expect(await list({ limit: 4, after: idOf(5) })).toEqual([]);
+    expect(await list({ limit: 2, after: idOf(3), order: "created-desc" })).toEqual([2, 1]);
+  });
+
+  test("runs are listed by state, of those that are open and of those that have ended", async () => {
+    expect(await list({}, { states: ["RUNNING"] })).toEqual([2, 3, 5]);
+    expect(await list({}, { states: ["COMPLETED"] })).toEqual([0]);
+    expect(await list({}, { states: ["STOPPING"] })).toEqual([4]);
+    expect(await list({}, { states: ["CANCELLED", "STOPPING"] })).toEqual([1, 4]);
+    expect(await list({}, { states: ["ESCALATED"] })).toEqual([]);
+  });
+
+  test("runs are listed by workflow", async () => {
+    expect(await list({}, { workflow: "odd" })).toEqual([1, 3, 5]);
+    expect(await list({}, { workflow: "neither" })).toEqual([]);
+  });
+
+  test("runs are listed by labels, all of which must fit", async () => {
+    expect(await list({}, { labels: { city: "Bern" } })).toEqual([0, 1, 2]);
+    expect(await list({}, { labels: { city: "Bern", half: "1" } })).toEqual([1]);
+    expect(await list({}, { labels: { half: "" } })).toEqual([]);
+  });
+
+  test("runs are listed from a moment on, and up to before another", async () => {
+    const { createdAt } = made();
+    const [, one = null, , three = null] = createdAt;
+    expect(await list({}, { createdAfter: one })).toEqual([1, 2, 3, 4, 5]);
+    expect(await list({}, { createdBefore: three })).toEqual([0, 1, 2]);
+    expect(await list({}, { createdAfter: one, createdBefore: three })).toEqual([1, 2]);
+  });
+
+  test("filters, order and pages go together", async () => {
+    const filter = { workflow: "odd", states: ["RUNNING"] } as const;
+    expect(await list({ order: "created-desc", limit: 1 }, filter)).toEqual([5]);
+    expect(await list({ order: "created-desc", limit: 1, after: idOf(5) }, filter)).toEqual([3]);
+  });
+
+  test("a namespace without runs lists none", async () => {
+    const { store } = opened();
+    const page = { filter: all, order: "created-asc", limit: 10, after: null } as const;
+    expect(await store.reads.listRuns(await newNamespace(store), page)).toEqual([]);
+  });
+}
+
+/** Six runs a minute apart: 0 COMPLETED, 1 CANCELLED, 4 STOPPING, the others RUNNING. */
+async function makeRuns(store: Store): Promise<Listed> {
+  const namespaceId = await newNamespace(store);
+  const partition = ownPartition();
+  const runs: Scheduled[] = [];
+  for (const at of [0, 1, 2, 3, 4, 5])
+    runs.push(
+      await schedule(store, workflow({ a: { task: `t${at}` } }), {
+        ...{ namespaceId, partition, agoMs: (6 - at) * 60_000 },
+        workflow: at % 2 === 1 ? "odd" : "even",
+        labels: { city: at < 3 ? "Bern" : "Thun", half: String(at % 2) },
+      }),
+    );
+  const [done, cancelled, , , stopping] = runs;
+  if (!done || !cancelled || !stopping) throw new Error("six runs should have been made");
+  await pass(store, done, report(await claimOne(store, done), success));
+  await pass(store, cancelled, cancel(false));
+  await claimOne(store, stopping);
+  await pass(store, stopping, cancel(false));
+  const createdAt = await Promise.all(
+    runs.map(async ({ ref }) => (await store.reads.findRun(namespaceId, ref))?.createdAt ?? 0),
+  );
+  return { namespaceId, runs, createdAt };
+}

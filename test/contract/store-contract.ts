@@ -1,0 +1,48 @@
+/**
+ * The contract of the state store, one suite for every store: what server/store/store.ts promises, as
+ * sentences. The parts are named after what they promise about; a store is opened once for all.
+ */
+import { afterAll, beforeAll, describe } from "vitest";
+import { describeBeats } from "./beats.ts";
+import { describeCatalogue } from "./catalogue.ts";
+import { describeClaims } from "./claims.ts";
+import { describeDue } from "./due.ts";
+import type { OpenedStore } from "./fixture.ts";
+import { describeGuards } from "./guards.ts";
+import { describeHistory } from "./history.ts";
+import { describeKeys } from "./keys.ts";
+import { describePartitions } from "./partitions.ts";
+import { describeRandomRuns } from "./random-runs.ts";
+import { describeReads } from "./reads.ts";
+import { describeRuns } from "./runs.ts";
+
+export function describeStore(
+  name: string,
+  open: () => Promise<OpenedStore>,
+  { randomRuns = 40 }: { randomRuns?: number } = {},
+): void {
+  describe(name, () => {
+    let store: OpenedStore | undefined;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(async () => {
+      await store?.close();
+    });
+    const opened = (): OpenedStore => {
+      if (!store) throw new Error(`${name} could not be opened`);
+      return store;
+    };
+    describe("keys", () => describeKeys(opened));
+    describe("runs", () => describeRuns(opened));
+    describe("row guards", () => describeGuards(opened));
+    describe("claims", () => describeClaims(opened));
+    describe("beats", () => describeBeats(opened));
+    describe("due rows", () => describeDue(opened));
+    describe("history", () => describeHistory(opened));
+    describe("reads", () => describeReads(opened));
+    describe("catalogue", () => describeCatalogue(opened));
+    describe("partitions", () => describePartitions(opened));
+    describe("random runs", () => describeRandomRuns(opened, randomRuns));
+  });
+}

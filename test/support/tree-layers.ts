@@ -1,0 +1,242 @@
+/**
+ * Who may import whom. Dependencies flow one way:
+ *
+ *     core <- store <- scheduler, dispatch, supervisor <- rpc <- main
+ *
+ * The three roles meet in scheduler/advance.ts, the one door, and read plans through it; `rpc` sees
+ * of them what scheduler.ts and dispatcher.ts say; protobuf types stop at `rpc`; main.ts constructs.
+ */
+import { type Import, importsOf, type SourceFile } from "./tree.ts";
+
+/** One broken rule, as a line that says where, what, and what to do instead. */
+export type Finding = string;
+
+interface Layer {
+  /** Its files: all below a folder by `x/`, those in it by `x/*`, or one file. The first row counts. */
+  readonly of: readonly string[];
+  /** What they may import, beside the files of the layer itself. */
+  readonly may: readonly string[];
+  /** Packages of which they may use types alone. */
+  readonly types?: readonly string[];
+  readonly node: boolean;
+  /** What to do instead of an import that is not allowed. */
+  readonly instead: string;
+}
+
+/** What stands in server/store itself; its folders are the stores that keep it. */
+const contract = ["server/store/*"];
+const tools = ["server/clock.ts", "server/errors.ts"];
+const roles = ["server/scheduler/", "server/dispatch/", "server/supervisor/"];
+
+export const layers: readonly Layer[] = [
+  {
+    of: ["server/core/"],
+    may: [],
+    node: false,
+    instead: "the rules import nothing but themselves: hand the fact in with the event or the plan",
+  },
+  {
+    of: ["server/clock.ts"],
+    may: [],
+    node: false,
+    instead: "the clock imports nothing, since everybody may use it",
+  },
+  {
+    of: ["server/errors.ts"],
+    may: [],
+    node: false,
+    instead: "errors import nothing, since everybody may use them",
+  },
+  {
+    of: ["server/config.ts"],
+    may: [],
+    node: false,
+    instead: "settings are plain data: let whoever uses one import it from here",
+  },
+  {
+    of: ["server/flights.ts"],
+    may: tools,
+    node: false,
+    instead: "flights know no item: pass a function",
+  },
+  {
+    of: ["server/telemetry/"],
+    may: ["server/config.ts", "pino", "pino-pretty"],
+    node: true,
+    instead: "telemetry is told what happens, and asks nobody",
+  },
+  {
+    of: contract,
+    may: ["server/core/", ...tools],
+    node: false,
+    instead:
+      "the contract of the store knows core alone: what is PostgreSQL's stands in store/postgres",
+  },
+  {
+    of: ["server/store/postgres/schema-dump.ts"],
+    may: ["server/store/postgres/migrate.ts", "server/embedded/postgres.ts", "pg"],
+    node: true,
+    instead: "it is a program of its own: a migrated, empty database is all that it needs",
+  },
+  {
+    of: ["server/store/postgres/"],
+    may: ["server/core/", ...contract, ...tools, "pg", "kysely"],
+    types: ["pino"],
+    node: true,
+    instead: "the store writes and picks rows and judges nothing: rules belong to core",
+  },
+  {
+    of: ["server/store/memory/"],
+    may: ["server/core/", ...contract, ...tools],
+    node: false,
+    instead: "the store writes and picks rows and judges nothing: rules belong to core",
+  },
+  {
+    of: ["server/scheduler/"],
+    may: ["server/core/", ...contract, ...tools, "server/flights.ts"],
+    types: ["pino"],
+    node: false,
+    instead: "the scheduler calls no other role: let it be handed a function, as HandOver",
+  },
+  {
+    of: ["server/dispatch/"],
+    may: [
+      "server/core/",
+      ...contract,
+      ...tools,
+      "server/flights.ts",
+      "server/scheduler/advance.ts",
+      "server/scheduler/plans.ts",
+      // For `partitionOf`, which two roles and the edge need.
+      "server/scheduler/scheduler.ts",
+    ],
+    types: ["pino"],
+    node: true,
+    instead: "dispatch meets the other roles in scheduler/advance.ts: submit an event there",
+  },
+  {
+    of: ["server/supervisor/"],
+    may: ["server/core/", ...contract, ...tools, "server/scheduler/advance.ts"],
+    types: ["pino"],
+    node: false,
+    instead: "the supervisor has no remedy of its own: submit an event to scheduler/advance.ts",
+  },
+  {
+    of: ["server/rpc/"],
+    may: [
+      "server/core/",
+      ...contract,
+      ...tools,
+      "server/config.ts",
+      "server/scheduler/scheduler.ts",
+      "server/dispatch/dispatcher.ts",
+      "server/dispatch/token.ts",
+      "proto/gen/ts/",
+      "@bufbuild/protobuf",
+      "@bufbuild/protovalidate",
+      "@connectrpc/connect",
+      "@connectrpc/connect-node",
+      "@grpc/grpc-js",
+      "yaml",
+    ],
+    node: true,
+    instead: "the edge sees scheduler.ts, dispatcher.ts and reads: widen one of them",
+  },
+  {
+    of: ["server/embedded/"],
+    may: ["server/clock.ts", "pg"],
+    node: true,
+    instead: "the embedded PostgreSQL is a database like any other: it knows nothing of runs",
+  },
+  {
+    of: ["server/control-plane.ts", "server/beat.ts"],
+    may: [...roles, ...contract, ...tools],
+    types: ["pino"],
+    node: false,
+    instead:
+      "the control plane is put together over any store and any edge: main.ts has the real ones",
+  },
+  {
+    of: ["server/main.ts"],
+    may: ["server/"],
+    types: ["pino"],
+    node: true,
+    instead: "import it from server/",
+  },
+  {
+    of: ["sdk/typescript/"],
+    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js"],
+    node: true,
+    instead: "the SDK knows the contract alone, as an agent in any language does",
+  },
+  {
+    of: ["cli/"],
+    may: [
+      "proto/gen/ts/",
+      "server/main.ts",
+      "server/config.ts",
+      "server/errors.ts",
+      "server/embedded/",
+      "server/store/postgres/migrate.ts",
+      // `workflow check` reads a text as the server would, without one.
+      "server/rpc/",
+      "server/core/definition-check.ts",
+      "@bufbuild/protobuf",
+      "@connectrpc/connect",
+      "@connectrpc/connect-node",
+      "commander",
+    ],
+    node: true,
+    instead: "the command line asks a server by RPC, or starts one by server/main.ts",
+  },
+  {
+    // The world that the demo needs around its agents: a server, a database, remote services.
+    of: ["agents-examples/holiday/demo/", "agents-examples/holiday/demo.ts"],
+    may: [
+      "agents-examples/holiday/",
+      "sdk/typescript/index.ts",
+      "server/main.ts",
+      "server/embedded/postgres.ts",
+    ],
+    node: true,
+    instead: "the demo starts a server by server/main.ts and asks it by @drover/sdk",
+  },
+  {
+    of: ["agents-examples/"],
+    may: ["sdk/typescript/index.ts"],
+    node: true,
+    instead:
+      "an example shows what a user can do: import @drover/sdk, or start a process of its own",
+  },
+  {
+    of: ["docs/"],
+    may: ["server/core/"],
+    node: true,
+    instead: "pages are made from the rules and their tables, which are in core",
+  },
+];
+
+/** Imports across layers that are not allowed, and files that belong to no layer. */
+export function brokenLayers(file: SourceFile): readonly Finding[] {
+  const layer = layers.find(({ of }) => fits(of, file.path));
+  if (!layer)
+    return [`${file.path}:1 belongs to no layer: give it a row in test/support/tree-layers.ts`];
+  return importsOf(file)
+    .filter((one) => !mayImport(layer, one))
+    .map(({ line, target }) => `${file.path}:${line} imports ${target}: ${layer.instead}`);
+}
+
+function mayImport(layer: Layer, { target, typeOnly }: Import): boolean {
+  if (target.startsWith("node:")) return layer.node;
+  if (fits(layer.of, target) || fits(layer.may, target)) return true;
+  return typeOnly && layer.types !== undefined && fits(layer.types, target);
+}
+
+function fits(places: readonly string[], path: string): boolean {
+  return places.some((place) => {
+    if (place.endsWith("/")) return path.startsWith(place);
+    const folder = place.endsWith("/*") ? place.slice(0, -1) : null;
+    if (folder === null) return path === place;
+    return path.startsWith(folder) && !path.slice(folder.length).includes("/");
+  });
+}
