@@ -1,0 +1,26 @@
+/**
+ * Whether a server would take the text of a workflow, found out without one: by the same function.
+ * Only the limits of a namespace are not known here.
+ */
+import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { RPC_DEFAULTS } from "@drover/server/config.ts";
+import { DroverError, type FieldProblem } from "@drover/server/errors.ts";
+import { definitionOfText } from "@drover/server/rpc/definition-source.ts";
+import { createRequestCheck } from "@drover/server/rpc/request-check.ts";
+import { parseWorkflowText } from "@drover/server/rpc/workflow-text.ts";
+
+export type Checked =
+  | { readonly kind: "good"; readonly definition: WorkflowDefinition }
+  /** Each message ends with its place in the text. */
+  | { readonly kind: "bad"; readonly problems: readonly FieldProblem[] };
+
+export function checkText(text: string): Checked {
+  try {
+    definitionOfText(text, createRequestCheck(RPC_DEFAULTS));
+    return { kind: "good", definition: parseWorkflowText(text).definition };
+  } catch (error) {
+    if (error instanceof DroverError && error.fields.length > 0)
+      return { kind: "bad", problems: error.fields };
+    throw error;
+  }
+}

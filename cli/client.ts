@@ -1,0 +1,81 @@
+/**
+ * The server as the command line sees it: one client, and a watch that outlives broken streams.
+ *
+ * Connect over HTTP/1.1: no port of its own, and it passes whatever a browser passes.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import {
+  type RunRef,
+  SchedulerService,
+  type WatchRunResponse,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { usageFailure } from "./failure.ts";
+import { isFinal } from "./run-words.ts";
+
+export type Scheduler = Client<typeof SchedulerService>;
+
+/** What every command that calls a server is given. */
+export interface Connection {
+  readonly scheduler: Scheduler;
+  readonly namespace: string;
+}
+
+const callMsMax = 10_000;
+
+export function createConnection(address: string, namespace: string): Connection {
+  const transport = createConnectTransport({
+    baseUrl: baseUrlOf(address),
+    httpVersion: "1.1",
+    defaultTimeoutMs: callMsMax,
+  });
+  return Object.freeze({ scheduler: createClient(SchedulerService, transport), namespace });
+}
+
+function baseUrlOf(address: string): string {
+  const text = /^https?:\/\//.test(address) ? address : `http://${address}`;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || url.hostname === "" || url.pathname !== "/" || url.search || url.username)
+    throw usageFailure(`"${address}" is no address of a server`, "--address 127.0.0.1:7420");
+  return url.origin;
+}
+
+const triesMax = 10;
+const firstPauseMs = 100;
+const pauseMsMax = 5_000;
+
+/**
+ * The states of a run until its final one, each newer than the one before. A stream that breaks, or
+ * ends because its server drains, is taken up where it was; only the first try must succeed.
+ */
+export async function* statesOf(
+  { scheduler, namespace }: Connection,
+  run: RunRef,
+): AsyncGenerator<WatchRunResponse> {
+  let afterVersion = 0n;
+  let connected = false;
+  for (let tries = 0; ; tries++) {
+    try {
+      const request = { namespace, run, afterVersion };
+      for await (const state of scheduler.watchRun(request, { timeoutMs: 0 })) {
+        connected = true;
+        tries = 0;
+        afterVersion = state.run?.version ?? afterVersion;
+        yield state;
+        if (state.run && isFinal(state.run.state)) return;
+      }
+    } catch (error) {
+      if (!connected || tries >= triesMax || !mayPass(error)) throw error;
+    }
+    await delay(Math.min(firstPauseMs * 2 ** tries, pauseMsMax));
+  }
+}
+
+/** Whether a watch, which changes nothing, may simply be tried again. */
+export function mayPass(error: unknown): boolean {
+  if (!(error instanceof ConnectError)) return false;
+  return [Code.Unavailable, Code.Aborted, Code.Internal, Code.Unknown, Code.ResourceExhausted].some(
+    (code) => code === error.code,
+  );
+}

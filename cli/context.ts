@@ -1,0 +1,70 @@
+/** What every verb is given: where to write, whom to call, and what `--namespace` and co. said. */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Connection, createConnection } from "./client.ts";
+import { createOutput, type Format, formats, type Output } from "./output.ts";
+
+export const defaultAddress = "127.0.0.1:7420";
+
+/** The options of the whole program, as commander hands them over. */
+export interface GlobalOptions {
+  readonly address: string;
+  readonly namespace: string;
+  readonly output: Format;
+  readonly color: boolean;
+}
+
+export interface Context {
+  readonly output: Output;
+  readonly address: string;
+  /** Made on first use: verbs that work offline need no address that can be called. */
+  connect(): Connection;
+}
+
+export function addGlobalOptions(program: Command): void {
+  program
+    .addOption(
+      new Option("--address <host:port>", "the server to call, or where to listen")
+        .env("DROVER_ADDRESS")
+        .default(defaultAddress),
+    )
+    .addOption(
+      new Option("--namespace <name>", "the namespace to work in")
+        .env("DROVER_NAMESPACE")
+        .default("default"),
+    )
+    .addOption(
+      new Option("-o, --output <format>", "table for people, json or jsonl for programs")
+        .choices(formats)
+        .env("DROVER_OUTPUT")
+        .default("table"),
+    )
+    .option("--no-color", "no colours, also on a terminal");
+}
+
+export function contextOf(command: Command): Context {
+  const options = command.optsWithGlobals<GlobalOptions>();
+  return Object.freeze({
+    output: createOutput(options.output, options.color),
+    address: options.address,
+    connect: () => createConnection(options.address, options.namespace),
+  });
+}
+
+/** For options that may be given again and again: `--label a=b --label c=d`. */
+export function addLabel(
+  text: string,
+  earlier: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError("Labels are written as KEY=VALUE.");
+  return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** A parser of whole numbers for commander, which puts the option's name before its message. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}

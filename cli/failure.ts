@@ -1,0 +1,128 @@
+/**
+ * Why a command ended without doing what was asked: an exit code for scripts, one sentence, and the
+ * next thing to try. Whatever is thrown becomes one of these before it is shown.
+ */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema, ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
+import { DroverError, type FieldProblem } from "@drover/server/errors.ts";
+import { clean } from "./words.ts";
+
+export const exitCodes = Object.freeze({
+  done: 0,
+  /** The run failed, or the request was refused. */
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  notFound: 4,
+});
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+export interface FailureDetails {
+  readonly code: ExitCode;
+  /** A command, or a few words that begin with a verb. */
+  readonly next: string;
+  readonly fields?: readonly FieldProblem[];
+}
+
+export class CliFailure extends Error {
+  readonly code: ExitCode;
+  readonly next: string;
+  readonly fields: readonly FieldProblem[];
+
+  constructor(message: string, { code, next, fields = [] }: FailureDetails) {
+    super(message);
+    this.name = "CliFailure";
+    this.code = code;
+    this.next = next;
+    this.fields = fields;
+  }
+}
+
+export function usageFailure(message: string, next = "drover --help"): CliFailure {
+  return new CliFailure(message, { code: exitCodes.usage, next });
+}
+
+/** What every error is made into. `address` is the server that was, or would have been, called. */
+export function failureOf(error: unknown, address: string): CliFailure {
+  if (error instanceof CliFailure) return error;
+  if (error instanceof ConnectError) return ofCall(error, address);
+  if (error instanceof DroverError) {
+    const next = "correct it and try again";
+    return new CliFailure(error.message, { code: exitCodes.failed, next, fields: error.fields });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const next = "drover --help, or set DROVER_DEBUG=1 to see where this came from";
+  return new CliFailure(message, { code: exitCodes.failed, next });
+}
+
+const nextByReason: Readonly<Record<string, string>> = {
+  RUN_NOT_FOUND: "drover run list",
+  WORKFLOW_NOT_FOUND: "drover workflow apply FILE registers one; check --version and --namespace",
+  NAMESPACE_NOT_FOUND: "leave --namespace out, or check its name",
+  RUN_STATE: "drover run show RUN says where the run stands",
+  INVALID_DEFINITION: "correct the text; drover workflow check FILE tells without a server",
+  NOT_SUPPORTED: "leave it out, or use a newer server",
+  PAYLOAD_TOO_LARGE: "keep the data in object storage and send its address",
+  OVERLOADED: "try again in a moment",
+  STORE_UNAVAILABLE: "try again in a moment; the server goes on when its database is back",
+  DRAINING: "try again in a moment, or name another server with --address",
+  INTERNAL: "look at the server's log, and report it with this message",
+};
+
+/** A call that never took place and one that the server refused differ by the error's details. */
+function ofCall(error: ConnectError, address: string): CliFailure {
+  const info = error.findDetails(ErrorInfoSchema).find(({ domain }) => domain === "drover");
+  if (info === undefined) return ofTransport(error, address);
+  const fields = error
+    .findDetails(BadRequestSchema)
+    .flatMap(({ fieldViolations }) =>
+      fieldViolations.map(({ field, description }) => ({ path: field, message: description })),
+    );
+  const earlier = info.metadata.run_id;
+  const next =
+    info.reason === "KEY_REUSED" && earlier !== undefined
+      ? `drover run show ${clean(earlier)}, or use another --key`
+      : (nextByReason[info.reason] ?? "correct the request; --help tells what is allowed");
+  return new CliFailure(clean(error.rawMessage), { code: exitOf(error.code), next, fields });
+}
+
+function exitOf(code: Code): ExitCode {
+  switch (code) {
+    case Code.NotFound:
+      return exitCodes.notFound;
+    case Code.Unavailable:
+    case Code.DeadlineExceeded:
+      return exitCodes.unreachable;
+    default:
+      return exitCodes.failed;
+  }
+}
+
+function ofTransport(error: ConnectError, address: string): CliFailure {
+  const next = "drover dev starts a server here; --address or DROVER_ADDRESS names another";
+  const unreachable = (message: string) =>
+    new CliFailure(message, { code: exitCodes.unreachable, next });
+  switch (error.code) {
+    case Code.Unavailable:
+    case Code.Aborted:
+      return unreachable(`cannot connect to ${address}: ${clean(causeOf(error))}`);
+    case Code.DeadlineExceeded:
+      return unreachable(`${address} did not answer in time`);
+    default:
+      return unreachable(
+        `what answers at ${address} is no Drover server, or something stands between: ${clean(error.message)}`,
+      );
+  }
+}
+
+const systemErrors: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "no machine has that name",
+  ECONNRESET: "the connection broke",
+};
+
+function causeOf({ cause, rawMessage }: ConnectError): string {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return systemErrors[code] ?? rawMessage;
+}

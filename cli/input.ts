@@ -1,0 +1,36 @@
+/** Files and JSON that a command line names: read, and refused with what is wrong with them. */
+import { readFileSync } from "node:fs";
+import { usageFailure } from "./failure.ts";
+
+const standardInput = 0;
+
+/** The text of a file; `-` is standard input. */
+export function readText(file: string): string {
+  try {
+    return readFileSync(file === "-" ? standardInput : file, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : "";
+    const why =
+      code === "ENOENT"
+        ? "there is no such file"
+        : code === "EISDIR"
+          ? "it is a folder"
+          : `${error}`;
+    throw usageFailure(`cannot read ${file}: ${why}`, "give the path of a file, or - for a pipe");
+  }
+}
+
+/** `--input`: JSON, or @FILE with JSON in it. It is sent as it was written. */
+export function readJson(given: string): string {
+  const text = given.startsWith("@") ? readText(given.slice(1)) : given;
+  try {
+    JSON.parse(text);
+    return text;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw usageFailure(
+      `--input is not JSON: ${why}`,
+      `--input '{"name": "value"}', or --input @file.json`,
+    );
+  }
+}

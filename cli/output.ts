@@ -1,0 +1,70 @@
+/**
+ * Where a command writes. Data goes to standard output, in the format that was asked for; what is
+ * said about it (notes, hints, errors) to standard error, so that a pipe gets data alone.
+ *
+ *     table   for people; colours if the stream is a terminal
+ *     json    one document in the JSON form of protobuf
+ *     jsonl   the same, one line for each item or state
+ */
+import { styleText } from "node:util";
+import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf";
+
+export const formats = ["table", "json", "jsonl"] as const;
+export type Format = (typeof formats)[number];
+
+export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan";
+
+export interface Output {
+  readonly format: Format;
+  /** A terminal on which lines may be drawn anew. */
+  readonly screen: Screen | null;
+  line(text: string): void;
+  note(text: string): void;
+  /** The text in a style where standard output shows it, else as it is. */
+  paint(style: Style, text: string): string;
+  /** In the format that was asked for; in `table` nothing. */
+  data<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void;
+}
+
+export interface Screen {
+  readonly rows: number;
+  /** Puts the lines in the place of those of the last call; what is too wide is cut off. */
+  draw(lines: readonly string[]): void;
+}
+
+export function createOutput(format: Format, colours: boolean): Output {
+  const { stdout, stderr } = process;
+  const line = (text: string) => void stdout.write(`${text}\n`);
+  return Object.freeze({
+    format,
+    screen: format === "table" && stdout.isTTY ? createScreen(stdout) : null,
+    line,
+    note: (text: string) => void stderr.write(`${text}\n`),
+    paint: (style: Style, text: string) =>
+      colours ? styleText(style, text, { stream: stdout }) : text,
+    data<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>) {
+      if (format === "json") line(JSON.stringify(toJson(desc, message), null, 2));
+      if (format === "jsonl") line(JSON.stringify(toJson(desc, message)));
+    },
+  });
+}
+
+/** Some terminals do not say how high they are. */
+const rowsIfUnknown = 24;
+/** Without wrapping a line is one row, however long, so that the way back up is known. */
+const [noWrap, wrap, clearBelow] = ["\x1b[?7l", "\x1b[?7h", "\x1b[J"];
+
+function createScreen(stdout: NodeJS.WriteStream): Screen {
+  let drawn = 0;
+  return Object.freeze({
+    get rows() {
+      return stdout.rows || rowsIfUnknown;
+    },
+    draw(lines: readonly string[]) {
+      const back = drawn > 0 ? `\x1b[${drawn}A` : "";
+      const text = lines.map((line) => `${line}\n`).join("");
+      stdout.write(`${back}${clearBelow}${noWrap}${text}${wrap}`);
+      drawn = lines.length;
+    },
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * The words of the command line: noun, verb, arguments, options. What each verb does is in verbs/.
+ *
+ * An option wins over the environment, and that over the default; `--help` names all three.
+ */
+import { Command, type CommanderError } from "commander";
+import { addGlobalOptions } from "./context.ts";
+import { type ExitCode, usageFailure } from "./failure.ts";
+import { addDbVerbs } from "./verbs/db.ts";
+import { addDev } from "./verbs/dev.ts";
+import { addMigrate } from "./verbs/migrate.ts";
+import { addRunCancel } from "./verbs/run-cancel.ts";
+import { addRunList } from "./verbs/run-list.ts";
+import { addRunShow } from "./verbs/run-show.ts";
+import { addRunStart } from "./verbs/run-start.ts";
+import { addRunWatch } from "./verbs/run-watch.ts";
+import { addServer } from "./verbs/server.ts";
+import { addWorkflowVerbs } from "./verbs/workflow.ts";
+
+/** Tells how a verb ended; a verb that throws has ended by failureOf(error). */
+export type Ended = (code: ExitCode) => void;
+
+const moreHelp = `
+Begin with:
+  drover dev                               a server with a database of its own, in ./.drover
+  drover workflow apply book-holiday.yaml  register a workflow
+  drover run start book-holiday --watch    start a run and follow it
+
+Exit codes: 0 done, 1 run failed or request refused, 2 usage, 3 cannot connect, 4 not found.
+Options win over the environment (DROVER_..., DATABASE_URL), and that over the defaults.`;
+
+export function createProgram(version: string, ended: Ended): Command {
+  const program = new Command("drover")
+    .description("Gets every step of a distributed job done, and chases the strays.")
+    .version(version, "-V", "print the version")
+    .addHelpText("after", moreHelp);
+  addGlobalOptions(program);
+  addDev(program, ended);
+  addServer(program, ended);
+  addMigrate(program, ended);
+  addDbVerbs(program.command("db").description("the database"), ended);
+  addWorkflowVerbs(program.command("workflow").description("workflows: check, apply"), ended);
+  const run = program.command("run").description("runs: start, list, show, watch, cancel");
+  addRunStart(run, ended);
+  addRunList(run, ended);
+  addRunShow(run, ended);
+  addRunWatch(run, ended);
+  addRunCancel(run, ended);
+  prepareAll(program);
+  return program;
+}
+
+/** Commander would print errors and exit by itself; here every end goes one way, through main. */
+function prepareAll(command: Command, parents = ""): void {
+  const name = `${parents}${command.name()}`;
+  command.exitOverride((error) => {
+    if (isNoMistake(error)) throw error;
+    const message = error.message.replace(/^error: /, "").replace(/\.$/, "");
+    throw usageFailure(message, `${name} --help`);
+  });
+  command.configureOutput({ outputError: () => undefined });
+  command.configureHelp({ showGlobalOptions: true });
+  for (const child of command.commands) prepareAll(child, `${name} `);
+}
+
+function isNoMistake({ code }: CommanderError): boolean {
+  return ["commander.helpDisplayed", "commander.help", "commander.version"].includes(code);
+}

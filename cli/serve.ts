@@ -1,0 +1,75 @@
+/**
+ * A server that runs in this process until a signal ends it: what `dev` and `server` share.
+ *
+ *     starting -> serving -SIGINT or SIGTERM-> draining -> stopped
+ *
+ * The first signal drains and stops; the second ends the process at once, which is safe too: nothing
+ * that was acknowledged lives in this process alone.
+ */
+import type { Context } from "./context.ts";
+import type { Database } from "./database.ts";
+import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
+
+export interface ServeOptions {
+  readonly database: Database;
+  readonly insecureNoAuth: boolean;
+  /** What to try once it is up, a line each. */
+  readonly next: readonly string[];
+}
+
+const endedBySignal = 130;
+
+export async function serve(
+  { database, insecureNoAuth, next }: ServeOptions,
+  { address, output }: Context,
+): Promise<ExitCode> {
+  const signals = listenForSignals();
+  const { startServer } = await import("@drover/server/main.ts");
+  const server = await startServer({ address, database, insecureNoAuth }).catch(
+    (error: unknown) => {
+      throw isAddressInUse(error) ? addressInUse(address) : error;
+    },
+  );
+  const where =
+    database.kind === "url"
+      ? "PostgreSQL of DATABASE_URL or --database-url"
+      : `embedded PostgreSQL, data in ${database.dataDir} (drover db url)`;
+  output.line(`database  ${where}`);
+  output.line(`server    ${server.address}: gRPC, Connect and JSON at ${server.url}`);
+  for (const hint of next) output.line(`  next: ${hint}`);
+  const signal = await signals.first;
+  output.note(`${signal}: draining; a second signal stops at once`);
+  signals.endAtNext();
+  await server.stop();
+  output.note("stopped");
+  return exitCodes.done;
+}
+
+function isAddressInUse(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+}
+
+function addressInUse(address: string): CliFailure {
+  return new CliFailure(`something listens at ${address} already`, {
+    code: exitCodes.failed,
+    next: "if it is Drover, use it: drover run list; else choose another --address",
+  });
+}
+
+/** Signals count from the start on: one that comes early is obeyed when the server is up. */
+function listenForSignals() {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  let last = false;
+  const obey = (signal: NodeJS.Signals) => {
+    if (last) process.exit(endedBySignal);
+    resolve(signal);
+  };
+  process.on("SIGINT", obey);
+  process.on("SIGTERM", obey);
+  return {
+    first: promise,
+    endAtNext: () => {
+      last = true;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** Tables for people: columns as wide as their widest cell, two spaces between, no frame. */
+import { stripVTControlCharacters } from "node:util";
+import type { Output } from "./output.ts";
+
+/** Cells may be painted. Columns that are empty in every row are left out; so is an empty table. */
+export function printTable(
+  output: Output,
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  for (const line of tableLines(headers, rows, (text) => output.paint("dim", text)))
+    output.line(line);
+}
+
+export function tableLines(
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  paintHeader: (text: string) => string = (text) => text,
+): string[] {
+  if (rows.length === 0) return [];
+  const used = headers.map((_, column) => rows.some((row) => row[column]));
+  const all = [headers.map(paintHeader), ...rows].map((row) => row.filter((_, i) => used[i]));
+  const widths = (all[0] ?? []).map((_, column) =>
+    Math.max(...all.map((row) => width(row[column] ?? ""))),
+  );
+  return all.map((row) =>
+    row
+      .map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - width(cell)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** Characters as a terminal counts them, wide ones aside. */
+export function width(text: string): number {
+  return [...stripVTControlCharacters(text)].length;
+}

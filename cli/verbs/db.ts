@@ -1,0 +1,16 @@
+/** `drover db url`: where the database is, for psql and other tools. */
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
+import { exitCodes } from "../failure.ts";
+import type { Ended } from "../program.ts";
+
+export function addDbVerbs(db: Command, ended: Ended): void {
+  addDatabaseOptions(db.command("url"))
+    .description("print the connection string, as for psql $(drover db url); it holds the password")
+    .action(async (options: DatabaseOptions, command: Command) => {
+      const { output } = contextOf(command);
+      output.line(await runningDatabaseUrl(options));
+      ended(exitCodes.done);
+    });
+}

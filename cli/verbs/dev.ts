@@ -1,0 +1,20 @@
+/** `drover dev`: everything in one process, with an embedded PostgreSQL, for one's own work. */
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
+import type { Ended } from "../program.ts";
+import { serve } from "../serve.ts";
+
+export function addDev(program: Command, ended: Ended): void {
+  addDatabaseOptions(program.command("dev"))
+    .description("start a server with an embedded PostgreSQL, for your own work")
+    .action(async (options: DatabaseOptions, command: Command) => {
+      const next = [
+        "drover workflow apply FILE      register a workflow",
+        "drover run start NAME --watch   start a run and follow it",
+        "drover run list                 see what runs",
+      ];
+      const database = databaseOf(options);
+      ended(await serve({ database, insecureNoAuth: false, next }, contextOf(command)));
+    });
+}

@@ -1,0 +1,28 @@
+/** `drover migrate`: brings the database to the schema of this version; forward only. */
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
+import { exitCodes } from "../failure.ts";
+import type { Ended } from "../program.ts";
+
+const folder = fileURLToPath(new URL("../../migrations", import.meta.url));
+
+export function addMigrate(program: Command, ended: Ended): void {
+  addDatabaseOptions(program.command("migrate"))
+    .description("bring the database to the schema of this version")
+    .option("--dry-run", "only say what would be applied")
+    .action(async (options: DatabaseOptions & { dryRun?: boolean }, command: Command) => {
+      const { output } = contextOf(command);
+      const url = await runningDatabaseUrl(options);
+      const { migrate, pendingMigrations } = await import(
+        "@drover/server/store/postgres/migrate.ts"
+      );
+      const names = options.dryRun
+        ? await pendingMigrations(url, { folder })
+        : (await migrate(url, { folder })).applied;
+      for (const name of names) output.line(`${options.dryRun ? "pending" : "applied"}  ${name}`);
+      if (names.length === 0) output.note("the database is up to date");
+      ended(exitCodes.done);
+    });
+}

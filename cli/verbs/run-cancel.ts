@@ -1,0 +1,38 @@
+/** `drover run cancel`: stops a run, and has what was done undone or left. */
+import { CancelRunResponseSchema, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { exitCodes } from "../failure.ts";
+import type { Ended } from "../program.ts";
+import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
+import { isFinal, runVerdict } from "../run-words.ts";
+import { clean } from "../words.ts";
+
+interface CancelOptions extends RunRefOptions {
+  readonly leave?: boolean;
+  readonly reason?: string;
+}
+
+export function addRunCancel(run: Command, ended: Ended): void {
+  addRunRef(run.command("cancel"))
+    .description("stop a run; what was done is undone in reverse order")
+    .option("--leave", "leave what was done as it is; this also ends an escalated run")
+    .option("--reason <text>", "why, for people; kept with the run")
+    .action(async (name: string | undefined, options: CancelOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.cancelRun({
+        namespace,
+        run: runRefOf(name, options),
+        undo: options.leave ? Undo.LEAVE : Undo.COMPENSATE,
+        reason: options.reason ?? "",
+      });
+      output.data(CancelRunResponseSchema, answer);
+      if (output.format === "table" && answer.run) {
+        const id = clean(answer.run.runId);
+        output.line(`run ${id} is ${runVerdict(answer.run, output)}`);
+        output.note(`  next: drover run ${isFinal(answer.run.state) ? "show" : "watch"} ${id}`);
+      }
+      ended(exitCodes.done);
+    });
+}

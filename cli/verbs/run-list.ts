@@ -1,0 +1,121 @@
+/** `drover run list`: runs by filter, newest first, page after page up to a limit. */
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type Run, RunSchema, RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  type ListRunsResponse,
+  ListRunsResponseSchema,
+  RunOrder,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Connection } from "../client.ts";
+import { addLabel, contextOf, wholeNumber } from "../context.ts";
+import { exitCodes } from "../failure.ts";
+import type { Output } from "../output.ts";
+import type { Ended } from "../program.ts";
+import { runVerdict, workflowWords } from "../run-words.ts";
+import { printTable } from "../table.ts";
+import { between, clean, labelWords, moment } from "../words.ts";
+
+interface ListOptions {
+  readonly state?: readonly RunState[];
+  readonly workflow?: string;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly createdAfter?: Timestamp;
+  readonly createdBefore?: Timestamp;
+  readonly order: "newest" | "oldest";
+  readonly limit: number;
+}
+
+const pageMax = 1_000;
+const limitMax = 1_000_000;
+
+export function addRunList(run: Command, ended: Ended): void {
+  run
+    .command("list")
+    .description("list runs")
+    .option("--state <state>", "only runs in this state, as running; may be given again", addState)
+    .option("--workflow <name>", "only runs of this workflow")
+    .option("--label <key=value>", "only runs with this label; may be given again", addLabel)
+    .option("--created-after <time>", "only runs created then or later, as 2026-01-31", parseTime)
+    .option("--created-before <time>", "only runs created before, as 2026-01-31T12:00Z", parseTime)
+    .addOption(
+      new Option("--order <order>", "which come first")
+        .choices(["newest", "oldest"])
+        .default("newest"),
+    )
+    .option("--limit <n>", "most runs to list", wholeNumber(1, limitMax), 50)
+    .action(async (options: ListOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const answer = await listRuns(options, connect());
+      print(answer, options, output);
+      ended(exitCodes.done);
+    });
+}
+
+function addState(text: string, earlier: readonly RunState[] = []): readonly RunState[] {
+  const states = Object.entries(RunState).filter(([, state]) => state !== RunState.UNSPECIFIED);
+  const found = states.find(([name]) => name === text.toUpperCase());
+  if (found !== undefined) return [...earlier, found[1]];
+  const known = states.map(([name]) => name.toLowerCase()).join(", ");
+  throw new InvalidArgumentError(`States are ${known}.`);
+}
+
+function parseTime(text: string): Timestamp {
+  const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("Times are written as 2026-01-31T12:00Z.");
+  return timestampFromMs(ms);
+}
+
+/** All pages in one answer, with the token of the next if the limit cut it short. */
+async function listRuns(
+  options: ListOptions,
+  { scheduler, namespace }: Connection,
+): Promise<ListRunsResponse> {
+  const { state, workflow, label, createdAfter, createdBefore, order, limit } = options;
+  const request = {
+    namespace,
+    filter: {
+      states: [...(state ?? [])],
+      workflow: workflow ?? "",
+      labels: { ...label },
+      ...(createdAfter ? { createdAfter } : {}),
+      ...(createdBefore ? { createdBefore } : {}),
+    },
+    order: order === "oldest" ? RunOrder.CREATED_ASC : RunOrder.CREATED_DESC,
+  };
+  const runs: Run[] = [];
+  let pageToken = "";
+  do {
+    const pageSize = Math.min(limit - runs.length, pageMax);
+    const page = await scheduler.listRuns({ ...request, pageSize, pageToken });
+    runs.push(...page.runs);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && runs.length < limit);
+  return create(ListRunsResponseSchema, { runs, nextPageToken: pageToken });
+}
+
+function print(answer: ListRunsResponse, { limit }: ListOptions, output: Output): void {
+  const { runs, nextPageToken } = answer;
+  if (output.format === "json") output.data(ListRunsResponseSchema, answer);
+  if (output.format === "jsonl") for (const run of runs) output.data(RunSchema, run);
+  if (output.format === "table" && runs.length > 0) {
+    const headers = ["RUN", "WORKFLOW", "STATE", "CREATED", "TOOK", "KEY", "LABELS"];
+    printTable(
+      output,
+      headers,
+      runs.map((run) => [
+        clean(run.runId),
+        workflowWords(run),
+        runVerdict(run, output),
+        moment(run.createdTime),
+        between(run.createdTime, run.endedTime),
+        clean(run.key),
+        labelWords(run.labels),
+      ]),
+    );
+  }
+  if (runs.length === 0) output.note("no runs\n  next: drover run start WORKFLOW");
+  if (nextPageToken !== "")
+    output.note(`there are more\n  next: --limit ${Math.min(limit * 10, limitMax)}`);
+}

@@ -1,0 +1,26 @@
+/** `drover server`: the server for real work, on the PostgreSQL of DATABASE_URL. */
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
+import type { Ended } from "../program.ts";
+import { serve } from "../serve.ts";
+
+interface ServerOptions extends DatabaseOptions {
+  readonly insecureNoAuth?: boolean;
+}
+
+export function addServer(program: Command, ended: Ended): void {
+  addDatabaseOptions(program.command("server"))
+    .description("start a server on the PostgreSQL of DATABASE_URL")
+    .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
+    .action(async (options: ServerOptions, command: Command) => {
+      const context = contextOf(command);
+      const database = databaseOf(options);
+      if (database.kind === "embedded")
+        context.output.note(
+          "DATABASE_URL is not set: uses an embedded PostgreSQL, like drover dev. Set it for real work",
+        );
+      const insecureNoAuth = options.insecureNoAuth ?? false;
+      ended(await serve({ database, insecureNoAuth, next: ["drover run list"] }, context));
+    });
+}

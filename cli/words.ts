@@ -1,0 +1,81 @@
+/**
+ * How things are said to people: states, moments, durations, and text that came from elsewhere.
+ * Nothing here reads a clock.
+ */
+import type { DescEnum } from "@bufbuild/protobuf";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
+
+/** The name of an enum value without its prefix; a value of a newer server is shown by number. */
+export function word(desc: DescEnum, value: number): string {
+  return desc.values.find(({ number }) => number === value)?.localName ?? `${desc.name} ${value}`;
+}
+
+/** STEP_FAILED as `step failed`. */
+export function phrase(desc: DescEnum, value: number): string {
+  return word(desc, value).toLowerCase().replaceAll("_", " ");
+}
+
+/** 2026-01-31 12:00:05Z */
+export function moment(timestamp: Timestamp | undefined): string {
+  if (timestamp === undefined) return "";
+  return `${new Date(timestampMs(timestamp)).toISOString().slice(0, 19).replace("T", " ")}Z`;
+}
+
+/** 12:00:05Z */
+export function timeOfDay(timestamp: Timestamp | undefined): string {
+  return moment(timestamp).slice(11);
+}
+
+/** The time between two moments in two units at most, as 1m05s; empty if one is missing. */
+export function between(from: Timestamp | undefined, to: Timestamp | undefined): string {
+  return from && to ? durationWords(timestampMs(to) - timestampMs(from)) : "";
+}
+
+export function durationWords(ms: number): string {
+  if (ms < 0) return `-${durationWords(-ms)}`;
+  if (ms < 1_000) return `${Math.round(ms)}ms`;
+  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
+  const two = (count: number) => String(count).padStart(2, "0");
+  const seconds = Math.floor(ms / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  if (minutes < 60) return `${minutes}m${two(seconds % 60)}s`;
+  if (hours < 24) return `${hours}h${two(minutes % 60)}m`;
+  return `${Math.floor(hours / 24)}d${two(hours % 24)}h`;
+}
+
+/**
+ * Text of agents, callers and servers, safe to print in one line: a control character could move the
+ * cursor, colour the terminal or forge a line.
+ */
+export function clean(text: string): string {
+  return text.replaceAll(/\p{Cc}|\p{Zl}|\p{Zp}|[\u202a-\u202e\u2066-\u2069]/gu, (character) =>
+    character === "\n" || character === "\t" ? " " : `\\u${hex(character)}`,
+  );
+}
+
+function hex(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).padStart(4, "0");
+}
+
+export function clip(text: string, lengthMax: number): string {
+  return text.length > lengthMax ? `${text.slice(0, lengthMax - 1)}…` : text;
+}
+
+const payloadShownMax = 200;
+
+export function payloadWords(payload: Payload | undefined): string {
+  if (payload === undefined) return "";
+  const { body, contentType } = payload;
+  if (body.case === "json") return clip(clean(body.value), payloadShownMax);
+  if (body.case === "data") return `${body.value.length} bytes of ${clean(contentType) || "data"}`;
+  return "";
+}
+
+/** a=b c=d */
+export function labelWords(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${clean(key)}=${clean(value)}`)
+    .join(" ");
+}

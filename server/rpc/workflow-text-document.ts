@@ -1,0 +1,189 @@
+/**
+ * From a text to the one YAML document in it, and from any node of it to line and column.
+ *
+ * JSON is read as the YAML that it is. The rules are those of YAML 1.2 with the core schema: a plain
+ * `no` or `2026-01-31` is text. Refused, so that a text means the same to every reader: anchors and
+ * aliases, tags, other versions of YAML, keys that are not text, keys that come twice, and more
+ * than one document.
+ *
+ * A text may come from anyone, so its cost is bounded before it is parsed: by bytes, by tokens, and
+ * by depth.
+ */
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLMap,
+  type YAMLParseError,
+} from "yaml";
+import { type Place, shown, type TextProblems, wholeText } from "./workflow-text-problems.ts";
+
+export interface TextDocument {
+  /** The outermost map; null if there is none, which is then among the problems. */
+  readonly root: YAMLMap | null;
+  /** Where a node begins. */
+  placeOf(node: Node): Place;
+}
+
+/** A key of a map with its value. */
+export interface Entry {
+  readonly key: string;
+  readonly keyNode: Node;
+  /** null: nothing stands after the colon. */
+  readonly value: Node | null;
+}
+
+const textBytesMax = 1024 * 1024;
+/** The parser takes about 3 µs for each. */
+const tokensMax = 200_000;
+/** Deeper than any input that a person would want to read, far from what the stack holds. */
+export const depthMax = 64;
+
+const start: Place = { line: 1, column: 1 };
+
+export function readDocument(text: string, problems: TextProblems): TextDocument {
+  const lines = new LineCounter();
+  const place = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const placeOf = (node: Node) => (node.range ? place(node.range[0]) : start);
+  const refused = (at: Place, message: string): TextDocument => {
+    problems.invalid(wholeText, at, message);
+    return { root: null, placeOf };
+  };
+  const tooLarge = sizeProblem(text);
+  if (tooLarge !== null) return refused(start, tooLarge);
+
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    schema: "core",
+    resolveKnownTags: false,
+    // Checked in entriesOf, in linear time.
+    uniqueKeys: false,
+    // Whole numbers of any length reach the input of a step as they were written.
+    intAsBigInt: true,
+  });
+  if (document.errors.length > 0) {
+    addSyntaxProblems(document.errors, text, place, problems);
+    return { root: null, placeOf };
+  }
+  const yaml = document.directives?.yaml;
+  if (yaml?.explicit && yaml.version !== "1.2")
+    return refused(start, `this is YAML ${yaml.version}: remove the %YAML line, or write 1.2`);
+  const root = document.contents;
+  if (root === null || (isScalar(root) && root.value === null))
+    return refused(start, "the text is empty: a workflow begins with a line `workflow: NAME`");
+  if (!isMap(root))
+    return refused(placeOf(root), "a workflow is a map: begin with a line `workflow: NAME`");
+  return { root, placeOf };
+}
+
+function sizeProblem(text: string): string | null {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > textBytesMax)
+    return `the text has ${bytes} bytes, and at most ${textBytesMax} are read: keep large data elsewhere`;
+  let tokens = 0;
+  for (const _ of new Lexer().lex(text)) {
+    if (++tokens > tokensMax)
+      return `the text has more than ${tokensMax} tokens: keep large data elsewhere`;
+  }
+  return null;
+}
+
+/** One mistake often makes several errors in its line; the first is the one that helps. */
+function addSyntaxProblems(
+  errors: readonly YAMLParseError[],
+  text: string,
+  place: (offset: number) => Place,
+  problems: TextProblems,
+): void {
+  const seen = new Set<number>();
+  for (const error of errors) {
+    const at = place(error.pos[0]);
+    if (seen.has(at.line)) continue;
+    seen.add(at.line);
+    problems.invalid(wholeText, at, syntaxMessage(error, text));
+    if (error.code === "RESOURCE_EXHAUSTION") return;
+  }
+}
+
+function syntaxMessage(error: YAMLParseError, text: string): string {
+  switch (error.code) {
+    case "MULTIPLE_DOCS":
+      return "a second document begins here: keep each workflow in a text of its own";
+    case "TAB_AS_INDENT":
+      return "a tab indents this line: YAML is indented with spaces";
+    case "RESOURCE_EXHAUSTION":
+      return `this is nested too deeply: at most ${depthMax} levels are read`;
+    case "BLOCK_AS_IMPLICIT_KEY":
+      return "a second `: ` in one line: put the value in quotes, or on lines of its own";
+    default: {
+      const lineStart = text.lastIndexOf("\n", error.pos[0] - 1) + 1;
+      const expression = text.slice(lineStart, error.pos[1]).includes("${");
+      const hint = expression ? `; within { } an expression needs quotes: "\${...}"` : "";
+      const [reason] = error.message.split("\n");
+      return `this is not valid YAML: ${reason}${hint}`;
+    }
+  }
+}
+
+/** The entries of a map; those whose key cannot be used are left out and reported. */
+export function entriesOf(
+  map: YAMLMap,
+  path: string,
+  document: TextDocument,
+  problems: TextProblems,
+): readonly Entry[] {
+  const entries: Entry[] = [];
+  const seen = new Set<string>();
+  for (const { key: keyNode, value } of map.items) {
+    if (problems.full) break;
+    const node = asNode(keyNode);
+    if (node === null || strangeness(node) !== null || !isScalar(node)) {
+      const why = node && strangeness(node);
+      problems.invalid(path, document.placeOf(node ?? map), why ?? "a key must be a plain word");
+    } else if (typeof node.value !== "string") {
+      const written = String(node.source ?? node.value);
+      const message = `the key ${written} must be text: put it in quotes`;
+      problems.invalid(path, document.placeOf(node), message);
+    } else if (seen.has(node.value)) {
+      const message = `the key ${shown(node.value)} stands twice in this map: remove one`;
+      problems.invalid(joined(path, node.value), document.placeOf(node), message);
+    } else {
+      seen.add(node.value);
+      entries.push({ key: node.value, keyNode: node, value: asNode(value) });
+    }
+  }
+  return entries;
+}
+
+/** The types allow for values that are no nodes in documents made by hand; a parser makes none. */
+export function asNode(value: unknown): Node | null {
+  return isScalar(value) || isMap(value) || isAlias(value) || isSeq(value) ? value : null;
+}
+
+/** Why a node is refused whatever stands in its place; null: it is not. */
+export function strangeness(node: Node): string | null {
+  if (isAlias(node)) return `the alias *${clip(node.source)} is not read: write it out`;
+  const anchor = "anchor" in node && typeof node.anchor === "string" ? node.anchor : null;
+  if (anchor !== null) return `the anchor &${clip(anchor)} is not read: remove it`;
+  if (node.tag !== undefined)
+    return `the tag ${clip(node.tag)} is not read: write plain text, numbers, lists and maps`;
+  return null;
+}
+
+function clip(name: string): string {
+  return name.length > 40 ? `${name.slice(0, 40)}…` : name;
+}
+
+/** The path of a key; a long one is clipped, since paths end up in messages. */
+export function joined(path: string, key: string): string {
+  return path === "" ? clip(key) : `${path}.${clip(key)}`;
+}

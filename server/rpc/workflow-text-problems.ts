@@ -1,0 +1,113 @@
+/**
+ * Everything that is wrong with one workflow text, gathered in the order in which it is found, each
+ * with its path in the message and its line and column in the text.
+ *
+ * What the text should not say and what this version cannot do are told apart: the whole is
+ * NOT_SUPPORTED only if nothing else is wrong, since then leaving something out is all it takes.
+ */
+import { DroverError, type FieldProblem } from "../errors.ts";
+
+/** Where something stands in the text; both count from 1, columns in UTF-16 units. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface TextProblems {
+  readonly count: number;
+  /** What a later problem would add to a full list is noise. */
+  readonly full: boolean;
+  invalid(path: string, place: Place, message: string): void;
+  notSupported(path: string, place: Place, message: string): void;
+  /** Throws all of them as one error; does nothing if there are none. */
+  throwIfAny(): void;
+}
+
+const problemsMax = 20;
+const shownCharactersMax = 60;
+
+export function createTextProblems(): TextProblems {
+  const fields: FieldProblem[] = [];
+  let found = 0;
+  let onlyUnsupported = true;
+  const add = (path: string, place: Place, message: string) => {
+    found++;
+    if (fields.length < problemsMax) fields.push({ path, message: withPlace(message, place) });
+  };
+  return Object.freeze({
+    get count() {
+      return found;
+    },
+    get full() {
+      return found > problemsMax;
+    },
+    invalid(path: string, place: Place, message: string) {
+      onlyUnsupported = false;
+      add(path, place, message);
+    },
+    notSupported: add,
+    throwIfAny() {
+      const [first] = fields;
+      if (first === undefined) return;
+      const reason = onlyUnsupported ? "NOT_SUPPORTED" : "INVALID_DEFINITION";
+      throw new DroverError(reason, sentence(first, found), { fields });
+    },
+  });
+}
+
+function sentence(first: FieldProblem, found: number): string {
+  const where = first.path === wholeText ? "" : `${first.path}: `;
+  if (found === 1) return `The workflow text has a problem. ${where}${first.message}`;
+  const count = found > problemsMax ? `more than ${problemsMax}` : String(found);
+  return `The workflow text has ${count} problems. The first: ${where}${first.message}`;
+}
+
+/** The path of a problem that lies in the text as such, not in a field of the definition. */
+export const wholeText = "text";
+
+/** The message as people get it for a text. */
+export function withPlace(message: string, { line, column }: Place): string {
+  return `${message} (line ${line}, column ${column})`;
+}
+
+/** A value of the text as it is shown in a message, whatever its length. */
+export function shown(value: string): string {
+  const short =
+    value.length > shownCharactersMax ? `${value.slice(0, shownCharactersMax)}…` : value;
+  return JSON.stringify(short);
+}
+
+/** What to write instead of an unknown word: the known one that is nearest, or all of them. */
+export function suggestion(word: string, known: readonly string[]): string {
+  const near = nearest(word, known);
+  return near === null ? `write one of ${known.join(", ")}` : `did you mean "${near}"?`;
+}
+
+function nearest(word: string, known: readonly string[]): string | null {
+  if (word.length > shownCharactersMax) return null;
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[-_ ]/g, "");
+  let best: string | null = null;
+  let least = Math.max(2, Math.floor(word.length / 3));
+  for (const candidate of known) {
+    const edits = distance(plain(word), plain(candidate));
+    // Of equals the first; two edits make any word of two letters out of any other.
+    if (edits > least || edits >= candidate.length || (edits === least && best !== null)) continue;
+    best = candidate;
+    least = edits;
+  }
+  return best;
+}
+
+/** Levenshtein distance. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

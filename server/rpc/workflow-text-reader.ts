@@ -1,0 +1,260 @@
+/**
+ * From the nodes of a text to a WorkflowDefinition in the JSON form of protobuf, led by the
+ * descriptor of the message: a field that is added to the proto can be written in the text at once.
+ *
+ * What the text says otherwise than the message:
+ *
+ *     task, queue     stand in the step itself; the message keeps them in the step's kind
+ *     retry           may be one policy instead of a list
+ *     durations       1h30m
+ *     enum values     short and lower case
+ *     input           any value, carried as JSON
+ *
+ * Ranges and patterns are left to the rules of the proto. What is checked here is what a message
+ * cannot say (unknown keys, wrong types, two kinds) and what a text says better (what is missing).
+ */
+import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
+import {
+  CompensateSchema,
+  StepDefinitionSchema,
+  VerifySchema,
+  WorkflowDefinitionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
+import { isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
+import {
+  asNode,
+  type Entry,
+  entriesOf,
+  joined,
+  strangeness,
+  type TextDocument,
+} from "./workflow-text-document.ts";
+import { type Place, shown, suggestion, type TextProblems } from "./workflow-text-problems.ts";
+import {
+  anyNumber,
+  duration,
+  enumValue,
+  jsonText,
+  textValue,
+  type Value,
+  wholeNumber,
+} from "./workflow-text-values.ts";
+
+export interface Reading {
+  readonly document: TextDocument;
+  readonly problems: TextProblems;
+  /** Where each field of the message stands in the text, by its path. */
+  readonly places: Map<string, Place>;
+}
+
+/** Null if a problem was reported. */
+export function readDefinition(root: YAMLMap, reading: Reading): JsonObject | null {
+  return readMessage(root, WorkflowDefinitionSchema, "", reading);
+}
+
+/** Without these a message of the kind makes no sense. The kind of a step is looked at apart. */
+const requiredKeys: Readonly<Record<string, readonly string[]>> = {
+  [WorkflowDefinitionSchema.typeName]: ["workflow", "steps"],
+  [StepDefinitionSchema.typeName]: ["id"],
+  [VerifySchema.typeName]: ["task"],
+  [CompensateSchema.typeName]: ["task"],
+};
+
+const namesOfMessages: Readonly<Record<string, string>> = {
+  [WorkflowDefinitionSchema.typeName]: "a workflow",
+  [StepDefinitionSchema.typeName]: "a step",
+};
+
+/** Keys of a step that the design has and this version has not. */
+const laterKinds = ["wait", "signal", "approval", "run", "map"];
+const laterKeys = ["run_if", "always", "pivot", "on_pickup"];
+
+/** Lists of which a text may write the only item alone. */
+const oneOrMany = new Set(["retry"]);
+
+/** What a key of a text is in the message: a field of it, or of the message within `parent`. */
+interface Slot {
+  readonly field: DescField;
+  readonly parent: DescField | null;
+}
+
+const slotsByType = new Map<string, ReadonlyMap<string, Slot>>();
+
+function slotsOf(desc: DescMessage): ReadonlyMap<string, Slot> {
+  const known = slotsByType.get(desc.typeName);
+  if (known !== undefined) return known;
+  const slots = new Map<string, Slot>();
+  for (const field of desc.fields) {
+    if (field.oneof?.name !== "kind" || field.fieldKind !== "message")
+      slots.set(field.name, { field, parent: null });
+    else
+      for (const inner of field.message.fields)
+        slots.set(inner.name === "name" ? field.name : inner.name, { field: inner, parent: field });
+  }
+  slotsByType.set(desc.typeName, slots);
+  return slots;
+}
+
+function readMessage(
+  node: Node,
+  desc: DescMessage,
+  path: string,
+  reading: Reading,
+): JsonObject | null {
+  const { document, problems } = reading;
+  if (!isMap(node)) {
+    const keys = [...slotsOf(desc).keys()].join(", ");
+    return refuse(node, path, `this must be a map with keys out of ${keys}`, reading);
+  }
+  const before = problems.count;
+  const entries = entriesOf(node, path, document, problems);
+  const message: JsonObject = {};
+  for (const entry of entries) {
+    if (problems.full) break;
+    const slot = slotsOf(desc).get(entry.key);
+    if (slot === undefined) reportUnknown(entry, desc, path, reading);
+    else readSlot(entry, slot, path, message, reading);
+  }
+  reportMissing(node, entries, desc, path, reading);
+  return problems.count > before ? null : message;
+}
+
+function readSlot(
+  { key, keyNode, value }: Entry,
+  { field, parent }: Slot,
+  path: string,
+  message: JsonObject,
+  reading: Reading,
+): void {
+  const { document, places } = reading;
+  const inText = joined(path, key);
+  const inMessage = parent === null ? inText : joined(joined(path, parent.name), field.name);
+  if (parent !== null) places.set(joined(path, parent.name), document.placeOf(keyNode));
+  places.set(inMessage, document.placeOf(value ?? keyNode));
+  // A plain `input:` may be meant as null or as "none", and these differ.
+  if (value === null || (isScalar(value) && value.value === null && value.source === "")) {
+    refuse(keyNode, inText, `${key} is empty: give it a value, or remove the key`, reading);
+    return;
+  }
+  const given = readField(value, field, inText, reading);
+  if (given === null) return;
+  if (parent === null) message[field.name] = given;
+  else message[parent.name] = { ...asObject(message[parent.name]), [field.name]: given };
+}
+
+function asObject(value: JsonValue | undefined): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function readField(node: Node, field: DescField, path: string, reading: Reading): JsonValue | null {
+  if (field.fieldKind !== "list") return readSingle(node, field, path, reading);
+  const strange = strangeness(node);
+  if (strange !== null) return refuse(node, path, strange, reading);
+  const mayBeOne = oneOrMany.has(field.name);
+  if (!isSeq(node) && !(mayBeOne && isMap(node)))
+    return refuse(node, path, `this must be a list, as [${exampleItem(node)}]`, reading);
+  const items = isSeq(node) ? node.items.map(asNode) : [node];
+  const list: JsonValue[] = [];
+  for (const [index, item] of items.entries()) {
+    if (reading.problems.full) return null;
+    const itemPath = `${path}[${index}]`;
+    reading.places.set(itemPath, reading.document.placeOf(item ?? node));
+    const given = item === null ? null : readSingle(item, field, itemPath, reading);
+    if (given !== null) list.push(given);
+  }
+  return list;
+}
+
+function exampleItem(node: Node): string {
+  return isScalar(node) && typeof node.value === "string" && node.value.length < 40
+    ? node.value
+    : "...";
+}
+
+/** One value of a field, or of an item of it. */
+function readSingle(
+  node: Node,
+  field: DescField,
+  path: string,
+  reading: Reading,
+): JsonValue | null {
+  const strange = strangeness(node);
+  if (strange !== null) return refuse(node, path, strange, reading);
+  const { message, enum: words, scalar } = field;
+  if (message?.typeName === PayloadSchema.typeName) {
+    const json = jsonText(node, path, reading.document, reading.problems);
+    return json === null ? null : { json };
+  }
+  if (message && message.typeName !== "google.protobuf.Duration")
+    return readMessage(node, message, path, reading);
+  if (!isScalar(node))
+    return refuse(node, path, "this must be a single value, not a list or map", reading);
+  const value = message ? duration(node) : scalarValue(node, words, scalar);
+  return value.kind === "value" ? value.value : refuse(node, path, value.message, reading);
+}
+
+function scalarValue(
+  node: Scalar,
+  words: DescEnum | undefined,
+  type: ScalarType | undefined,
+): Value<string | number> {
+  if (words) return enumValue(node, words);
+  switch (type) {
+    case ScalarType.STRING:
+      return textValue(node);
+    case ScalarType.INT32:
+      return wholeNumber(node);
+    case ScalarType.DOUBLE:
+      return anyNumber(node);
+    default:
+      throw new Error(`The text form of a workflow has no fields of scalar type ${type} yet`);
+  }
+}
+
+function refuse(node: Node, path: string, message: string, reading: Reading): null {
+  reading.problems.invalid(path, reading.document.placeOf(node), message);
+  return null;
+}
+
+function reportUnknown(
+  { key, keyNode }: Entry,
+  desc: DescMessage,
+  path: string,
+  { document, problems }: Reading,
+): void {
+  const place = document.placeOf(keyNode);
+  const isStep = desc.typeName === StepDefinitionSchema.typeName;
+  if (isStep && laterKinds.includes(key)) {
+    const message = `steps of the kind "${key}" are not supported by this version: use a task step`;
+    problems.notSupported(joined(path, key), place, message);
+  } else if (isStep && laterKeys.includes(key)) {
+    const message = `"${key}" is not supported by this version: remove it`;
+    problems.notSupported(joined(path, key), place, message);
+  } else {
+    const name = namesOfMessages[desc.typeName] ?? desc.name.toLowerCase();
+    const known = suggestion(key, [...slotsOf(desc).keys()]);
+    problems.invalid(joined(path, key), place, `unknown key ${shown(key)} in ${name}: ${known}`);
+  }
+}
+
+function reportMissing(
+  node: YAMLMap,
+  entries: readonly Entry[],
+  desc: DescMessage,
+  path: string,
+  reading: Reading,
+): void {
+  const keys = new Set(entries.map(({ key }) => key));
+  for (const key of requiredKeys[desc.typeName] ?? []) {
+    if (!keys.has(key))
+      refuse(node, joined(path, key), `${key} is missing: add \`${key}: ...\``, reading);
+  }
+  if (desc.typeName !== StepDefinitionSchema.typeName) return;
+  const kinds = ["task", ...laterKinds].filter((kind) => keys.has(kind));
+  if (kinds.length === 0)
+    refuse(node, path, "the step does not say what it does: add `task: NAME`", reading);
+  if (kinds.length > 1)
+    refuse(node, path, `a step has exactly one kind, not ${kinds.join(" and ")}`, reading);
+}

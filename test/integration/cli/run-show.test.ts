@@ -1,0 +1,189 @@
+// drover run show: the whole story of a run, as people read it and as programs do.
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  OutcomeKind,
+  RunReason,
+  RunState,
+  StepState,
+  UndoState,
+} from "@drover/proto/drover/v1/run_pb.ts";
+import { GetRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { drover } from "../../support/drover-process.ts";
+import {
+  type FakeScheduler,
+  runNotFound,
+  startFakeScheduler,
+} from "../../support/fake-scheduler.ts";
+
+const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
+
+let server: FakeScheduler;
+beforeAll(async () => {
+  server = await startFakeScheduler();
+});
+afterAll(() => server.stop());
+
+const run = (...args: readonly string[]) =>
+  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+
+const story = create(GetRunResponseSchema, {
+  run: {
+    runId: "r1",
+    workflow: "holiday",
+    workflowVersion: 3,
+    createdTime: at("12:00:00"),
+    state: RunState.ESCALATED,
+    reason: RunReason.STEP_FAILED,
+    key: "order-7",
+    labels: { team: "a" },
+    input: { body: { case: "json", value: '{"to":"Oslo"}' } },
+  },
+  steps: [
+    {
+      id: "flight",
+      state: StepState.SUCCEEDED,
+      undoState: UndoState.FAILED,
+      task: "book-flight",
+      queue: "travel",
+      attempt: 2,
+      output: { body: { case: "json", value: '{"seat":12}' } },
+    },
+    {
+      id: "hotel",
+      state: StepState.FAILED,
+      task: "book-hotel",
+      queue: "travel",
+      attempt: 1,
+      error: {
+        code: "no-room",
+        message: "nothing free\u001b[31m\nnext: trust me",
+        class: FailureClass.PERMANENT,
+      },
+    },
+  ],
+  attempts: [
+    {
+      stepId: "flight",
+      kind: TaskKind.PERFORM,
+      fence: 1,
+      attempt: 1,
+      agentId: "flight-1",
+      startedTime: at("12:00:00"),
+      endedTime: at("12:00:03.500"),
+      outcome: OutcomeKind.UNKNOWN,
+      failure: { code: "drover.lost", message: "the agent fell silent" },
+    },
+    {
+      stepId: "flight",
+      kind: TaskKind.PERFORM,
+      fence: 2,
+      attempt: 2,
+      agentId: "flight-2",
+      startedTime: at("12:00:04"),
+    },
+  ],
+  interventions: [
+    {
+      stepId: "flight",
+      rule: "lease",
+      saw: "flight-1 fell silent",
+      did: "handed the task to another agent",
+      dueTime: at("12:00:03.500"),
+      actedTime: at("12:00:03.620"),
+      supervisor: "s1",
+      partition: 17,
+    },
+  ],
+  escalations: [
+    {
+      id: "e1",
+      stepId: "flight",
+      reason: "undo-failed",
+      message: "cancel-flight failed for good",
+      openedTime: at("12:01:00"),
+      answers: ["cancel"],
+    },
+  ],
+});
+
+describe("show", () => {
+  test("tells the whole story: who noticed, after how long, what was done, and the way out", async () => {
+    server.play({ getRun: () => story });
+    const { code, stdout, stderr } = await run("show", "r1");
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      [
+        "run        r1",
+        "state      ESCALATED (step failed)",
+        "workflow   holiday v3",
+        "key        order-7",
+        "labels     team=a",
+        "created    2026-01-31 12:00:00Z",
+        'input      {"to":"Oslo"}',
+        "",
+        "steps",
+        "STEP    STATE      UNDO        TASK         QUEUE   ATTEMPT  RESULT",
+        'flight  SUCCEEDED  not undone  book-flight  travel  2        {"seat":12}',
+        "hotel   FAILED                 book-hotel   travel  1        no-room: nothing free\\u001b[31m next: trust me",
+        "",
+        "attempts",
+        "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT     TOOK  OUTCOME  WHY",
+        "2026-01-31 12:00:00Z  flight  perform  1      1        flight-1  3.5s  unknown  drover.lost: the agent fell silent",
+        "2026-01-31 12:00:04Z  flight  perform  2      2        flight-2        in hand",
+        "",
+        "interventions",
+        "ACTED                 STEP    RULE   SAW                   NOTICED AFTER  DID                               BY",
+        "2026-01-31 12:00:03Z  flight  lease  flight-1 fell silent  120ms          handed the task to another agent  s1 (partition 17)",
+        "",
+        "escalations",
+        "2026-01-31 12:01:00Z  flight  undo-failed: cancel-flight failed for good",
+        "  open: a person must answer",
+        "  next: drover run cancel r1 --leave --reason WHY",
+        "",
+      ].join("\n"),
+    );
+    expect(stderr).toBe("  next: drover run watch r1\n");
+  });
+
+  test.each([
+    ["its id", ["r1"], { case: "runId", value: "r1" }],
+    ["key:NAME", ["key:order 7"], { case: "key", value: "order 7" }],
+    ["--key", ["--key", "order 7"], { case: "key", value: "order 7" }],
+  ])("finds the run by %s", async (_, args, ref) => {
+    const refs: unknown[] = [];
+    server.play({
+      getRun(request) {
+        refs.push(request.run?.ref);
+        return story;
+      },
+    });
+    const { stdout } = await run("show", ...args, "-o", "json");
+    expect(refs).toEqual([ref]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      run: { runId: "r1", state: "RUN_STATE_ESCALATED" },
+    });
+  });
+
+  test("an unknown run exits with 4", async () => {
+    server.play({
+      getRun() {
+        throw runNotFound;
+      },
+    });
+    expect(await run("show", "r9")).toEqual({
+      code: 4,
+      stdout: "",
+      stderr: 'drover: there is no run "r9" in the namespace "default"\n  next: drover run list\n',
+    });
+  });
+
+  test("what is no Drover server exits with 3", async () => {
+    server.play({});
+    const { code, stderr } = await run("show", "r1");
+    expect(code).toBe(3);
+    expect(stderr).toContain(`what answers at ${server.address} is no Drover server`);
+  });
+});

@@ -1,0 +1,151 @@
+// drover workflow check and apply.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
+import type { RegisterWorkflowRequest } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { drover } from "../../support/drover-process.ts";
+import { type FakeScheduler, refusedBy, startFakeScheduler } from "../../support/fake-scheduler.ts";
+
+const good = "workflow: w\nsteps:\n  - { id: a, task: t }\n  - { id: b, task: u, needs: [a] }\n";
+
+let folder: string;
+let server: FakeScheduler;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "drover-cli-"));
+  server = await startFakeScheduler();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+function fileOf(text: string): string {
+  writeFileSync(join(folder, "w.yaml"), text);
+  return "w.yaml";
+}
+
+const run = (args: readonly string[], stdin = "") =>
+  drover(args, { cwd: folder, env: { DROVER_ADDRESS: server.address }, stdin });
+
+describe("check needs no server", () => {
+  const check = (text: string, ...options: readonly string[]) =>
+    drover(["workflow", "check", fileOf(text), ...options], { cwd: folder });
+
+  test("a good file", async () => {
+    expect(await check(good)).toEqual({
+      code: 0,
+      stdout: "w.yaml: w, 2 steps, is good\n",
+      stderr: "  next: drover workflow apply w.yaml\n",
+    });
+  });
+
+  test("as JSON it is the message that the text stands for", async () => {
+    const { code, stdout } = await check(good, "-o", "json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      workflow: "w",
+      steps: [
+        { id: "a", task: { name: "t" } },
+        { id: "b", task: { name: "u" }, needs: ["a"] },
+      ],
+    });
+  });
+
+  test("a file through a pipe", async () => {
+    const { code, stdout } = await run(["workflow", "check", "-"], good);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "-: w, 2 steps, is good\n" });
+  });
+
+  test.each([
+    [
+      "a mistake of the text",
+      "workflow: w\nsteps:\n  - id: a\n    tusk: t\n",
+      [
+        'w.yaml:4:5: steps[0].tusk: unknown key "tusk" in a step: did you mean "task"?',
+        "w.yaml:3:5: steps[0]: the step does not say what it does: add `task: NAME`",
+      ],
+    ],
+    [
+      "a value out of range",
+      "workflow: w\ntimeout: 4000d\nsteps: [{ id: a, task: t }]\n",
+      [expect.stringMatching(/^w\.yaml:2:10: timeout: /)],
+    ],
+    [
+      "a name that is none",
+      "workflow: a b\nsteps: [{ id: a, task: t }]\n",
+      [expect.stringMatching(/^w\.yaml:1:11: workflow: "a b" must be 1 to 128 characters/)],
+    ],
+    [
+      "a need that is no step",
+      "workflow: w\nsteps:\n  - id: fly\n    task: t\n  - id: b\n    task: t\n    needs: [flyy]\n",
+      [expect.stringMatching(/^w\.yaml:7:13: steps\[1\]\.needs\[0\]: .* did you mean "fly"\?$/)],
+    ],
+    [
+      "a circle",
+      "workflow: w\nsteps:\n  - { id: a, task: t, needs: [b] }\n  - { id: b, task: t, needs: [a] }\n",
+      [expect.stringMatching(/^w\.yaml:3:30: steps\[0\]\.needs: .*a needs b needs a/)],
+    ],
+    [
+      "what this version cannot do",
+      "workflow: w\nsteps:\n  - id: a\n    task: t\n    effects: once\n",
+      [expect.stringMatching(/^w\.yaml:5:14: steps\[0\]\.effects: .*not supported/)],
+    ],
+  ])("%s is told with its place", async (_, text, problems) => {
+    const { code, stdout, stderr } = await check(text);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    const [first, ...rest] = stderr.trimEnd().split("\n");
+    expect(first).toMatch(/^drover: w\.yaml has (a problem|2 problems)$/);
+    expect(rest.slice(0, -1).map((line) => line.trim())).toEqual(problems);
+    expect(rest.at(-1)).toBe("  next: correct the file, then drover workflow check w.yaml");
+  });
+});
+
+describe("apply", () => {
+  test("registers the text as it is", async () => {
+    const requests: RegisterWorkflowRequest[] = [];
+    server.play({
+      registerWorkflow(request) {
+        requests.push(request);
+        return { name: "w", version: 3, created: true };
+      },
+    });
+    const args = ["workflow", "apply", fileOf(good), "--keep-default", "--namespace", "team"];
+    expect(await run(args)).toEqual({
+      code: 0,
+      stdout: "w v3 registered\n",
+      stderr: "  next: drover run start w --watch\n",
+    });
+    expect(requests).toMatchObject([
+      { namespace: "team", source: { case: "text", value: good }, keepDefault: true },
+    ]);
+  });
+
+  test("says when the content was known, and answers in JSON", async () => {
+    server.play({ registerWorkflow: () => ({ name: "w", version: 2, created: false }) });
+    const known = await run(["workflow", "apply", fileOf(good)]);
+    expect(known.stdout).toBe("w v2 was registered before\n");
+    const { stdout } = await run(["workflow", "apply", "w.yaml", "-o", "jsonl"]);
+    expect(stdout).toBe('{"name":"w","version":2}\n');
+  });
+
+  test("shows what the server found wrong at its place", async () => {
+    server.play({
+      registerWorkflow() {
+        throw refusedBy({
+          code: Code.InvalidArgument,
+          reason: "INVALID_DEFINITION",
+          message: "steps[0].id: is missing",
+          fields: [{ field: "steps[0].id", description: "is missing (line 3, column 5)" }],
+        });
+      },
+    });
+    const { code, stderr } = await run(["workflow", "apply", fileOf(good)]);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      "drover: w.yaml has a problem\n  w.yaml:3:5: steps[0].id: is missing\n" +
+        "  next: correct the file, then drover workflow check w.yaml\n",
+    );
+  });
+});

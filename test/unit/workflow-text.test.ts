@@ -1,0 +1,374 @@
+// The text form of a workflow: what can be written, and how every mistake is named with its place.
+import { create, equals, toJson } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { DroverError } from "../../server/errors.ts";
+import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
+import { definitions, plainOf, styles } from "../support/random-workflow-text.ts";
+
+const holiday = `\
+workflow: book-holiday
+timeout: 1h30m
+steps:
+  - id: flight
+    task: book-flight
+    queue: travel
+    input: { from: Oslo, seats: [12, 14], window: true, note: null }
+    retry:
+      - { on: [rate-limited], attempts: 10, initial: 2s, max: 2m }
+      - { attempts: 5, initial: 250ms, factor: 2, jitter: 0.2 }
+    timeouts: { pickup: 1m, attempt: 2m, heartbeat: 10s, stall: 30s, total: 7d, cancel: 0s }
+    effects: verifiable
+    verify: { task: find-flight-booking }
+    compensate: { task: cancel-flight, when: attempted, timeouts: { settle: 5s } }
+  - id: hotel
+    needs: [flight]
+    task: book-hotel
+    retry: { attempts: 2 }
+    fallback: [{ input: { chain: second } }, { queue: travel-eu }]
+    on_failure: continue
+    when: \${input.wants_hotel}
+`;
+
+function refusal(text: string): DroverError {
+  try {
+    parseWorkflowText(text);
+  } catch (error) {
+    if (error instanceof DroverError) return error;
+    throw error;
+  }
+  throw new Error(`was not refused: ${text.slice(0, 80)}`);
+}
+
+const messages = (text: string) =>
+  refusal(text).fields.map(({ path, message }) => `${path}: ${message}`);
+
+const step = (lines: string) => `workflow: w\nsteps:\n  - id: a\n    ${lines}`;
+
+describe("what can be written", () => {
+  test("every part of a workflow, in the words of its message", () => {
+    expect(toJson(WorkflowDefinitionSchema, parseWorkflowText(holiday).definition)).toEqual({
+      workflow: "book-holiday",
+      timeout: "5400s",
+      steps: [
+        {
+          id: "flight",
+          task: { name: "book-flight", queue: "travel" },
+          input: { json: '{"from":"Oslo","seats":[12,14],"window":true,"note":null}' },
+          retry: [
+            { on: ["rate-limited"], attempts: 10, initial: "2s", max: "120s" },
+            { attempts: 5, initial: "0.250s", factor: 2, jitter: 0.2 },
+          ],
+          timeouts: {
+            pickup: "60s",
+            attempt: "120s",
+            heartbeat: "10s",
+            stall: "30s",
+            total: "604800s",
+            cancel: "0s",
+          },
+          effects: "EFFECTS_VERIFIABLE",
+          verify: { task: "find-flight-booking" },
+          compensate: {
+            task: "cancel-flight",
+            when: "COMPENSATE_WHEN_ATTEMPTED",
+            timeouts: { settle: "5s" },
+          },
+        },
+        {
+          id: "hotel",
+          needs: ["flight"],
+          task: { name: "book-hotel" },
+          retry: [{ attempts: 2 }],
+          fallback: [{ input: { json: '{"chain":"second"}' } }, { queue: "travel-eu" }],
+          onFailure: "ON_FAILURE_CONTINUE",
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: an expression of a workflow.
+          when: "${input.wants_hotel}",
+        },
+      ],
+    });
+  });
+
+  test("JSON, also indented with tabs and with escapes", () => {
+    const text = '{\n\t"workflow": "w",\n\t"steps": [{"id": "\\u0061", "task": "t"}]\n}';
+    expect(parseWorkflowText(text).definition.steps[0]?.id).toBe("a");
+  });
+
+  test.each([
+    ["a date stays the text that it is", "2026-01-31", '"2026-01-31"'],
+    ["and so does a word that older YAML took for false", "no", '"no"'],
+    ["a whole number keeps all its digits", "12345678901234567890", "12345678901234567890"],
+    ["null is a value", "null", "null"],
+    ["keys keep their order", "{ b: 1, 2b: 2, a: 3 }", '{"b":1,"2b":2,"a":3}'],
+    ["no key is special", "{ __proto__: { x: 1 } }", '{"__proto__":{"x":1}}'],
+    ["text may span lines", "|\n      one\n      two", '"one\\ntwo\\n"'],
+  ])("as input: %s", (_, written, json) => {
+    const { definition } = parseWorkflowText(step(`task: t\n    input: ${written}\n`));
+    expect(definition.steps[0]?.input?.body).toEqual({ case: "json", value: json });
+  });
+
+  test.each([
+    ["250ms", 250],
+    ["30s", 30_000],
+    ["1h30m", 5_400_000],
+    ["1d2h3m4s5ms", 93_784_005],
+    ["0s", 0],
+  ])("the duration %s", (written, ms) => {
+    const { timeout } = parseWorkflowText(`timeout: ${written}\n${step("task: t")}`).definition;
+    expect(timeout && durationMs(timeout)).toBe(ms);
+  });
+
+  test("whatever a definition says, its text gives the same message", () => {
+    fc.assert(
+      fc.property(definitions, styles, (init, style) => {
+        const definition = create(WorkflowDefinitionSchema, init);
+        const text = style(plainOf(definition));
+        expect(
+          equals(WorkflowDefinitionSchema, parseWorkflowText(text).definition, definition),
+        ).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("a place for each path", () => {
+  const { locate } = parseWorkflowText(holiday);
+  test.each([
+    ["workflow", 1, 11],
+    ["steps[1].needs[0]", 16, 13],
+    ["steps[1].task.name", 17, 11],
+    ["steps[0].task.queue", 6, 12],
+    ["steps[0].retry[1].initial", 10, 33],
+    ["steps[1].retry[0].attempts", 18, 24],
+    ["steps[0].input.json", 7, 12],
+  ])("%s is at %i:%i", (path, line, column) => {
+    expect(locate(path)).toEqual({ line, column });
+  });
+
+  test("what the text does not have is found where its holder begins", () => {
+    expect(locate("steps[1].compensate.task")).toEqual({ line: 15, column: 5 });
+    expect(parseWorkflowText(step("task: t")).locate("timeout")).toEqual({ line: 1, column: 1 });
+  });
+
+  test("what no workflow has is nowhere", () => {
+    expect(locate("namespace")).toBeNull();
+    expect(locate("")).toBeNull();
+  });
+});
+
+describe("mistakes are named with their place and what would be right", () => {
+  test.each([
+    [
+      "a misspelt key of a step",
+      step("task: t\n    timeout: { attempt: 1m }"),
+      'steps[0].timeout: unknown key "timeout" in a step: did you mean "timeouts"? (line 5, column 5)',
+    ],
+    [
+      "a key in camel case",
+      step("task: t\n    onFailure: fail"),
+      'steps[0].onFailure: unknown key "onFailure" in a step: did you mean "on_failure"? (line 5, column 5)',
+    ],
+    [
+      "an unknown key deep inside",
+      step("task: t\n    compensate: { task: u, retry: [{ tries: 3 }] }"),
+      'steps[0].compensate.retry[0].tries: unknown key "tries" in retrypolicy: write one of on, attempts, initial, factor, max, jitter (line 5, column 38)',
+    ],
+    [
+      "an unknown word",
+      step("task: t\n    effects: idempotant"),
+      'steps[0].effects: "idempotant" is not known here: did you mean "idempotent"? (line 5, column 14)',
+    ],
+    [
+      "a number where text is needed",
+      "workflow: 12\nsteps: [{ id: a, task: t }]",
+      'workflow: "12" must be text: put it in quotes, as "12" (line 1, column 11)',
+    ],
+    [
+      "a word where a list is needed",
+      step("task: t\n    needs: b"),
+      "steps[0].needs: this must be a list, as [b] (line 5, column 12)",
+    ],
+    [
+      "a fraction of a try",
+      step("task: t\n    retry: { attempts: 1.5 }"),
+      'steps[0].retry[0].attempts: "1.5" must be a whole number, as 5 (line 5, column 24)',
+    ],
+    [
+      "a duration without unit",
+      step("task: t\n    timeouts: { attempt: 30 }"),
+      'steps[0].timeouts.attempt: "30" needs a unit, as 30s: durations are written as 1h30m, 250ms, 30s or 7d (line 5, column 26)',
+    ],
+    [
+      "a negative duration",
+      `timeout: -5s\n${step("task: t")}`,
+      'timeout: "-5s" is negative: no time here can be; durations are written as 1h30m, 250ms, 30s or 7d (line 1, column 10)',
+    ],
+    [
+      "a duration in the wrong order",
+      `timeout: 5s1h\n${step("task: t")}`,
+      'timeout: "5s1h" is no duration: durations are written as 1h30m, 250ms, 30s or 7d (line 1, column 10)',
+    ],
+    [
+      "a duration beyond all measure",
+      `timeout: 999999999d\n${step("task: t")}`,
+      'timeout: "999999999d" is too long: no time here is longer than 3650d (line 1, column 10)',
+    ],
+    [
+      "a step without kind",
+      step("needs: []"),
+      "steps[0]: the step does not say what it does: add `task: NAME` (line 3, column 5)",
+    ],
+    [
+      "a key that stands twice",
+      step("task: t\n    task: u"),
+      'steps[0].task: the key "task" stands twice in this map: remove one (line 5, column 5)',
+    ],
+    [
+      "a key without value",
+      step("task: t\n    input:"),
+      "steps[0].input: input is empty: give it a value, or remove the key (line 5, column 5)",
+    ],
+    [
+      "an anchor",
+      step("task: t\n    retry: &r { attempts: 2 }"),
+      "steps[0].retry: the anchor &r is not read: remove it (line 5, column 15)",
+    ],
+    [
+      "an alias",
+      step("task: t\n    input: { a: *r }"),
+      "steps[0].input.a: the alias *r is not read: write it out (line 5, column 17)",
+    ],
+    [
+      "binary data",
+      step("task: t\n    input: { a: !!binary aGk= }"),
+      "steps[0].input.a: the tag tag:yaml.org,2002:binary is not read: write plain text, numbers, lists and maps (line 5, column 26)",
+    ],
+    [
+      "what JSON cannot say",
+      step("task: t\n    input: [.nan]"),
+      'steps[0].input[0]: ".nan" cannot be said in JSON: write it as text, in quotes (line 5, column 13)',
+    ],
+    [
+      "a key of an input that is no text",
+      step("task: t\n    input: { 1: a }"),
+      "steps[0].input: the key 1 must be text: put it in quotes (line 5, column 14)",
+    ],
+    [
+      "a list instead of a workflow",
+      "- a",
+      "text: a workflow is a map: begin with a line `workflow: NAME` (line 1, column 1)",
+    ],
+    [
+      "nothing",
+      "# to do\n",
+      "text: the text is empty: a workflow begins with a line `workflow: NAME` (line 1, column 1)",
+    ],
+    [
+      "a second document",
+      `${step("task: t")}\n---\nworkflow: v`,
+      "text: a second document begins here: keep each workflow in a text of its own (line 5, column 1)",
+    ],
+    [
+      "a tab",
+      "workflow: w\nsteps:\n\t- id: a",
+      "text: a tab indents this line: YAML is indented with spaces (line 3, column 1)",
+    ],
+    [
+      "another version of YAML",
+      `%YAML 1.1\n---\n${step("task: t")}`,
+      "text: this is YAML 1.1: remove the %YAML line, or write 1.2 (line 1, column 1)",
+    ],
+    [
+      "two values in one line",
+      "workflow: w: v\n",
+      "text: a second `: ` in one line: put the value in quotes, or on lines of its own (line 1, column 11)",
+    ],
+  ])("%s", (_, text, expected) => {
+    expect(messages(text)).toEqual([expected]);
+    expect(refusal(text).reason).toBe("INVALID_DEFINITION");
+  });
+
+  test("an expression in braces that lacks quotes", () => {
+    const text = step("task: t\n    input: { from: $" + "{input.from} }");
+    expect(messages(text)[0]).toMatch(/within \{ \} an expression needs quotes.*\(line 5, /);
+  });
+
+  test("all of them at once, in the order of the text", () => {
+    const text = "steps:\n  - id: 1\n    tusk: t\n  - task: t\n    needs: [2]\n";
+    expect(messages(text).map((message) => message.split(": ")[0])).toEqual([
+      "steps[0].id",
+      "steps[0].tusk",
+      "steps[0]",
+      "steps[1].needs[0]",
+      "steps[1].id",
+      "workflow",
+    ]);
+    expect(refusal(text).message).toMatch(/^The workflow text has 6 problems\. The first: steps/);
+  });
+
+  test("but no more than twenty", () => {
+    const text = `workflow: w\nsteps:\n${"  - { id: 1, task: t }\n".repeat(40)}`;
+    expect(refusal(text).fields).toHaveLength(20);
+    expect(refusal(text).message).toMatch(/^The workflow text has more than 20 problems/);
+  });
+});
+
+describe("what this version cannot do", () => {
+  test.each(["wait", "signal", "approval", "run", "map"])("a step of the kind %s", (kind) => {
+    const error = refusal(step(`${kind}: {}`));
+    expect(error.reason).toBe("NOT_SUPPORTED");
+    expect(error.fields).toEqual([
+      {
+        path: `steps[0].${kind}`,
+        message: `steps of the kind "${kind}" are not supported by this version: use a task step (line 4, column 5)`,
+      },
+    ]);
+  });
+
+  test("is said beside other mistakes, which come first", () => {
+    const error = refusal(step("wait: 5m\n    queu: q"));
+    expect(error.reason).toBe("INVALID_DEFINITION");
+    expect(error.fields).toHaveLength(2);
+  });
+
+  test("two kinds in one step are a mistake", () => {
+    expect(messages(step("task: t\n    wait: 5m"))).toContain(
+      "steps[0]: a step has exactly one kind, not task and wait (line 3, column 5)",
+    );
+  });
+});
+
+describe("a hostile text costs little", () => {
+  test.each([
+    ["brackets without end", "[".repeat(1_000_000)],
+    ["maps in maps", `workflow: ${"{a: ".repeat(5_000)}`],
+    ["deep block lists", "- ".repeat(5_000)],
+    ["keys without end", "a: 1\n".repeat(200_000)],
+    ["more than a mebibyte", "#".repeat(1024 * 1024 + 1)],
+    ["aliases that multiply", `a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n`],
+    ["an alias of itself", "workflow: &a [*a]"],
+    ["a deep input", step(`task: t\n    input: ${"[".repeat(100)}${"]".repeat(100)}`)],
+  ])("%s", (_, text) => {
+    const { reason, fields } = refusal(text);
+    expect(reason).toBe("INVALID_DEFINITION");
+    expect(fields.length).toBeGreaterThan(0);
+    expect(fields.every(({ message }) => message.length < 400)).toBe(true);
+  });
+
+  test("and is refused whatever it is, never with another error", () => {
+    const piece = fc.oneof(
+      fc.constantFrom("workflow: ", "steps:\n", "  - ", "id: a\n", "{", "}", "[", "]", "&a ", "*a"),
+      fc.constantFrom("\t", "\n", "? ", ": ", "!x ", "|\n", "'", '"', "#", "---\n", "%YAML 1.2\n"),
+      fc.string({ maxLength: 5 }),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        expect(refusal(pieces.join(""))).toBeInstanceOf(DroverError);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
