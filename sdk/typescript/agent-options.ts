@@ -1,0 +1,106 @@
+/**
+ * The settings of an agent, their defaults, and what is wrong with those that are given: a mistake
+ * here is found at the start, not by a refused poll.
+ */
+import { type Clock, systemClock } from "./clock.ts";
+import type { Handler } from "./handler.ts";
+import { type Logger, quietLogger } from "./logger.ts";
+
+export interface AgentOptions {
+  /** host:port. */
+  readonly address: string;
+  /** Default: "default". */
+  readonly namespace?: string;
+  /** Name of the agent, for people; need not be unique. */
+  readonly id: string;
+  /** Version of the program, for people. */
+  readonly version?: string;
+  /** For people. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Queues to poll, by name or with a weight. Default: the queue "default". */
+  readonly queues?: readonly (string | { readonly name: string; readonly weight: number })[];
+  /** Most tasks at a time. Default 10. */
+  readonly slots?: number;
+  /** What to do, by name of the task; tasks that undo stand beside the others. */
+  readonly handlers: Readonly<Record<string, Handler>>;
+  /** What running handlers get to finish when the agent stops. Default 15 s. */
+  readonly graceMs?: number;
+  /** How long a poll waits for a task, 1 to 60 s. Default 30 s. */
+  readonly pollWaitMs?: number;
+  /** Stops at SIGTERM and SIGINT; the second one kills. Default false. */
+  readonly handleSignals?: boolean;
+  /** Default: errors only, as warnings of the process. */
+  readonly log?: Logger;
+  /** For tests. */
+  readonly clock?: Clock;
+}
+
+export interface AgentSettings {
+  readonly address: string;
+  readonly namespace: string;
+  readonly id: string;
+  readonly version: string;
+  readonly labels: Record<string, string>;
+  readonly queues: readonly { readonly name: string; readonly weight: number }[];
+  readonly slots: number;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly graceMs: number;
+  readonly pollWaitMs: number;
+  readonly handleSignals: boolean;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+const namePattern = /^[A-Za-z0-9._-]{1,128}$/;
+const handlersMax = 100;
+const queuesMax = 100;
+const slotsMax = 10_000;
+
+export function checkAgentOptions(options: AgentOptions): AgentSettings {
+  const handlers = new Map(Object.entries(options.handlers));
+  const queues = (options.queues ?? ["default"]).map((queue) =>
+    typeof queue === "string" ? { name: queue, weight: 1 } : queue,
+  );
+  if (options.namespace !== undefined) checkName("namespace", options.namespace);
+  checkName("id", options.id);
+  for (const name of handlers.keys()) checkName("name of a handler", name);
+  for (const { name, weight } of queues) {
+    checkName("name of a queue", name);
+    checkNumber(`weight of queue ${name}`, weight, 1, 1_000);
+  }
+  checkNumber("number of handlers", handlers.size, 1, handlersMax);
+  checkNumber("number of queues", queues.length, 1, queuesMax);
+  const { slots = 10, graceMs = 15_000, pollWaitMs = 30_000 } = options;
+  checkNumber("slots", slots, 1, slotsMax);
+  checkNumber("graceMs", graceMs, 0, 86_400_000);
+  checkNumber("pollWaitMs", pollWaitMs, 1_000, 60_000);
+  return {
+    address: options.address,
+    namespace: options.namespace ?? "",
+    id: options.id,
+    version: options.version ?? "",
+    labels: { ...options.labels },
+    queues,
+    slots,
+    handlers,
+    graceMs,
+    pollWaitMs,
+    handleSignals: options.handleSignals ?? false,
+    log: options.log ?? quietLogger,
+    clock: options.clock ?? systemClock,
+  };
+}
+
+function checkName(what: string, name: string): void {
+  if (!namePattern.test(name)) {
+    throw new TypeError(
+      `The ${what} is "${name}"; it must be 1 to 128 characters of letters, digits, ".", "_", "-".`,
+    );
+  }
+}
+
+function checkNumber(what: string, value: number, min: number, max: number): void {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw new RangeError(`The ${what} is ${value}; it must be a whole number ${min} to ${max}.`);
+  }
+}

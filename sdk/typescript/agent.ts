@@ -1,0 +1,219 @@
+/**
+ * The runtime of an agent: polls for tasks, runs their handlers side by side, keeps their leases by
+ * heartbeats, reports how they ended, and drains when it is told to stop.
+ *
+ *   created -> running -> draining -> stopped
+ *
+ * It lives through restarts of the server: polls are begun anew, heartbeats go on, and reports are
+ * repeated until they are answered. Only `stop` ends it.
+ */
+import { AgentService, type CompleteResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { type Task, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { type AgentOptions, checkAgentOptions } from "./agent-options.ts";
+import { type BeatReport, createBeats } from "./beats.ts";
+import { DroverCallError } from "./call-error.ts";
+import { openChannel } from "./channel.ts";
+import { within } from "./clock.ts";
+import { fromDuration, toDuration } from "./duration.ts";
+import { attempt, type Handler } from "./handler.ts";
+import { type HeldTask, holdTask } from "./held-task.ts";
+import { released } from "./outcomes.ts";
+import { createPolling, type PollCall } from "./polling.ts";
+import { createPolls } from "./polls.ts";
+import { createReports, type Result } from "./reports.ts";
+
+export type { AgentOptions };
+
+export interface Agent {
+  /** Begins to poll. May be called twice, but not after `stop`. */
+  start(): void;
+  /**
+   * Drains: takes no further task, gives back what was not begun, lets handlers finish within the
+   * grace and then stops them, reports, and closes. May be called twice.
+   */
+  stop(): Promise<void>;
+  /** Resolves when the agent has stopped. */
+  readonly done: Promise<void>;
+}
+
+/** For one Heartbeat or Complete. */
+const callMs = 10_000;
+/** A poll is answered a second before its deadline at the latest. */
+const pollMarginMs = 10_000;
+/** Reports that may wait for their answer before no further task is taken. */
+const reportsWaitingMax = 1_000;
+/** What handlers get to stop once they are told to, and reports to be answered. */
+const stopMs = 5_000;
+const farewellMs = 2_000;
+
+export function createAgent(options: AgentOptions): Agent {
+  const settings = checkAgentOptions(options);
+  const { clock, log, namespace, handlers, slots } = settings;
+  const channel = openChannel(settings.address);
+  const rpc = AgentService.method;
+  const session = crypto.getRandomValues(new Uint8Array(16));
+  const agent = { id: settings.id, session, version: settings.version, labels: settings.labels };
+
+  const held = new Set<HeldTask>();
+  const running = new Set<HeldTask>();
+  const ended = Promise.withResolvers<void>();
+  let state: "created" | "running" | "draining" = "created";
+  /** Resolved when the last handler has ended. */
+  let idle = Promise.withResolvers<void>();
+
+  const polls = createPolls(clock);
+
+  const beats = createBeats({ clock, log, send: (reports) => heartbeat(reports, callMs) });
+
+  const reports = createReports({
+    clock,
+    log,
+    send: complete,
+    onAnswered(task): void {
+      held.delete(task);
+      task.close();
+      beats.remove(task);
+      polling.wake();
+    },
+  });
+
+  const polling = createPolling({
+    clock,
+    log,
+    polls,
+    waitMs: settings.pollWaitMs,
+    queues: settings.queues,
+    tasks: [...handlers.keys()],
+    free: () => (held.size - running.size > reportsWaitingMax ? 0 : slots - running.size),
+    gathering: reports.gathering,
+    send: poll,
+    receive,
+  });
+
+  function poll({ seq, maxTasks, waitMs, signal }: PollCall) {
+    const request = {
+      namespace,
+      agent,
+      pollSeq: seq,
+      queues: [...settings.queues],
+      tasks: [...handlers.keys()],
+      maxTasks,
+      wait: toDuration(waitMs),
+      lostPolls: polls.lostPolls(),
+    };
+    return channel.unary(rpc.pollTask, request, { timeoutMs: waitMs + pollMarginMs, signal });
+  }
+
+  function heartbeat(beatReports: BeatReport[], timeoutMs: number) {
+    const lostPolls = polls.lostPolls();
+    const request = { namespace, agent, lostPolls, reports: beatReports };
+    return channel.unary(rpc.heartbeat, request, { timeoutMs });
+  }
+
+  async function complete(results: Result[]): Promise<CompleteResponse> {
+    const ride = polling.ride();
+    const request = { namespace, agent, results, ...(ride && { next: ride.next }) };
+    try {
+      const answer = await channel.unary(rpc.complete, request, { timeoutMs: callMs });
+      ride?.answered(answer.tasks, fromDuration(answer.waited));
+      return answer;
+    } catch (error) {
+      ride?.failed(error);
+      throw error;
+    }
+  }
+
+  function receive(tasks: readonly Task[], sentMs: number, waitedMs: number): void {
+    for (const task of tasks) {
+      const taken = holdTask(clock, task, sentMs, waitedMs);
+      held.add(taken);
+      beats.add(taken);
+      const handler = isKnown(task) ? handlers.get(task.task) : undefined;
+      // What came too late, or while draining, was not begun: another can have it at once.
+      if (handler === undefined || state === "draining" || taken.leftMs() === 0) {
+        taken.end();
+        reports.add(taken, released);
+      } else {
+        void run(taken, handler);
+      }
+    }
+  }
+
+  async function run(taken: HeldTask, handler: Handler): Promise<void> {
+    running.add(taken);
+    const outcome = await attempt({ handler, held: taken, log, noted: beats.hurry });
+    taken.end();
+    running.delete(taken);
+    reports.add(taken, outcome);
+    polling.wake();
+    if (running.size === 0) idle.resolve();
+  }
+
+  async function drain(): Promise<void> {
+    log.info({ running: running.size }, "agent draining");
+    await polling.stop();
+    await nameLostPolls();
+    await finishHandlers();
+    const answered = await within(clock, stopMs, reports.flushed());
+    if (!answered) log.error({ reports: held.size }, "agent stops with reports unanswered");
+    await nameLostPolls();
+    reports.stop();
+    beats.stop();
+    for (const task of held) task.close();
+    channel.close();
+    log.info({}, "agent stopped");
+  }
+
+  async function finishHandlers(): Promise<void> {
+    if (running.size === 0) return;
+    idle = Promise.withResolvers<void>();
+    if (await within(clock, settings.graceMs, idle.promise)) return;
+    log.warn({ running: running.size }, "grace is over, handlers are told to stop");
+    for (const task of running) task.stop("agent-stopped");
+    if (await within(clock, stopMs, idle.promise)) return;
+    // Nothing is reported for them: they may still act. Their leases end by silence.
+    log.error({ running: running.size }, "handlers that do not stop are left behind");
+  }
+
+  /** With no further poll to name them, lost polls are named by a heartbeat. */
+  async function nameLostPolls(): Promise<void> {
+    if (polls.lostPolls().length === 0) return;
+    try {
+      await heartbeat([], farewellMs);
+    } catch (error) {
+      if (!(error instanceof DroverCallError)) throw error;
+      log.warn({ code: error.code }, `lost polls could not be named: ${error.message}`);
+    }
+  }
+
+  const onSignal = () => void stop();
+
+  function stop(): Promise<void> {
+    if (state === "draining") return ended.promise;
+    state = "draining";
+    process.off("SIGTERM", onSignal);
+    process.off("SIGINT", onSignal);
+    drain().then(ended.resolve, ended.reject);
+    return ended.promise;
+  }
+
+  return Object.freeze({
+    start(): void {
+      if (state === "draining") throw new Error("This agent was stopped; create another one.");
+      if (state === "running") return;
+      state = "running";
+      if (settings.handleSignals) {
+        process.once("SIGTERM", onSignal);
+        process.once("SIGINT", onSignal);
+      }
+      log.info({ id: settings.id, tasks: [...handlers.keys()], slots }, "agent started");
+      polling.wake();
+    },
+    stop,
+    done: ended.promise,
+  });
+}
+
+function isKnown(task: Task): boolean {
+  return task.kind === TaskKind.PERFORM || task.kind === TaskKind.COMPENSATE;
+}

@@ -1,0 +1,54 @@
+/**
+ * How long to wait before something is tried again: doubling, with jitter, and never less than what
+ * the server asked for.
+ */
+import { DroverCallError, verdictOf } from "./call-error.ts";
+import { type Clock, sleep } from "./clock.ts";
+
+export interface Backoff {
+  /** The next wait in milliseconds; each is longer, up to the limit. */
+  nextMs(error?: DroverCallError): number;
+  /** After a success. */
+  reset(): void;
+}
+
+export function createBackoff(clock: Clock, firstMs = 100, maxMs = 5_000): Backoff {
+  let limitMs = firstMs;
+  return Object.freeze({
+    nextMs(error?: DroverCallError): number {
+      // At least half, so that a crowd spreads and yet nobody hammers.
+      const waitMs = limitMs * (0.5 + clock.fraction() / 2);
+      limitMs = Math.min(limitMs * 2, maxMs);
+      return Math.max(waitMs, error?.retryAfterMs ?? 0);
+    },
+    reset(): void {
+      limitMs = firstMs;
+    },
+  });
+}
+
+export interface RepeatOptions {
+  readonly clock: Clock;
+  /** For how long failures in a row are borne. */
+  readonly patienceMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Repeats a call, for which repeating must be safe, until its answer is a definite one. */
+export async function repeat<T>(call: () => Promise<T>, options: RepeatOptions): Promise<T> {
+  const { clock, patienceMs, signal } = options;
+  const backoff = createBackoff(clock);
+  const startedMs = clock.monotonicMs();
+  for (;;) {
+    signal?.throwIfAborted();
+    try {
+      return await call();
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof DroverCallError) || verdictOf(error) === "definite") throw error;
+      const waitMs = backoff.nextMs(error);
+      if (clock.monotonicMs() - startedMs + waitMs > patienceMs) throw error;
+      await sleep(clock, waitMs, signal);
+    }
+  }
+}

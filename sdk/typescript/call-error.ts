@@ -1,0 +1,129 @@
+/**
+ * Why a call, or one item of a call, was refused: the status, with the details that the server
+ * attached as google.rpc messages.
+ *
+ * Three kinds of answers matter to a caller:
+ * - unknown: nobody knows whether the call took effect; repeat it;
+ * - later: nothing was changed, and it may work after `retryAfterMs`;
+ * - definite: nothing was changed, and it will not work unless something else does.
+ */
+import { fromBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "@drover/proto/google/rpc/error_details_pb.ts";
+import { type Status, StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
+import { fromDuration } from "./duration.ts";
+
+const callCodes = [
+  "OK",
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
+  "UNAUTHENTICATED",
+] as const;
+
+export type CallCode = (typeof callCodes)[number];
+
+export interface CallField {
+  /** Path in the request, as `definition.steps[2].needs[0]`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export class DroverCallError extends Error {
+  readonly code: CallCode;
+  /** Stable name as in error_reason.proto, such as KEY_REUSED; empty: not made by a Drover server. */
+  readonly reason: string;
+  readonly fields: readonly CallField[];
+  readonly metadata: Readonly<Record<string, string>>;
+  /** How long to wait before the call is repeated; null if the server did not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(code: CallCode, message: string, details: CallErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = "DroverCallError";
+    this.code = code;
+    this.reason = details.reason ?? "";
+    this.fields = details.fields ?? [];
+    this.metadata = details.metadata ?? {};
+    this.retryAfterMs = details.retryAfterMs ?? null;
+  }
+}
+
+export interface CallErrorDetails {
+  readonly reason?: string;
+  readonly fields?: readonly CallField[];
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+export type Verdict = "unknown" | "later" | "definite";
+
+const unknownCodes: ReadonlySet<CallCode> = new Set([
+  "UNAVAILABLE",
+  "DEADLINE_EXCEEDED",
+  "CANCELLED",
+  "INTERNAL",
+  "UNKNOWN",
+]);
+
+export function verdictOf(error: DroverCallError): Verdict {
+  if (unknownCodes.has(error.code)) return "unknown";
+  return error.code === "RESOURCE_EXHAUSTED" && error.retryAfterMs !== null ? "later" : "definite";
+}
+
+/** The error of a status; its code must not be OK. */
+export function callErrorOfStatus(status: Status, cause?: unknown): DroverCallError {
+  let details: CallErrorDetails = cause === undefined ? {} : { cause };
+  for (const detail of status.details) {
+    const info = anyUnpack(detail, ErrorInfoSchema);
+    if (info !== undefined) details = { ...details, reason: info.reason, metadata: info.metadata };
+    const bad = anyUnpack(detail, BadRequestSchema);
+    if (bad !== undefined) {
+      const fields = bad.fieldViolations.map((v) => ({ path: v.field, message: v.description }));
+      details = { ...details, fields };
+    }
+    const retry = anyUnpack(detail, RetryInfoSchema);
+    if (retry?.retryDelay !== undefined) {
+      details = { ...details, retryAfterMs: fromDuration(retry.retryDelay) };
+    }
+  }
+  return new DroverCallError(callCodes[status.code] ?? "UNKNOWN", status.message, details);
+}
+
+/** What gRPC rejects with: a code, a text, and as a rule the whole status in the trailers. */
+export interface GrpcFailure {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: { get(key: string): (string | Buffer)[] };
+}
+
+export function callErrorOfGrpc(failure: GrpcFailure): DroverCallError {
+  const code = callCodes[failure.code] ?? "UNKNOWN";
+  const [packed] = failure.metadata.get("grpc-status-details-bin");
+  if (packed instanceof Buffer) {
+    try {
+      const status = fromBinary(StatusSchema, packed);
+      if (status.code === failure.code) return callErrorOfStatus(status, failure);
+    } catch {
+      // Details that cannot be read do not change what the code says.
+    }
+  }
+  return new DroverCallError(code, failure.details, { cause: failure });
+}

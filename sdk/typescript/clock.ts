@@ -1,0 +1,68 @@
+/**
+ * Time and chance: the only module of the SDK that touches clocks, timers and jitter, so that
+ * tests can hand an agent a clock of their own.
+ *
+ * `monotonicMs` stands still while the machine sleeps on some systems. A lease that ended meanwhile
+ * is then noticed late; the idempotency key and the fence are there for that.
+ */
+
+export interface Timer {
+  /** Harmless after the timer has fired. */
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since an arbitrary moment; never goes back. */
+  monotonicMs(): number;
+  /** Calls `fn` once, never in the same turn; at once if `ms` is past or negative. */
+  after(ms: number, fn: () => void): Timer;
+  /** At least 0, less than 1; for jitter, not for secrets. */
+  fraction(): number;
+}
+
+/** Node fires longer timers at once; whoever is woken early looks at the clock again. */
+const timerMsMax = 2 ** 31 - 1;
+
+export const systemClock: Clock = Object.freeze({
+  monotonicMs: () => performance.now(),
+  after(ms: number, fn: () => void): Timer {
+    const handle = setTimeout(fn, Math.min(Math.max(ms, 0), timerMsMax));
+    return Object.freeze({ cancel: () => clearTimeout(handle) });
+  },
+  fraction: () => Math.random(),
+});
+
+/** The moment at which a call ends, in the form that gRPC takes. */
+export function deadlineIn(ms: number): Date {
+  return new Date(Date.now() + ms);
+}
+
+/** Rejects with the signal's reason as soon as it is aborted. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const abort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(ms, () => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    });
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+/** Whether the promise was settled within the time; it is not stopped. */
+export async function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = clock.after(ms, () => resolve(false));
+  const settled = () => resolve(true);
+  work.then(settled, settled);
+  const inTime = await promise;
+  timer.cancel();
+  return inTime;
+}

@@ -1,0 +1,163 @@
+/**
+ * What the author of an agent sees: the handler, its task, and the context in which it runs.
+ */
+import { create } from "@bufbuild/protobuf";
+import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
+import {
+  type Outcome,
+  type Progress,
+  ProgressSchema,
+  TaskKind,
+  type Task as TaskMessage,
+} from "@drover/proto/drover/v1/task_pb.ts";
+import type { HeldTask } from "./held-task.ts";
+import type { Logger } from "./logger.ts";
+import { isUnexpected, outcomeOfError, outcomeOfResult } from "./outcomes.ts";
+import { json, type Parse, readPayload, toPayload } from "./payload.ts";
+import { PermanentError } from "./task-errors.ts";
+
+/**
+ * Does one attempt. What it returns is the step's output: JSON, a Payload, or nothing. What it
+ * throws is how it failed, see task-errors.ts.
+ */
+export type Handler = (task: Task, context: TaskContext) => unknown;
+
+/** Reads a payload: as it came, or through a parser; what the parser throws fails the attempt. */
+export interface Read {
+  (): unknown;
+  <T>(parse: Parse<T>): T;
+}
+
+export interface Task {
+  /** Name of the task, as in the definition. */
+  readonly name: string;
+  readonly kind: "perform" | "compensate";
+  readonly queue: string;
+  readonly runId: string;
+  readonly stepId: string;
+  /** From 1. */
+  readonly attempt: number;
+  readonly workflow: string;
+  /** 0: the definition came with the run. */
+  readonly workflowVersion: number;
+  /** For the remote service, so that a repeated request takes effect once. */
+  readonly idempotencyKey: string;
+  /** Compensate: the key under which the effect was made. */
+  readonly effectKey: string;
+  /** Grows with each hand-out of the step, for services that refuse a lower one. */
+  readonly fence: number;
+  /** Labels of the run. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly input: Read;
+  /** Compensate: the step's output; `undefined` if it is not known. */
+  readonly output: Read;
+  /** What an earlier attempt gave to `context.details`, to resume from. */
+  readonly lastDetails: Read;
+}
+
+export type ProgressMark =
+  /** Share of the whole, 0 to 1. */
+  | { readonly fraction: number }
+  /** Things done so far. */
+  | { readonly counter: number | bigint }
+  /** Any mark that changes when work goes on. */
+  | { readonly cursor: string };
+
+export interface TaskContext {
+  /** Aborted with a TaskStopped when the work must stop; pass it to whatever takes a signal. */
+  readonly signal: AbortSignal;
+  /** What is left of lease and attempt: look before a call that must not come late. */
+  leftMs(): number;
+  /** Says how far the work has come; stays with one kind of mark. Sent within a second. */
+  progress(mark: ProgressMark): void;
+  /** Stores what a later attempt needs to resume: JSON or a Payload. Sent within a second. */
+  details(value: unknown): void;
+  readonly log: Logger;
+}
+
+export interface AttemptOptions {
+  readonly handler: Handler;
+  readonly held: HeldTask;
+  readonly log: Logger;
+  /** Something was noted for the next heartbeat. */
+  readonly noted: () => void;
+}
+
+/** Runs the handler to its end, however long that takes; never rejects. */
+export async function attempt({ handler, held, log, noted }: AttemptOptions): Promise<Outcome> {
+  const context: TaskContext = Object.freeze({
+    signal: held.signal,
+    leftMs: held.leftMs,
+    progress(mark: ProgressMark): void {
+      held.note({ progress: toProgress(mark) });
+      noted();
+    },
+    details(value: unknown): void {
+      held.note({ details: toPayload(value) ?? json(null) });
+      noted();
+    },
+    log,
+  });
+  try {
+    return outcomeOfResult(await handler(readTask(held.task), context));
+  } catch (error) {
+    const stopped = held.stopped();
+    if (isUnexpected(error, stopped)) {
+      const { runId, stepId, task } = held.task;
+      log.error({ runId, stepId, task, err: error }, "handler threw an error that it did not name");
+    }
+    return outcomeOfError(error, stopped);
+  }
+}
+
+function readTask(task: TaskMessage): Task {
+  return Object.freeze({
+    name: task.task,
+    kind: task.kind === TaskKind.COMPENSATE ? "compensate" : "perform",
+    queue: task.queue,
+    runId: task.runId,
+    stepId: task.stepId,
+    attempt: task.attempt,
+    workflow: task.workflow,
+    workflowVersion: task.workflowVersion,
+    idempotencyKey: task.idempotencyKey,
+    effectKey: task.effectKey,
+    fence: task.fence,
+    labels: task.labels,
+    input: reader(task.input, "input"),
+    output: reader(task.output, "output"),
+    lastDetails: reader(task.lastDetails, "details"),
+  });
+}
+
+function reader(payload: Payload | undefined, what: string): Read {
+  function read(): unknown;
+  function read<T>(parse: Parse<T>): T;
+  function read<T>(parse?: Parse<T>): unknown {
+    const value = readPayload(payload);
+    if (parse === undefined) return value;
+    try {
+      return parse(value);
+    } catch (cause) {
+      const text = cause instanceof Error ? cause.message : String(cause);
+      throw new PermanentError(`bad-${what}`, `The ${what} is not as expected: ${text}`, { cause });
+    }
+  }
+  return read;
+}
+
+function toProgress(mark: ProgressMark): Progress {
+  if ("fraction" in mark) {
+    if (Number.isNaN(mark.fraction)) throw new RangeError("A fraction of NaN is no progress.");
+    const value = Math.min(Math.max(mark.fraction, 0), 1);
+    return create(ProgressSchema, { kind: { case: "fraction", value } });
+  }
+  if ("counter" in mark) {
+    const value = BigInt(mark.counter);
+    if (value < 0n) throw new RangeError(`A counter of ${value} is no progress; count from 0.`);
+    return create(ProgressSchema, { kind: { case: "counter", value } });
+  }
+  const value = mark.cursor.replaceAll("\0", " ").slice(0, 1_024).toWellFormed();
+  if (value === "") throw new RangeError("An empty cursor is no progress.");
+  return create(ProgressSchema, { kind: { case: "cursor", value } });
+}

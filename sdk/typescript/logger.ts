@@ -1,0 +1,21 @@
+/**
+ * Where the SDK says what it does: the shape of pino, so that a pino logger fits as it is.
+ *
+ * Without one, only what a person must act on is said, as a warning of the process.
+ */
+
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export const quietLogger: Logger = Object.freeze({
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error(fields: object, message: string): void {
+    process.emitWarning(`${message} ${JSON.stringify(fields)}`, { type: "DroverWarning" });
+  },
+});

@@ -1,0 +1,57 @@
+/**
+ * Payloads: JSON values go out and come back as themselves, bytes with their media type.
+ *
+ * What comes in is `unknown` to TypeScript: give `readPayload` a parser (a function, or the `parse`
+ * of a schema library) to get a type that was checked.
+ */
+import { create, isMessage } from "@bufbuild/protobuf";
+import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
+
+export type { Payload };
+
+/** Turns what came over the wire into a `T`, or throws. */
+export type Parse<T> = (value: unknown) => T;
+
+export function json(value: unknown): Payload {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) {
+    throw new TypeError(
+      `A payload of type ${typeof value} has no JSON form; leave it out instead.`,
+    );
+  }
+  return create(PayloadSchema, { body: { case: "json", value: text } });
+}
+
+export function bytes(data: Uint8Array, contentType = "application/octet-stream"): Payload {
+  return create(PayloadSchema, { contentType, body: { case: "data", value: data } });
+}
+
+/** A value as a payload: a Payload stays as it is, `undefined` is none, all else is JSON. */
+export function toPayload(value: unknown): Payload | undefined {
+  if (value === undefined) return undefined;
+  return isMessage(value, PayloadSchema) ? value : json(value);
+}
+
+/** The JSON value, the bytes, or `undefined` when there is no payload. */
+export function readPayload(payload: Payload | undefined): unknown {
+  switch (payload?.body.case) {
+    case "json":
+      return JSON.parse(payload.body.value);
+    case "data":
+      return payload.body.value;
+    default:
+      return undefined;
+  }
+}
+
+/** At most how many bytes it takes in a message; cheap, and never too low. */
+export function payloadSizeMax(payload: Payload | undefined): number {
+  switch (payload?.body.case) {
+    case "json":
+      return payload.body.value.length * 3;
+    case "data":
+      return payload.body.value.length;
+    default:
+      return 0;
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Getting tasks: one long poll at a time for the slots that are free, and polls that ride along with
+ * reports, so that a busy agent needs one call for each step.
+ *
+ *   parked -> answered | lost -> parked again, after a wait if it went wrong
+ *
+ * A slot is promised to one poll at a time, so that tasks never come for which there is none.
+ */
+import { create } from "@bufbuild/protobuf";
+import {
+  type Next,
+  NextSchema,
+  type PollTaskResponse,
+} from "@drover/proto/drover/v1/agent_service_pb.ts";
+import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
+import { createBackoff } from "./backoff.ts";
+import { DroverCallError, verdictOf } from "./call-error.ts";
+import type { Clock, Timer } from "./clock.ts";
+import { fromDuration } from "./duration.ts";
+import type { Logger } from "./logger.ts";
+import type { Poll, Polls } from "./polls.ts";
+
+export interface PollCall {
+  readonly seq: bigint;
+  readonly maxTasks: number;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface PollingOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly polls: Polls;
+  readonly waitMs: number;
+  readonly queues: readonly { readonly name: string; readonly weight: number }[];
+  readonly tasks: readonly string[];
+  /** Slots without a task. */
+  readonly free: () => number;
+  /** Whether a call is about to go out on which a poll can ride. */
+  readonly gathering: () => boolean;
+  /** Sends one PollTask; rejects with DroverCallError. */
+  readonly send: (call: PollCall) => Promise<PollTaskResponse>;
+  readonly receive: (tasks: readonly Task[], sentMs: number, waitedMs: number) => void;
+}
+
+/** A poll that rides along with a Complete. */
+export interface Ride {
+  readonly next: Next;
+  answered(tasks: readonly Task[], waitedMs: number): void;
+  failed(error: unknown): void;
+}
+
+export interface Polling {
+  /** There may be something to poll for. */
+  wake(): void;
+  ride(): Ride | null;
+  /** Polls no more; resolves when the parked poll has ended. */
+  stop(): Promise<void>;
+}
+
+const tasksMax = 100;
+/** An empty answer that comes sooner is that of a server which is about to go. */
+const hastyMs = 500;
+
+export function createPolling(options: PollingOptions): Polling {
+  const { clock, log, polls, gathering } = options;
+  const backoff = createBackoff(clock);
+  const stopping = new AbortController();
+  let parked: Promise<void> | null = null;
+  let reserved = 0;
+  let pause: Timer | null = null;
+
+  const want = () => Math.min(options.free() - reserved, tasksMax);
+
+  function wake(): void {
+    if (stopping.signal.aborted || parked || pause || want() <= 0 || gathering()) return;
+    parked = park(want()).finally(() => {
+      parked = null;
+      wake();
+    });
+  }
+
+  function rest(error?: DroverCallError): void {
+    pause = clock.after(backoff.nextMs(error), () => {
+      pause = null;
+      wake();
+    });
+  }
+
+  async function park(maxTasks: number): Promise<void> {
+    // Spread, so that agents which started together do not poll together for ever.
+    const waitMs = Math.round(options.waitMs * (0.8 + 0.2 * clock.fraction()));
+    const poll = polls.begin(waitMs);
+    reserved += maxTasks;
+    try {
+      const { signal } = stopping;
+      const answer = await options.send({ seq: poll.seq, maxTasks, waitMs, signal });
+      reserved -= maxTasks;
+      options.receive(answer.tasks, poll.sentMs, fromDuration(answer.waited));
+      const hasty = clock.monotonicMs() - poll.sentMs < Math.min(hastyMs, waitMs);
+      if (answer.tasks.length === 0 && hasty) rest();
+      else backoff.reset();
+    } catch (error) {
+      if (!(error instanceof DroverCallError)) throw error;
+      reserved -= maxTasks;
+      if (!isRefused(error)) poll.lost();
+      if (stopping.signal.aborted) return;
+      sayFailed(error);
+      rest(error);
+    }
+  }
+
+  function sayFailed(error: DroverCallError): void {
+    const fields = { code: error.code, reason: error.reason };
+    const message = `poll failed, will poll again: ${error.message}`;
+    if (verdictOf(error) === "definite") log.error(fields, message);
+    else log.warn(fields, message);
+  }
+
+  function ride(): Ride | null {
+    const maxTasks = want();
+    if (stopping.signal.aborted || maxTasks <= 0) return null;
+    const poll: Poll = polls.begin(0);
+    reserved += maxTasks;
+    const { tasks, queues } = options;
+    return {
+      next: create(NextSchema, {
+        pollSeq: poll.seq,
+        queues: [...queues],
+        tasks: [...tasks],
+        maxTasks,
+      }),
+      answered(granted: readonly Task[], waitedMs: number): void {
+        reserved -= maxTasks;
+        options.receive(granted, poll.sentMs, waitedMs);
+        wake();
+      },
+      failed(error: unknown): void {
+        reserved -= maxTasks;
+        if (!(error instanceof DroverCallError) || !isRefused(error)) poll.lost();
+        wake();
+      },
+    };
+  }
+
+  return Object.freeze({
+    wake,
+    ride,
+    async stop(): Promise<void> {
+      stopping.abort();
+      pause?.cancel();
+      pause = null;
+      await parked;
+    },
+  });
+}
+
+/** Refused by the server itself, so that nothing can have been granted. */
+function isRefused(error: DroverCallError): boolean {
+  return error.reason !== "" && verdictOf(error) !== "unknown";
+}

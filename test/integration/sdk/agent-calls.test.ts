@@ -1,0 +1,195 @@
+/** Calls that go wrong: polls that are lost, reports that are repeated, a server that comes back. */
+import { expect, test } from "vitest";
+import { aGate, aTask, givenAgent, givenServer } from "../../support/agent-script.ts";
+import { status } from "../../support/fake-server.ts";
+import { createManualClock } from "../../support/manual-clock.ts";
+
+const unavailable = 14;
+const invalidArgument = 3;
+const failedPrecondition = 9;
+const resourceExhausted = 8;
+const answered = { answers: [{}] };
+
+test("a lost poll is named in each later poll until 30 s after the end of its wait", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  givenAgent(server, { clock, pollWaitMs: 20_000, handlers: { "book-flight": () => null } });
+  (await server.poll.next()).fail(unavailable);
+  await clock.armed(1_000);
+  clock.advance(1_000);
+  const second = await server.poll.next();
+  expect(second.request).toMatchObject({ pollSeq: 2n, lostPolls: [1n] });
+  clock.advance(20_000);
+  second.answer({});
+  const third = await server.poll.next();
+  expect(third.request).toMatchObject({ pollSeq: 3n, lostPolls: [1n] });
+  clock.advance(28_999);
+  third.answer({});
+  const fourth = await server.poll.next();
+  expect(fourth.request.lostPolls).toEqual([1n]);
+  clock.advance(1_000);
+  fourth.answer({});
+  expect((await server.poll.next()).request.lostPolls).toEqual([]);
+});
+
+test("a lost poll is named in heartbeats too", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  const gate = aGate<void>();
+  givenAgent(server, { clock, slots: 1, handlers: { "book-flight": () => gate.ended } });
+  (await server.poll.next()).fail(unavailable);
+  await clock.armed(1_000);
+  clock.advance(1_000);
+  (await server.poll.next()).answer({ tasks: [aTask("t1")] });
+  await clock.armed(3_000);
+  clock.advance(3_000);
+  expect((await server.beat.next()).request.lostPolls).toEqual([1n]);
+  gate.end(null);
+});
+
+test("a poll that the server itself refused is not named as lost", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  givenAgent(server, { clock, handlers: { "book-flight": () => null } });
+  (await server.poll.next()).fail(5, "NAMESPACE_NOT_FOUND");
+  await clock.armed(1_000);
+  clock.advance(1_000);
+  expect((await server.poll.next()).request.lostPolls).toEqual([]);
+});
+
+test("a busy server is asked again after the time that it names", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  givenAgent(server, { clock, handlers: { "book-flight": () => null } });
+  (await server.poll.next()).fail(resourceExhausted, "OVERLOADED", 4_000);
+  await clock.armed(4_000);
+  clock.advance(4_000);
+  expect((await server.poll.next()).request).toMatchObject({ pollSeq: 2n, lostPolls: [] });
+});
+
+test("a report is repeated with the very same outcome until it is answered", async () => {
+  const server = await givenServer();
+  givenAgent(server, { slots: 1, handlers: { "book-flight": () => ({ seat: "12A" }) } });
+  (await server.poll.next()).answer({ tasks: [aTask("t1")] });
+  const first = await server.complete.next();
+  first.fail(unavailable, "STORE_UNAVAILABLE");
+  const second = await server.complete.next();
+  expect(second.request.results).toEqual(first.request.results);
+  second.fail(unavailable);
+  const third = await server.complete.next();
+  expect(third.request.results).toEqual(first.request.results);
+  third.answer({ answers: [{ repeated: true }] });
+  await server.poll.next();
+});
+
+test("the poll that rode on an unanswered report is lost, and another rides on the repeat", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  givenAgent(server, { clock, slots: 1, handlers: { "book-flight": () => null } });
+  (await server.poll.next()).answer({ tasks: [aTask("t1")] });
+  const first = await server.complete.next();
+  expect(first.request.next?.pollSeq).toBe(2n);
+  first.fail(unavailable);
+  const poll = await server.poll.next();
+  expect(poll.request).toMatchObject({ pollSeq: 3n, lostPolls: [2n] });
+  poll.answer({ tasks: [] });
+});
+
+test("a report that comes too late, or is over, is dropped", async () => {
+  const server = await givenServer();
+  givenAgent(server, { slots: 2, handlers: { "book-flight": () => null } });
+  (await server.poll.next()).answer({ tasks: [aTask("t1"), aTask("t2")] });
+  server.complete.always((call) => {
+    const answers = call.request.results.map(({ taskToken }) => ({
+      status: status(failedPrecondition, taskToken === "t1" ? "LEASE_LOST" : "TASK_OVER"),
+    }));
+    call.answer({ answers });
+  });
+  const poll = await server.poll.next();
+  expect(poll.request.maxTasks).toBeGreaterThan(0);
+});
+
+test("an output that the server refuses is reported as unknown instead", async () => {
+  const server = await givenServer();
+  givenAgent(server, { slots: 1, handlers: { "book-flight": () => "far too long" } });
+  (await server.poll.next()).answer({ tasks: [aTask("t1")] });
+  const refusal = { status: status(invalidArgument, "PAYLOAD_TOO_LARGE") };
+  (await server.complete.next()).answer({ answers: [refusal] });
+  const second = await server.complete.next();
+  expect(second.request.results[0]).toMatchObject({
+    taskToken: "t1",
+    outcome: { kind: { case: "unknown", value: { code: "report-refused" } } },
+  });
+});
+
+test("reports of one moment share a call, and a lonely one goes out at once", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  const gate = aGate<void>();
+  givenAgent(server, {
+    clock,
+    slots: 100,
+    handlers: { "book-flight": ({ stepId }) => (stepId === "t0" ? null : gate.ended) },
+  });
+  const tokens = Array.from({ length: 40 }, (_, index) => `t${index}`);
+  (await server.poll.next()).answer({ tasks: tokens.map((token) => aTask(token)) });
+  const lonely = await server.complete.next();
+  expect(lonely.request.results.map((result) => result.taskToken)).toEqual(["t0"]);
+  gate.end(null);
+  await clock.armed(2);
+  clock.advance(2);
+  const gathered = await server.complete.next();
+  expect(gathered.request.results.map((result) => result.taskToken)).toEqual(tokens.slice(1));
+  gathered.answer({ answers: tokens.slice(1).map(() => ({})) });
+  lonely.answer(answered);
+});
+
+test("one report that spoils a whole call is found by sending each alone", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  const gate = aGate<void>();
+  givenAgent(server, {
+    clock,
+    slots: 3,
+    handlers: { "book-flight": ({ stepId }) => (stepId === "t0" ? null : gate.ended) },
+  });
+  (await server.poll.next()).answer({ tasks: [aTask("t0"), aTask("t1"), aTask("t2")] });
+  (await server.complete.next()).answer(answered);
+  gate.end(null);
+  await clock.armed(2);
+  clock.advance(2);
+  const both = await server.complete.next();
+  expect(both.request.results).toHaveLength(2);
+  both.fail(invalidArgument, "INVALID_REQUEST");
+  await clock.armed(2);
+  clock.advance(2);
+  const alone = await server.complete.next();
+  expect(alone.request.results).toHaveLength(1);
+});
+
+test("an agent outlives a restart of the server: it reports, and polls again", async () => {
+  const server = await givenServer();
+  const gate = aGate<void>();
+  givenAgent(server, {
+    slots: 2,
+    handlers: {
+      "book-flight": () => {
+        gate.begin();
+        return gate.ended;
+      },
+    },
+  });
+  (await server.poll.next()).answer({ tasks: [aTask("t1")] });
+  await gate.started;
+  const parked = await server.poll.next();
+  expect(parked.request.pollSeq).toBe(2n);
+  server.stop();
+  gate.end("done meanwhile");
+  const revived = await givenServer(server.port);
+  revived.beat.always((beat) => beat.answer({}));
+  const report = await revived.complete.next();
+  expect(report.request.results[0]?.taskToken).toBe("t1");
+  report.answer(answered);
+  const poll = await revived.poll.next();
+  expect(poll.request.lostPolls).toContain(2n);
+});
