@@ -2,16 +2,18 @@
 // terminal the same lines are printed for people.
 import { type DestinationStream, type Logger, pino } from "pino";
 import pretty from "pino-pretty";
-import type { ServerConfig } from "../config.ts";
+import type { LogConfig } from "../config.ts";
 
-export function createLog(config: Pick<ServerConfig, "logLevel" | "logPretty">): Logger {
-  const options = { level: config.logLevel, base: null };
-  if (!config.logPretty) return pino(options, pino.destination({ dest: 2, sync: true }));
+const STDERR = 2;
+
+export function createLog(config: LogConfig): Logger {
+  const options = { level: config.level, base: null };
+  if (!config.pretty) return pino(options, pino.destination({ dest: STDERR, sync: true }));
   const stream: DestinationStream = pretty({
-    destination: 2,
+    destination: STDERR,
     sync: true,
     translateTime: "HH:MM:ss.l",
-    ignore: "pid,hostname,event",
+    ignore: "event",
     messageFormat: "{event} {msg}",
   });
   return pino(options, stream);

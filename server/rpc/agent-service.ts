@@ -1,0 +1,279 @@
+// AgentService: poll, heartbeat, complete. Batches are taken apart here: an item that is wrong by itself
+// gets its own answer and never reaches dispatch; the others go on in one call.
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  Agent,
+  AgentService,
+  CompleteAnswerSchema,
+  HeartbeatAnswerSchema,
+  Next,
+  PollTaskRequest,
+  QueueWeight,
+} from "@drover/proto/drover/v1/agent_service_pb.ts";
+import type { Progress } from "@drover/proto/drover/v1/task_pb.ts";
+import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
+import type { Clock } from "../clock.ts";
+import { DEFAULT_QUEUE } from "../core/definition.ts";
+import type {
+  AgentIdentity,
+  BeatVerdict,
+  Dispatcher,
+  PollAnswer,
+  ResultAnswer,
+} from "../dispatch/dispatcher.ts";
+import { parseTaskToken, type TaskToken } from "../dispatch/token.ts";
+import { DroverError } from "../errors.ts";
+import type { Namespace } from "../store/store.ts";
+import { outcomeDigest, outcomeFrom } from "./convert-outcome.ts";
+import { taskMessage, wholeMs } from "./convert-task.ts";
+import type { Drain } from "./drain.ts";
+import { toStatus, visibleError } from "./errors.ts";
+import type { Handlers, Log } from "./mount.ts";
+import type { Namespaces } from "./namespaces.ts";
+import { payloadFrom } from "./payload.ts";
+import type { ItemErrors } from "./request-check.ts";
+import { waitMs, whileWaiting } from "./waits.ts";
+
+export interface AgentServiceDeps {
+  readonly dispatcher: Dispatcher;
+  readonly namespaces: Namespaces;
+  readonly drain: Drain;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Fields whose items have answers of their own. */
+export const AGENT_ITEM_FIELDS = Object.freeze({ Heartbeat: "reports", Complete: "results" });
+
+type BeatAnswerInit = MessageInitShape<typeof HeartbeatAnswerSchema>;
+type CompleteAnswerInit = MessageInitShape<typeof CompleteAnswerSchema>;
+
+/** An item of a batch after its own check: what dispatch is asked, or the answer that it has already. */
+type Item<T> =
+  | { readonly kind: "asked"; readonly ask: T }
+  | { readonly kind: "refused"; readonly error: DroverError };
+
+export function createAgentService(deps: AgentServiceDeps): Handlers<typeof AgentService> {
+  const { dispatcher, namespaces } = deps;
+  return Object.freeze({
+    async pollTask(request, { signal, deadlineMs }) {
+      const namespace = await namespaces.find(request.namespace);
+      const poll = pollFrom(request, namespace, waitMs(request.wait, deadlineMs));
+      const answer = await whileWaiting(deps, signal, {}, (waiting) =>
+        dispatcher.poll(poll, waiting).catch(emptyWhenDraining(deps.drain)),
+      );
+      return { tasks: answer.tasks.map(taskMessage), waited: waitedField(answer) };
+    },
+
+    async heartbeat(request, { itemErrors }) {
+      const namespace = await namespaces.find(request.namespace);
+      const items = request.reports.map((report, index) =>
+        itemOf(index, "reports", itemErrors, report.taskToken, namespace, (token) => ({
+          token,
+          progress: progressText(report.progress),
+          details: payloadFrom(report.details),
+        })),
+      );
+      const verdicts = await dispatcher.heartbeat({
+        namespace,
+        agent: identityOf(request.agent),
+        lostPolls: pollNumbers(request.lostPolls, "lost_polls"),
+        reports: asked(items),
+      });
+      return { answers: merged(items, verdicts, beatAnswer, beatError) };
+    },
+
+    async complete(request, { itemErrors, signal }) {
+      const namespace = await namespaces.find(request.namespace);
+      const items = request.results.map((result, index) =>
+        itemOf(index, "results", itemErrors, result.taskToken, namespace, (token) => {
+          const { outcome } = result;
+          if (!outcome) throw new Error("a result without an outcome has passed the rules");
+          return {
+            token,
+            outcome: outcomeFrom(outcome, `results[${index}].outcome`),
+            digest: outcomeDigest(outcome),
+          };
+        }),
+      );
+      const next = request.next ? nextFrom(request.next) : null;
+      const results = asked(items);
+      if (results.length === 0 && next === null)
+        return {
+          answers: merged(items, [], (answer) => completeAnswer(answer, deps.log), refused),
+        };
+      const answer = await dispatcher.complete(
+        { namespace, agent: identityOf(request.agent), results, next },
+        signal,
+      );
+      return {
+        answers: merged(items, answer.answers, (one) => completeAnswer(one, deps.log), refused),
+        tasks: answer.tasks.map(taskMessage),
+        waited: waitedField(answer),
+      };
+    },
+  }) satisfies Handlers<typeof AgentService>;
+}
+
+/** A parked poll that the drain ended had nothing: an empty answer, and the agent polls elsewhere. */
+function emptyWhenDraining(drain: Drain): (error: unknown) => PollAnswer {
+  return (error) => {
+    if (!drain.begun || error instanceof DroverError) throw error;
+    return { tasks: [], waitedMs: 0 };
+  };
+}
+
+function pollFrom(request: PollTaskRequest, namespace: Namespace, wait: number) {
+  return {
+    namespace,
+    agent: identityOf(request.agent),
+    ...wantedFrom(request, ""),
+    waitMs: wait,
+    lostPolls: pollNumbers(request.lostPolls, "lost_polls"),
+  };
+}
+
+function nextFrom(next: Next) {
+  return wantedFrom(next, "next.");
+}
+
+function wantedFrom(
+  wanted: Pick<Next, "pollSeq" | "queues" | "tasks" | "maxTasks">,
+  at: "" | "next.",
+) {
+  return {
+    pollSeq: pollNumber(wanted.pollSeq, `${at}poll_seq`),
+    queues: queuesFrom(wanted.queues),
+    tasks: [...wanted.tasks],
+    maxTasks: wanted.maxTasks === 0 ? 1 : wanted.maxTasks,
+  };
+}
+
+function queuesFrom(queues: readonly QueueWeight[]) {
+  if (queues.length === 0) return [{ name: DEFAULT_QUEUE, weight: 1 }];
+  return queues.map(({ name, weight }) => ({ name, weight: weight === 0 ? 1 : weight }));
+}
+
+function pollNumbers(numbers: readonly bigint[], path: string): number[] {
+  return numbers.map((number, index) => pollNumber(number, `${path}[${index}]`));
+}
+
+/** Polls are counted one by one, so a number that a double cannot hold was never counted. */
+function pollNumber(number: bigint, path: string): number {
+  if (number <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(number);
+  const message = `${number} is too large: count the polls of a session from 1`;
+  throw new DroverError("INVALID_REQUEST", `${path}: ${message}`, { fields: [{ path, message }] });
+}
+
+function identityOf(agent: Agent | undefined): AgentIdentity {
+  if (!agent) throw new Error("a request without an agent has passed the rules");
+  return {
+    id: agent.id,
+    session: Buffer.from(agent.session).toString("hex"),
+    version: agent.version,
+  };
+}
+
+function itemOf<T>(
+  index: number,
+  field: "reports" | "results",
+  errors: ItemErrors,
+  tokenText: string,
+  namespace: Namespace,
+  ask: (token: TaskToken) => T,
+): Item<T> {
+  const error = errors.get(index);
+  if (error) return { kind: "refused", error };
+  try {
+    return { kind: "asked", ask: ask(tokenFrom(tokenText, namespace, `${field}[${index}]`)) };
+  } catch (thrown) {
+    if (thrown instanceof DroverError) return { kind: "refused", error: thrown };
+    throw thrown;
+  }
+}
+
+function tokenFrom(text: string, namespace: Namespace, at: string): TaskToken {
+  const path = `${at}.task_token`;
+  const token = parseTaskToken(text);
+  if (token === null) {
+    const message = "is no token that this server made: send it exactly as it came with the task";
+    throw new DroverError("MALFORMED_TOKEN", `${path}: ${message}`, {
+      fields: [{ path, message }],
+    });
+  }
+  if (token.namespace !== namespace.name) {
+    const message = `names no task of the namespace "${namespace.name}": drop the task`;
+    throw new DroverError("TASK_NOT_FOUND", `${path}: ${message}`, { fields: [{ path, message }] });
+  }
+  return token;
+}
+
+function asked<T>(items: readonly Item<T>[]): T[] {
+  return items.flatMap((item) => (item.kind === "asked" ? [item.ask] : []));
+}
+
+/** The answers of dispatch, in the order of what it was asked, between those that were there before. */
+function merged<T, Answer, Out>(
+  items: readonly Item<T>[],
+  answers: readonly Answer[],
+  told: (answer: Answer) => Out,
+  refusedBy: (error: DroverError) => Out,
+): Out[] {
+  let at = 0;
+  const out = items.map((item) => {
+    if (item.kind === "refused") return refusedBy(item.error);
+    const answer = answers[at++];
+    if (answer === undefined) throw new Error("dispatch gave fewer answers than it was asked");
+    return told(answer);
+  });
+  if (at !== answers.length) throw new Error("dispatch gave more answers than it was asked");
+  return out;
+}
+
+function beatAnswer(verdict: BeatVerdict): BeatAnswerInit {
+  switch (verdict.kind) {
+    case "carry-on":
+      return { answer: { case: "carryOn", value: { leaseFor: wholeMs(verdict.leaseMs) } } };
+    case "cancel":
+      return { answer: { case: "cancel", value: { within: wholeMs(verdict.withinMs) } } };
+    case "lease-lost":
+      return { answer: { case: "leaseLost", value: {} } };
+  }
+}
+
+function beatError(error: DroverError): BeatAnswerInit {
+  return { answer: { case: "error", value: toStatus(error) } };
+}
+
+function completeAnswer(answer: ResultAnswer, log: Log): CompleteAnswerInit {
+  if (answer.kind === "accepted")
+    return { status: create(StatusSchema), repeated: answer.repeated };
+  const error = visibleError(answer.error, (defect) =>
+    log.error(
+      { err: defect, method: "Complete" },
+      "a result met a defect and was answered INTERNAL",
+    ),
+  );
+  return { status: toStatus(error) };
+}
+
+function refused(error: DroverError): CompleteAnswerInit {
+  return { status: toStatus(error) };
+}
+
+/** As the agent said it, kind and value, so that two of them can be told apart. */
+function progressText(progress: Progress | undefined): string | null {
+  switch (progress?.kind.case) {
+    case "fraction":
+    case "counter":
+    case "cursor":
+      return `${progress.kind.case} ${progress.kind.value}`;
+    default:
+      return null;
+  }
+}
+
+/** Rounded down: an agent adds it to when it sent the call, so more would lengthen its lease. */
+function waitedField({ waitedMs }: PollAnswer) {
+  return wholeMs(waitedMs);
+}

@@ -1,0 +1,98 @@
+// The hand-outs of a run's tasks and how they ended, for people: those on record, and those that
+// agents have right now.
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type Attempt,
+  AttemptSchema,
+  type Failure,
+  FailureSchema,
+  OutcomeKind,
+} from "@drover/proto/drover/v1/run_pb.ts";
+import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import type { Plan } from "../core/definition.ts";
+import { type Lease, movingSide, type Outcome, type Step } from "../core/model.ts";
+import type { AttemptRecord, RunDetail } from "../store/reads.ts";
+import { TASK_KINDS } from "./convert-task.ts";
+import { payloadField } from "./payload.ts";
+
+const OUTCOMES: Readonly<Record<Outcome["kind"], OutcomeKind>> = Object.freeze({
+  success: OutcomeKind.SUCCESS,
+  failure: OutcomeKind.FAILURE,
+  unknown: OutcomeKind.UNKNOWN,
+  released: OutcomeKind.RELEASED,
+  cancelled: OutcomeKind.CANCELLED,
+  undelivered: OutcomeKind.GIVEN_BACK,
+});
+
+/** Oldest first, what is still in hand included. */
+export function attemptMessages(detail: RunDetail, plan: Plan): Attempt[] {
+  const ended = detail.attempts.map((record) => ({
+    at: record.startedAt,
+    message: endedMessage(record, detail.attempts, plan),
+  }));
+  const inHand = [...detail.steps.values()].flatMap((step) => {
+    const lease = movingSide(step)?.state;
+    return lease?.kind === "LEASED"
+      ? [{ at: lease.grantedAt, message: inHandMessage(step, lease, plan) }]
+      : [];
+  });
+  return [...ended, ...inHand].sort((a, b) => a.at - b.at).map(({ message }) => message);
+}
+
+function endedMessage(record: AttemptRecord, all: readonly AttemptRecord[], plan: Plan): Attempt {
+  const { outcome } = record;
+  const failure = failureOf(outcome);
+  return create(AttemptSchema, {
+    stepId: plan.steps[record.step]?.id ?? "",
+    kind: taskKind(record, all),
+    fence: record.fence,
+    attempt: record.attempt,
+    agentId: record.agentId ?? "",
+    startedTime: timestampFromMs(record.startedAt),
+    endedTime: timestampFromMs(record.endedAt),
+    outcome: OUTCOMES[outcome.kind],
+    ...(failure ? { failure } : {}),
+    ...payloadField("output", outcome.kind === "success" ? outcome.output : null),
+    late: record.kind === "late",
+  });
+}
+
+function inHandMessage(step: Step, lease: Lease, plan: Plan): Attempt {
+  return create(AttemptSchema, {
+    stepId: plan.steps[step.no]?.id ?? "",
+    kind: TASK_KINDS[lease.task],
+    fence: lease.fence,
+    attempt: lease.attempt,
+    agentId: lease.agentId,
+    session: Buffer.from(lease.session, "hex"),
+    startedTime: timestampFromMs(lease.grantedAt),
+  });
+}
+
+/** A late report is of the task whose fence it has; the engine itself ends forward tasks alone. */
+function taskKind(record: AttemptRecord, all: readonly AttemptRecord[]): TaskKind {
+  if (record.kind === "perform" || record.kind === "compensate") return TASK_KINDS[record.kind];
+  const undo = all.some(
+    ({ step, fence, kind }) =>
+      step === record.step && fence === record.fence && kind === "compensate",
+  );
+  return undo ? TaskKind.COMPENSATE : TaskKind.PERFORM;
+}
+
+/** What went wrong, or null for an outcome that is no failure. */
+export function failureOf(outcome: Outcome): Failure | null {
+  if (outcome.kind === "failure")
+    return create(FailureSchema, {
+      code: outcome.code,
+      message: outcome.message,
+      class: outcome.class === "permanent" ? FailureClass.PERMANENT : FailureClass.TRANSIENT,
+    });
+  if (outcome.kind === "unknown")
+    return create(FailureSchema, {
+      code: outcome.code,
+      message: outcome.message,
+      class: FailureClass.UNKNOWN,
+    });
+  return null;
+}

@@ -1,0 +1,41 @@
+// A task as it is handed to an agent.
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { type Task, TaskKind, TaskSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import type { HandedTask } from "../dispatch/dispatcher.ts";
+import { payloadField } from "./payload.ts";
+
+export const TASK_KINDS = Object.freeze({
+  perform: TaskKind.PERFORM,
+  compensate: TaskKind.COMPENSATE,
+});
+
+export function taskMessage(task: HandedTask): Task {
+  return create(TaskSchema, {
+    taskToken: task.token,
+    callbackToken: task.callbackToken,
+    runId: task.runId,
+    stepId: task.stepId,
+    attempt: task.attempt,
+    workflow: task.workflow,
+    workflowVersion: task.version,
+    kind: TASK_KINDS[task.kind],
+    task: task.task,
+    queue: task.queue,
+    ...payloadField("input", task.input),
+    ...payloadField("lastDetails", task.lastDetails),
+    ...payloadField("output", task.output),
+    idempotencyKey: task.idempotencyKey,
+    effectKey: task.effectKey,
+    fence: task.fence,
+    leaseFor: wholeMs(task.leaseMs),
+    attemptFor: wholeMs(task.attemptMs),
+    beatEvery: wholeMs(task.beatEveryMs),
+    labels: { ...task.labels },
+  });
+}
+
+/** Rounded down: what an agent believes to have must not be more than it has. */
+export function wholeMs(ms: number) {
+  return durationFromMs(Math.max(0, Math.floor(ms)));
+}

@@ -1,0 +1,40 @@
+// Bytes to a request. What does not decode is an answer for the caller, not an exception for the
+// transport: grpc-js would hide it behind INTERNAL.
+import { type DescMessage, fromBinary, fromJsonString, type Message } from "@bufbuild/protobuf";
+import { DroverError } from "../errors.ts";
+
+export type Decoded =
+  | { readonly kind: "request"; readonly message: Message }
+  | { readonly kind: "malformed"; readonly error: DroverError };
+
+/**
+ * Names that a JSON request has and the contract has not are refused: it was typed by a person, or
+ * by a program that asks for what this server would not do.
+ */
+export const JSON_OPTIONS = Object.freeze({ ignoreUnknownFields: false });
+
+export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Decoded {
+  return decode(desc, () => fromBinary(desc, bytes));
+}
+
+export function decodeJson(desc: DescMessage, bytes: Uint8Array): Decoded {
+  return decode(desc, () => fromJsonString(desc, new TextDecoder().decode(bytes), JSON_OPTIONS));
+}
+
+function decode(desc: DescMessage, read: () => Message): Decoded {
+  try {
+    return { kind: "request", message: read() };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `The bytes are no ${desc.typeName} (${why}): compare the versions of the contract, and what stands between client and server.`;
+    return { kind: "malformed", error: new DroverError("MALFORMED_MESSAGE", message, { cause }) };
+  }
+}
+
+export function messageTooLarge(bytesMax: number): DroverError {
+  return new DroverError(
+    "MESSAGE_TOO_LARGE",
+    `The message has more than ${bytesMax} bytes: split the call, or send less.`,
+    { metadata: { limit_bytes: String(bytesMax) } },
+  );
+}

@@ -1,0 +1,263 @@
+// Native gRPC on grpc-js, for agents. Connections come from `port.ts` by a connection injector.
+//
+// Keepalive and connection age stay off: after a GOAWAY the keepalive of grpc-js 1.14 drops calls that
+// are still in flight, so connections are closed by our drain alone, when nothing is in flight. A peer
+// that stands still holds a call for no longer than the wait of a poll.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import { type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  Metadata,
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type sendUnaryData,
+  type UntypedHandleCall,
+} from "@grpc/grpc-js";
+import type { DroverError } from "../errors.ts";
+import { grpcTimeoutMs } from "./deadline.ts";
+import { type Decoded, decodeBinary } from "./decode.ts";
+import { answerOf, type StandardError, statusBytes } from "./errors.ts";
+import type { Call, Mounted } from "./mount.ts";
+
+export interface GrpcTransport {
+  accept(socket: Socket): void;
+  /** Tells clients to go (GOAWAY), and cuts what is left after the grace. Only with nothing in flight. */
+  drain(graceMs: number): void;
+  stop(): void;
+}
+
+export interface GrpcLimits {
+  readonly messageBytesMax: number;
+  readonly streamsPerConnectionMax: number;
+}
+
+type AnyCall = Pick<
+  ServerUnaryCall<Decoded, Message>,
+  "metadata" | "getDeadline" | "getPeer" | "cancelled" | "on"
+>;
+
+const TRUE_TIMEOUT = "x-drover-timeout-ms";
+/** grpc-js keeps a deadline in 32 bits of milliseconds; what is over wraps round, even to the past. */
+const TIMEOUT_MS_KEPT_MAX = 2 ** 31 - 1;
+const STREAM_CREATED = "http2.server.stream.created";
+
+export function createGrpcTransport(
+  methods: readonly Mounted[],
+  limits: GrpcLimits,
+  now: () => number,
+): GrpcTransport {
+  const server = new Server({
+    "grpc.max_receive_message_length": limits.messageBytesMax,
+    "grpc.max_send_message_length": -1,
+    "grpc.max_concurrent_streams": limits.streamsPerConnectionMax,
+  });
+  for (const mounted of methods) addMethod(server, mounted, now);
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  subscribe(STREAM_CREATED, keepTrueTimeout);
+  let stopped = false;
+  return Object.freeze({
+    accept: (socket: Socket) => injector.injectConnection(socket),
+    drain: (graceMs: number) => injector.drain(graceMs),
+    stop() {
+      if (stopped) return;
+      stopped = true;
+      unsubscribe(STREAM_CREATED, keepTrueTimeout);
+      server.forceShutdown();
+    },
+  });
+}
+
+/**
+ * Node tells of each new stream before grpc-js reads its headers: the only place where an absurd
+ * timeout can still be seen as it was sent. It moves to a name of ours, and grpc-js sets no timer.
+ */
+function keepTrueTimeout(event: unknown): void {
+  const headers = isStreamEvent(event) ? event.headers : null;
+  if (headers === null) return;
+  delete headers[TRUE_TIMEOUT];
+  const timeoutMs = grpcTimeoutMs(headers["grpc-timeout"]);
+  if (timeoutMs === null || timeoutMs <= TIMEOUT_MS_KEPT_MAX) return;
+  delete headers["grpc-timeout"];
+  headers[TRUE_TIMEOUT] = String(timeoutMs);
+}
+
+function isStreamEvent(event: unknown): event is { readonly headers: Record<string, unknown> } {
+  return (
+    typeof event === "object" &&
+    event !== null &&
+    "headers" in event &&
+    typeof event.headers === "object" &&
+    event.headers !== null
+  );
+}
+
+function addMethod(server: Server, mounted: Mounted, now: () => number): void {
+  const { method } = mounted;
+  const path = `/${method.parent.typeName}/${method.name}`;
+  const definition: MethodDefinition<Decoded, Message> = {
+    path,
+    requestStream: mounted.kind === "bidi",
+    responseStream: mounted.kind !== "unary",
+    requestSerialize: () => Buffer.alloc(0),
+    requestDeserialize: (bytes) => decodeBinary(method.input, bytes),
+    responseSerialize(message) {
+      const bytes = toBinary(method.output, message);
+      // grpc-js calls `.copy`, which a bare Uint8Array has not.
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    },
+    responseDeserialize: () => {
+      throw new Error("the server reads no responses");
+    },
+  };
+  server.addService(
+    { [method.localName]: definition },
+    { [method.localName]: serve(mounted, now) },
+  );
+}
+
+function serve(mounted: Mounted, now: () => number): UntypedHandleCall {
+  switch (mounted.kind) {
+    case "unary":
+      return (call: ServerUnaryCall<Decoded, Message>, answer: sendUnaryData<Message>) => {
+        serveUnary(mounted, call, answer, now);
+      };
+    case "stream":
+      return (call: ServerWritableStream<Decoded, Message>) => {
+        void serveStream(mounted, call, now);
+      };
+    case "bidi":
+      return (call: ServerDuplexStream<Decoded, Message>) => {
+        void serveBidi(mounted, call);
+      };
+  }
+}
+
+function serveUnary(
+  mounted: Extract<Mounted, { kind: "unary" }>,
+  call: ServerUnaryCall<Decoded, Message>,
+  answer: sendUnaryData<Message>,
+  now: () => number,
+): void {
+  const decoded = call.request;
+  if (decoded.kind === "malformed") {
+    answer(grpcError(decoded.error));
+    return;
+  }
+  const caller = callerOf(call, now);
+  mounted.run(decoded.message, caller.call).then(
+    (message) => {
+      caller.settle();
+      answer(null, message);
+    },
+    (error: DroverError | StandardError) => {
+      caller.settle();
+      answer(grpcError(error));
+    },
+  );
+}
+
+async function serveStream(
+  mounted: Extract<Mounted, { kind: "stream" }>,
+  call: ServerWritableStream<Decoded, Message>,
+  now: () => number,
+): Promise<void> {
+  const decoded = call.request;
+  if (decoded.kind === "malformed") {
+    call.emit("error", grpcError(decoded.error));
+    return;
+  }
+  const caller = callerOf(call, now);
+  await pour(mounted.run(decoded.message, caller.call), call);
+  caller.settle();
+}
+
+async function serveBidi(
+  mounted: Extract<Mounted, { kind: "bidi" }>,
+  call: ServerDuplexStream<Decoded, Message>,
+): Promise<void> {
+  async function* requests(): AsyncGenerator<Message> {
+    for await (const decoded of call as AsyncIterable<Decoded>) {
+      if (decoded.kind === "malformed") throw decoded.error;
+      yield decoded.message;
+    }
+  }
+  await pour(mounted.run(requests()), call);
+}
+
+/** Writes answers as fast as the peer takes them, and leaves off when it has gone. */
+async function pour(
+  answers: AsyncIterable<Message>,
+  call: ServerWritableStream<Decoded, Message> | ServerDuplexStream<Decoded, Message>,
+): Promise<void> {
+  try {
+    for await (const message of answers) {
+      if (call.cancelled) return;
+      if (!call.write(message)) await drained(call);
+    }
+    call.end();
+  } catch (error) {
+    // A peer that has gone hears nothing; everything else comes from a mounted method.
+    if (!call.cancelled) call.emit("error", grpcError(error as DroverError));
+  }
+}
+
+function drained(call: {
+  once(event: string, tell: () => void): unknown;
+  off(event: string, tell: () => void): unknown;
+}): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      call.off("drain", done);
+      call.off("cancelled", done);
+      resolve();
+    };
+    call.once("drain", done);
+    call.once("cancelled", done);
+  });
+}
+
+/** `settle`: from now on `cancelled` only says that the call is over, which it does after each. */
+function callerOf(call: AnyCall, now: () => number): { call: Call; settle: () => void } {
+  let controller: AbortController | null = null;
+  let settled = false;
+  const facts: Call = {
+    get signal() {
+      if (controller !== null) return controller.signal;
+      const made = new AbortController();
+      controller = made;
+      if (call.cancelled) made.abort();
+      else
+        call.on("cancelled", () => {
+          if (!settled) made.abort();
+        });
+      return made.signal;
+    },
+    deadlineMs: deadlineOf(call, now),
+    peer: call.getPeer(),
+  };
+  return {
+    call: facts,
+    settle: () => {
+      settled = true;
+    },
+  };
+}
+
+function deadlineOf(call: AnyCall, now: () => number): number | null {
+  const [kept] = call.metadata.get(TRUE_TIMEOUT);
+  if (kept !== undefined) return Number(kept);
+  const deadline = call.getDeadline();
+  const at = deadline instanceof Date ? deadline.getTime() : deadline;
+  return Number.isFinite(at) ? at - now() : null;
+}
+
+function grpcError(error: DroverError | StandardError) {
+  const { code, message } = answerOf(error);
+  const metadata = new Metadata();
+  metadata.set("grpc-status-details-bin", Buffer.from(statusBytes(error)));
+  return { code, details: message, metadata, name: "Error", message };
+}

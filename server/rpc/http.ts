@@ -1,0 +1,64 @@
+// Plain HTTP beside the calls, for probes and people: /healthz says that the process lives, /readyz
+// that it may be sent work. Further pages (metrics) are given as `pages`.
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+export interface Page {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** By path. */
+export type Pages = Readonly<Record<string, () => Promise<Page>>>;
+
+const text = (status: number, body: string): Page => ({
+  status,
+  contentType: "text/plain; charset=utf-8",
+  body: `${body}\n`,
+});
+
+/** `ready` rejects with why not. */
+export function statusPages(ready: () => Promise<void>, draining: () => boolean): Pages {
+  return Object.freeze({
+    "/healthz": async () => text(200, "ok"),
+    "/readyz": async () => {
+      if (draining()) return text(503, "draining");
+      try {
+        await ready();
+        return text(200, "ready");
+      } catch {
+        return text(503, "not ready: the database cannot be used; see the server's log");
+      }
+    },
+  });
+}
+
+export function servePage(pages: Pages, request: IncomingMessage, response: ServerResponse): void {
+  const path = request.url?.split("?", 1)[0] ?? "";
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  if (!page) {
+    // The form in which Connect clients read an error; gRPC is answered by grpc-js.
+    send(response, {
+      status: 404,
+      contentType: "application/json",
+      body: JSON.stringify({
+        code: "unimplemented",
+        message: `There is nothing at ${path}: calls are POST /drover.v1.SchedulerService/GetRun and the like.`,
+      }),
+    });
+    return;
+  }
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    send(response, text(405, "use GET"));
+    return;
+  }
+  void page().then(
+    (made) => send(response, made),
+    () => send(response, text(500, "this page has a defect; see the server's log")),
+  );
+}
+
+function send(response: ServerResponse, { status, contentType, body }: Page): void {
+  response.writeHead(status, { "content-type": contentType });
+  response.end(body);
+}

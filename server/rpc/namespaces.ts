@@ -1,0 +1,32 @@
+// Namespaces by name, kept once they are known: they are few and never renamed.
+import { DroverError } from "../errors.ts";
+import type { Namespace, Store } from "../store/store.ts";
+
+export interface Namespaces {
+  /** "" is "default". Throws NAMESPACE_NOT_FOUND. */
+  find(name: string): Promise<Namespace>;
+}
+
+const DEFAULT_NAMESPACE = "default";
+const KEPT_MAX = 10_000;
+
+export function createNamespaces(store: Pick<Store, "namespace">): Namespaces {
+  const known = new Map<string, Namespace>();
+  return Object.freeze({
+    async find(given: string) {
+      const name = given === "" ? DEFAULT_NAMESPACE : given;
+      const kept = known.get(name);
+      if (kept) return kept;
+      const found = await store.namespace(name);
+      if (found === null)
+        throw new DroverError(
+          "NAMESPACE_NOT_FOUND",
+          `There is no namespace "${name}": check its name.`,
+          { metadata: { name } },
+        );
+      if (known.size >= KEPT_MAX) known.clear();
+      known.set(name, found);
+      return found;
+    },
+  });
+}

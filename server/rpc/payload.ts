@@ -1,0 +1,118 @@
+// Payloads between the wire and the core, and what a payload must keep to.
+import { create } from "@bufbuild/protobuf";
+import {
+  type Payload as PayloadMessage,
+  PayloadSchema,
+} from "@drover/proto/drover/v1/payload_pb.ts";
+import type { Payload } from "../core/payload.ts";
+import { DroverError } from "../errors.ts";
+
+const BYTES_TYPE = "application/octet-stream";
+
+/** null for a payload that is absent. */
+export function payloadFrom(message: PayloadMessage | undefined): Payload | null {
+  switch (message?.body.case) {
+    case "json":
+      return { kind: "json", json: message.body.value };
+    case "data": {
+      const contentType = message.contentType === "" ? BYTES_TYPE : message.contentType;
+      return { kind: "data", contentType, data: message.body.value };
+    }
+    default:
+      return null;
+  }
+}
+
+/** For an optional field of a message: nothing where there is no payload. */
+export function payloadField<Name extends string>(
+  name: Name,
+  payload: Payload | null,
+): { [key in Name]?: PayloadMessage } {
+  if (payload === null) return {};
+  return { [name]: payloadMessage(payload) } as { [key in Name]?: PayloadMessage };
+}
+
+export function payloadMessage(payload: Payload): PayloadMessage {
+  return payload.kind === "json"
+    ? create(PayloadSchema, {
+        contentType: "application/json",
+        body: { case: "json", value: payload.json },
+      })
+    : create(PayloadSchema, {
+        contentType: payload.contentType,
+        body: { case: "data", value: payload.data },
+      });
+}
+
+/** What is wrong with a payload beyond the rules of the proto, or null. */
+export function payloadProblem(
+  message: PayloadMessage,
+  path: string,
+  bytesMax: number,
+): DroverError | null {
+  const size = bodyBytes(message);
+  if (size > bytesMax) {
+    const text = `the payload has ${size} bytes and the limit is ${bytesMax}: keep large data in object storage and send its address`;
+    return new DroverError("PAYLOAD_TOO_LARGE", `${path}: ${text}`, {
+      fields: [{ path, message: text }],
+      metadata: { size_bytes: String(size), limit_bytes: String(bytesMax) },
+    });
+  }
+  if (message.body.case !== "json") return null;
+  const wrong = jsonProblem(message.body.value);
+  if (wrong === null) return null;
+  const field = `${path}.json`;
+  return new DroverError("INVALID_REQUEST", `${field}: ${wrong}`, {
+    fields: [{ path: field, message: wrong }],
+  });
+}
+
+function bodyBytes(message: PayloadMessage): number {
+  const { body } = message;
+  if (body.case === "json") return Buffer.byteLength(body.value);
+  return body.case === "data" ? body.value.length : 0;
+}
+
+/** One sentence with the position, or null for a text that parses. */
+function jsonProblem(text: string): string | null {
+  const error = parseError(text);
+  if (error === null) return null;
+  const position = brokenAt(text, error);
+  const what = text.slice(position, position + 12);
+  return position >= text.length
+    ? `is no JSON: it ends too early, after ${text.length} characters`
+    : `is no JSON: ${JSON.stringify(what.toWellFormed())} at position ${position} is unexpected`;
+}
+
+function parseError(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/**
+ * The runtime tells the position only of some mistakes. For the others: the longest beginning that
+ * could still become JSON ends there, and beginnings are halved to find it.
+ */
+function brokenAt(text: string, error: string): number {
+  const told = / at position (\d+)/.exec(error);
+  if (told) return Number(told[1]);
+  let good = 0;
+  let bad = text.length + 1;
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (couldGoOn(text.slice(0, middle))) good = middle;
+    else bad = middle;
+  }
+  return good;
+}
+
+function couldGoOn(beginning: string): boolean {
+  const error = parseError(beginning);
+  if (error === null || error.startsWith("Unexpected end")) return true;
+  const told = / at position (\d+)/.exec(error);
+  return told !== null && Number(told[1]) >= beginning.length;
+}

@@ -1,0 +1,122 @@
+// One port for everything: the first bytes of a connection tell native gRPC (HTTP/2) from HTTP/1.1.
+//
+// Without identities it listens on loopback only. A connection that says nothing, or too little to be
+// told, is closed after a while.
+import { createServer, isIP, type Server, type Socket } from "node:net";
+import type { Clock } from "../clock.ts";
+import type { Log } from "./mount.ts";
+
+export interface PortOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly insecureNoAuth: boolean;
+  readonly connectionsMax: number;
+}
+
+export interface Port {
+  start(): Promise<{ readonly host: string; readonly port: number }>;
+  /** Takes no new connection, and resolves when none is left. */
+  close(): Promise<void>;
+  /** Cuts what is left. */
+  destroy(): void;
+}
+
+export interface PortDeps {
+  readonly onHttp1: (socket: Socket) => void;
+  readonly onHttp2: (socket: Socket) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const HTTP2 = Buffer.from("PRI");
+const FIRST_BYTES_MS_MAX = 10_000;
+/** Finds peers whose machine has gone; one that merely stands still answers by its kernel. */
+const TCP_KEEPALIVE_MS = 30_000;
+
+export function createPort(options: PortOptions, deps: PortDeps): Port {
+  refuseOpenAddress(options);
+  const sockets = new Set<Socket>();
+  // Both protocols answer a caller that has said all and only listens.
+  const server: Server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
+    tell(socket, deps);
+  });
+  server.maxConnections = options.connectionsMax;
+  let closed: Promise<void> | null = null;
+
+  return Object.freeze({
+    async start() {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(options.port, options.host, () => {
+          server.off("error", reject);
+          resolve();
+        });
+      });
+      server.on("error", (error) => deps.log.error({ err: error }, "the port met an error"));
+      const address = server.address();
+      if (address === null || typeof address === "string")
+        throw new Error(`the port listens on ${address}, which is no address`);
+      if (!isLoopback(options.host))
+        deps.log.warn(
+          { host: options.host, port: address.port },
+          "--insecure-no-auth: whoever reaches this address may start, cancel and report work; there are no identities and no encryption",
+        );
+      return { host: address.address, port: address.port };
+    },
+    close() {
+      closed ??= new Promise((resolve) => server.close(() => resolve()));
+      return closed;
+    },
+    destroy() {
+      for (const socket of sockets) socket.destroy();
+    },
+  });
+}
+
+function refuseOpenAddress({ host, insecureNoAuth }: PortOptions): void {
+  if (insecureNoAuth || isLoopback(host)) return;
+  throw new Error(
+    `Drover would listen on "${host}" for everybody who reaches it, without identities: use 127.0.0.1, or say --insecure-no-auth if the network is trusted.`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  if (host === "localhost" || host === "::1") return true;
+  return isIP(host) === 4 && host.startsWith("127.");
+}
+
+/** Waits for as many bytes as it takes, puts them back, and hands the connection on. */
+function tell(socket: Socket, { onHttp1, onHttp2, clock }: PortDeps): void {
+  const ignore = () => {};
+  const cut = () => void socket.destroy();
+  const timer = clock.after(FIRST_BYTES_MS_MAX, cut);
+  socket.on("error", ignore);
+  socket.once("end", cut);
+  socket.once("close", () => timer.cancel());
+  let seen = Buffer.alloc(0);
+
+  const look = () => {
+    const chunk: Buffer | null = socket.read();
+    if (chunk === null) return;
+    seen = Buffer.concat([seen, chunk]);
+    const length = Math.min(seen.length, HTTP2.length);
+    const alike = seen.subarray(0, length).equals(HTTP2.subarray(0, length));
+    if (alike && length < HTTP2.length) return;
+    socket.off("readable", look);
+    socket.off("end", cut);
+    timer.cancel();
+    socket.unshift(seen);
+    if (alike) {
+      // The HTTP/2 session reads by itself; resuming the socket here would break every call.
+      onHttp2(socket);
+    } else {
+      onHttp1(socket);
+      process.nextTick(() => socket.resume());
+    }
+  };
+  socket.on("readable", look);
+}

@@ -1,0 +1,102 @@
+// Whether a request may be looked at by a handler: the rules of the proto, the limits of payloads, and
+// no unknown field in a definition. What is wrong below an item of a batch is that item's answer; what
+// is wrong elsewhere fails the call, and then nothing of it is done.
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
+import {
+  type WorkflowDefinition,
+  WorkflowDefinitionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
+import type { DroverError, FieldProblem } from "../errors.ts";
+import { refusal } from "./errors.ts";
+import { createFinder } from "./message-walk.ts";
+import { payloadProblem } from "./payload.ts";
+import { itemOf, problemOf } from "./violation.ts";
+
+/** By index in the batch. */
+export type ItemErrors = ReadonlyMap<number, DroverError>;
+
+export interface RequestCheck {
+  /** Throws what is wrong with the call; returns what is wrong with its items. */
+  check(desc: DescMessage, message: Message, itemField: string | null): ItemErrors;
+  /** The same for a definition that came as a text: everything wrong is INVALID_DEFINITION. */
+  checkDefinition(definition: WorkflowDefinition): void;
+  /** The first use of a type's rules costs a hundred milliseconds; this spends them. */
+  warm(desc: DescMessage, empty: Message): void;
+}
+
+export function createRequestCheck(limits: { readonly payloadBytesMax: number }): RequestCheck {
+  const validator = createValidator();
+  const payloads = createFinder(PayloadSchema);
+  const definitions = createFinder(WorkflowDefinitionSchema);
+  const everything = createFinder("every");
+
+  function violations(desc: DescMessage, message: Message): readonly Violation[] {
+    const result = validator.validate(desc, message);
+    if (result.kind === "error") throw result.error;
+    return result.kind === "invalid" ? result.violations : [];
+  }
+
+  function refuseUnknownFields(desc: DescMessage, message: Message): void {
+    const problems: FieldProblem[] = [];
+    definitions.find(desc, message, (definition, at) => {
+      everything.find(WorkflowDefinitionSchema, definition.message, (part, below) => {
+        const path = [at, below].filter((piece) => piece !== "").join(".");
+        for (const field of part.getUnknown() ?? [])
+          problems.push({
+            path,
+            message: `field number ${field.no} is not known to this version of the server: leave it out, or use a newer server`,
+          });
+      });
+    });
+    if (problems.length > 0) throw refusal("INVALID_DEFINITION", problems);
+  }
+
+  function payloadErrors(desc: DescMessage, message: Message, itemField: string | null) {
+    const errors = new Map<number, DroverError>();
+    payloads.find(desc, message, (payload, path) => {
+      const error = payloadProblem(payload.message as Payload, path, limits.payloadBytesMax);
+      if (error === null) return;
+      const item = itemField === null ? null : itemIndex(path, itemField);
+      if (item === null) throw error;
+      if (!errors.has(item)) errors.set(item, error);
+    });
+    return errors;
+  }
+
+  function check(desc: DescMessage, message: Message, itemField: string | null): ItemErrors {
+    refuseUnknownFields(desc, message);
+    const ofCall: FieldProblem[] = [];
+    const ofItems = new Map<number, FieldProblem[]>();
+    for (const violation of violations(desc, message)) {
+      const problem = problemOf(message, violation);
+      const item = itemField === null ? null : itemOf(violation, itemField);
+      if (item === null) ofCall.push(problem);
+      else ofItems.set(item, [...(ofItems.get(item) ?? []), problem]);
+    }
+    if (ofCall.length > 0) throw refusal("INVALID_REQUEST", ofCall);
+    const errors = payloadErrors(desc, message, itemField);
+    for (const [item, problems] of ofItems) errors.set(item, refusal("INVALID_REQUEST", problems));
+    return errors;
+  }
+
+  function checkDefinition(definition: WorkflowDefinition): void {
+    const problems = violations(WorkflowDefinitionSchema, definition).map((violation) =>
+      problemOf(definition, violation),
+    );
+    if (problems.length > 0) throw refusal("INVALID_DEFINITION", problems);
+    payloadErrors(WorkflowDefinitionSchema, definition, null);
+  }
+
+  return Object.freeze({
+    check,
+    checkDefinition,
+    warm: (desc: DescMessage, empty: Message) => void violations(desc, empty),
+  });
+}
+
+function itemIndex(path: string, itemField: string): number | null {
+  const found = /^([a-z_]+)\[(\d+)\]/.exec(path);
+  return found?.[1] === itemField ? Number(found[2]) : null;
+}

@@ -1,0 +1,90 @@
+// WatchRun and WaitRun: calls that follow a run to its end.
+//
+// A watch sends each state that differs from the one it sent last. Changes of the run wake it at once;
+// grants and progress move no version, so while a task is on its way it looks again every second.
+import { create, equals, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type WatchRunResponse,
+  WatchRunResponseSchema,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Clock } from "../clock.ts";
+import type { Plan } from "../core/definition.ts";
+import { isMoving } from "../core/model.ts";
+import { DroverError } from "../errors.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { RunDetail, RunRecord } from "../store/reads.ts";
+import { runMessage, stepMessages } from "./convert-run.ts";
+import type { Drain } from "./drain.ts";
+import type { FoundRun, RunLookup } from "./run-lookup.ts";
+import { whileWaiting } from "./waits.ts";
+
+export interface RunWatchDeps {
+  readonly scheduler: Pick<Scheduler, "runChange">;
+  readonly runs: RunLookup;
+  readonly drain: Drain;
+  readonly clock: Clock;
+}
+
+const LOOK_AGAIN_MS = 1_000;
+const WANTED = { attempts: true, interventions: false, escalations: false };
+
+export async function* watchRun(
+  deps: RunWatchDeps,
+  found: FoundRun,
+  afterVersion: bigint,
+  caller: AbortSignal,
+): AsyncGenerator<MessageInitShape<typeof WatchRunResponseSchema>> {
+  const plan = await deps.runs.plan(found.record);
+  let sent: WatchRunResponse | null = null;
+  while (!caller.aborted) {
+    const detail = await deps.runs.detail(found, WANTED);
+    const state = stateOf(detail, plan, found);
+    const ended = detail.run.endedAt !== null;
+    const known: boolean =
+      sent === null
+        ? BigInt(detail.run.stateVersion) <= afterVersion
+        : equals(WatchRunResponseSchema, sent, state);
+    if (ended || !known) yield state;
+    if (ended) return;
+    sent = state;
+    if (deps.drain.begun)
+      throw new DroverError("DRAINING", "This server is about to stop: watch on another.");
+    const again = isAnythingMoving(detail) ? { afterMs: LOOK_AGAIN_MS } : {};
+    await whileWaiting(deps, caller, again, (signal) =>
+      deps.scheduler.runChange(found.ref, detail.run.stateVersion, signal),
+    );
+  }
+}
+
+/** The run when it has ended, or when the wait is over. */
+export async function waitRun(
+  deps: RunWatchDeps,
+  found: FoundRun,
+  forMs: number,
+  caller: AbortSignal,
+): Promise<RunRecord> {
+  const until = deps.clock.monotonicMs() + forMs;
+  let record = found.record;
+  while (record.endedAt === null && !caller.aborted && !deps.drain.begun) {
+    const afterMs = until - deps.clock.monotonicMs();
+    if (afterMs <= 0) break;
+    const { stateVersion } = record;
+    await whileWaiting(deps, caller, { afterMs }, (signal) =>
+      deps.scheduler.runChange(found.ref, stateVersion, signal),
+    );
+    record = await deps.runs.record(found);
+  }
+  return record;
+}
+
+function stateOf(detail: RunDetail, plan: Plan, { namespace }: FoundRun): WatchRunResponse {
+  const shown = { bodies: false };
+  return create(WatchRunResponseSchema, {
+    run: runMessage(detail.run, namespace.name, shown),
+    steps: stepMessages(detail, plan, shown),
+  });
+}
+
+function isAnythingMoving(detail: RunDetail): boolean {
+  return [...detail.steps.values()].some((step) => isMoving(step.forward) || isMoving(step.undo));
+}
