@@ -118,7 +118,8 @@ export function createFlights<Item, Result>(
     } catch (error) {
       if (options.isRetryable(error) && tries === 0) return fly(board, wait, 1);
       if (board.length === 1 || isAway(error)) {
-        const told = options.isRetryable(error) ? heldElsewhere(error) : error;
+        const held = options.isRetryable(error) && !isAway(error);
+        const told = held ? heldElsewhere(error) : error;
         for (const passenger of board) passenger.reject(told);
         return;
       }

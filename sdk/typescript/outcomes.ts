@@ -69,7 +69,7 @@ function failed(
   const value = {
     code: tidyCode(error.code),
     message: tidyMessage(error.message),
-    class: failureClass,
+    failureClass,
     noEffect: error.noEffect,
     ...(retryAfterMs !== null && { retryAfter: toDuration(Math.max(0, retryAfterMs)) }),
   };

@@ -198,7 +198,7 @@ export function readEscalation(escalation: wire.Escalation): Escalation {
 function readFailure(failure: wire.Failure | undefined): Failure | null {
   if (failure === undefined) return null;
   const { code, message } = failure;
-  return { code, message, class: failureClasses.get(failure.class) ?? "UNSPECIFIED" };
+  return { code, message, class: failureClasses.get(failure.failureClass) ?? "UNSPECIFIED" };
 }
 
 function readTime(time: Timestamp | undefined): Date | null {

@@ -4,18 +4,21 @@
 //
 // A task that was claimed for an agent which is gone by then is given back at once, uncounted.
 import type { Clock, Random } from "../clock.ts";
+import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
 import type { Claim, HandOver } from "../scheduler/advance.ts";
 import type { LanedPlan, Plans } from "../scheduler/plans.ts";
 import type { Grant, Granted, ReadyRow, Store, TaskFacts, Tx } from "../store/store.ts";
 import type { HandedTask } from "./dispatcher.ts";
-import { match } from "./matching.ts";
+import { type Match, match } from "./matching.ts";
 import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
 /** Rows locked of one lane at most; more waiters are served by the next claim. */
 const LANE_ROWS_MAX = 500;
 const SPACING_MS = 4;
+/** Payloads of one answer: clients refuse messages of more than 4 MiB unless told otherwise. */
+const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 /** Agents beat three times within the silence that would end their lease. */
 const BEATS_PER_LEASE = 3;
 
@@ -53,9 +56,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     waiters.reserve(takers);
     const startedAtMs = clock.monotonicMs();
     try {
-      const asked = limits(takers);
-      const rows = await tx.lockReady(asked);
-      const matches = match(rows, takers.map(takerOf), tx.now);
+      const { asked, rows, matches } = await deal(tx, takers);
       const grants = matches.map(({ taker, row }): Grant => {
         const { agent, pollSeq } = taker.waiter;
         const secret = Buffer.from(random.bytes(16)).toString("hex");
@@ -72,24 +73,37 @@ export function createClaims(options: ClaimsOptions): Claims {
       return {
         drained: drained(asked, rows, grants),
         deliver() {
-          waiters.release(left);
+          free(left);
           void deliver(won, startedAtMs);
         },
         giveUp(error) {
           if (!isUnknown(error)) {
-            waiters.release(takers);
+            free(takers);
             return;
           }
-          waiters.release(left);
+          free(left);
           // Whether these leases exist is not known: the agent hears that its poll failed, and names it
           // among its lost polls.
           for (const { waiter } of won) waiters.fail(waiter, error);
         },
       };
     } catch (error) {
-      waiters.release(takers);
+      free(takers);
       throw error;
     }
+  }
+
+  /** Returns places, and looks again for what came while they were reserved. */
+  function free(left: readonly Waiter[]): void {
+    const reminded = waiters.release(left);
+    if (reminded.size > 0) look(reminded);
+  }
+
+  function look(lanes: Iterable<number>): void {
+    for (const lane of lanes) wanted.add(lane);
+    looking ??= lookAll().finally(() => {
+      looking = null;
+    });
   }
 
   async function deliver(won: readonly Won[], startedAtMs: number): Promise<void> {
@@ -106,7 +120,9 @@ export function createClaims(options: ClaimsOptions): Claims {
             return handedTask(options.plans, waiter, lease, fact);
           }),
         );
-        waiters.serve(waiter, { tasks, grantedAtMs: startedAtMs });
+        const fit = tasksThatFit(tasks);
+        waiters.serve(waiter, { tasks: tasks.slice(0, fit), grantedAtMs: startedAtMs });
+        granted.slice(fit).forEach(options.giveBack);
       }
     } catch (error) {
       options.onError(error);
@@ -130,6 +146,7 @@ export function createClaims(options: ClaimsOptions): Claims {
   }
 
   async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
+    waiters.remind(lanes);
     if (waiters.waitingFor(lanes).length === 0) return;
     const claims: Claim[] = [];
     try {
@@ -150,20 +167,60 @@ export function createClaims(options: ClaimsOptions): Claims {
       for (const { lanes: of } of waiters.riders()) for (const { lane } of of) lanes.add(lane);
       return lanes.size === 0 ? null : claim(tx, lanes);
     },
-    look(lanes: Iterable<number>) {
-      for (const lane of lanes) wanted.add(lane);
-      looking ??= lookAll().finally(() => {
-        looking = null;
-      });
-    },
+    look,
     async idle() {
       while (looking) await looking;
     },
   });
 }
 
+/** How many of the tasks one answer can carry: the first always. */
+function tasksThatFit(tasks: readonly HandedTask[]): number {
+  let bytes = 0;
+  const full = tasks.findIndex(({ input, lastDetails, output }, place) => {
+    for (const payload of [input, lastDetails, output]) if (payload) bytes += payloadBytes(payload);
+    return place > 0 && bytes > ANSWER_BYTES_MAX;
+  });
+  return full === -1 ? tasks.length : full;
+}
+
 function isUnknown(error: unknown): boolean {
-  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
+  if (!(error instanceof DroverError)) return false;
+  return error.reason === "STORE_UNAVAILABLE" && error.metadata.fate !== "rolled-back";
+}
+
+interface Dealt {
+  readonly asked: ReturnType<typeof limits>;
+  readonly rows: readonly ReadyRow[];
+  readonly matches: readonly Match<ReturnType<typeof takerOf>>[];
+}
+
+/**
+ * Locks rows and says who gets which. Rows kept for other sessions hide nothing that stands behind
+ * them: as many more are locked, once.
+ */
+async function deal(tx: Tx, takers: readonly Waiter[]): Promise<Dealt> {
+  const first = await dealOf(tx, takers, limits(takers));
+  const { asked, rows, matches } = first;
+  const kept = rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
+  const places = takers.reduce((sum, taker) => sum + taker.places, 0);
+  if (kept.length === 0 || matches.length === places) return first;
+  const more = asked.map(({ lane, limit }) => {
+    const full = rows.filter((row) => row.lane === lane).length === limit;
+    const extra = full ? kept.filter((row) => row.lane === lane).length : 0;
+    return { lane, limit: Math.min(limit + extra, LANE_ROWS_MAX) };
+  });
+  const grows = more.some(({ limit }, place) => limit > (asked[place]?.limit ?? 0));
+  return grows ? dealOf(tx, takers, more) : first;
+}
+
+async function dealOf(
+  tx: Tx,
+  takers: readonly Waiter[],
+  asked: ReturnType<typeof limits>,
+): Promise<Dealt> {
+  const rows = await tx.lockReady(asked);
+  return { asked, rows, matches: match(rows, takers.map(takerOf), tx.now) };
 }
 
 /** Rows of each lane that its waiters could take together. */

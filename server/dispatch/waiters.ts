@@ -4,7 +4,8 @@
 //   waiter: parked → (reserved by a flight → parked again) → settled: served, empty, or gone
 //
 // Places are reserved in memory before a flight and returned after it, so no waiter is served twice. A
-// waiter whose claim is under way is not settled before that claim is known.
+// waiter whose claim is under way is not settled before that claim is known, and hears at its return
+// which of its lanes got work meanwhile.
 
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
 import type { DueLane } from "./matching.ts";
@@ -44,11 +45,13 @@ export interface Waiters {
   /** Free waiters of these lanes, longest waiting first; all lanes of riders count. */
   waitingFor(lanes: ReadonlySet<number>): readonly Waiter[];
   reserve(waiters: readonly Waiter[]): void;
+  /** These lanes have work: waiters that are reserved at this moment hear of it at their release. */
+  remind(lanes: ReadonlySet<number>): void;
   /** Settles with tasks. */
   serve(waiter: Waiter, served: ServedTasks): void;
   fail(waiter: Waiter, error: unknown): void;
-  /** Returns the places of waiters that got nothing. */
-  release(waiters: readonly Waiter[]): void;
+  /** Returns the places of waiters that got nothing, and the lanes that they were reminded of. */
+  release(waiters: readonly Waiter[]): ReadonlySet<number>;
   /** Lanes that parked polls ask for. */
   lanes(): readonly number[];
   riders(): readonly Waiter[];
@@ -68,6 +71,7 @@ export function createWaiters(): Waiters {
   const parked = new Map<Waiter, Settling>();
   const byLane = new Map<number, Set<Waiter>>();
   const riders = new Set<Waiter>();
+  const reminded = new Map<Waiter, Set<number>>();
   let nextId = 1;
 
   function enter(waiter: Waiter): void {
@@ -87,6 +91,7 @@ export function createWaiters(): Waiters {
     const settling = parked.get(waiter);
     parked.delete(waiter);
     riders.delete(waiter);
+    reminded.delete(waiter);
     exit(waiter);
     return settling;
   }
@@ -118,17 +123,26 @@ export function createWaiters(): Waiters {
     reserve(waiters: readonly Waiter[]) {
       for (const waiter of waiters) waiter.reserved = true;
     },
+    remind(lanes: ReadonlySet<number>) {
+      for (const lane of lanes)
+        for (const waiter of byLane.get(lane) ?? [])
+          if (waiter.reserved) reminded.set(waiter, (reminded.get(waiter) ?? new Set()).add(lane));
+    },
     serve(waiter: Waiter, served: ServedTasks) {
       leave(waiter)?.resolve(served);
     },
     fail(waiter: Waiter, error: unknown) {
       leave(waiter)?.reject(error);
     },
-    release(waiters: readonly Waiter[]) {
+    release(waiters: readonly Waiter[]): ReadonlySet<number> {
+      const lanes = new Set<number>();
       for (const waiter of waiters) {
         waiter.reserved = false;
         if (waiter.over) leave(waiter)?.resolve(NOTHING);
+        else for (const lane of reminded.get(waiter) ?? []) lanes.add(lane);
+        reminded.delete(waiter);
       }
+      return lanes;
     },
     lanes: () => [...byLane.keys()],
     riders: () => [...riders],

@@ -1,5 +1,5 @@
-// AgentService: poll, heartbeat, complete. Batches are taken apart here: an item that is wrong by itself
-// gets its own answer and never reaches dispatch; the others go on in one call.
+// AgentService: poll, heartbeat, complete. Batches are taken apart here: an item that is wrong by
+// itself gets its own answer and never reaches dispatch; the others go on in one call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type {
   Agent,
@@ -48,7 +48,7 @@ export const AGENT_ITEM_FIELDS = Object.freeze({ Heartbeat: "reports", Complete:
 type BeatAnswerInit = MessageInitShape<typeof HeartbeatAnswerSchema>;
 type CompleteAnswerInit = MessageInitShape<typeof CompleteAnswerSchema>;
 
-/** An item of a batch after its own check: what dispatch is asked, or the answer that it has already. */
+/** An item after its own check: what dispatch is asked, or why it is not. */
 type Item<T> =
   | { readonly kind: "asked"; readonly ask: T }
   | { readonly kind: "refused"; readonly error: DroverError };
@@ -115,7 +115,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
   }) satisfies Handlers<typeof AgentService>;
 }
 
-/** A parked poll that the drain ended had nothing: an empty answer, and the agent polls elsewhere. */
+/** A poll that the drain has ended had nothing: the agent polls elsewhere. */
 function emptyWhenDraining(drain: Drain): (error: unknown) => PollAnswer {
   return (error) => {
     if (!drain.begun || error instanceof DroverError) throw error;
@@ -212,7 +212,7 @@ function asked<T>(items: readonly Item<T>[]): T[] {
   return items.flatMap((item) => (item.kind === "asked" ? [item.ask] : []));
 }
 
-/** The answers of dispatch, in the order of what it was asked, between those that were there before. */
+/** The answers of dispatch, in their order, between those of the items that it never saw. */
 function merged<T, Answer, Out>(
   items: readonly Item<T>[],
   answers: readonly Answer[],

@@ -1,8 +1,8 @@
 // Connect, JSON and gRPC-Web over HTTP/1.1, on connect-node: for curl, browsers and the dashboard.
 //
-// connect-node answers what it cannot decode by itself and without a reason. So when a call has failed
-// before it reached its handler, it is asked once more with no body, and its gate refuses with the
-// reason that we found: the answer then has the form that the caller's protocol wants.
+// connect-node answers what it cannot decode by itself and without a reason. So when a call has
+// failed before it reached its handler, it is asked once more with no body, and its gate refuses
+// with the reason that we found: the answer then has the form that the caller's protocol wants.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {

@@ -86,13 +86,13 @@ export function failureOf(outcome: Outcome): Failure | null {
     return create(FailureSchema, {
       code: outcome.code,
       message: outcome.message,
-      class: outcome.class === "permanent" ? FailureClass.PERMANENT : FailureClass.TRANSIENT,
+      failureClass: outcome.class === "permanent" ? FailureClass.PERMANENT : FailureClass.TRANSIENT,
     });
   if (outcome.kind === "unknown")
     return create(FailureSchema, {
       code: outcome.code,
       message: outcome.message,
-      class: FailureClass.UNKNOWN,
+      failureClass: FailureClass.UNKNOWN,
     });
   return null;
 }

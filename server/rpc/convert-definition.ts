@@ -1,5 +1,5 @@
-// A workflow definition between the wire and the core. What the contract has and this engine cannot do
-// yet is refused with the path of each, never dropped.
+// A workflow definition between the wire and the core. What the contract has and this engine cannot
+// do yet is refused with the path of each, never dropped.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -120,10 +120,17 @@ function unsupported(message: WorkflowDefinition): FieldProblem[] {
   return problems;
 }
 
-function hasExpression(value: unknown): boolean {
-  if (typeof value === "string") return value.includes("${");
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([key, inner]) => hasExpression(key) || hasExpression(inner));
+/** Walks without recursion: a payload may be nested as deep as it is long. */
+function hasExpression(root: unknown): boolean {
+  const left: unknown[] = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === "string" && value.includes("${")) return true;
+    if (typeof value !== "object" || value === null) continue;
+    if (!Array.isArray(value)) left.push(...Object.keys(value));
+    for (const inner of Object.values(value)) left.push(inner);
+  }
+  return false;
 }
 
 function nameOf(names: Readonly<Record<string, number>>, value: number): string {

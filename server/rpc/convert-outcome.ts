@@ -23,7 +23,7 @@ export function outcomeFrom({ kind }: OutcomeMessage, path: string): ReportedOut
     case "failed":
       return {
         kind: "failure",
-        class: kind.value.class === FailureClass.PERMANENT ? "permanent" : "transient",
+        class: kind.value.failureClass === FailureClass.PERMANENT ? "permanent" : "transient",
         code: kind.value.code,
         message: kind.value.message,
         retryAfterMs: kind.value.retryAfter ? durationMs(kind.value.retryAfter) : null,
@@ -48,7 +48,7 @@ export function outcomeFrom({ kind }: OutcomeMessage, path: string): ReportedOut
 }
 
 function notSupported(path: string, what: string): DroverError {
-  const message = `${what} is not supported by this version of the server: report success, failed, unknown, released or cancelled`;
+  const message = `${what} is not supported yet: report another outcome`;
   return new DroverError("NOT_SUPPORTED", `${path}: ${message}`, { fields: [{ path, message }] });
 }
 

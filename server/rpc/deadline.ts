@@ -1,5 +1,5 @@
-// Deadlines as callers send them: a duration in a header. Read here and not by the transports, which
-// keep them in 32 bits of milliseconds, where an absurd one wraps round or is over at once.
+// Deadlines as callers send them: a duration in a header. Read here and not by the transports,
+// which keep them in 32 bits of milliseconds, where an absurd one wraps round or is over at once.
 
 const UNIT_MS: Readonly<Record<string, number>> = Object.freeze({
   H: 3_600_000,

@@ -26,7 +26,7 @@ function decode(desc: DescMessage, read: () => Message): Decoded {
     return { kind: "request", message: read() };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `The bytes are no ${desc.typeName} (${why}): compare the versions of the contract, and what stands between client and server.`;
+    const message = `The bytes are no ${desc.typeName} (${why}): compare the contracts of both sides.`;
     return { kind: "malformed", error: new DroverError("MALFORMED_MESSAGE", message, { cause }) };
   }
 }

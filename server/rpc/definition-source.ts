@@ -1,4 +1,5 @@
-// The two forms in which a definition comes, message and text, and all that is wrong with it as a whole.
+// The two forms in which a definition comes, message and text, and all that is wrong with it as a
+// whole.
 
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Definition } from "../core/definition.ts";

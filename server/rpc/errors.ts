@@ -1,6 +1,6 @@
-// What a caller is told when something goes wrong: a DroverError becomes a gRPC code, one sentence, and
-// details of google.rpc. One table says the code of each reason. Everything else that is thrown is a
-// defect of ours: it is logged, and answered INTERNAL without its inner text.
+// What a caller is told when something goes wrong: a DroverError becomes a gRPC code, one sentence,
+// and details of google.rpc. One table says the code of each reason. Everything else that is thrown
+// is a defect of ours: it is logged, and answered INTERNAL without its inner text.
 //
 //   ErrorAnswer     the form between: grpc-js and Connect put it on the wire each in their own way
 //   toStatus        the same as google.rpc.Status: the answer of one item of a call, and the details
@@ -137,7 +137,7 @@ export function visibleError(
   report(error);
   return new DroverError(
     "INTERNAL",
-    "The server has a defect: whether the call took effect is unknown. Repeating it is safe; its log says more.",
+    "The server has a defect, and whether the call took effect is unknown: repeat it.",
   );
 }
 

@@ -1,8 +1,8 @@
 // Native gRPC on grpc-js, for agents. Connections come from `port.ts` by a connection injector.
 //
-// Keepalive and connection age stay off: after a GOAWAY the keepalive of grpc-js 1.14 drops calls that
-// are still in flight, so connections are closed by our drain alone, when nothing is in flight. A peer
-// that stands still holds a call for no longer than the wait of a poll.
+// Keepalive and connection age stay off: after a GOAWAY the keepalive of grpc-js 1.14 drops calls
+// that are still in flight, so connections are closed by our drain alone, when nothing is in
+// flight. A peer that stands still holds a call for no longer than the wait of a poll.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { type Message, toBinary } from "@bufbuild/protobuf";
@@ -25,7 +25,7 @@ import type { Call, Mounted } from "./mount.ts";
 
 export interface GrpcTransport {
   accept(socket: Socket): void;
-  /** Tells clients to go (GOAWAY), and cuts what is left after the grace. Only with nothing in flight. */
+  /** Sends GOAWAY, and cuts what is left after the grace. Only with nothing in flight. */
   drain(graceMs: number): void;
   stop(): void;
 }
@@ -41,7 +41,7 @@ type AnyCall = Pick<
 >;
 
 const TRUE_TIMEOUT = "x-drover-timeout-ms";
-/** grpc-js keeps a deadline in 32 bits of milliseconds; what is over wraps round, even to the past. */
+/** grpc-js keeps a deadline in 32 bits of milliseconds; what is over wraps round. */
 const TIMEOUT_MS_KEPT_MAX = 2 ** 31 - 1;
 const STREAM_CREATED = "http2.server.stream.created";
 

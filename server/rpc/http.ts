@@ -43,7 +43,7 @@ export function servePage(pages: Pages, request: IncomingMessage, response: Serv
       contentType: "application/json",
       body: JSON.stringify({
         code: "unimplemented",
-        message: `There is nothing at ${path}: calls are POST /drover.v1.SchedulerService/GetRun and the like.`,
+        message: `There is nothing at ${path}: a call is POST /drover.v1.SchedulerService/GetRun.`,
       }),
     });
     return;

@@ -1,5 +1,5 @@
-// Finds messages of one type anywhere in another, with their paths. Branches that cannot hold one are
-// known from the descriptors and never entered, so a request without payloads costs nothing.
+// Finds messages of one type anywhere in another, with their paths. Branches that cannot hold one
+// are known from the descriptors and never entered, so a request without payloads costs nothing.
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 

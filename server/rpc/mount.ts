@@ -1,4 +1,5 @@
-// Handlers are written once, as plain functions over messages, and mounted here for every transport:
+// Handlers are written once, as plain functions over messages, and mounted here for every
+// transport:
 //
 //   request → draining? overloaded? deadline absurd? → rules and limits → handler → answer or error
 //
@@ -17,7 +18,7 @@ import {
 } from "@bufbuild/protobuf";
 import { DroverError } from "../errors.ts";
 import type { Drain } from "./drain.ts";
-import { visibleError } from "./errors.ts";
+import { type StandardError, visibleError } from "./errors.ts";
 import type { ItemErrors, RequestCheck } from "./request-check.ts";
 
 /** What a transport knows about a call. */
@@ -107,20 +108,20 @@ export interface Mount {
   checkDeadline(deadlineMs: number | null): void;
 }
 
+/** What every mounted call goes through. */
+interface Gate {
+  /** Lets a call in, or throws; the returned function lets it out. */
+  admit(call: Call): () => void;
+  /** Throws what is wrong with the request. */
+  contextOf(request: Message, call: Call): CallContext;
+  /** The error as the caller may see it. */
+  visible(error: unknown): DroverError | StandardError;
+}
+
 export function createMount(deps: MountDeps): Mount {
   const { check, drain, log } = deps;
+  const checkDeadline = (deadlineMs: number | null) => refuseAbsurd(deadlineMs, deps.deadlineMsMax);
 
-  function checkDeadline(deadlineMs: number | null): void {
-    if (deadlineMs === null || deadlineMs <= deps.deadlineMsMax) return;
-    const limit = Math.floor(deps.deadlineMsMax / 1_000);
-    throw new DroverError(
-      "DEADLINE_TOO_LONG",
-      `The deadline of the call is ${Math.round(deadlineMs / 1_000)} s away and may be at most ${limit} s: set a nearer one, or none for WatchRun.`,
-      { metadata: { limit_seconds: String(limit) } },
-    );
-  }
-
-  /** Lets a call in, or throws. */
   function admit(call: Call, always: boolean): () => void {
     checkDeadline(call.deadlineMs);
     if (always) return () => {};
@@ -129,9 +130,22 @@ export function createMount(deps: MountDeps): Mount {
     if (drain.inFlight >= deps.callsMax)
       throw new DroverError(
         "OVERLOADED",
-        `This server has ${deps.callsMax} calls in hand and takes no more: repeat it after the delay, or on another.`,
+        `This server has ${deps.callsMax} calls in hand: repeat it later, or on another.`,
       );
     return drain.enter();
+  }
+
+  function gateOf(method: DescMethod, options: MountOptions): Gate {
+    const name = `${method.parent.typeName}/${method.name}`;
+    const itemField = options.itemFields?.[method.name] ?? null;
+    const report = (defect: unknown) =>
+      log.error({ err: defect, method: name }, "a call met a defect and was answered INTERNAL");
+    return {
+      admit: (call) => admit(call, options.always === true),
+      contextOf: (request, call) =>
+        contextWith(call, check.check(method.input, request, itemField)),
+      visible: (error) => visibleError(error, report),
+    };
   }
 
   function service<S extends DescService>(
@@ -140,88 +154,86 @@ export function createMount(deps: MountDeps): Mount {
     options: MountOptions = {},
   ): readonly Mounted[] {
     return desc.methods.map((method) => {
+      check.warm(method.input, create(method.input));
       // The loop over methods loses which handler belongs to which; `Handlers<S>` has checked it.
-      const handler = Reflect.get(handlers, method.localName) as unknown;
-      return mountMethod(method, handler, options);
+      const handler: unknown = Reflect.get(handlers, method.localName);
+      return mountMethod(method, handler, gateOf(method, options));
     });
   }
 
-  function mountMethod(method: DescMethod, handler: unknown, options: MountOptions): Mounted {
-    if (isUnary(method)) return mountUnary(method, handler as UnaryHandler<DescMethod>, options);
-    if (isStream(method)) return mountStream(method, handler as StreamHandler<DescMethod>, options);
-    if (isBidi(method)) return mountBidi(method, handler as BidiHandler<DescMethod>);
-    throw new Error(`${method.name}: streams of requests alone are not mounted`);
-  }
-
-  function checked(method: DescMethod, options: MountOptions) {
-    const itemField = options.itemFields?.[method.name] ?? null;
-    check.warm(method.input, create(method.input));
-    return (request: Message, call: Call): CallContext =>
-      contextWith(call, check.check(method.input, request, itemField));
-  }
-
-  function mountUnary(
-    method: DescMethodUnary,
-    handle: UnaryHandler<DescMethod>,
-    options: MountOptions,
-  ): Mounted {
-    const contextOf = checked(method, options);
-    async function run(request: Message, call: Call): Promise<Message> {
-      let leave = () => {};
-      try {
-        leave = admit(call, options.always === true);
-        return create(method.output, await handle(request, contextOf(request, call)));
-      } catch (error) {
-        throw visible(method, error);
-      } finally {
-        leave();
-      }
-    }
-    return { kind: "unary", method, run };
-  }
-
-  function mountStream(
-    method: DescMethodServerStreaming,
-    handle: StreamHandler<DescMethod>,
-    options: MountOptions,
-  ): Mounted {
-    const contextOf = checked(method, options);
-    async function* run(request: Message, call: Call): AsyncGenerator<Message> {
-      let leave = () => {};
-      try {
-        leave = admit(call, options.always === true);
-        const answers = handle(request, contextOf(request, call));
-        for await (const answer of answers) yield create(method.output, answer);
-      } catch (error) {
-        throw visible(method, error);
-      } finally {
-        leave();
-      }
-    }
-    return { kind: "stream", method, run };
-  }
-
-  function mountBidi(method: DescMethodBiDiStreaming, handle: BidiHandler<DescMethod>): Mounted {
-    async function* run(requests: AsyncIterable<Message>): AsyncGenerator<Message> {
-      try {
-        for await (const answer of handle(requests)) yield create(method.output, answer);
-      } catch (error) {
-        throw visible(method, error);
-      }
-    }
-    return { kind: "bidi", method, run };
-  }
-
-  function visible(method: DescMethod, error: unknown) {
-    return visibleError(error, (defect) =>
-      log.error(
-        { err: defect, method: `${method.parent.typeName}/${method.name}` },
-        "a call met a defect and was answered INTERNAL",
-      ),
-    );
-  }
-
   return Object.freeze({ service, checkDeadline });
+}
+
+function refuseAbsurd(deadlineMs: number | null, limitMs: number): void {
+  if (deadlineMs === null || deadlineMs <= limitMs) return;
+  const away = Math.round(deadlineMs / 1_000);
+  const limit = Math.floor(limitMs / 1_000);
+  throw new DroverError(
+    "DEADLINE_TOO_LONG",
+    `The deadline is ${away} s away and may be at most ${limit} s: set a nearer one, or none.`,
+    { metadata: { limit_seconds: String(limit) } },
+  );
+}
+
+function mountMethod(method: DescMethod, handler: unknown, gate: Gate): Mounted {
+  if (isUnary(method)) return mountUnary(method, handler as UnaryHandler<DescMethod>, gate);
+  if (isStream(method)) return mountStream(method, handler as StreamHandler<DescMethod>, gate);
+  if (isBidi(method)) return mountBidi(method, handler as BidiHandler<DescMethod>, gate);
+  throw new Error(`${method.name}: streams of requests alone are not mounted`);
+}
+
+function mountUnary(
+  method: DescMethodUnary,
+  handle: UnaryHandler<DescMethod>,
+  gate: Gate,
+): Mounted {
+  async function run(request: Message, call: Call): Promise<Message> {
+    let leave = () => {};
+    try {
+      leave = gate.admit(call);
+      return create(method.output, await handle(request, gate.contextOf(request, call)));
+    } catch (error) {
+      throw gate.visible(error);
+    } finally {
+      leave();
+    }
+  }
+  return { kind: "unary", method, run };
+}
+
+function mountStream(
+  method: DescMethodServerStreaming,
+  handle: StreamHandler<DescMethod>,
+  gate: Gate,
+): Mounted {
+  async function* run(request: Message, call: Call): AsyncGenerator<Message> {
+    let leave = () => {};
+    try {
+      leave = gate.admit(call);
+      const answers = handle(request, gate.contextOf(request, call));
+      for await (const answer of answers) yield create(method.output, answer);
+    } catch (error) {
+      throw gate.visible(error);
+    } finally {
+      leave();
+    }
+  }
+  return { kind: "stream", method, run };
+}
+
+function mountBidi(
+  method: DescMethodBiDiStreaming,
+  handle: BidiHandler<DescMethod>,
+  gate: Gate,
+): Mounted {
+  async function* run(requests: AsyncIterable<Message>): AsyncGenerator<Message> {
+    try {
+      for await (const answer of handle(requests)) yield create(method.output, answer);
+    } catch (error) {
+      throw gate.visible(error);
+    }
+  }
+  return { kind: "bidi", method, run };
 }
 
 /** Keeps the signal lazy: most calls never ask for it. */

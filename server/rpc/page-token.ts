@@ -22,8 +22,7 @@ export function parsePageToken(
   const last = bytes.toString("utf8", DIGEST_BYTES);
   const ours = bytes.subarray(0, DIGEST_BYTES).equals(digestOf(list)) && isItem(last);
   if (!ours || bytes.toString("base64url") !== token) {
-    const message =
-      "is malformed, or was given for another namespace, filter or order: start again at the first page";
+    const message = "is not of this namespace, filter and order: start again at the first page";
     throw new DroverError("PAGE_TOKEN_INVALID", `page_token: ${message}`, {
       fields: [{ path: "page_token", message }],
     });

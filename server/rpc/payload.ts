@@ -52,7 +52,7 @@ export function payloadProblem(
 ): DroverError | null {
   const size = bodyBytes(message);
   if (size > bytesMax) {
-    const text = `the payload has ${size} bytes and the limit is ${bytesMax}: keep large data in object storage and send its address`;
+    const text = `has ${size} bytes and may have ${bytesMax}: keep it in object storage and send its address`;
     return new DroverError("PAYLOAD_TOO_LARGE", `${path}: ${text}`, {
       fields: [{ path, message: text }],
       metadata: { size_bytes: String(size), limit_bytes: String(bytesMax) },

@@ -1,7 +1,7 @@
 // One port for everything: the first bytes of a connection tell native gRPC (HTTP/2) from HTTP/1.1.
 //
-// Without identities it listens on loopback only. A connection that says nothing, or too little to be
-// told, is closed after a while.
+// Without identities it listens on loopback only. A connection that says nothing, or too little to
+// be told, is closed after a while.
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Log } from "./mount.ts";
@@ -63,7 +63,7 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
       if (!isLoopback(options.host))
         deps.log.warn(
           { host: options.host, port: address.port },
-          "--insecure-no-auth: whoever reaches this address may start, cancel and report work; there are no identities and no encryption",
+          "--insecure-no-auth: whoever reaches this address may start, cancel and report work",
         );
       return { host: address.address, port: address.port };
     },
@@ -80,7 +80,8 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
 function refuseOpenAddress({ host, insecureNoAuth }: PortOptions): void {
   if (insecureNoAuth || isLoopback(host)) return;
   throw new Error(
-    `Drover would listen on "${host}" for everybody who reaches it, without identities: use 127.0.0.1, or say --insecure-no-auth if the network is trusted.`,
+    `Drover would listen on "${host}" without identities, for everybody who reaches it: ` +
+      "use 127.0.0.1, or say --insecure-no-auth if the network is trusted.",
   );
 }
 

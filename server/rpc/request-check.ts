@@ -1,6 +1,6 @@
-// Whether a request may be looked at by a handler: the rules of the proto, the limits of payloads, and
-// no unknown field in a definition. What is wrong below an item of a batch is that item's answer; what
-// is wrong elsewhere fails the call, and then nothing of it is done.
+// Whether a request may be looked at by a handler: the rules of the proto, the limits of payloads,
+// and no unknown field in a definition. What is wrong below an item of a batch is that item's
+// answer; what is wrong elsewhere fails the call, and then nothing of it is done.
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
@@ -46,7 +46,7 @@ export function createRequestCheck(limits: { readonly payloadBytesMax: number })
         for (const field of part.getUnknown() ?? [])
           problems.push({
             path,
-            message: `field number ${field.no} is not known to this version of the server: leave it out, or use a newer server`,
+            message: `field number ${field.no} is unknown: leave it out, or use a newer server`,
           });
       });
     });

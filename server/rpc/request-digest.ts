@@ -1,7 +1,7 @@
-// What "the same request" means for an idempotency key: SHA-256 over the request as sent. Fields go in
-// the order of their numbers, maps sorted by key; defaults are not filled in, and the version counts
-// as it was named, not as what it stood for then. The key and the namespace are where it is filed, so
-// they are left out. Keys outlive servers: this form must never change (a test holds it).
+// What "the same request" means for an idempotency key: SHA-256 over the request as sent. Fields go
+// in the order of their numbers, maps sorted by key; defaults are not filled in, and the version
+// counts as it was named, not as what it stood for then. The key and the namespace are where it is
+// filed, so they are left out. Keys outlive servers: this form must never change (a test holds it).
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import {

@@ -1,7 +1,8 @@
 // WatchRun and WaitRun: calls that follow a run to its end.
 //
-// A watch sends each state that differs from the one it sent last. Changes of the run wake it at once;
-// grants and progress move no version, so while a task is on its way it looks again every second.
+// A watch sends each state that differs from the one it sent last. Changes of the run wake it at
+// once; grants and progress move no version, so while a task is on its way it looks again every
+// second.
 import { create, equals, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type WatchRunResponse,

@@ -1,11 +1,13 @@
-// SchedulerService: register workflows; start, see, wait for and cancel runs. No rules here: requests
-// become what the scheduler and the store understand, and their answers become messages.
+// SchedulerService: register workflows; start, see, wait for and cancel runs. No rules here:
+// requests become what the scheduler and the store understand, and their answers become messages.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type CancelRunResponseSchema,
   type GetRunRequest,
   type GetRunResponseSchema,
+  type ListRunsRequest,
+  type ListWorkflowsRequest,
   type RegisterWorkflowRequest,
   type ScheduleRequest as ScheduleMessage,
   type SchedulerService,
@@ -49,8 +51,8 @@ const WITHOUT_BODIES = { bodies: false };
 export function createSchedulerService(
   deps: SchedulerServiceDeps,
 ): Handlers<typeof SchedulerService> {
-  const { scheduler, store, namespaces } = deps;
-  const runs = createRunLookup(store, namespaces);
+  const { scheduler, namespaces } = deps;
+  const runs = createRunLookup(deps.store, namespaces);
   const watching = { scheduler, runs, drain: deps.drain, clock: deps.clock };
 
   return Object.freeze({
@@ -67,18 +69,7 @@ export function createSchedulerService(
 
     getWorkflow: (request) => getWorkflow(deps, request.namespace, request.name, request.version),
 
-    async listWorkflows(request) {
-      const namespace = await namespaces.find(request.namespace);
-      const page = workflowPageFrom(request, namespace);
-      const rows = await store.reads.listWorkflows(namespace.id, page.after, page.limit + 1);
-      const workflows = rows.slice(0, page.limit).map((row) => ({
-        name: row.name,
-        defaultVersion: row.defaultVersion,
-        newestVersion: row.latestVersion,
-        createdTime: timestampFromMs(row.createdAt),
-      }));
-      return { workflows, nextPageToken: page.nextToken(rows, (row) => row.name) };
-    },
+    listWorkflows: (request) => listWorkflows(deps, request),
 
     async schedule(request) {
       const namespace = await namespaces.find(request.namespace);
@@ -89,20 +80,7 @@ export function createSchedulerService(
       return await getRun(runs, await runs.find(request.namespace, request.run), request);
     },
 
-    async listRuns(request) {
-      const namespace = await namespaces.find(request.namespace);
-      const page = runPageFrom(request, namespace);
-      const rows =
-        page.query === null
-          ? []
-          : await store.reads.listRuns(namespace.id, { ...page.query, limit: page.limit + 1 });
-      return {
-        runs: rows
-          .slice(0, page.limit)
-          .map((record) => runMessage(record, namespace.name, WITHOUT_BODIES)),
-        nextPageToken: page.nextToken(rows, (row) => row.runId),
-      };
-    },
+    listRuns: (request) => listRuns(deps, request),
 
     async *watchRun(request, { signal }) {
       const found = await runs.find(request.namespace, request.run);
@@ -152,10 +130,11 @@ async function getWorkflow(
     store.workflowVersion(namespace.id, name, wanted),
     store.workflowVersion(namespace.id, name, 0),
   ]);
+  const what = wanted === 0 ? `workflow "${name}"` : `version ${wanted} of workflow "${name}"`;
   if (found === null)
     throw new DroverError(
       "WORKFLOW_NOT_FOUND",
-      `There is no workflow "${name}"${wanted === 0 ? "" : ` with a version ${wanted}`} in the namespace "${namespace.name}": register it first.`,
+      `There is no ${what} in the namespace "${namespace.name}": register it first.`,
       { metadata: { name } },
     );
   return {
@@ -164,6 +143,7 @@ async function getWorkflow(
       name,
       version: found.version,
       defaultVersion: byDefault?.version ?? 0,
+      createdTime: timestampFromMs(found.createdAt),
       definition: definitionMessage(await store.definition(found.definitionId)),
     },
   };
@@ -190,6 +170,37 @@ function targetFrom({ target }: ScheduleMessage): ScheduleRequest["target"] {
     default:
       throw new Error("a request without a target has passed the rules");
   }
+}
+
+async function listWorkflows(
+  { store, namespaces }: SchedulerServiceDeps,
+  request: ListWorkflowsRequest,
+) {
+  const namespace = await namespaces.find(request.namespace);
+  const page = workflowPageFrom(request, namespace);
+  const rows = await store.reads.listWorkflows(namespace.id, page.after, page.limit + 1);
+  const workflows = rows.slice(0, page.limit).map((row) => ({
+    name: row.name,
+    defaultVersion: row.defaultVersion,
+    newestVersion: row.latestVersion,
+    createdTime: timestampFromMs(row.createdAt),
+  }));
+  return { workflows, nextPageToken: page.nextToken(rows, (row) => row.name) };
+}
+
+async function listRuns({ store, namespaces }: SchedulerServiceDeps, request: ListRunsRequest) {
+  const namespace = await namespaces.find(request.namespace);
+  const page = runPageFrom(request, namespace);
+  const rows =
+    page.query === null
+      ? []
+      : await store.reads.listRuns(namespace.id, { ...page.query, limit: page.limit + 1 });
+  return {
+    runs: rows
+      .slice(0, page.limit)
+      .map((record) => runMessage(record, namespace.name, WITHOUT_BODIES)),
+    nextPageToken: page.nextToken(rows, (row) => row.runId),
+  };
 }
 
 async function getRun(

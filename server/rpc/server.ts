@@ -3,67 +3,34 @@
 //   new → start → serving → drain → closed
 //
 // A drain is ours to do (grpc-js does not wait for injected connections): health says NOT_SERVING,
-// parked polls are answered empty, new calls are refused with DRAINING; when nothing is in flight, or
-// the grace is over, clients are told to go and what is left is cut. `stop` cuts at once. Both may be
-// called twice, and stop during a drain.
-import { createServer } from "node:http";
+// parked polls are answered empty, new calls are refused with DRAINING; when nothing is in flight,
+// or the grace is over, clients are told to go and what is left is cut. `stop` cuts at once. Both
+// may be called twice, and stop during a drain.
+import { createServer, type Server } from "node:http";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_details_pb.ts";
-import { Health } from "@drover/proto/grpc/health/v1/health_pb.ts";
+import { Health as HealthService } from "@drover/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "@drover/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "@drover/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Clock } from "../clock.ts";
+import type { RpcConfig } from "../config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { AGENT_ITEM_FIELDS, createAgentService } from "./agent-service.ts";
-import { createConnectTransport } from "./connect.ts";
+import { type ConnectTransport, createConnectTransport } from "./connect.ts";
 import { createDrain, type Drain } from "./drain.ts";
-import { createGrpcTransport } from "./grpc.ts";
-import { createHealth } from "./health.ts";
+import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
+import { createHealth, type Health } from "./health.ts";
 import { type Pages, servePage, statusPages } from "./http.ts";
 import { createMount, type Log, type Mount, type Mounted } from "./mount.ts";
 import { createNamespaces } from "./namespaces.ts";
-import { createPort } from "./port.ts";
+import { createPort, type Port } from "./port.ts";
 import { createReflection } from "./reflection.ts";
 import { createRequestCheck, type RequestCheck } from "./request-check.ts";
 import { createSchedulerService } from "./scheduler-service.ts";
-
-export interface RpcConfig {
-  readonly host: string;
-  /** 0: any free one. */
-  readonly port: number;
-  /** Allows an address that is not loopback. */
-  readonly insecureNoAuth: boolean;
-  /** One payload, in bytes; the rules of the proto have the hard limit of 2 MiB. */
-  readonly payloadBytesMax: number;
-  /** One request, in bytes. */
-  readonly messageBytesMax: number;
-  /** A caller's deadline that is further away is a mistake. */
-  readonly deadlineMsMax: number;
-  /** Calls in flight, parked polls included (each holds about 12 kB). */
-  readonly callsMax: number;
-  readonly connectionsMax: number;
-  /** Calls in flight on one HTTP/2 connection. */
-  readonly streamsPerConnectionMax: number;
-  /** How long a drain waits for calls that are in flight. */
-  readonly drainMs: number;
-}
-
-export const RPC_DEFAULTS: RpcConfig = Object.freeze({
-  host: "127.0.0.1",
-  port: 7400,
-  insecureNoAuth: false,
-  payloadBytesMax: 256 * 1024,
-  messageBytesMax: 4 * 1024 * 1024,
-  deadlineMsMax: 24 * 3_600_000,
-  callsMax: 20_000,
-  connectionsMax: 10_000,
-  streamsPerConnectionMax: 1_000,
-  drainMs: 10_000,
-});
 
 export interface RpcServerDeps {
   readonly scheduler: Scheduler;
@@ -95,50 +62,76 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const health = createHealth([SchedulerService.typeName, AgentService.typeName]);
   const methods = [
     ...droverMethods(deps, mount, drain, check),
-    ...mount.service(Health, health.handlers, { always: true }),
+    ...mount.service(HealthService, health.handlers, { always: true }),
     ...reflectionMethods(mount),
   ];
   const grpc = createGrpcTransport(methods, config, clock.wallMs);
   const connect = createConnectTransport(methods, config, mount, log);
-  const pages = {
-    ...statusPages(
-      () => deps.store.ready(),
-      () => drain.begun,
-    ),
-    ...deps.pages,
-  };
-  const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
-    if (drain.begun) response.setHeader("connection", "close");
-    if (!connect.handle(request, response)) servePage(pages, request, response);
-  });
-  // It never listens by itself, and would start its checks for slow senders only then.
-  http.emit("listening");
+  const http = createHttp(deps, drain, connect);
   const port = createPort(config, {
     onHttp2: grpc.accept,
     onHttp1: (socket) => void http.emit("connection", socket),
     clock,
     log,
   });
+  const closing = createClosing({ config, clock, log, drain, health, grpc, http, port });
 
+  return Object.freeze({
+    async start() {
+      const address = await port.start();
+      health.setServing(true);
+      log.info(address, "serving");
+      return address;
+    },
+    ...closing,
+  });
+}
+
+function createHttp(deps: RpcServerDeps, drain: Drain, connect: ConnectTransport): Server {
+  const status = statusPages(
+    () => deps.store.ready(),
+    () => drain.begun,
+  );
+  const pages = { ...status, ...deps.pages };
+  const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
+    if (drain.begun) response.setHeader("connection", "close");
+    if (!connect.handle(request, response)) servePage(pages, request, response);
+  });
+  // It never listens by itself, and would start its checks for slow senders only then.
+  http.emit("listening");
+  return http;
+}
+
+interface ClosingDeps extends Pick<RpcServerDeps, "config" | "clock" | "log"> {
+  readonly drain: Drain;
+  readonly health: Health;
+  readonly grpc: GrpcTransport;
+  readonly http: Server;
+  readonly port: Port;
+}
+
+function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
+  const { config, clock, log, drain, health, grpc, http, port } = deps;
   let draining: Promise<void> | null = null;
   let stopping: Promise<void> | null = null;
+
+  async function atMost(ms: number, end: Promise<void>): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([end, clock.sleep(ms, over.signal).catch(() => {})]);
+    over.abort();
+  }
 
   async function drainOnce(): Promise<void> {
     health.setServing(false);
     drain.begin();
-    const grace = new AbortController();
-    const over = clock.sleep(config.drainMs, grace.signal).catch(() => {});
-    await Promise.race([drain.idle(), over]);
+    await atMost(config.drainMs, drain.idle());
     if (drain.inFlight > 0)
       log.warn({ calls: drain.inFlight }, "the grace of the drain is over: calls are cut");
-    grace.abort();
     health.close();
     const closed = port.close();
     http.closeIdleConnections();
     grpc.drain(LAST_BYTES_MS);
-    const last = new AbortController();
-    await Promise.race([closed, clock.sleep(LAST_BYTES_MS, last.signal).catch(() => {})]);
-    last.abort();
+    await atMost(LAST_BYTES_MS, closed);
     await stop();
   }
 
@@ -159,19 +152,13 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
     return stopping;
   }
 
-  return Object.freeze({
-    async start() {
-      const address = await port.start();
-      health.setServing(true);
-      log.info(address, "serving");
-      return address;
-    },
+  return {
     drain() {
       draining ??= drainOnce();
       return draining;
     },
     stop,
-  });
+  };
 }
 
 function droverMethods(
@@ -190,7 +177,7 @@ function droverMethods(
 
 function reflectionMethods(mount: Mount): readonly Mounted[] {
   const reflection = createReflection(
-    [SchedulerService, AgentService, Health, ServerReflection, ServerReflectionAlpha],
+    [SchedulerService, AgentService, HealthService, ServerReflection, ServerReflectionAlpha],
     [file_google_rpc_error_details, file_drover_v1_error_reason],
   );
   return [

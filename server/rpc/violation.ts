@@ -1,4 +1,5 @@
-// What the rules of the proto found wrong, in words for a person: path, value, and what would be right.
+// What the rules of the proto found wrong, in words for a person: path, value, and what would be
+// right.
 import type { Message } from "@bufbuild/protobuf";
 import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";

@@ -44,6 +44,12 @@ export interface Namespace {
   readonly region: number;
 }
 
+export interface WorkflowVersion {
+  readonly definitionId: number;
+  readonly version: number;
+  readonly createdAt: Moment;
+}
+
 export interface LaneKey {
   readonly namespaceId: number;
   readonly queue: string;
@@ -264,7 +270,7 @@ export interface Store {
     namespaceId: number,
     name: string,
     version: number,
-  ): Promise<{ readonly definitionId: number; readonly version: number } | null>;
+  ): Promise<WorkflowVersion | null>;
   /** Ids of lanes, in the order of the keys; unknown ones are made. */
   lanes(keys: readonly LaneKey[]): Promise<readonly number[]>;
   /** Every lane of these queues, for an agent that performs any task. */

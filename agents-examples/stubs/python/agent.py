@@ -73,9 +73,9 @@ def work(stub, me, task, ends, slow):
     threading.Thread(target=beat, args=(stub, me, task, ends, stop, answered), daemon=True).start()
     try:
         outcome = perform(task, stop, slow)
-    except (KeyError, TypeError, ValueError) as error:  # `class` is a word of Python
+    except (KeyError, TypeError, ValueError) as error:
         failed = task_pb2.Outcome.Failed(code="bad-input", message=repr(error)[:4096],
-                                         **{"class": task_pb2.FAILURE_CLASS_PERMANENT})
+                                         failure_class=task_pb2.FAILURE_CLASS_PERMANENT)
         outcome = task_pb2.Outcome(failed=failed)
     code = complete(stub, me, task, outcome)
     print(f"{task.task} {task.step_id}: answered with {code}", flush=True)

@@ -25,6 +25,7 @@ export interface Catalogue extends CatalogueCalls {
 interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
   /** Definitions by version, the first of which is 1. */
   readonly definitions: readonly number[];
+  readonly createdAts: readonly Moment[];
 }
 
 export function createCatalogue(now: () => Moment): Catalogue {
@@ -82,7 +83,14 @@ function workflows(
       const version = definitionsSoFar.length;
       const defaultVersion = known && keepDefault ? known.defaultVersion : version;
       const createdAt = known?.createdAt ?? now();
-      byName.set(key, { name, defaultVersion, createdAt, definitions: definitionsSoFar });
+      const createdAts = [...(known?.createdAts ?? []), now()];
+      byName.set(key, {
+        name,
+        defaultVersion,
+        createdAt,
+        createdAts,
+        definitions: definitionsSoFar,
+      });
       return { version, created: true };
     },
     workflowVersion: async (namespaceId, name, wanted) => {
@@ -90,13 +98,17 @@ function workflows(
       if (!known) return null;
       const version = wanted === 0 ? known.defaultVersion : wanted;
       const definitionId = known.definitions[version - 1];
-      return definitionId === undefined ? null : { definitionId, version };
+      const createdAt = known.createdAts[version - 1];
+      if (definitionId === undefined || createdAt === undefined) return null;
+      return { definitionId, version, createdAt };
     },
     workflows: (namespaceId) =>
       [...byName]
         .filter(([key]) => key.startsWith(keyOf(namespaceId, "")))
-        .map(([, { definitions: all, ...workflow }]) => ({
-          ...workflow,
+        .map(([, { name, defaultVersion, createdAt, definitions: all }]) => ({
+          name,
+          defaultVersion,
+          createdAt,
           latestVersion: all.length,
         })),
   };

@@ -27,6 +27,7 @@ function codeOf(error: unknown): string | null {
 
 /** The flight changed nothing and may be sent again as it is. */
 export function isRetryable(error: unknown): boolean {
+  if (error instanceof DroverError) return error.metadata.fate === ROLLED_BACK;
   return error instanceof pg.DatabaseError && RETRYABLE.has(error.code ?? "");
 }
 
@@ -40,6 +41,17 @@ export function isAway(error: unknown): boolean {
 }
 
 export const RETRY_AFTER_MS = 1_000;
+
+const ROLLED_BACK = "rolled-back";
+
+/** The answer of a COMMIT was lost, and it is known that it did not count. */
+export function rolledBack(cause: unknown): DroverError {
+  return new DroverError(
+    "STORE_UNAVAILABLE",
+    "the database went away before this call took effect: repeat it",
+    { retryAfterMs: RETRY_AFTER_MS, metadata: { fate: ROLLED_BACK }, cause },
+  );
+}
 
 /** Wraps an error of the connection so that callers learn when to try again; others stay as they are. */
 export function storeFailure(error: unknown): unknown {

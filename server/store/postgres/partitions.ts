@@ -14,6 +14,7 @@ import type {
   Partitions,
   TakenPartition,
 } from "../store.ts";
+import { storeFailure } from "./failure.ts";
 import { createSession } from "./pool.ts";
 import { createTransact, queryOn } from "./transaction.ts";
 
@@ -34,16 +35,23 @@ export function createPartitions(
   return {
     async join(info: NodeInfo): Promise<PartitionSession> {
       const client = createSession(connectionString);
-      await client.connect();
-      await client.query(
-        `set idle_session_timeout = '${IDLE_SESSION_MS}ms'; set statement_timeout = '2s';
-         set idle_in_transaction_session_timeout = '2s'; listen ${LANES_CHANNEL}`,
-      );
-      const onPool = queryOn(pool);
-      await onPool("forget_old_nodes", []);
-      await onPool("join_node", [info.node, info.address]);
-      await onPool("join_writers", [info.node, WRITER_SLOTS]);
-      return createPartitionSession(client, pool, clock, info.node);
+      // An error event that nobody hears would end the process.
+      client.on("error", () => undefined);
+      try {
+        await client.connect();
+        await client.query(
+          `set idle_session_timeout = '${IDLE_SESSION_MS}ms'; set statement_timeout = '2s';
+           set idle_in_transaction_session_timeout = '2s'; listen ${LANES_CHANNEL}`,
+        );
+        const onPool = queryOn(pool);
+        await onPool("forget_old_nodes", []);
+        await onPool("join_node", [info.node, info.address]);
+        await onPool("join_writers", [info.node, WRITER_SLOTS]);
+        return createPartitionSession(client, pool, clock, info.node);
+      } catch (error) {
+        void client.end().catch(() => undefined);
+        throw storeFailure(error);
+      }
     },
   };
 }

@@ -40,7 +40,13 @@ export function createPool(
       await client.query(use === "hot" ? HOT : GUARDS);
     },
   });
-  pool.on("error", (error) => log.warn({ event: "store.connection-lost", err: error.message }));
+  // A connection that dies while a flight has it fails that flight's next statement. An error event
+  // that nobody hears would end the process.
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  pool.on("error", (error) => {
+    // A database that stops right after us may say so on a connection that we have just ended.
+    if (!pool.ending) log.warn({ event: "store.connection-lost", err: error.message });
+  });
   return pool;
 }
 

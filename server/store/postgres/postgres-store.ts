@@ -69,12 +69,14 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     registerWorkflow: (workflow) =>
       transact({}, (begun) => registerWorkflow(begun.query, workflow)),
     async workflowVersion(namespaceId, name, version) {
-      const [row] = await query<{ definition_id: number; version: number }>("find_version", [
-        namespaceId,
-        name,
-        version,
-      ]);
-      return row ? { definitionId: row.definition_id, version: row.version } : null;
+      const [row] = await query<{
+        definition_id: number;
+        version: number;
+        created_at: number;
+      }>("find_version", [namespaceId, name, version]);
+      if (!row) return null;
+      const { definition_id: definitionId, created_at: createdAt } = row;
+      return { definitionId, version: row.version, createdAt };
     },
     lanes: (keys) => internLanes(query, keys),
     async lanesOfQueues(namespaceId, queues) {

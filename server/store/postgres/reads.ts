@@ -16,6 +16,7 @@ import type {
 } from "../reads.ts";
 import { attemptKinds, escalationReasons, reasons, rules, runStates } from "./codes.ts";
 import { payloadOf } from "./columns.ts";
+import { storeFailure } from "./failure.ts";
 import { type OutcomeRow, outcomeOf } from "./rows.ts";
 import { loadStepsUnlocked } from "./steps-unlocked.ts";
 import { queryOn } from "./transaction.ts";
@@ -62,6 +63,20 @@ interface Tables {
 }
 
 export function createReads(pool: pg.Pool): Reads {
+  const reads = unguardedReads(pool);
+  return Object.freeze({
+    findRun: (...of) => reads.findRun(...of).catch(away),
+    runDetail: (...of) => reads.runDetail(...of).catch(away),
+    listRuns: (...of) => reads.listRuns(...of).catch(away),
+    listWorkflows: (...of) => reads.listWorkflows(...of).catch(away),
+  } satisfies Reads);
+}
+
+function away(error: unknown): never {
+  throw storeFailure(error);
+}
+
+function unguardedReads(pool: pg.Pool): Reads {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const query = queryOn(pool);
 

@@ -2,12 +2,13 @@
 //
 // A COMMIT whose answer never came may or may not have counted. The transaction's id is asked for at
 // its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status), so one
-// rule serves every kind of flight; only if that stays unanswered is the caller told "not known".
+// rule serves every kind of flight: one that did not count is sent again by its caller, and only if the
+// question stays unanswered is "not known" said.
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/model.ts";
 import type { TransactOptions } from "../store.ts";
-import { isAway, storeFailure } from "./failure.ts";
+import { isAway, rolledBack, storeFailure } from "./failure.ts";
 import { statement } from "./sql.ts";
 
 /** How long the fate of a COMMIT is asked for. */
@@ -40,12 +41,13 @@ export function createTransact(pool: pg.Pool, clock: Clock) {
         if (!isAway(error)) throw error;
         broken = error instanceof Error ? error : new Error(String(error));
         const fate = begun.xid === null ? null : await fateOf(pool, clock, begun.xid);
-        if (fate !== true) throw error;
+        if (fate === false) throw rolledBack(error);
+        if (fate === null) throw error;
       });
       return result;
     } catch (error) {
       if (isAway(error)) broken = error instanceof Error ? error : new Error(String(error));
-      else
+      else if (!broken)
         await client.query("rollback").catch((failed: unknown) => {
           broken = failed instanceof Error ? failed : new Error(String(failed));
         });

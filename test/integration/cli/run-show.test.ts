@@ -60,7 +60,7 @@ const story = create(GetRunResponseSchema, {
       error: {
         code: "no-room",
         message: "nothing free\u001b[31m\nnext: trust me",
-        class: FailureClass.PERMANENT,
+        failureClass: FailureClass.PERMANENT,
       },
     },
   ],

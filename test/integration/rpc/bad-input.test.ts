@@ -111,7 +111,7 @@ describe("a definition that does not hold together is INVALID_DEFINITION, with t
     const answer = await register(definition);
     expect(answer).toMatchObject({ code: INVALID_ARGUMENT, reason: "INVALID_DEFINITION" });
     expect(answer.fields).toEqual([
-      ["definition.steps[0].timeouts", expect.stringContaining("field number 77 is not known")],
+      ["definition.steps[0].timeouts", expect.stringContaining("field number 77 is unknown")],
     ]);
   });
 });

@@ -64,7 +64,7 @@ describe("Complete", () => {
         { taskToken: token() },
         {
           taskToken: token(),
-          outcome: { kind: { case: "failed", value: { code: "drover.x", class: 0 } } },
+          outcome: { kind: { case: "failed", value: { code: "drover.x", failureClass: 0 } } },
         },
         {
           taskToken: token(),
@@ -129,7 +129,7 @@ describe("Complete", () => {
     const failed = (message: string) => ({
       kind: {
         case: "failed" as const,
-        value: { code: "full", class: FailureClass.TRANSIENT, message },
+        value: { code: "full", failureClass: FailureClass.TRANSIENT, message },
       },
     });
     await grpc.unary(complete, {

@@ -95,6 +95,7 @@ describe("over native gRPC", () => {
   test("GetWorkflow returns the definition as it was registered, defaults not filled in", async () => {
     const { answer } = await grpc.unary(scheduler.getWorkflow, { name: "holiday", version: 3 });
     expect(answer?.workflow).toMatchObject({ name: "holiday", version: 3, defaultVersion: 2 });
+    expect(answer?.workflow?.createdTime?.seconds).toBe(BigInt(Date.UTC(2026, 0, 1) / 1_000));
     const [, hotel] = answer?.workflow?.definition?.steps ?? [];
     expect(hotel).toMatchObject({
       id: "hotel",

@@ -22,17 +22,12 @@ import {
 import { type Status, StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { type CallOptions, Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "../../../server/clock.ts";
+import { RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { Dispatcher, HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import { formatTaskToken } from "../../../server/dispatch/token.ts";
 import type { Log } from "../../../server/rpc/mount.ts";
-import {
-  createRpcServer,
-  RPC_DEFAULTS,
-  type RpcConfig,
-  type RpcServer,
-  type RpcServerDeps,
-} from "../../../server/rpc/server.ts";
+import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/rpc/server.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
 
@@ -174,7 +169,9 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     namespace: async (name) => (name === "default" ? { id: 1, name, region: 0 } : null),
     definition: async () => DEFINITION,
     workflowVersion: async (_namespaceId, name, version) =>
-      name === "holiday" && version <= 3 ? { definitionId: 9, version: version || 2 } : null,
+      name === "holiday" && version <= 3
+        ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
+        : null,
     ready: async () => {},
   };
   const server = createRpcServer({

@@ -155,7 +155,7 @@ describe("GetRun", () => {
       attempt: 2,
       fence: 3,
       agentId: "agent-1",
-      error: { code: "full", class: FailureClass.TRANSIENT },
+      error: { code: "full", failureClass: FailureClass.TRANSIENT },
     });
     expect(flight?.nextTime && timestampMs(flight.nextTime)).toBe(lease.wakeAt);
     expect(hotel).toMatchObject({ state: StepState.BLOCKED, needs: ["flight"], queue: "slow" });
@@ -242,7 +242,7 @@ describe("GetRun", () => {
     ]);
     expect(answer?.steps[0]?.error).toMatchObject({
       code: "gone",
-      class: FailureClass.PERMANENT,
+      failureClass: FailureClass.PERMANENT,
     });
     expect(answer?.attempts[2]).toMatchObject({ late: true, kind: TaskKind.COMPENSATE });
     expect(answer?.interventions[0]).toMatchObject({

@@ -91,7 +91,7 @@ test.each([
     },
     {
       case: "failed",
-      value: { code: "rate-limited", class: 1, noEffect: true, retryAfter: { seconds: 1n } },
+      value: { code: "rate-limited", failureClass: 1, noEffect: true, retryAfter: { seconds: 1n } },
     },
   ],
   [
@@ -99,7 +99,7 @@ test.each([
     () => {
       throw new PermanentError("no-room", "fully booked");
     },
-    { case: "failed", value: { code: "no-room", message: "fully booked", class: 2 } },
+    { case: "failed", value: { code: "no-room", message: "fully booked", failureClass: 2 } },
   ],
   [
     "an UnknownError as unknown",
@@ -124,7 +124,7 @@ test.each([
       task.input(() => {
         throw new Error("no passport");
       }),
-    { case: "failed", value: { code: "bad-input", class: 2 } },
+    { case: "failed", value: { code: "bad-input", failureClass: 2 } },
   ],
   [
     "a result without JSON form as unknown, since the work was done",

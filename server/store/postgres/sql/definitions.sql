@@ -39,7 +39,7 @@ where namespace_id = $1::integer and name = $2::text;
 
 -- name: find_version
 -- $3 is 0: the default version.
-select v.definition_id, v.version
+select v.definition_id, v.version, v.created_at
 from workflow as w
 join workflow_version as v on v.namespace_id = w.namespace_id and v.name = w.name
   and v.version = case when $3::integer = 0 then w.default_version else $3::integer end
