@@ -1,6 +1,6 @@
-// Which partitions a node takes and which it hands back: a pure choice over what it sees. No leader:
-// each node computes the same preference (rendezvous hashing over the live nodes), and where two
-// disagree for a moment the lock arbitrates.
+// Which partitions a node takes and which it hands back: a pure choice over what it sees. No
+// leader: each node computes the same preference (rendezvous hashing over the live nodes), and
+// where two disagree for a moment the lock arbitrates.
 
 /** A free partition that another node should have is taken after so long all the same. */
 const FREE_MS = 500;

@@ -1,5 +1,5 @@
-// Once a minute, in small batches: sessions that fell silent long ago, pollers that left, keys that have
-// expired. Every server does it; two at once only find less to do.
+// Once a minute, in small batches: sessions that fell silent long ago, pollers that left, keys that
+// have expired. Every server does it; two at once only find less to do.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
 import type { Store } from "../store/store.ts";

@@ -1,10 +1,11 @@
 // Which partitions this process watches.
 //
-//   away → joined (a session, a node id, writer rows) → owner of its share → lost → away, under a new id
+//   away → joined (a session, a node id, writer rows) → owner of its share → lost → away, under a
+//   new id
 //
 // The advisory locks of the session elect the owner. A process that has had no answer to a ping for
-// 2.5 s stops by its own monotonic clock, before the server ends its session at 3 s; one that was fenced
-// finds its writer row gone, forgets everything and joins anew.
+// 2.5 s stops by its own monotonic clock, before the server ends its session at 3 s; one that was
+// fenced finds its writer row gone, forgets everything and joins anew.
 import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
 import type { PartitionSession, Store } from "../store/store.ts";

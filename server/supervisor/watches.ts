@@ -1,14 +1,16 @@
-// Looks for what did *not* happen: rows of our partitions whose moment has come. It judges nothing: each
-// row becomes an event, the rules decide (core/on-moment.ts), and the one door writes the intervention.
+// Looks for what did *not* happen: rows of our partitions whose moment has come. It judges nothing:
+// each row becomes an event, the rules decide (core/on-moment.ts), and the one door writes the
+// intervention.
 //
-// It sleeps until the earliest moment that its last look saw or that was announced since, a second at
-// most. Silence counts only while somebody could have heard: `watchingSince` of a partition begins anew
-// at take-over, when two looks are more than 2 s apart, and when the database's clock has jumped.
+// It sleeps until the earliest moment that its last look saw or that was announced since, a second
+// at most. Silence counts only while somebody could have heard: `watchingSince` of a partition
+// begins anew at take-over, when two looks are more than 2 s apart, and when the database's clock
+// has jumped.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Moment } from "../core/model.ts";
-import type { Advance } from "../scheduler/advance.ts";
+import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import type { DueLook, DueRow, Store } from "../store/store.ts";
 import type { Owned } from "./ownership.ts";
 
@@ -17,6 +19,8 @@ const DUE_MAX = 500;
 const LOOK_EVERY_MS = 1_000;
 /** A moment may be read a little before it has come: looking again at once would find nothing. */
 const LOOK_APART_MS = 5;
+/** How long a look waits for what it has found to be settled. */
+const PATIENCE_MS = 200;
 const GAP_MS = 2_000;
 const JUMP_MS = 1_000;
 
@@ -51,6 +55,8 @@ export function createWatches(options: WatchesOptions): Watches {
   let timer: Timer | null = null;
   let wakeAtMs = Number.POSITIVE_INFINITY;
   let under: Promise<number> | null = null;
+  let again = false;
+  const pending = new Map<string, Promise<void>>();
 
   async function look(): Promise<number> {
     const { node, owned } = options.owner();
@@ -62,23 +68,38 @@ export function createWatches(options: WatchesOptions): Watches {
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
     const found = await options.store.dueRows([...epochs.keys()], DUE_MAX);
     watch([...epochs.keys()], found, lookedAtMs);
-    const answers = await Promise.allSettled(
-      found.due.map((row) =>
-        options.advance.submit(row, eventOf(row, watchingSince.get(row.partition) ?? found.now), {
-          node,
-          epoch: epochs.get(row.partition) ?? 0,
-        }),
-      ),
-    );
-    for (const [place, answer] of answers.entries()) {
-      if (answer.status === "fulfilled" && answer.value.kind === "fenced") options.onFenced(node);
-      if (answer.status === "rejected") {
-        const { runId, kind } = found.due[place] ?? {};
-        log.warn({ event: "watch.failed", runId, kind, err: String(answer.reason) });
-      }
+    for (const row of found.due) {
+      const epoch = epochs.get(row.partition) ?? 0;
+      submit(row, watchingSince.get(row.partition) ?? found.now, { node, epoch });
     }
+    await settled();
     plan(found, lookedAtMs);
     return found.due.length;
+  }
+
+  /** Waits for what is under way, but not for long: a run that somebody holds must hold up no other. */
+  async function settled(): Promise<void> {
+    const patience = new AbortController();
+    const over = clock.sleep(PATIENCE_MS, patience.signal).catch(() => undefined);
+    await Promise.race([Promise.all(pending.values()), over]);
+    patience.abort();
+  }
+
+  /** Sends the row's event through the one door, unless it is under way already. */
+  function submit(row: DueRow, since: Moment, actor: SupervisorActor): void {
+    const key = `${row.kind}/${row.runId}/${row.step}`;
+    if (pending.has(key)) return;
+    const landed = options.advance
+      .submit(row, eventOf(row, since), actor)
+      .then((answer) => {
+        if (answer.kind === "fenced") options.onFenced(actor.node);
+      })
+      .catch((error: unknown) => {
+        const { runId, kind } = row;
+        log.warn({ event: "watch.failed", runId, kind, err: String(error) });
+      })
+      .finally(() => pending.delete(key));
+    pending.set(key, landed);
   }
 
   /** From when on silence counts in each partition. */
@@ -105,7 +126,9 @@ export function createWatches(options: WatchesOptions): Watches {
     timer?.cancel();
     timer = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => {
       wakeAtMs = Number.POSITIVE_INFINITY;
-      void lookOnce().finally(() => wake(clock.monotonicMs() + LOOK_EVERY_MS));
+      // The look under way began before this moment came: it may have missed it.
+      if (under) again = true;
+      else void lookOnce();
     });
   }
 
@@ -117,8 +140,15 @@ export function createWatches(options: WatchesOptions): Watches {
       })
       .finally(() => {
         under = null;
+        wake(clock.monotonicMs() + (again ? 0 : LOOK_EVERY_MS));
+        again = false;
       });
     return under;
+  }
+
+  async function quiet(): Promise<void> {
+    await under;
+    await Promise.all(pending.values());
   }
 
   return Object.freeze({
@@ -130,9 +160,13 @@ export function createWatches(options: WatchesOptions): Watches {
     async stop() {
       running = false;
       timer?.cancel();
-      await under;
+      await quiet();
     },
-    lookOnce,
+    async lookOnce() {
+      const due = await lookOnce();
+      await quiet();
+      return due;
+    },
     announce(moment: Moment) {
       if (last) wake(last.lookedAtMs + (moment - last.now) + 1);
     },
@@ -140,9 +174,7 @@ export function createWatches(options: WatchesOptions): Watches {
       for (const partition of partitions) fresh.add(partition);
       wake(clock.monotonicMs());
     },
-    async quiet() {
-      await under;
-    },
+    quiet,
   });
 }
 

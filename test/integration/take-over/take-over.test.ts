@@ -82,6 +82,8 @@ describe("take-over of partitions", () => {
   it("what the killed one watched is found by the other: a silent agent's task comes again", async () => {
     const first = await start();
     const firstNode = await soleOwner();
+    const second = await start();
+    await bothShare();
     const definition = {
       workflow: "watched",
       steps: [{ id: "a", task: { name: "a" }, timeouts: { heartbeat: "2s" } }],
@@ -94,7 +96,6 @@ describe("take-over of partitions", () => {
       maxTasks: 8,
     });
     expect(taken.body.tasks).toHaveLength(8);
-    const second = await start();
     await first.signal("SIGKILL");
     await takenOverFrom(firstNode);
     const agent = jsonAgent("other");

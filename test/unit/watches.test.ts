@@ -1,0 +1,120 @@
+// The loop of the supervisor: when it looks, and what it does not wait for.
+import { describe, expect, it } from "vitest";
+import type { Clock } from "../../server/clock.ts";
+import { sleepBy } from "../../server/clock.ts";
+import type { RunEvent } from "../../server/core/event.ts";
+import type { DueLook, DueRow } from "../../server/store/store.ts";
+import { createWatches } from "../../server/supervisor/watches.ts";
+import { quietLog } from "../support/control-plane.ts";
+
+const NOTHING: DueLook = { now: 1_000, due: [], nextAt: null };
+
+/** A clock whose timers fire by hand, in order. */
+function handClock(): Clock & { advance(ms: number): Promise<void> } {
+  let now = 0;
+  const timers = new Set<{ at: number; fn: () => void }>();
+  const after: Clock["after"] = (ms, fn) => {
+    const timer = { at: now + Math.max(0, ms), fn };
+    timers.add(timer);
+    return { cancel: () => void timers.delete(timer) };
+  };
+  return {
+    monotonicMs: () => now,
+    wallMs: () => now,
+    after,
+    sleep: sleepBy(after),
+    async advance(ms) {
+      const end = now + ms;
+      for (;;) {
+        await new Promise(setImmediate);
+        const [next] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+        if (!next) break;
+        timers.delete(next);
+        now = next.at;
+        next.fn();
+      }
+      now = end;
+      await new Promise(setImmediate);
+    },
+  };
+}
+
+function backoff(runId: string): DueRow {
+  return { kind: "backoff", runId, partition: 0, step: 0, fence: 0, wakeAt: 1_000, polled: false };
+}
+
+function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.resolve()) {
+  const clock = handClock();
+  const looks: number[] = [];
+  const submitted: { runId: string; event: RunEvent }[] = [];
+  const watches = createWatches({
+    clock,
+    log: quietLog,
+    store: {
+      dueRows() {
+        looks.push(clock.monotonicMs());
+        return (answers.shift() ?? (() => Promise.resolve(NOTHING)))();
+      },
+    },
+    advance: {
+      async submit({ runId }, event) {
+        submitted.push({ runId, event });
+        await land();
+        return { kind: "done" };
+      },
+    },
+    owner: () => ({ node: "n", owned: [{ partition: 0, epoch: 1 }] }),
+    onFenced: () => undefined,
+  });
+  return { clock, watches, looks, submitted };
+}
+
+describe("the supervisor's loop", () => {
+  it("looks at once, then when the next moment comes, and once a second at least", async () => {
+    const soon = async () => ({ ...NOTHING, nextAt: 1_300 });
+    const { clock, watches, looks } = watchesOver([soon]);
+    watches.start();
+    await clock.advance(3_000);
+    expect(looks).toEqual([0, 301, 1_301, 2_301]);
+  });
+
+  it("looks when an announced moment comes", async () => {
+    const { clock, watches, looks } = watchesOver([]);
+    watches.start();
+    await clock.advance(100);
+    watches.announce(1_500);
+    await clock.advance(500);
+    expect(looks).toEqual([0, 501]);
+  });
+
+  it("looks again at once when a moment came while a look was under way", async () => {
+    const gate = Promise.withResolvers<DueLook>();
+    const { clock, watches, looks } = watchesOver([async () => NOTHING, () => gate.promise]);
+    watches.start();
+    await clock.advance(0);
+    watches.announce(1_100);
+    await clock.advance(150);
+    watches.announce(1_200);
+    await clock.advance(150);
+    expect(looks).toEqual([0, 101]);
+    gate.resolve(NOTHING);
+    await clock.advance(0);
+    expect(looks).toEqual([0, 101, 300]);
+  });
+
+  it("does not wait long for a run that somebody holds, and asks about it only once", async () => {
+    const held = Promise.withResolvers<void>();
+    const due =
+      (...runs: string[]) =>
+      async () => ({ ...NOTHING, due: runs.map(backoff) });
+    const { clock, watches, submitted } = watchesOver(
+      [due("held"), due("held", "other")],
+      () => held.promise,
+    );
+    watches.start();
+    await clock.advance(1_500);
+    expect(submitted.map(({ runId }) => runId)).toEqual(["held", "other"]);
+    held.resolve();
+    await watches.stop();
+  });
+});
