@@ -1,4 +1,6 @@
-/** One run of the command line: from arguments to an exit code, with every error told in one way. */
+/**
+ * One run of the command line: from arguments to an exit code, with every error told in one way.
+ */
 import { readFileSync } from "node:fs";
 import { CommanderError } from "commander";
 import type { GlobalOptions } from "./context.ts";

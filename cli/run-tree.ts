@@ -133,7 +133,9 @@ function parentsOf(steps: readonly Step[]): ReadonlyMap<string, string> {
   return parents;
 }
 
-/** Steps that a person can learn from, in their order: those that move, then those that ended badly. */
+/**
+ * Steps that a person can learn from, in their order: those that move, then those that ended badly.
+ */
 function mostTelling(rows: readonly Row[], count: number): readonly Row[] {
   const dull = ({ step: { state } }: Row) =>
     state === StepState.BLOCKED || state === StepState.SKIPPED

@@ -3,8 +3,8 @@
  *
  *     starting -> serving -SIGINT or SIGTERM-> draining -> stopped
  *
- * The first signal drains and stops; the second ends the process at once, which is safe too: nothing
- * that was acknowledged lives in this process alone.
+ * The first signal drains and stops; the second ends the process at once, which is safe too:
+ * nothing that was acknowledged lives in this process alone.
  */
 import type { Context } from "./context.ts";
 import type { Database } from "./database.ts";

@@ -46,8 +46,8 @@ export function durationWords(ms: number): string {
 }
 
 /**
- * Text of agents, callers and servers, safe to print in one line: a control character could move the
- * cursor, colour the terminal or forge a line.
+ * Text of agents, callers and servers, safe to print in one line: a control character could move
+ * the cursor, colour the terminal or forge a line.
  */
 export function clean(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Zl}|\p{Zp}|[\u202a-\u202e\u2066-\u2069]/gu, (character) =>

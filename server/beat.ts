@@ -1,6 +1,6 @@
-// The beat: once a second, never backed off. Whatever is parked in this process, one statement asks for
-// all lanes that somebody waits for and all runs that somebody watches, so a lost notification costs a
-// second and never a task. Every 20 s it says which lanes are polled here.
+// The beat: once a second, never backed off. Whatever is parked in this process, one statement asks
+// for all lanes that somebody waits for and all runs that somebody watches, so a lost notification
+// costs a second and never a task. Every 20 s it says which lanes are polled here.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "./clock.ts";
 import type { Claims } from "./dispatch/claims.ts";

@@ -1,5 +1,5 @@
-// Every setting of a server, with its unit, default and reason. Flags come before the environment, the
-// environment before these defaults; the command line reads both and hands over a whole config.
+// Every setting of a server, with its unit, default and reason. Flags come before the environment,
+// the environment before these defaults; the command line reads both and hands over a whole config.
 
 export const DEFAULT_PORT = 7420;
 
@@ -10,7 +10,10 @@ export interface RpcConfig {
   readonly port: number;
   /** Allows an address that is not loopback although nobody has to say who he is. */
   readonly insecureNoAuth: boolean;
-  /** One payload, in bytes: what is larger belongs in object storage. The proto's hard limit is 2 MiB. */
+  /**
+   * One payload, in bytes: what is larger belongs in object storage. The proto's hard limit is 2
+   * MiB.
+   */
   readonly payloadBytesMax: number;
   /** One request, in bytes. */
   readonly messageBytesMax: number;

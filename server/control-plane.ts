@@ -1,5 +1,5 @@
-// The control plane put together over a store: scheduler, dispatch and supervisor, each made once and
-// joined here. `main.ts` puts the real store, clock and ports around it; a test may put others.
+// The control plane put together over a store: scheduler, dispatch and supervisor, each made once
+// and joined here. `main.ts` puts the real store, clock and ports around it; a test may put others.
 import type { Logger } from "pino";
 import { type Beat, createBeat } from "./beat.ts";
 import type { Clock, Random } from "./clock.ts";
@@ -10,18 +10,19 @@ import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
 import { type Advance, createAdvance, type HandOver, type Told } from "./scheduler/advance.ts";
-import { createPlans } from "./scheduler/plans.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createWatch } from "./scheduler/watch.ts";
+import { partitionsOf } from "./store/partition.ts";
+import { createPlans } from "./store/plans.ts";
 import type { Store } from "./store/store.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 
-/** All partitions of the region `default`. */
-export const PARTITIONS = Object.freeze(Array.from({ length: 256 }, (_, slot) => slot));
+/** The one region that exists so far, `default`. */
+const REGION = 0;
 
 export interface ControlPlaneOptions {
   readonly store: Store;
@@ -83,7 +84,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     random,
     log,
     address: options.address,
-    partitions: PARTITIONS,
+    partitions: partitionsOf(REGION),
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => claims.look(announced),
     quiet: () => watches.quiet(),

@@ -1,6 +1,6 @@
-// The one error that the server shows to callers: a stable reason, a sentence for a person, and details.
-// `rpc` maps each reason to its gRPC code in one exhaustive table. Anything else that is thrown is a bug
-// of ours and is answered INTERNAL.
+// The one error that the server shows to callers: a stable reason, a sentence for a person, and
+// details. `rpc` maps each reason to its gRPC code in one exhaustive table. Anything else that is
+// thrown is a bug of ours and is answered INTERNAL.
 
 /** The values of `drover.v1.ErrorReason`, without their prefix. */
 export type Reason =

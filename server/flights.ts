@@ -1,13 +1,13 @@
-// Batches that form by themselves. Items are gathered into flights: one leaves at once if the last left
-// `spacingMs` ago or more, so a lonely call waits for nobody; else when that time is over or `fullAt`
-// items wait. Flushing at every turn kept a machine 80 % busy at a tenth of its load (measured on a
-// prototype); spacing gave half of it back for 2 ms.
+// Batches that form by themselves. Items are gathered into flights: one leaves at once if the last
+// left `spacingMs` ago or more, so a lonely call waits for nobody; else when that time is over or
+// `fullAt` items wait. Flushing at every turn kept a machine 80 % busy at a tenth of its load
+// (measured on a prototype); spacing gave half of it back for 2 ms.
 //
 //   item: waiting → in flight → settled, or waiting again ("again": somebody else holds its row)
 //
 // A flight that fails by a retryable code flies once more; else it is split in halves until the bad
-// item fails alone. Items with the same key are in one flight at a time; after MISSES_MAX tries an item
-// flies alone and may wait for the row. The queue is bounded and refuses with OVERLOADED.
+// item fails alone. Items with the same key are in one flight at a time; after MISSES_MAX tries an
+// item flies alone and may wait for the row. The queue is bounded and refuses with OVERLOADED.
 import type { Clock, Timer } from "./clock.ts";
 import { DroverError } from "./errors.ts";
 
@@ -161,7 +161,9 @@ export function createFlights<Item, Result>(
   });
 }
 
-/** It was tried twice and somebody else held its rows: nothing has changed, and it may be repeated. */
+/**
+ * It was tried twice and somebody else held its rows: nothing has changed, and it may be repeated.
+ */
 function heldElsewhere(cause: unknown): DroverError {
   return new DroverError(
     "STORE_UNAVAILABLE",

@@ -1,5 +1,5 @@
-// A server, put together and started in order: database, migrations, store, control plane, port; and
-// stopped in reverse, draining first. The only place that constructs things for real.
+// A server, put together and started in order: database, migrations, store, control plane, port;
+// and stopped in reverse, draining first. The only place that constructs things for real.
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { systemClock, systemRandom } from "./clock.ts";
@@ -34,7 +34,10 @@ export interface RunningServer {
   readonly address: string;
   readonly url: string;
   readonly connectionString: string;
-  /** Drains: answers parked polls, finishes what is under way, hands partitions back. May be repeated. */
+  /**
+   * Drains: answers parked polls, finishes what is under way, hands partitions back. May be
+   * repeated.
+   */
   stop(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `drover run watch`: follows a run to its end, as a live tree on a terminal and as lines in a pipe.
- * The exit code says how the run ended.
+ * `drover run watch`: follows a run to its end, as a live tree on a terminal and as lines in a
+ * pipe. The exit code says how the run ended.
  */
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {

@@ -47,7 +47,9 @@ export interface CallField {
 
 export class DroverCallError extends Error {
   readonly code: CallCode;
-  /** Stable name as in error_reason.proto, such as KEY_REUSED; empty: not made by a Drover server. */
+  /**
+   * Stable name as in error_reason.proto, such as KEY_REUSED; empty: not made by a Drover server.
+   */
   readonly reason: string;
   readonly fields: readonly CallField[];
   readonly metadata: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
- * Getting tasks: one long poll at a time for the slots that are free, and polls that ride along with
- * reports, so that a busy agent needs one call for each step.
+ * Getting tasks: one long poll at a time for the slots that are free, and polls that ride along
+ * with reports, so that a busy agent needs one call for each step.
  *
  *   parked -> answered | lost -> parked again, after a wait if it went wrong
  *

@@ -1,9 +1,9 @@
 /**
  * The polls of one session: their numbers, and those that ended without an answer.
  *
- * The server may have granted tasks to a poll whose answer never arrived. So each lost poll is named
- * in every poll and heartbeat until 30 s after the end of its wait, and what was granted to it is
- * given back at once. A poll whose answer was read is never named.
+ * The server may have granted tasks to a poll whose answer never arrived. So each lost poll is
+ * named in every poll and heartbeat until 30 s after the end of its wait, and what was granted to
+ * it is given back at once. A poll whose answer was read is never named.
  */
 import type { Clock } from "./clock.ts";
 
@@ -21,7 +21,9 @@ export interface Polls {
 }
 
 const namedForMs = 30_000;
-/** The limit of the contract; beyond it the oldest, which are nearest to their end, are left out. */
+/**
+ * The limit of the contract; beyond it the oldest, which are nearest to their end, are left out.
+ */
 const lostPollsMax = 1_000;
 
 export function createPolls(clock: Clock): Polls {

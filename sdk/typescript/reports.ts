@@ -1,11 +1,12 @@
 /**
- * Reports: what became of tasks goes out by Complete, gathered, and is repeated until it is answered.
+ * Reports: what became of tasks goes out by Complete, gathered, and is repeated until it is
+ * answered.
  *
  *   queued -> under way -> answered
  *      ^----------'  (the call said nothing definite)
  *
- * A lonely report goes out at once; in a busy agent those of 2 ms share a call. A repeat carries the
- * very same outcome, so the server knows it again. A poll for the freed slots rides along.
+ * A lonely report goes out at once; in a busy agent those of 2 ms share a call. A repeat carries
+ * the very same outcome, so the server knows it again. A poll for the freed slots rides along.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {

@@ -9,7 +9,9 @@ export interface DefinitionProblem {
   readonly message: string;
 }
 
-/** Every problem of the definition, in the order of its steps; none means that a plan can be made. */
+/**
+ * Every problem of the definition, in the order of its steps; none means that a plan can be made.
+ */
 export function definitionProblems(definition: Definition): readonly DefinitionProblem[] {
   const problems: DefinitionProblem[] = [];
   const first = new Map<string, number>();

@@ -1,10 +1,11 @@
 // A workflow definition as its author wrote it, and the plan that the rules work with.
 //
 //   Definition   what was registered or sent inline: only what was said, durations in milliseconds
-//   Plan         the same with every default filled in, steps numbered, needs and successors as numbers
+//   Plan         the same with every default filled in, steps numbered, needs and successors as
+//                numbers
 //
-// A definition is stored; a plan is derived from it and never stored, so a run keeps what it started
-// with. Defaults are part of the contract and never change (docs/ARCHITECTURE.md).
+// A definition is stored; a plan is derived from it and never stored, so a run keeps what it
+// started with. Defaults are part of the contract and never change (docs/ARCHITECTURE.md).
 import type { Payload } from "./payload.ts";
 
 export interface RetryPolicy {

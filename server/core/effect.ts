@@ -35,7 +35,9 @@ export type Effect =
   | {
       readonly kind: "task-ended";
       readonly attempt: Attempt;
-      /** A try that counts, by the index of the policy that it is charged to (null: none matched). */
+      /**
+       * A try that counts, by the index of the policy that it is charged to (null: none matched).
+       */
       readonly counted: { readonly policy: number | null } | null;
       readonly lost: boolean;
     }

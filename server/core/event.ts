@@ -68,8 +68,9 @@ export type Answer =
   | { readonly kind: "refused"; readonly run: RunState["kind"]; readonly why: string };
 
 /**
- * The steps that a pass must load: those named by a success and its successors, else all. Only a plain
- * success in a RUNNING run can be judged without the rest; everything else may give a verdict.
+ * The steps that a pass must load: those named by a success and its successors, else all. Only a
+ * plain success in a RUNNING run can be judged without the rest; everything else may give a
+ * verdict.
  */
 export function stepsToLoad(
   state: RunState["kind"],

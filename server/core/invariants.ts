@@ -1,6 +1,6 @@
-// What is true of every run between two passes. Broken means a bug of ours, never an operating error:
-// the property tests assert it after each decision, the integrity sweep for the rows of a run.
-// The view must hold every step row of the run.
+// What is true of every run between two passes. Broken means a bug of ours, never an operating
+// error: the property tests assert it after each decision, the integrity sweep for the rows of a
+// run. The view must hold every step row of the run.
 import type { Plan, PlanStep } from "./definition.ts";
 import { untouchedStep } from "./evolve.ts";
 import {

@@ -1,11 +1,11 @@
 // What a run and its steps are at a moment: the state that the rules read and change.
 //
 //   Run      RUNNING → STOPPING → COMPENSATING → an end; ESCALATED beside RUNNING and COMPENSATING
-//   Step     a forward state and, beside it, an undo state. At most one of the two is moving, that is
-//            READY (a row in `ready`), LEASED (a row in `lease`) or BACKOFF (a row in `due`)
+//   Step     a forward state and, beside it, an undo state. At most one of the two is moving, that
+//            is READY (a row in `ready`), LEASED (a row in `lease`) or BACKOFF (a row in `due`)
 //
-// The run counts instead of looking: `stepsLeft`, `moving` and `undosLeft` decide its state, so a pass
-// loads only the steps that it touches (docs/ARCHITECTURE.md, "Counters, not counts").
+// The run counts instead of looking: `stepsLeft`, `moving` and `undosLeft` decide its state, so a
+// pass loads only the steps that it touches (docs/ARCHITECTURE.md, "Counters, not counts").
 import type { Payload } from "./payload.ts";
 
 /** Milliseconds since 1970 by the database's clock. */
@@ -22,7 +22,10 @@ export interface Ready {
   /** The number of the attempt that the next hand-out is. */
   readonly attempt: number;
   readonly readyAt: Moment;
-  /** An attempt may not run past this moment (what is left of `total` and of the run); null: no bound. */
+  /**
+   * An attempt may not run past this moment (what is left of `total` and of the run); null: no
+   * bound.
+   */
   readonly until: Moment | null;
   /** A session that should not get it, so that a lost task goes elsewhere. */
   readonly avoid: { readonly session: string; readonly until: Moment } | null;
@@ -90,7 +93,9 @@ export interface Step {
   readonly forward: Forward;
   readonly undo: Undo;
   readonly effect: EffectMark;
-  /** Perform and compensate tasks handed out and ended so far; a lease or a ready row has the next. */
+  /**
+   * Perform and compensate tasks handed out and ended so far; a lease or a ready row has the next.
+   */
   readonly fence: number;
   /** Tries that counted, of the forward strategy or, once it began, of the undo. */
   readonly attempt: number;
@@ -118,7 +123,9 @@ export type RunState =
   | { readonly kind: "RUNNING"; readonly deadline: Moment }
   | { readonly kind: "STOPPING"; readonly verdict: Verdict; readonly settleUntil: Moment | null }
   | { readonly kind: "COMPENSATING"; readonly verdict: Verdict }
-  /** No step can move without a person. `deadlineLeftMs` is what the deadline had left (no verdict). */
+  /**
+   * No step can move without a person. `deadlineLeftMs` is what the deadline had left (no verdict).
+   */
   | { readonly kind: "ESCALATED"; readonly verdict: null; readonly deadlineLeftMs: number }
   | { readonly kind: "ESCALATED"; readonly verdict: Verdict }
   | { readonly kind: EndKind; readonly reason: Reason };
@@ -155,7 +162,9 @@ export type Outcome =
   /** Granted to a poll that ended without an answer. Only the supervisor's rules say so. */
   | { readonly kind: "undelivered" };
 
-/** Row kinds of `attempt`: the task that ended, a late report, or a failure that no agent reported. */
+/**
+ * Row kinds of `attempt`: the task that ended, a late report, or a failure that no agent reported.
+ */
 export type AttemptKind = TaskKind | "late" | "engine";
 
 export interface Attempt {
@@ -215,7 +224,9 @@ export interface Intervention {
 
 export type EscalationReason = "undo-failed" | "poison";
 
-/** The part of a run that a pass has loaded. Steps without a row are BLOCKED with all their needs. */
+/**
+ * The part of a run that a pass has loaded. Steps without a row are BLOCKED with all their needs.
+ */
 export interface View {
   readonly run: Run;
   readonly steps: ReadonlyMap<number, Step>;

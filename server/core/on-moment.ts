@@ -1,5 +1,6 @@
 // A moment has come: what did *not* happen, and what follows. Each rule looks again before it acts:
-// the row may have moved since the supervisor saw it, and a moment may fire too early, never too late.
+// the row may have moved since the supervisor saw it, and a moment may fire too early, never too
+// late.
 
 import type { Answer, RunEvent } from "./event.ts";
 import { leaseWakeAt, runWakeAt } from "./evolve.ts";
@@ -25,8 +26,8 @@ const DONE: Answer = { kind: "done" };
 const INTERVENTION_N_MAX = 2_147_483_647;
 
 /**
- * The moment of a lease: cancel grace over, silent, or past its time; else it moves to its next moment.
- * Silence counts from the last beat, and only while somebody could have heard one.
+ * The moment of a lease: cancel grace over, silent, or past its time; else it moves to its next
+ * moment. Silence counts from the last beat, and only while somebody could have heard one.
  */
 export function onLeaseMoment(
   pass: Pass,

@@ -1,6 +1,6 @@
 // An agent reports how a task ended. The end of a lease revokes nothing by itself: a report counts
-// while its attempt is current, that is until another perform or compensate task of the step is handed
-// out. After that it changes nothing and is kept as evidence.
+// while its attempt is current, that is until another perform or compensate task of the step is
+// handed out. After that it changes nothing and is kept as evidence.
 import type { Answer, RunEvent } from "./event.ts";
 import {
   currentFence,

@@ -8,8 +8,8 @@ export function policyFor(policies: readonly RetryPolicy[], code: string): numbe
 }
 
 /**
- * Milliseconds until the next try after `tries` counted ones: exponential up to `maxMs`, spread by the
- * drawn share of `jitter`; never before the remote service asked to be called again.
+ * Milliseconds until the next try after `tries` counted ones: exponential up to `maxMs`, spread by
+ * the drawn share of `jitter`; never before the remote service asked to be called again.
  */
 export function backoffMs(
   policy: RetryPolicy,

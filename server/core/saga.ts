@@ -1,6 +1,7 @@
 // From a verdict to an end: stop what moves, let it settle, undo every effect in reverse order.
 //
-//   STOPPING       nothing new forward; each lease is told to cancel; a success that still comes counts
+//   STOPPING       nothing new forward; each lease is told to cancel; a success that still comes
+//                  counts
 //   COMPENSATING   an effect is undone once nothing that came after it is left to undo
 //   ESCALATED      an undo has failed and nothing else moves
 //

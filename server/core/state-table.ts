@@ -1,9 +1,10 @@
 // The table of states, and of every way from one to another: data, for the docs and for the tests.
-// The rules do not read it; the property tests assert that every transition that the rules make is in
-// it, and that each of its rows is taken.
+// The rules do not read it; the property tests assert that every transition that the rules make is
+// in it, and that each of its rows is taken.
 //
 //   Run       begins RUNNING; its end is final
-//   Forward   begins BLOCKED; SUCCEEDED, FAILED and CANCELLED are final. Steps without a row are BLOCKED
+//   Forward   begins BLOCKED; SUCCEEDED, FAILED and CANCELLED are final. Steps without a row are
+//             BLOCKED
 //   Undo      begins NONE; DONE is final. Undoing begins when the forward side can move no more
 //
 // A row from a state to itself changes what belongs to the state, as its next moment.

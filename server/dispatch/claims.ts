@@ -1,13 +1,14 @@
-// Claims: ready rows become leases of waiting agents. One statement looks at all lanes that somebody
-// waits for, never one for each poll. A claim runs by itself when a poll parks or a lane is announced,
-// and at the end of each flight that has made something ready ("hand-over"), in its transaction.
+// Claims: ready rows become leases of waiting agents. One statement looks at all lanes that
+// somebody waits for, never one for each poll. A claim runs by itself when a poll parks or a lane
+// is announced, and at the end of each flight that has made something ready ("hand-over"), in its
+// transaction.
 //
 // A task that was claimed for an agent which is gone by then is given back at once, uncounted.
 import type { Clock, Random } from "../clock.ts";
 import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
 import type { Claim, HandOver } from "../scheduler/advance.ts";
-import type { LanedPlan, Plans } from "../scheduler/plans.ts";
+import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { Grant, Granted, ReadyRow, Store, TaskFacts, Tx } from "../store/store.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import { type Match, match } from "./matching.ts";
@@ -49,7 +50,9 @@ export function createClaims(options: ClaimsOptions): Claims {
   let wanted = new Set<number>();
   let looking: Promise<void> | null = null;
 
-  /** Claims within the transaction; reserves first, so that no other flight serves the same waiters. */
+  /**
+   * Claims within the transaction; reserves first, so that no other flight serves the same waiters.
+   */
   async function claim(tx: Tx, lanes: ReadonlySet<number>): Promise<Claim | null> {
     const takers = waiters.waitingFor(lanes);
     if (takers.length === 0) return null;
@@ -82,8 +85,8 @@ export function createClaims(options: ClaimsOptions): Claims {
             return;
           }
           free(left);
-          // Whether these leases exist is not known: the agent hears that its poll failed, and names it
-          // among its lost polls.
+          // Whether these leases exist is not known: the agent hears that its poll failed, and
+          // names it among its lost polls.
           for (const { waiter } of won) waiters.fail(waiter, error);
         },
       };

@@ -1,9 +1,10 @@
-// The Dispatcher put together: polls park as waiters and are served by claims, reports go through the
-// one door, beats are gathered, and polls that an agent calls lost give back what they were granted.
+// The Dispatcher put together: polls park as waiters and are served by claims, reports go through
+// the one door, beats are gathered, and polls that an agent calls lost give back what they were
+// granted.
 import type { Clock, Random } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, Advanced } from "../scheduler/advance.ts";
-import { partitionOf } from "../scheduler/scheduler.ts";
+import { partitionOf } from "../store/partition.ts";
 import type { Namespace, Store } from "../store/store.ts";
 import type { Claims } from "./claims.ts";
 import type {

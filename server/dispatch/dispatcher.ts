@@ -1,5 +1,6 @@
 // Dispatch: hands tasks to waiting agents and takes their reports back.
-// This is what `rpc` sees of it; the parts are waiters.ts, claims.ts, completions.ts and heartbeats.ts.
+// This is what `rpc` sees of it; the parts are dispatch.ts, waiters.ts, claims.ts and
+// heartbeats.ts.
 import type { Outcome, TaskKind } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Namespace } from "../store/store.ts";
@@ -91,7 +92,9 @@ export type ResultAnswer =
   | { readonly kind: "refused"; readonly error: Error };
 
 export interface Dispatcher {
-  /** Aborting the signal before the answer is handed over gives back what had been claimed for it. */
+  /**
+   * Aborting the signal before the answer is handed over gives back what had been claimed for it.
+   */
   poll(request: PollRequest, signal: AbortSignal): Promise<PollAnswer>;
   heartbeat(request: BeatRequest): Promise<readonly BeatVerdict[]>;
   complete(

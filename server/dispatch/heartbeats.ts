@@ -1,6 +1,6 @@
-// Heartbeats. Beats of many agents are gathered into one statement; only then are the calls answered, so
-// an answered beat is durable and a cancel is heard on any server. A lease that a pass holds at that
-// moment is asked about again in the next gathering, before its call is answered.
+// Heartbeats. Beats of many agents are gathered into one statement; only then are the calls
+// answered, so an answered beat is durable and a cancel is heard on any server. A lease that a pass
+// holds at that moment is asked about again in the next gathering, before its call is answered.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import { createFlights, type Landing } from "../flights.ts";

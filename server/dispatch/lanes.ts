@@ -1,5 +1,5 @@
-// The lanes that a poll asks for: (namespace, queue, task), as ids. An agent that names no task takes
-// any task of its queues, so its lanes are those known so far and grow with new ones.
+// The lanes that a poll asks for: (namespace, queue, task), as ids. An agent that names no task
+// takes any task of its queues, so its lanes are those known so far and grow with new ones.
 import type { Store } from "../store/store.ts";
 import type { DueLane } from "./matching.ts";
 

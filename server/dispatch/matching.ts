@@ -1,7 +1,7 @@
 // Which waiter gets which ready row: a pure choice over rows that a claim has locked.
-// Rows come in the order of their lanes (priority, then age). A waiter takes the best priority first;
-// between lanes of one priority its queues take turns by weight. A row that should go to another session
-// than the one that lost it waits for one until its moment has passed.
+// Rows come in the order of their lanes (priority, then age). A waiter takes the best priority
+// first; between lanes of one priority its queues take turns by weight. A row that should go to
+// another session than the one that lost it waits for one until its moment has passed.
 import type { Moment } from "../core/model.ts";
 import type { ReadyRow } from "../store/store.ts";
 

@@ -1,7 +1,8 @@
 // Task tokens: opaque to agents, and all that a report needs to find its task again. base64url of
-//   version (1) · kind (1) · run id (16) · step (2) · item (4) · fence (4) · secret (16) · namespace
-// A callback token is the same with the SHA-256 of the secret (32 bytes), so it cannot be turned into
-// a task token by whoever was given it.
+//   version (1) · kind (1) · run id (16) · step (2) · item (4) · fence (4) · secret (16) ·
+//   namespace
+// A callback token is the same with the SHA-256 of the secret (32 bytes), so it cannot be turned
+// into a task token by whoever was given it.
 import { createHash } from "node:crypto";
 import type { TaskKind } from "../core/model.ts";
 

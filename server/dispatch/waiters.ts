@@ -1,11 +1,11 @@
-// Agents that wait for tasks: one waiter for each parked poll, and one rider for each Complete that asks
-// for next tasks.
+// Agents that wait for tasks: one waiter for each parked poll, and one rider for each Complete that
+// asks for next tasks.
 //
 //   waiter: parked → (reserved by a flight → parked again) → settled: served, empty, or gone
 //
-// Places are reserved in memory before a flight and returned after it, so no waiter is served twice. A
-// waiter whose claim is under way is not settled before that claim is known, and hears at its return
-// which of its lanes got work meanwhile.
+// Places are reserved in memory before a flight and returned after it, so no waiter is served
+// twice. A waiter whose claim is under way is not settled before that claim is known, and hears at
+// its return which of its lanes got work meanwhile.
 
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
 import type { DueLane } from "./matching.ts";
@@ -45,7 +45,9 @@ export interface Waiters {
   /** Free waiters of these lanes, longest waiting first; all lanes of riders count. */
   waitingFor(lanes: ReadonlySet<number>): readonly Waiter[];
   reserve(waiters: readonly Waiter[]): void;
-  /** These lanes have work: waiters that are reserved at this moment hear of it at their release. */
+  /**
+   * These lanes have work: waiters that are reserved at this moment hear of it at their release.
+   */
   remind(lanes: ReadonlySet<number>): void;
   /** Settles with tasks. */
   serve(waiter: Waiter, served: ServedTasks): void;

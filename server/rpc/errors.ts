@@ -3,8 +3,8 @@
 // is a defect of ours: it is logged, and answered INTERNAL without its inner text.
 //
 //   ErrorAnswer     the form between: grpc-js and Connect put it on the wire each in their own way
-//   toStatus        the same as google.rpc.Status: the answer of one item of a call, and the details
-//                   trailer of gRPC
+//   toStatus        the same as google.rpc.Status: the answer of one item of a call, and the
+//                   details trailer of gRPC
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack, durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";

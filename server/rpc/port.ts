@@ -112,6 +112,9 @@ function tell(socket: Socket, { onHttp1, onHttp2, clock }: PortDeps): void {
     timer.cancel();
     socket.unshift(seen);
     if (alike) {
+      // Half-open connections are for HTTP/1.1; here the other end of one is a process that has
+      // died, and its parked polls must not be handed tasks.
+      socket.once("end", cut);
       // The HTTP/2 session reads by itself; resuming the socket here would break every call.
       onHttp2(socket);
     } else {

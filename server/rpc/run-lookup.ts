@@ -2,7 +2,7 @@
 import type { RunRef as RunRefMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Plan, planOf } from "../core/definition.ts";
 import { DroverError } from "../errors.ts";
-import { partitionOf } from "../scheduler/scheduler.ts";
+import { partitionOf } from "../store/partition.ts";
 import type { DetailWanted, RunDetail, RunRecord } from "../store/reads.ts";
 import type { Namespace, RunRef, Store } from "../store/store.ts";
 import type { Namespaces } from "./namespaces.ts";

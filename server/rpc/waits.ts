@@ -19,8 +19,8 @@ export interface WaitEnd {
 }
 
 /**
- * Runs `work` with a signal that is aborted when the caller has gone, the server drains, or the time
- * is over, and leaves no listener or timer behind.
+ * Runs `work` with a signal that is aborted when the caller has gone, the server drains, or the
+ * time is over, and leaves no listener or timer behind.
  */
 export async function whileWaiting<T>(
   deps: { readonly drain: Drain; readonly clock: Clock },

@@ -1,10 +1,10 @@
 /**
  * From a text to the one YAML document in it, and from any node of it to line and column.
  *
- * JSON is read as the YAML that it is. The rules are those of YAML 1.2 with the core schema: a plain
- * `no` or `2026-01-31` is text. Refused, so that a text means the same to every reader: anchors and
- * aliases, tags, other versions of YAML, keys that are not text, keys that come twice, and more
- * than one document.
+ * JSON is read as the YAML that it is. The rules are those of YAML 1.2 with the core schema: a
+ * plain `no` or `2026-01-31` is text. Refused, so that a text means the same to every reader:
+ * anchors and aliases, tags, other versions of YAML, keys that are not text, keys that come twice,
+ * and more than one document.
  *
  * A text may come from anyone, so its cost is bounded before it is parsed: by bytes, by tokens, and
  * by depth.

@@ -3,10 +3,10 @@
  *
  *     text -> document (YAML nodes with positions) -> reader (the dialect) -> WorkflowDefinition
  *
- * Promise: a text gives exactly the message that it says, or one error that names everything that is
- * wrong with it (the first 20), each with path, line, column and what would be right. Nothing is
- * dropped, guessed or corrected. Ranges and patterns of single values, and the graph as a whole, are
- * checked on the message; `locate` leads from the paths of those problems back into the text.
+ * Promise: a text gives exactly the message that it says, or one error that names everything that
+ * is wrong with it (the first 20), each with path, line, column and what would be right. Nothing is
+ * dropped, guessed or corrected. Ranges and patterns of single values, and the graph as a whole,
+ * are checked on the message; `locate` leads from the paths of those problems back into the text.
  */
 import { fromJson } from "@bufbuild/protobuf";
 import {

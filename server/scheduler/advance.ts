@@ -1,14 +1,15 @@
 // The one door. Every change of a run passes here: lock the runs, load what the events name, decide
-// (pure), write what changed, hand over to whoever waits, commit, then tell. Reports, commands and the
-// supervisor's moments share flights; a supervisor's events count only while its writer row is there.
+// (pure), write what changed, hand over to whoever waits, commit, then tell. Reports, commands and
+// the supervisor's moments share flights; a supervisor's events count only while its writer row is
+// there.
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
 import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
 import { isEnded, type Moment, movingSide, type View } from "../core/model.ts";
 import { createFlights, type Landing } from "../flights.ts";
 import type { PassRecord } from "../store/changes.ts";
+import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, Tx, Writer } from "../store/store.ts";
-import type { LanedPlan, Plans } from "./plans.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
@@ -166,7 +167,10 @@ function landing(
   return wait ? { kind: "done", result: { kind: "no-such-run" } } : { kind: "again" };
 }
 
-/** Locks the writer row of each supervisor in the flight; without its row its events count for nothing. */
+/**
+ * Locks the writer row of each supervisor in the flight; without its row its events count for
+ * nothing.
+ */
 async function fencedNodes(
   tx: Tx,
   items: readonly Item[],

@@ -1,5 +1,5 @@
-// Accepts runs: reserves the key, stores the run with its first ready steps, and hands those over to
-// waiting agents in the same transaction. Many calls share one.
+// Accepts runs: reserves the key, stores the run with its first ready steps, and hands those over
+// to waiting agents in the same transaction. Many calls share one.
 import type { Clock, Random } from "../clock.ts";
 import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
@@ -7,11 +7,12 @@ import type { View } from "../core/model.ts";
 import { DroverError } from "../errors.ts";
 import { createFlights, type Landing } from "../flights.ts";
 import type { PassRecord } from "../store/changes.ts";
+import { partitionOf } from "../store/partition.ts";
+import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
 import { type Claim, type HandOver, lanesFilled, type Told, told } from "./advance.ts";
-import type { LanedPlan, Plans } from "./plans.ts";
 import { newRunId } from "./run-id.ts";
-import { partitionOf, type ScheduleRequest } from "./scheduler.ts";
+import type { ScheduleRequest } from "./scheduler.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;

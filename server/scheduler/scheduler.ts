@@ -20,7 +20,9 @@ export interface ScheduleRequest {
   /** 1 first to 9 last. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** SHA-256, hex, of the request as sent: maps sorted, defaults not filled in, version as named. */
+  /**
+   * SHA-256, hex, of the request as sent: maps sorted, defaults not filled in, version as named.
+   */
   readonly digest: string;
 }
 
@@ -40,9 +42,4 @@ export interface Scheduler {
    * rejects. Woken in this process at once, by another server's change within a second.
    */
   runChange(run: RunRef, version: number, signal: AbortSignal): Promise<void>;
-}
-
-/** The partition of a run: its region's share by the last byte of its id, which is random. */
-export function partitionOf(region: number, runId: string): number {
-  return region * 256 + Number.parseInt(runId.slice(-2), 16);
 }

@@ -1,5 +1,5 @@
-// Who waits for a run to change: WatchRun and WaitRun. Woken at once by a change in this process, and
-// by the beat, which asks for all watched runs in one statement a second.
+// Who waits for a run to change: WatchRun and WaitRun. Woken at once by a change in this process,
+// and by the beat, which asks for all watched runs in one statement a second.
 import type { RunRef, WatchedRun } from "../store/store.ts";
 
 export interface Watch {

@@ -1,5 +1,5 @@
-// What a pass changed, as rows: the difference between the views before and after, and the rows that
-// its effects append. Both stores write exactly this, so SQL and memory cannot drift apart.
+// What a pass changed, as rows: the difference between the views before and after, and the rows
+// that its effects append. Both stores write exactly this, so SQL and memory cannot drift apart.
 
 import type { PlanTask } from "../core/definition.ts";
 import type { Effect } from "../core/effect.ts";
@@ -152,8 +152,9 @@ function movingOf(step: Step | undefined) {
 }
 
 /**
- * The same ready or lease row is one of the same task and fence: a cancelled forward task and the undo
- * that replaces it in one pass can have one fence. A due row is the same while nobody touched it.
+ * The same ready or lease row is one of the same task and fence: a cancelled forward task and the
+ * undo that replaces it in one pass can have one fence. A due row is the same while nobody touched
+ * it.
  */
 function sameRow(was: ReturnType<typeof movingOf>, is: ReturnType<typeof movingOf>): boolean {
   if (!was || !is || was.kind !== is.kind) return false;
@@ -193,8 +194,8 @@ export function stored<Kind extends string>(
 }
 
 /**
- * Tells apart the rows that one attempt may have of a kind. A late success is evidence of its own beside
- * a late failure of the same attempt; a second one of either says nothing new.
+ * Tells apart the rows that one attempt may have of a kind. A late success is evidence of its own
+ * beside a late failure of the same attempt; a second one of either says nothing new.
  */
 export function attemptRowNumber(attempt: Attempt): number {
   return attempt.kind === "late" && attempt.outcome.kind === "success" ? 1 : 0;

@@ -1,4 +1,5 @@
-// What people and their tools read: whole runs with their history, and lists. Plain reads, no locks.
+// What people and their tools read: whole runs with their history, and lists. Plain reads, no
+// locks.
 import type {
   AttemptKind,
   EndKind,
@@ -54,7 +55,9 @@ export interface InterventionRecord {
   readonly did: string;
   readonly dueAt: Moment;
   readonly actedAt: Moment;
-  /** Who acted: the node that owned the partition, and its epoch; null where an agent's word did it. */
+  /**
+   * Who acted: the node that owned the partition, and its epoch; null where an agent's word did it.
+   */
   readonly node: string | null;
   readonly partition: number;
   readonly epoch: number | null;

@@ -1,10 +1,11 @@
-// The state store's contract. PostgreSQL and memory keep it, and one suite (test/contract) holds both
-// to it. SQL picks and writes rows; it judges nothing: every rule is in `core`.
+// The state store's contract. PostgreSQL and memory keep it, and one suite (test/contract) holds
+// both to it. SQL picks and writes rows; it judges nothing: every rule is in `core`.
 //
-//   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, idempotency keys,
-//            runs, then ready and lease rows of those runs. Phase 2 (write, lockReady, grant) waits for
-//            nothing of phase 1 again
-//   Store    what needs no transaction: definitions, lanes, plain reads, beats, due rows, partitions
+//   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, idempotency
+//            keys, runs, then ready and lease rows of those runs. Phase 2 (write, lockReady, grant)
+//            waits for nothing of phase 1 again
+//   Store    what needs no transaction: definitions, lanes, plain reads, beats, due rows,
+//            partitions
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
 import type { Definition } from "../core/definition.ts";
@@ -163,8 +164,9 @@ export interface TransactOptions {
   /** Names the flight in errors and logs. */
   readonly name: string;
   /**
-   * Whether the fate of a COMMIT without an answer is found out. A claim does not ask: a poll that fails
-   * gives back what it was granted anyway, and a claim that finds nothing then costs no transaction id.
+   * Whether the fate of a COMMIT without an answer is found out. A claim does not ask: a poll that
+   * fails gives back what it was granted anyway, and a claim that finds nothing then costs no
+   * transaction id.
    */
   readonly fate?: "asked" | "unasked";
   /** How long `lockRuns` with `wait` may wait. */
@@ -258,7 +260,9 @@ export interface Store {
   /** The id of this content; the same content has one id in a namespace. */
   internDefinition(namespaceId: number, definition: Definition): Promise<number>;
   definition(id: number): Promise<Definition>;
-  /** A new version if the content is new under this name; it becomes the default unless told not to. */
+  /**
+   * A new version if the content is new under this name; it becomes the default unless told not to.
+   */
   registerWorkflow(workflow: {
     readonly namespaceId: number;
     readonly name: string;
@@ -322,8 +326,8 @@ export interface Partitions {
 }
 
 /**
- * One direct session. Its advisory locks elect and never protect: what protects is the writer row of
- * each flight and the guard of each row. The session is gone 3 s after its last call.
+ * One direct session. Its advisory locks elect and never protect: what protects is the writer row
+ * of each flight and the guard of each row. The session is gone 3 s after its last call.
  */
 export interface PartitionSession {
   readonly node: string;
@@ -332,8 +336,9 @@ export interface PartitionSession {
   /** Locks those of the partitions that are free. */
   tryLock(partitions: readonly number[]): Promise<readonly number[]>;
   /**
-   * Fences the former owners of locked partitions: deletes their writer rows (waits for their flights)
-   * and bumps the epochs. The clean `unlock` has cleared the owner, so nobody needs to be fenced then.
+   * Fences the former owners of locked partitions: deletes their writer rows (waits for their
+   * flights) and bumps the epochs. The clean `unlock` has cleared the owner, so nobody needs to be
+   * fenced then.
    */
   takeOver(partitions: readonly number[]): Promise<readonly TakenPartition[]>;
   /** Gives partitions back: no longer the owner's, then unlocked. */

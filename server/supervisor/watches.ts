@@ -77,7 +77,9 @@ export function createWatches(options: WatchesOptions): Watches {
     return found.due.length;
   }
 
-  /** Waits for what is under way, but not for long: a run that somebody holds must hold up no other. */
+  /**
+   * Waits for what is under way, but not for long: a run that somebody holds must hold up no other.
+   */
   async function settled(): Promise<void> {
     const patience = new AbortController();
     const over = clock.sleep(PATIENCE_MS, patience.signal).catch(() => undefined);

@@ -1,9 +1,10 @@
 /**
  * What the tests of the contract share: a store to test, runs in it, and the flights of a server in
- * their shortest form (schedule, claim, pass, look). Each run has a namespace of its own, so lanes are
- * never shared by chance, and a partition that the test may choose.
+ * their shortest form (schedule, claim, pass, look). Each run has a namespace of its own, so lanes
+ * are never shared by chance, and a partition that the test may choose.
  *
- * A flight may pretend to have happened `agoMs` ago: that is how moments come to be due without waiting.
+ * A flight may pretend to have happened `agoMs` ago: that is how moments come to be due without
+ * waiting.
  */
 import { randomBytes } from "node:crypto";
 import { type Decision, decide, type PassItem, start } from "../../server/core/decide.ts";

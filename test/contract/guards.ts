@@ -1,6 +1,7 @@
 /**
- * Row guards: a pass that was decided about rows which have moved since writes nothing. The locks of a
- * flight make this impossible; if a bug or a fenced process gets there all the same, it fails here.
+ * Row guards: a pass that was decided about rows which have moved since writes nothing. The locks
+ * of a flight make this impossible; if a bug or a fenced process gets there all the same, it fails
+ * here.
  */
 import { expect, test } from "vitest";
 import type { RunEvent } from "../../server/core/event.ts";

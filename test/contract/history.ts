@@ -1,4 +1,6 @@
-/** What is appended: attempts with their outcome, interventions once, escalations with their number. */
+/**
+ * What is appended: attempts with their outcome, interventions once, escalations with their number.
+ */
 import { expect, test } from "vitest";
 import type { EndedAttempt } from "../../server/core/model.ts";
 import type { RunDetail } from "../../server/store/reads.ts";

@@ -1,6 +1,6 @@
 /**
- * A run that is lived twice: by the pure rules, and through a store. The mirror is what the rules say;
- * each act is also done in the store, and what the store then shows must be the mirror.
+ * A run that is lived twice: by the pure rules, and through a store. The mirror is what the rules
+ * say; each act is also done in the store, and what the store then shows must be the mirror.
  *
  * Time runs ahead of the store's by `aheadMs`, so that moments come without waiting.
  */
@@ -129,7 +129,9 @@ function record(life: Life, effect: Effect): void {
   }
 }
 
-/** A late success and a late failure of one attempt are both evidence; a second of either is none. */
+/**
+ * A late success and a late failure of one attempt are both evidence; a second of either is none.
+ */
 function keyOf(row: Pick<Attempt, "step" | "fence" | "kind" | "outcome">): string {
   const { step, fence, kind, outcome } = row;
   return `${step} ${fence} ${kind}${kind === "late" ? ` ${outcome.kind}` : ""}`;

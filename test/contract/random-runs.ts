@@ -1,6 +1,7 @@
 /**
- * Whatever happens to a run, the store gives back the very view that the rules have made, after each
- * act, and at the end the very history. Passes load as little as a server would. All from one seed.
+ * Whatever happens to a run, the store gives back the very view that the rules have made, after
+ * each act, and at the end the very history. Passes load as little as a server would. All from one
+ * seed.
  */
 import fc from "fast-check";
 import { test } from "vitest";

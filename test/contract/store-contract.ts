@@ -1,6 +1,6 @@
 /**
- * The contract of the state store, one suite for every store: what server/store/store.ts promises, as
- * sentences. The parts are named after what they promise about; a store is opened once for all.
+ * The contract of the state store, one suite for every store: what server/store/store.ts promises,
+ * as sentences. The parts are named after what they promise about; a store is opened once for all.
  */
 import { afterAll, beforeAll, describe } from "vitest";
 import { describeBeats } from "./beats.ts";

@@ -1,8 +1,8 @@
 /**
  * Random workflows and random lives of their runs, as data that fast-check can shrink.
  *
- * A life is a list of acts of agents, of the supervisor and of people. An act that has nothing to act
- * on does nothing. Numbers named `pick` choose among what there is, modulo its count.
+ * A life is a list of acts of agents, of the supervisor and of people. An act that has nothing to
+ * act on does nothing. Numbers named `pick` choose among what there is, modulo its count.
  */
 import fc from "fast-check";
 import type {
@@ -356,8 +356,8 @@ function pickOf<T>(among: readonly T[], which: number): T | undefined {
 }
 
 /**
- * From here on agents do their work and every moment fires in time: the run must come to its end, or
- * wait for a person. Tells how many events it took.
+ * From here on agents do their work and every moment fires in time: the run must come to its end,
+ * or wait for a person. Tells how many events it took.
  */
 export function heal(world: World, eventsMax: number): number {
   let events = 0;

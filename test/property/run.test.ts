@@ -1,7 +1,7 @@
 /**
  * Whatever happens to a run, in whatever order: the laws of a pass hold (support/core-laws.ts), and
- * once agents do their work again it ends, or asks a person. All from one seed, so that a failure is
- * the same everywhere; to look further, change SEED or raise RUNS.
+ * once agents do their work again it ends, or asks a person. All from one seed, so that a failure
+ * is the same everywhere; to look further, change SEED or raise RUNS.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -55,7 +55,9 @@ function expectRest(world: World): void {
   else expect({ state: state.kind, open }).toEqual({ state: state.kind, open: 0 });
 }
 
-/** A COMPENSATED run has undone every effect that can be undone, last first, after all had stopped. */
+/**
+ * A COMPENSATED run has undone every effect that can be undone, last first, after all had stopped.
+ */
 function expectUndone(world: World): void {
   if (world.run().state.kind !== "COMPENSATED") return;
   const history = new Map(world.steps().map((step) => [step.no, historyOf(world, step)]));

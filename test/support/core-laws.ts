@@ -1,9 +1,9 @@
 /**
  * The laws of a pass: what must hold for every decision about every run, whatever the events.
  *
- * The same arguments give the same decision; a partial view gives the same one; so do the events one by
- * one; the effects alone make the new state; no invariant is broken; each transition is in the state
- * table; and a report of an attempt that is not current changes nothing.
+ * The same arguments give the same decision; a partial view gives the same one; so do the events
+ * one by one; the effects alone make the new state; no invariant is broken; each transition is in
+ * the state table; and a report of an attempt that is not current changes nothing.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Decision, decide, type PassItem } from "../../server/core/decide.ts";

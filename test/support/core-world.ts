@@ -1,9 +1,9 @@
 /**
  * One run in memory, with a clock that tests turn, agents that poll, and a supervisor that looks.
  *
- * It does what a store does around the rules, and no more: a claim turns a ready row into a lease, a
- * beat hears a cancel, an ended attempt is found again by its token. Each pass is checked against the
- * laws (core-laws.ts), so every test that moves a run here checks them too.
+ * It does what a store does around the rules, and no more: a claim turns a ready row into a lease,
+ * a beat hears a cancel, an ended attempt is found again by its token. Each pass is checked against
+ * the laws (core-laws.ts), so every test that moves a run here checks them too.
  */
 import { type Decision, start } from "../../server/core/decide.ts";
 import {
@@ -125,7 +125,9 @@ export interface World {
   report(held: Held, outcome: ReportedOutcome, options?: ReportOptions): Answer;
   undelivered(held: Held): Answer;
   cancel(undo: boolean): Answer;
-  /** The event of the step's moment as the supervisor sees it, due or not; null if nothing moves. */
+  /**
+   * The event of the step's moment as the supervisor sees it, due or not; null if nothing moves.
+   */
   momentOf(id: string | number, facts?: MomentFacts): RunEvent | null;
   fire(id: string | number, facts?: MomentFacts): void;
   fireRun(): void;

@@ -1,6 +1,6 @@
 /**
- * A SchedulerService that answers what a test tells it, over real HTTP on a free port, and keeps what
- * it was asked. What the test says nothing about is UNIMPLEMENTED.
+ * A SchedulerService that answers what a test tells it, over real HTTP on a free port, and keeps
+ * what it was asked. What the test says nothing about is UNIMPLEMENTED.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -3,8 +3,8 @@
  *
  *     core <- store <- scheduler, dispatch, supervisor <- rpc <- main
  *
- * The three roles meet in scheduler/advance.ts, the one door, and read plans through it; `rpc` sees
- * of them what scheduler.ts and dispatcher.ts say; protobuf types stop at `rpc`; main.ts constructs.
+ * The three roles meet in scheduler/advance.ts, the one door; `rpc` sees of them what scheduler.ts
+ * and dispatcher.ts say; protobuf types stop at `rpc`; main.ts constructs.
  */
 import { type Import, importsOf, type SourceFile } from "./tree.ts";
 
@@ -12,7 +12,9 @@ import { type Import, importsOf, type SourceFile } from "./tree.ts";
 export type Finding = string;
 
 interface Layer {
-  /** Its files: all below a folder by `x/`, those in it by `x/*`, or one file. The first row counts. */
+  /**
+   * Its files: all below a folder by `x/`, those in it by `x/*`, or one file. The first row counts.
+   */
   readonly of: readonly string[];
   /** What they may import, beside the files of the layer itself. */
   readonly may: readonly string[];
@@ -106,9 +108,6 @@ export const layers: readonly Layer[] = [
       ...tools,
       "server/flights.ts",
       "server/scheduler/advance.ts",
-      "server/scheduler/plans.ts",
-      // For `partitionOf`, which two roles and the edge need.
-      "server/scheduler/scheduler.ts",
     ],
     types: ["pino"],
     node: true,
@@ -180,7 +179,6 @@ export const layers: readonly Layer[] = [
       "server/store/postgres/migrate.ts",
       // `workflow check` reads a text as the server would, without one.
       "server/rpc/",
-      "server/core/definition-check.ts",
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",

@@ -157,8 +157,8 @@ const functionStart =
 const controlStart = /^(?:\}\s*)?(?:if|for|while|switch|catch|else|try|do|return new|await)\b/;
 
 /**
- * A function's own lines: those of functions within it count for them, so a factory or a `describe` is
- * as long as what it does itself. Read by indentation, which the formatter keeps.
+ * A function's own lines: those of functions within it count for them, so a factory or a `describe`
+ * is as long as what it does itself. Read by indentation, which the formatter keeps.
  */
 function longFunctions(file: SourceFile): readonly Finding[] {
   const lines = scan(file.text).code.split("\n");

@@ -1,7 +1,7 @@
 /**
- * The tree as the tidy test reads it: its files, and the code of a file without what only looks like
- * code. Files that .gitignore names are left out by its own lines, so that no git is asked: a clone
- * may belong to another account than the one that runs the tests.
+ * The tree as the tidy test reads it: its files, and the code of a file without what only looks
+ * like code. Files that .gitignore names are left out by its own lines, so that no git is asked: a
+ * clone may belong to another account than the one that runs the tests.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -90,7 +90,7 @@ export function createBookingServer(options: BookingServerOptions): BookingServe
         return send(response, act());
       case "busy":
         return send(response, {
-          ...refusal(503, "busy", `too much to do; try again in ${BUSY_RETRY_AFTER_S} s`),
+          ...refusal(503, "busy", "too much to do"),
           headers: { "retry-after": String(BUSY_RETRY_AFTER_S) },
         });
       case "drop-after":

@@ -1,5 +1,5 @@
-// What processes ask without locks: facts of granted tasks, leases that never arrived, what is ready,
-// and what is due.
+// What processes ask without locks: facts of granted tasks, leases that never arrived, what is
+// ready, and what is due.
 import type { Moment } from "../../core/model.ts";
 import type {
   DueLook,

@@ -3,9 +3,9 @@
 //   live → lost    it made no call for 3 s: its locks are free, its calls fail, it is told once
 //   live → left    it gave everything back
 //
-// A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so that
-// the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that a
-// session is lost comes to light with the next call of any session.
+// A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
+// that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
+// a session is lost comes to light with the next call of any session.
 import type { Moment } from "../../core/model.ts";
 import type { NodeInfo, PartitionSession, Partitions, TakenPartition } from "../store.ts";
 import type { Tables } from "./tables.ts";

@@ -1,6 +1,6 @@
 // A table: rows by key and by index, each change taken back if its transaction fails.
-// Rows are values: a change replaces the row. To expect a row that is not there, or to insert one that
-// is, breaks an invariant and throws, as a row guard or a unique key does in SQL.
+// Rows are values: a change replaces the row. To expect a row that is not there, or to insert one
+// that is, breaks an invariant and throws, as a row guard or a unique key does in SQL.
 import type { Journal } from "./transactions.ts";
 
 export interface Table<Row, Index extends string> {

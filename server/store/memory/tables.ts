@@ -109,7 +109,9 @@ export interface LanePollerRow {
   readonly seenAt: Moment;
 }
 
-/** All slots of a process in one row: transactions are serial here, and a take-over fences them all. */
+/**
+ * All slots of a process in one row: transactions are serial here, and a take-over fences them all.
+ */
 export interface WriterRow {
   readonly node: string;
 }

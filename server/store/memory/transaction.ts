@@ -1,8 +1,8 @@
 // One transaction: keys, locks and loads, then writes and claims.
 //
-// As transactions are serial nothing is ever locked by another. What the order of locks protects from
-// in SQL would go unseen here, so it is kept by force: a call of an earlier place in the order than
-// one before, or of a transaction that is over, throws.
+// As transactions are serial nothing is ever locked by another. What the order of locks protects
+// from in SQL would go unseen here, so it is kept by force: a call of an earlier place in the order
+// than one before, or of a transaction that is over, throws.
 import { leaseWakeAt } from "../../core/evolve.ts";
 import type { EndedAttempt, Lease, Moment, Step } from "../../core/model.ts";
 import type {

@@ -1,6 +1,6 @@
 // One transaction at a time: a mutex, and a journal that undoes what a failed one had changed.
-// Plain reads take their turn too, so nobody sees half of a transaction. Whatever runs inside of one
-// must use its `Tx` alone: to call the store from there is to wait for oneself.
+// Plain reads take their turn too, so nobody sees half of a transaction. Whatever runs inside of
+// one must use its `Tx` alone: to call the store from there is to wait for oneself.
 
 export interface Journal {
   /** Remembers how to take a change back, if the transaction that makes it fails. */

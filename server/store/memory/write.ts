@@ -1,5 +1,6 @@
-// Writes a pass: the rows of `rowChanges`, guarded as in SQL. A row that a change expects and that is
-// not there, or the other way round, is a bug of ours: it throws, and the transaction leaves nothing.
+// Writes a pass: the rows of `rowChanges`, guarded as in SQL. A row that a change expects and that
+// is not there, or the other way round, is a bug of ours: it throws, and the transaction leaves
+// nothing.
 import { type Attempt, isEnded, type Moment } from "../../core/model.ts";
 import { attemptRowNumber, type PassRecord, type RowChanges, rowChanges } from "../changes.ts";
 import type { NewRun, RunHead } from "../store.ts";

@@ -1,5 +1,5 @@
-// The small integers that stand for names in the tables. A code is a place in its list: lists only grow
-// at their end. The views in migrations/ spell the same lists in words; a test compares them.
+// The small integers that stand for names in the tables. A code is a place in its list: lists only
+// grow at their end. The views in migrations/ spell the same lists in words; a test compares them.
 import type {
   AttemptKind,
   EffectMark,

@@ -1,5 +1,5 @@
-// Rows as arrays of columns, the form in which one statement takes a whole batch, and payloads as the
-// three columns that hold them.
+// Rows as arrays of columns, the form in which one statement takes a whole batch, and payloads as
+// the three columns that hold them.
 import type { Payload } from "../../core/payload.ts";
 
 /** One array for each column, in the order of the statement's parameters. */

@@ -53,7 +53,10 @@ export function rolledBack(cause: unknown): DroverError {
   );
 }
 
-/** Wraps an error of the connection so that callers learn when to try again; others stay as they are. */
+/**
+ * Wraps an error of the connection so that callers learn when to try again; others stay as they
+ * are.
+ */
 export function storeFailure(error: unknown): unknown {
   if (!isAway(error)) return error;
   return new DroverError(

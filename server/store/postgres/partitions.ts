@@ -2,9 +2,10 @@
 //
 //   join ─→ held ─(no answer, or the server ends the session)─→ lost
 //
-// The session is ended by the server when it says nothing for 3 s (`idle_session_timeout`), also under
-// a frozen process or a cut cable; its locks are free from then on. It protects nothing: take-over first
-// deletes the writer rows of whoever owned the partition (docs/ARCHITECTURE.md, "Three layers").
+// The session is ended by the server when it says nothing for 3 s (`idle_session_timeout`), also
+// under a frozen process or a cut cable; its locks are free from then on. It protects nothing:
+// take-over first deletes the writer rows of whoever owned the partition (docs/ARCHITECTURE.md,
+// "Three layers").
 import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type {
@@ -23,6 +24,7 @@ const LOCK_CLASS = 0x64726f76;
 const IDLE_SESSION_MS = 3_000;
 /** Flights of one process that can hold a writer row at a time. */
 export const WRITER_SLOTS = 4;
+const LEAVE_MS_MAX = 1_000;
 const LANES_CHANNEL = "drover_lanes";
 /** NOTIFY takes 8,000 bytes; a lane id has at most 10 digits. */
 const LANES_PER_NOTICE_MAX = 500;
@@ -109,14 +111,16 @@ function createPartitionSession(
       over ??= new Error("the partition session was closed");
       await onPool("leave_writers", [node]).catch(() => []);
       await onPool("leave_node", [node]).catch(() => []);
-      await client.end().catch(() => undefined);
+      // A server that does not answer would keep us here for ever.
+      const ended = client.end().catch(() => undefined);
+      await Promise.race([ended, clock.sleep(LEAVE_MS_MAX)]);
     },
   } satisfies PartitionSession);
 }
 
 /**
- * Waiting for a flight of the former owner is the point: it ends by its own commit, or after 2 s by the
- * timeouts of its session.
+ * Waiting for a flight of the former owner is the point: it ends by its own commit, or after 2 s by
+ * the timeouts of its session.
  */
 async function takeOver(
   pool: pg.Pool,

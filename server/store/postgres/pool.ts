@@ -5,7 +5,9 @@ import pg from "pg";
 import type { Logger } from "pino";
 
 const CONNECT_MS_MAX = 3_000;
-/** The client gives up a little after the server would, for a server that does not answer at all. */
+/**
+ * The client gives up a little after the server would, for a server that does not answer at all.
+ */
 const QUERY_MS_MAX = 4_000;
 
 const GUARDS = "set statement_timeout = '2s'; set idle_in_transaction_session_timeout = '2s'";

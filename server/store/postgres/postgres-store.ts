@@ -1,5 +1,5 @@
-// The state store on PostgreSQL 15 to 18. Hot statements are SQL in sql/, prepared by name; lists are
-// composed in reads.ts. Two pools: flights and beats, and reads.
+// The state store on PostgreSQL 15 to 18. Hot statements are SQL in sql/, prepared by name; lists
+// are composed in reads.ts. Two pools: flights and beats, and reads.
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -110,6 +110,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     async forgetOld(rowsMax) {
       await query("forget_sessions", [rowsMax]);
       await query("forget_lane_pollers", [rowsMax]);
+      await query("forget_writers", []);
       await query("forget_keys", [rowsMax]);
     },
     pulse: (lanes, runs) => pulse(query, lanes, runs),
@@ -334,6 +335,9 @@ async function dueRows(
   partitions: readonly number[],
   limit: number,
 ): Promise<DueLook> {
+  // First what is still to come: a moment between the two statements is then seen twice, and never
+  // missed.
+  const [next] = await query<{ now: number; next_at: number | null }>("next_moment", [partitions]);
   const due = await query<{
     kind: number;
     run_id: string;
@@ -343,7 +347,6 @@ async function dueRows(
     wake_at: number;
     polled: boolean;
   }>("due_rows", [partitions, limit]);
-  const [next] = await query<{ now: number; next_at: number | null }>("next_moment", [partitions]);
   return {
     now: next?.now ?? 0,
     nextAt: next?.next_at ?? null,

@@ -1,5 +1,5 @@
-// Plain reads for people and their tools. What is composed (filters, order, pages) is Kysely's; what is
-// fixed is SQL in sql/reads.sql.
+// Plain reads for people and their tools. What is composed (filters, order, pages) is Kysely's;
+// what is fixed is SQL in sql/reads.sql.
 import { Kysely, PostgresDialect, type SelectQueryBuilder, sql } from "kysely";
 import type pg from "pg";
 import type {
@@ -234,6 +234,30 @@ interface AttemptRow extends OutcomeRow {
   ended_at: number;
 }
 
+interface InterventionRow {
+  step_no: number;
+  fence: number;
+  rule: number;
+  n: number;
+  saw: string;
+  did: string;
+  due_at: number;
+  acted_at: number;
+  node: string | null;
+  partition: number;
+  epoch: number | null;
+}
+
+interface EscalationRow {
+  n: number;
+  step_no: number;
+  reason: number;
+  message: string;
+  opened_at: number;
+  closed_at: number | null;
+  closed_by: string | null;
+}
+
 async function detail(
   query: ReturnType<typeof queryOn>,
   runId: string,
@@ -244,30 +268,10 @@ async function detail(
     ? await query<AttemptRow>("run_attempts", [runId, HISTORY_MAX])
     : [];
   const interventions = wanted.interventions
-    ? await query<{
-        step_no: number;
-        fence: number;
-        rule: number;
-        n: number;
-        saw: string;
-        did: string;
-        due_at: number;
-        acted_at: number;
-        node: string | null;
-        partition: number;
-        epoch: number | null;
-      }>("run_interventions", [runId, HISTORY_MAX])
+    ? await query<InterventionRow>("run_interventions", [runId, HISTORY_MAX])
     : [];
   const escalations = wanted.escalations
-    ? await query<{
-        n: number;
-        step_no: number;
-        reason: number;
-        message: string;
-        opened_at: number;
-        closed_at: number | null;
-        closed_by: string | null;
-      }>("run_escalations", [runId, HISTORY_MAX])
+    ? await query<EscalationRow>("run_escalations", [runId, HISTORY_MAX])
     : [];
   return {
     steps,

@@ -1,5 +1,5 @@
-// Reads the .sql files: each `-- name: x` begins a statement, and the comment under it is its contract.
-// Statements are prepared under their name, once for each connection.
+// Reads the .sql files: each `-- name: x` begins a statement, and the comment under it is its
+// contract. Statements are prepared under their name, once for each connection.
 import { readdirSync, readFileSync } from "node:fs";
 
 export interface Statement {

@@ -1,9 +1,9 @@
 // One transaction of a flight, and what became of it.
 //
-// A COMMIT whose answer never came may or may not have counted. The transaction's id is asked for at
-// its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status), so one
-// rule serves every kind of flight: one that did not count is sent again by its caller, and only if the
-// question stays unanswered is "not known" said.
+// A COMMIT whose answer never came may or may not have counted. The transaction's id is asked for
+// at its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status),
+// so one rule serves every kind of flight: one that did not count is sent again by its caller, and
+// only if the question stays unanswered is "not known" said.
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/model.ts";
@@ -84,7 +84,9 @@ function isBeginRow(row: unknown): row is { now: Moment; xid: string | null } {
   );
 }
 
-/** Statements by name on this connection. The row type is the statement's contract in its .sql file. */
+/**
+ * Statements by name on this connection. The row type is the statement's contract in its .sql file.
+ */
 export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool): Query {
   return async <Row extends pg.QueryResultRow>(name: string, values: readonly unknown[]) => {
     const { text } = statement(name);

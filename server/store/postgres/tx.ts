@@ -1,6 +1,7 @@
 // The transaction of the contract on PostgreSQL. Locking and loading are two statements: the second
 // sees what the lock has waited for. A step that is OPEN and shows neither lease nor ready row was
-// claimed between two looks; the ready look waited for that claim, so the last look finds the lease.
+// claimed between two looks; the ready look waited for that claim, so the last look finds the
+// lease.
 import type { EndedAttempt, Lease, Ready, Step } from "../../core/model.ts";
 import type {
   AttemptKey,

@@ -1,5 +1,5 @@
-// Writes what passes changed: one statement a table, each for the whole batch, and only where there is
-// something to write. Rows are deleted before their successors are inserted under the same key.
+// Writes what passes changed: one statement a table, each for the whole batch, and only where there
+// is something to write. Rows are deleted before their successors are inserted under the same key.
 import {
   attemptRowNumber,
   type PassRecord,
@@ -372,8 +372,8 @@ async function writeHistory(query: Query, changes: readonly RowChanges[]): Promi
 }
 
 /**
- * The guard of each row: a statement that found fewer rows than the pass was decided by has met a broken
- * invariant, and the flight changes nothing.
+ * The guard of each row: a statement that found fewer rows than the pass was decided by has met a
+ * broken invariant, and the flight changes nothing.
  */
 async function writeAll(query: Query, name: string, values: readonly unknown[][]): Promise<void> {
   const rows = await query(name, values);

@@ -11,16 +11,8 @@ import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DroverError, type Reason } from "../../../server/errors.ts";
 import { toStatus } from "../../../server/rpc/errors.ts";
-import {
-  AGENT,
-  type GrpcClient,
-  grpcClient,
-  postJson,
-  RUN_ID,
-  readStatus,
-  startWorld,
-  type World,
-} from "./rpc-world.ts";
+import { type GrpcClient, grpcClient, postJson, readStatus } from "./rpc-clients.ts";
+import { AGENT, RUN_ID, startWorld, type World } from "./rpc-world.ts";
 
 const scheduler = SchedulerService.method;
 const agents = AgentService.method;

@@ -7,15 +7,8 @@ import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { BeatRequest, CompleteRequest } from "../../../server/dispatch/dispatcher.ts";
 import { DroverError } from "../../../server/errors.ts";
-import {
-  AGENT,
-  type GrpcClient,
-  grpcClient,
-  readStatus,
-  startWorld,
-  token,
-  type World,
-} from "./rpc-world.ts";
+import { type GrpcClient, grpcClient, readStatus } from "./rpc-clients.ts";
+import { AGENT, startWorld, token, type World } from "./rpc-world.ts";
 
 const { heartbeat, complete } = AgentService.method;
 const success = { kind: { case: "success" as const, value: {} } };

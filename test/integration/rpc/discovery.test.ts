@@ -12,11 +12,9 @@ import {
   HealthCheckResponse_ServingStatus as Status,
 } from "@drover/proto/grpc/health/v1/health_pb.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
 import {
   runDetail as detailOf,
-  type GrpcClient,
-  grpcClient,
-  postJson,
   RUN_ID,
   runRecord,
   startWorld,

@@ -1,4 +1,6 @@
 // The end of a server, and callers that go away.
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import {
@@ -7,18 +9,8 @@ import {
 } from "@drover/proto/grpc/health/v1/health_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PollAnswer } from "../../../server/dispatch/dispatcher.ts";
-import {
-  AGENT,
-  aborted,
-  type GrpcClient,
-  grpcClient,
-  handedTask,
-  postJson,
-  RUN_ID,
-  signal,
-  startWorld,
-  type World,
-} from "./rpc-world.ts";
+import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
+import { AGENT, aborted, handedTask, RUN_ID, signal, startWorld, type World } from "./rpc-world.ts";
 
 const { pollTask } = AgentService.method;
 const { getRun, watchRun, waitRun } = SchedulerService.method;
@@ -200,6 +192,19 @@ describe("a caller that goes away", () => {
     const [ended] = parked;
     if (ended) await aborted(ended);
     expect((await poll).code).toBe(4);
+  });
+
+  test("by being killed: its parked poll is gone at once, so no task goes to a dead process", async () => {
+    const { count, parked } = parkPolls();
+    const program = fileURLToPath(new URL("../../support/idle-agent.ts", import.meta.url));
+    const agent = spawn(process.execPath, [program, `127.0.0.1:${world.port}`], {
+      stdio: "inherit",
+    });
+    await count(1);
+    agent.kill("SIGKILL");
+    const [ended] = parked;
+    if (ended) await aborted(ended);
+    expect(ended?.aborted).toBe(true);
   });
 
   test("by closing its connection, on both transports", async () => {

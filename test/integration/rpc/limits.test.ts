@@ -1,5 +1,6 @@
-// What never reaches a handler: bytes that are no message, messages over the limit, absurd deadlines,
-// connections that are none, and more calls than the server holds. The connection survives each.
+// What never reaches a handler: bytes that are no message, messages over the limit, absurd
+// deadlines, connections that are none, and more calls than the server holds. The connection
+// survives each.
 
 import { connect } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -14,18 +15,8 @@ import { Metadata } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
 import { createPort } from "../../../server/rpc/port.ts";
-import {
-  AGENT,
-  type GrpcClient,
-  grpcClient,
-  postJson,
-  RUN_ID,
-  readConnect,
-  signal,
-  startWorld,
-  type World,
-  type WorldOptions,
-} from "./rpc-world.ts";
+import { type GrpcClient, grpcClient, postJson, readConnect } from "./rpc-clients.ts";
+import { AGENT, RUN_ID, signal, startWorld, type World, type WorldOptions } from "./rpc-world.ts";
 
 const { getRun, schedule, watchRun } = SchedulerService.method;
 const { pollTask } = AgentService.method;

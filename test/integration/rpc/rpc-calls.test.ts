@@ -6,18 +6,8 @@ import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import {
-  AGENT,
-  type GrpcClient,
-  grpcClient,
-  postJson,
-  RUN_ID,
-  runDetail,
-  runRecord,
-  startWorld,
-  token,
-  type World,
-} from "./rpc-world.ts";
+import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
+import { AGENT, RUN_ID, runDetail, runRecord, startWorld, token, type World } from "./rpc-world.ts";
 
 const scheduler = SchedulerService.method;
 const agents = AgentService.method;

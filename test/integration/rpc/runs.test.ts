@@ -15,16 +15,8 @@ import { type Clock, systemClock } from "../../../server/clock.ts";
 import type { Lease, Step } from "../../../server/core/model.ts";
 import { requestDigest } from "../../../server/rpc/request-digest.ts";
 import type { AttemptRecord, RunPage } from "../../../server/store/reads.ts";
-import {
-  type GrpcClient,
-  grpcClient,
-  RUN_ID,
-  runDetail,
-  runRecord,
-  signal,
-  startWorld,
-  type World,
-} from "./rpc-world.ts";
+import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
+import { RUN_ID, runDetail, runRecord, signal, startWorld, type World } from "./rpc-world.ts";
 
 const { getRun, watchRun, waitRun, listRuns, listWorkflows } = SchedulerService.method;
 const run = { ref: { case: "runId" as const, value: RUN_ID } };

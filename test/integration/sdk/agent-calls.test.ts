@@ -1,4 +1,6 @@
-/** Calls that go wrong: polls that are lost, reports that are repeated, a server that comes back. */
+/**
+ * Calls that go wrong: polls that are lost, reports that are repeated, a server that comes back.
+ */
 import { expect, test } from "vitest";
 import { aGate, aTask, givenAgent, givenServer } from "../../support/agent-script.ts";
 import { status } from "../../support/fake-server.ts";

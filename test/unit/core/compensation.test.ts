@@ -1,4 +1,6 @@
-/** A step has failed for good: what was done is undone, last first, once nothing can act any more. */
+/**
+ * A step has failed for good: what was done is undone, last first, once nothing can act any more.
+ */
 import { describe, expect, test } from "vitest";
 import {
   createWorld,

@@ -1,6 +1,6 @@
 /**
- * The end of a lease revokes nothing by itself: a report counts while its attempt is current, that is
- * until another perform or compensate task of the step is handed out.
+ * The end of a lease revokes nothing by itself: a report counts while its attempt is current, that
+ * is until another perform or compensate task of the step is handed out.
  */
 import { describe, expect, test } from "vitest";
 import {

@@ -67,6 +67,7 @@ from lease as l
 where l.session = decode($1::text, 'hex') and l.poll_seq = any ($2::bigint[]);
 
 -- name: mark_polled
+-- In key order. HOT: no index on what changes; gone 5 minutes after the last poll.
 insert into lane_poller (lane, node, seen_at)
 select u.lane, $1::uuid, now()
 from unnest($2::integer[]) as u (lane)

@@ -46,12 +46,15 @@ join workflow_version as v on v.namespace_id = w.namespace_id and v.name = w.nam
 where w.namespace_id = $1::integer and w.name = $2::text;
 
 -- name: intern_lanes
+-- In the order of the key: two servers that make the same lanes at once wait in one direction only.
 insert into lane (namespace_id, queue, task)
 select distinct u.namespace_id, u.queue, u.task
 from unnest($1::integer[], $2::text[], $3::text[]) as u (namespace_id, queue, task)
+order by u.namespace_id, u.queue, u.task
 on conflict (namespace_id, queue, task, class) do nothing;
 
 -- name: find_lanes
+-- Ids in the order of the question; lanes that are not there are left out. Plan: lane by its unique key.
 select u.place, l.id
 from unnest($1::integer[], $2::text[], $3::text[]) with ordinality
   as u (namespace_id, queue, task, place)

@@ -1,17 +1,21 @@
 -- What nobody will ask for again, in small batches. Everything of a run goes with its range instead.
 
 -- name: forget_sessions
--- Sessions that hold nothing and have been silent for 10 minutes.
+-- Sessions that hold nothing and have been silent for 10 minutes. Plan: lease_session, one probe a
+-- session.
 delete from agent_session as s
 where s.session in (
   select o.session
   from agent_session as o
-  where o.last_beat_at < now() - interval '10 minutes'
-    and not exists (select from lease as l where l.session = o.session)
+  left join lateral (
+    select true as holds from lease as l where l.session = o.session limit 1
+  ) as h on true
+  where o.last_beat_at < now() - interval '10 minutes' and h.holds is null
   limit $1::integer
 );
 
 -- name: forget_lane_pollers
+-- Pollers not seen for 5 minutes: what is judged by them is a minute old at most.
 delete from lane_poller as p
 where (p.lane, p.node) in (
   select o.lane, o.node
@@ -20,14 +24,21 @@ where (p.lane, p.node) in (
   limit $1::integer
 );
 
+-- name: forget_writers
+-- Writer rows of processes that are long gone and own no partition. Those of an owner stay: a take-over
+-- deletes them, and waits for the flight that holds one.
+delete from writer as w
+where not exists (select from node as n where n.id = w.node)
+  and not exists (select from partition_lease as l where l.node = w.node);
+
 -- name: forget_keys
--- Expired keys of runs that have ended. Plan: idempotency_expiry.
+-- Expired keys of runs that have ended. Plan: idempotency_expiry, and one probe of run_default_pkey a key.
 delete from idempotency as i
 where (i.namespace_id, i.key) in (
   select o.namespace_id, o.key
   from idempotency as o
   where o.expires_at < now()
-    and not exists (select from run as r where r.id = o.run_id and r.state is null)
+    and (select r.state is null from run as r where r.id = o.run_id) is not true
   order by o.expires_at
   limit $1::integer
 );

@@ -30,6 +30,7 @@ select * from (
 order by newest.ended_at, newest.step_no, newest.fence;
 
 -- name: run_interventions
+-- The newest $2, in the order in which they happened. Plan: intervention by the run's key.
 select * from (
   select i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition, i.epoch
   from intervention as i
@@ -40,6 +41,7 @@ select * from (
 order by newest.acted_at, newest.step_no, newest.fence, newest.n;
 
 -- name: run_escalations
+-- The newest $2, in the order in which they happened. Plan: escalation by the run's key.
 select * from (
   select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by
   from escalation as e

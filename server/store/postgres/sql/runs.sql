@@ -2,7 +2,8 @@
 
 -- name: reserve_keys
 -- Reserves keys in key order; waits for another transaction that is reserving the same one. An expired
--- key is free again once its run has ended. Returns those that are now ours.
+-- key is free again once its run has ended. Returns those that are now ours. `not exists` would read
+-- the whole of run, once for each call that repeats a key. Plan: run by key.
 insert into idempotency as i (namespace_id, key, run_id, digest, expires_at)
 select u.namespace_id, u.key, u.run_id, decode(u.digest, 'hex'),
   now() + u.keep_ms * interval '1 millisecond'
@@ -12,7 +13,7 @@ order by u.namespace_id, u.key
 on conflict (namespace_id, key) do update
   set run_id = excluded.run_id, digest = excluded.digest, expires_at = excluded.expires_at
   where i.expires_at < now()
-    and not exists (select from run as r where r.id = i.run_id and r.state is null)
+    and (select r.state is null from run as r where r.id = i.run_id) is not true
 returning namespace_id, key;
 
 -- name: key_holders
@@ -45,6 +46,7 @@ from run as r
 where r.id = any ($1::uuid[]) and r.state is not null;
 
 -- name: insert_runs
+-- Written at the start and at the end, and not in between.
 insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
   input_type, input_json, input_data, created_at)
 select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
@@ -56,6 +58,7 @@ from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[],
     input_type, input_json, input_data, created_at);
 
 -- name: insert_open_runs
+-- Presence is what open means: written with `insert_runs`, gone with `end_runs`.
 insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
   steps_left, moving, undos_left, undone, verdict, verdict_undoes, deadline, deadline_left_ms,
   settle_until, wake_at)

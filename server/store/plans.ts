@@ -1,8 +1,8 @@
-// Plans by definition id, with the lane of each task. Definitions never change, so a plan that was made
-// once stays right; the cache is bounded and the oldest goes first.
+// Plans by definition id, with the lane of each task. Definitions never change, so a plan that was
+// made once stays right; the cache is bounded and the oldest goes first.
 import { type Plan, type PlanTask, planOf } from "../core/definition.ts";
 import type { Side } from "../core/effect.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "./store.ts";
 
 const PLANS_MAX = 2_000;
 

@@ -1,0 +1,91 @@
+/**
+ * The blow: an agent is killed while it works, and a new process takes its place. A condition is
+ * waited for, never a time: tasks in its hands that a slow or silent service keeps there. If all of
+ * them were done in the last moment after all, the new process is next.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Attempt, RunDetails } from "@drover/sdk";
+import type { ServiceKind } from "../services/booking-desk.ts";
+import { type Follow, isOver } from "./follow.ts";
+import { readLedger } from "./ledgers.ts";
+import type { Child } from "./processes.ts";
+
+export interface Killed {
+  /** Id of the agent, as attempts name it. */
+  readonly agent: string;
+  readonly at: Date;
+  /** Runs of which it held a task. */
+  readonly held: readonly string[];
+  /** Those among them that its service had booked by then, with nobody left to say so. */
+  readonly bookedUntold: readonly string[];
+}
+
+export interface KillOptions {
+  readonly kind: ServiceKind;
+  readonly agent: Child;
+  /** As a process manager does: the same program, a new process. */
+  readonly startAnother: () => Child;
+  readonly onKilled: (killed: Killed) => void;
+  readonly follow: Follow;
+  readonly ledger: string;
+  readonly signal: AbortSignal;
+}
+
+/** First some holidays are to get through, so that the blow falls into the middle. */
+const doneBefore = 4;
+const heldMin = 2;
+const heldForMs = 120;
+const lookEveryMs = 40;
+
+/** Null if all was done before the agent had enough in its hands. */
+export async function killWhileItWorks(options: KillOptions): Promise<Killed | null> {
+  const { kind, startAnother, onKilled, ledger } = options;
+  for (let { agent } = options; await isBusy(options, agent); agent = startAnother()) {
+    await agent.kill();
+    const at = new Date();
+    const held = await runsHeldBy(options, agent);
+    if (held.length === 0) continue;
+    const entries = readLedger(ledger);
+    const booked = new Set(entries.map((entry) => entry.op === "booked" && entry.booking.run));
+    const bookedUntold = held.filter((run) => booked.has(run));
+    const killed = { agent: `${kind}-${agent.pid}`, at, held, bookedUntold };
+    onKilled(killed);
+    startAnother();
+    return killed;
+  }
+  return null;
+}
+
+/** Waits until the agent has its hands full; false if nothing is left that it could hold. */
+async function isBusy(options: KillOptions, agent: Child): Promise<boolean> {
+  const { kind, follow, signal } = options;
+  for (;;) {
+    const all = [...follow.details().values()];
+    const done = all.filter((details) => stateOf(details, kind) === "SUCCEEDED").length;
+    if (done >= doneBefore) {
+      const held = await runsHeldBy(options, agent, heldForMs);
+      if (held.length >= heldMin) return true;
+    }
+    if (all.length > 0 && all.every(isOver)) return false;
+    await sleep(lookEveryMs, undefined, { signal });
+  }
+}
+
+/** Asks for every run that is not over: what was known before may be old by now. */
+async function runsHeldBy({ kind, follow }: KillOptions, { pid }: Child, forMs = 0) {
+  const agent = `${kind}-${pid}`;
+  const isHeld = ({ agentId, startedTime, endedTime }: Attempt) =>
+    agentId === agent &&
+    endedTime === null &&
+    startedTime !== null &&
+    Date.now() - startedTime.getTime() >= forMs;
+  const looks = [...follow.details()]
+    .filter(([, details]) => !isOver(details) && stateOf(details, kind) !== "SUCCEEDED")
+    .map(async ([run]) => ({ run, attempts: (await follow.look(run)).attempts }));
+  const looked = await Promise.all(looks);
+  return looked.filter(({ attempts }) => attempts.some(isHeld)).map(({ run }) => run);
+}
+
+function stateOf({ steps }: RunDetails, id: string) {
+  return steps.find((step) => step.id === id)?.state;
+}

@@ -1,0 +1,40 @@
+/** What can be said on the command line of the demo. */
+import { parseArgs } from "node:util";
+
+export const usage = `usage: npm run demo -- [options]
+  --seed N        seed of the faults of the remote services (default 1)
+  --json FILE     write runs, ledgers and interventions there
+  --keep          leave everything running after the summary, until Ctrl-C
+  --data-dir DIR  keep database, ledgers and logs there; DIR must be new or empty
+                  (default: a fresh temporary folder, removed at the end)`;
+
+export interface Options {
+  readonly seed: number;
+  readonly json: string | null;
+  readonly keep: boolean;
+  readonly dataDir: string | null;
+}
+
+/** Throws where the words are not understood; null when only the usage is wanted. */
+export function readOptions(args: readonly string[]): Options | null {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: "string", default: "1" },
+      json: { type: "string" },
+      keep: { type: "boolean", default: false },
+      "data-dir": { type: "string" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) return null;
+  if (!/^\d{1,9}$/.test(values.seed)) {
+    throw new Error(`--seed is ${values.seed}; give a whole number of up to 9 digits`);
+  }
+  return {
+    seed: Number(values.seed),
+    json: values.json ?? null,
+    keep: values.keep,
+    dataDir: values["data-dir"] ?? null,
+  };
+}

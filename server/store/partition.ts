@@ -1,0 +1,16 @@
+// Partitions are (region, 0..255): one of the shares of all runs, as one small integer.
+
+export const PARTITIONS_PER_REGION = 256;
+
+/** The partition of a run: its region's share by the last byte of its id, which is random. */
+export function partitionOf(region: number, runId: string): number {
+  return region * PARTITIONS_PER_REGION + Number.parseInt(runId.slice(-2), 16);
+}
+
+/** Every partition of a region. */
+export function partitionsOf(region: number): readonly number[] {
+  return Array.from(
+    { length: PARTITIONS_PER_REGION },
+    (_, slot) => partitionOf(region, "00") + slot,
+  );
+}

@@ -1,0 +1,194 @@
+/**
+ * What a step costs the database: statements, commits and row versions of a plain chain, as upper
+ * bounds. A change that makes them grow has to say so here.
+ */
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  type Agent,
+  chain,
+  type Hand,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  schedule,
+  stateOf,
+  success,
+} from "./fixture.ts";
+
+const STEPS = 20;
+
+let database: TestDatabase;
+let hand: Hand;
+let plane: TestPlane;
+let asked: string[];
+/** Lanes that the last pulse asked for. */
+let lanesAsked: number;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  plane = await openQuietPlane(database.connectionString);
+});
+beforeEach(() => {
+  asked = [];
+  const query = pg.Client.prototype.query;
+  vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+    this: pg.Client,
+    ...args: unknown[]
+  ) {
+    const [what] = args;
+    asked.push(nameOf(what));
+    if (isPulse(what)) lanesAsked = what.values[0].length;
+    return Reflect.apply(query, this, args);
+  });
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await plane?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+/** The name of a prepared statement, or the text of another. */
+function nameOf(what: unknown): string {
+  return typeof what === "object" && what !== null && "name" in what
+    ? String(what.name)
+    : String(what);
+}
+
+function isPulse(what: unknown): what is { readonly values: readonly [readonly number[]] } {
+  return nameOf(what) === "pulse";
+}
+
+/** Statements of one kind for each step, rounded up. */
+function perStep(of: (name: string) => boolean): number {
+  return asked.filter(of).length / STEPS;
+}
+
+const isCommit = (name: string) => name === "commit";
+
+async function workThrough(agent: Agent, name: string, parked: boolean): Promise<void> {
+  let next = agent.take(name);
+  for (let step = 0; step < STEPS; step++) {
+    const task = await next;
+    const isLast = step === STEPS - 1;
+    if (parked && !isLast) {
+      next = agent.take(name);
+      // The poll has looked, found nothing and waits.
+      const looked = asked.length;
+      await expect.poll(() => asked.slice(looked).includes("commit"), { interval: 1 }).toBe(true);
+    }
+    await agent.report(task, success);
+    if (!parked && !isLast) next = agent.take(name);
+  }
+}
+
+/**
+ * Row versions by table. Sessions tell what they did when they end, so the plane must be closed.
+ */
+async function rowVersions(of: Hand): Promise<ReadonlyMap<string, number>> {
+  const sessions = () =>
+    of.query(
+      `select from pg_stat_activity
+       where datname = current_database() and application_name like 'drover-%'`,
+    );
+  await expect.poll(sessions).toEqual([]);
+  const rows = await of.query<{ table: string; made: number }>(
+    "select relname as table, (n_tup_ins + n_tup_upd)::int as made from pg_stat_user_tables",
+  );
+  return new Map(rows.map(({ table, made }) => [table, made]));
+}
+
+describe("a step of a plain chain", () => {
+  it("costs two commits and thirteen statements when its agent polls after each report", async () => {
+    const name = newTask();
+    const run = await schedule(plane, chain(name, STEPS));
+    const agent = newAgent(plane);
+    asked = [];
+    await workThrough(agent, name, false);
+    const counts = Object.entries(Object.groupBy(asked, (one) => one));
+    const shown = counts.map(([one, all]) => `${one}: ${all?.length}`).join("\n");
+    expect(perStep(isCommit), shown).toBeLessThanOrEqual(2.1);
+    expect(
+      perStep(() => true),
+      shown,
+    ).toBeLessThanOrEqual(13.5);
+    expect(await stateOf(plane, run)).toBe("COMPLETED");
+  });
+
+  it("is handed to an agent that waits in the commit that made it ready", async () => {
+    const name = newTask();
+    await schedule(plane, chain(name, STEPS));
+    const agent = newAgent(plane);
+    asked = [];
+    await workThrough(agent, name, true);
+    const counts = Object.entries(Object.groupBy(asked, (one) => one));
+    const shown = counts.map(([one, all]) => `${one}: ${all?.length}`).join("\n");
+    // One for the report and its hand-over, one for the look of the poll before it parks.
+    expect(perStep(isCommit), shown).toBeLessThanOrEqual(2.1);
+    expect(
+      perStep((one) => one === "end_attempts"),
+      shown,
+    ).toBeLessThanOrEqual(1);
+    expect(
+      perStep(() => true),
+      shown,
+    ).toBeLessThanOrEqual(14.5);
+  });
+
+  it("writes a row once for each thing that happens to it, and no due row", async () => {
+    const own = await createTestDatabase();
+    const counter = await openHand(own.connectionString);
+    const alone = await openQuietPlane(own.connectionString);
+    const name = newTask();
+    await schedule(alone, chain(name, STEPS));
+    await workThrough(newAgent(alone), name, false);
+    await alone.close();
+    const made = await rowVersions(counter);
+    // A step row is made when its need ends, and changed when its lease does.
+    expect(made.get("step_default")).toBe(2 * STEPS);
+    expect(made.get("ready")).toBe(STEPS);
+    expect(made.get("lease")).toBe(STEPS);
+    expect(made.get("attempt_default")).toBe(STEPS);
+    // Made once and changed by each pass but the last, which deletes it.
+    expect(made.get("run_open")).toBe(STEPS);
+    // Made once, and its end written.
+    expect(made.get("run_default")).toBe(2);
+    expect(made.get("due")).toBe(0);
+    await counter.close();
+    await own.drop();
+  });
+
+  it("costs a batch of runs hardly more commits than one run", async () => {
+    const name = newTask();
+    const runs = 50;
+    await Promise.all(Array.from({ length: runs }, () => schedule(plane, chain(name, 2))));
+    const agent = newAgent(plane);
+    const tasks = await agent.poll(name, { maxTasks: runs });
+    expect(tasks).toHaveLength(runs);
+    asked = [];
+    await agent.complete(tasks, success);
+    expect(asked.filter(isCommit).length).toBeLessThanOrEqual(4);
+  });
+});
+
+describe("a process in which nothing happens", () => {
+  it("asks one statement a beat for all its parked polls", async () => {
+    const stop = new AbortController();
+    const polls = Array.from({ length: 200 }, () =>
+      newAgent(plane).poll(newTask(), { signal: stop.signal }),
+    );
+    const beat = async () => {
+      asked = [];
+      await plane.beat.runOnce();
+      return { asked, lanes: lanesAsked };
+    };
+    await expect.poll(beat).toEqual({ asked: ["pulse"], lanes: polls.length });
+    stop.abort();
+    await Promise.all(polls);
+  });
+});

@@ -1,0 +1,206 @@
+/**
+ * Take-over. Each flight of a supervisor holds its own writer row, so whoever takes over waits for
+ * the flight that is in the air, and whatever the former owner sends after that changes nothing.
+ */
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { PartitionSession, RunRef } from "../../../server/store/store.ts";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  chain,
+  gatedStore,
+  type Hand,
+  historyOf,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  schedule,
+  stateOf,
+  success,
+} from "./fixture.ts";
+
+const gates = gatedStore();
+let database: TestDatabase;
+let hand: Hand;
+let holder: Hand;
+let plane: TestPlane;
+const sessions: PartitionSession[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  holder = await openHand(database.connectionString);
+  plane = await openQuietPlane(database.connectionString, gates.wrap);
+});
+afterEach(async () => {
+  await holder.query("rollback");
+  for (const session of sessions.splice(0)) await session.leave();
+});
+afterAll(async () => {
+  await plane?.close();
+  await holder?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+async function join(): Promise<PartitionSession> {
+  const session = await plane.store.partitions.join({ node: randomUUID(), address: "test" });
+  sessions.push(session);
+  return session;
+}
+
+/** An owner of the run's partition, and the actor that its flights name. */
+async function ownerOf({ partition }: RunRef) {
+  const session = await join();
+  const [taken] = await session.takeOver([partition]);
+  return { session, actor: { node: session.node, epoch: taken?.epoch ?? 0 } };
+}
+
+/** A backoff that is over: the supervisor makes the step ready again. */
+async function overdue(): Promise<RunRef> {
+  const name = newTask();
+  const run = await schedule(plane, chain(name, 1));
+  const agent = newAgent(plane);
+  await agent.report(await agent.take(name), {
+    ...{ kind: "failure", class: "transient", code: "busy", message: "later" },
+    ...{ retryAfterMs: null, noEffect: true },
+  });
+  await hand.query("update due set wake_at = now() - interval '1 s' where run_id = $1", [
+    run.runId,
+  ]);
+  return run;
+}
+
+const backoff = { kind: "backoff-moment", step: 0 } as const;
+const rulesOf = async (run: RunRef) =>
+  (await historyOf(plane, run)).interventions.map(({ rule, node, epoch }) => ({
+    rule,
+    node,
+    epoch,
+  }));
+
+describe("a take-over", () => {
+  it("waits for the flight that the former owner has in the air, which lands", async () => {
+    const run = await overdue();
+    const { session, actor } = await ownerOf(run);
+    const gate = gates.stopNext("advance");
+    const flight = plane.advance.submit(run, backoff, actor);
+    await gate.reached;
+    const next = await join();
+    const taking = next.takeOver([run.partition]);
+    await hand.untilWaiting("delete from writer");
+    gate.open();
+    expect(await flight).toEqual({ kind: "done" });
+    expect(await taking).toEqual([{ partition: run.partition, epoch: actor.epoch + 1 }]);
+    expect(await rulesOf(run)).toEqual([
+      { rule: "backoff", node: session.node, epoch: actor.epoch },
+    ]);
+  });
+
+  it("fences every later flight of the former owner: it changes nothing and is told so", async () => {
+    const run = await overdue();
+    const { actor } = await ownerOf(run);
+    const next = await join();
+    const [taken] = await next.takeOver([run.partition]);
+    expect(await plane.advance.submit(run, backoff, actor)).toEqual({ kind: "fenced" });
+    expect(await rulesOf(run)).toEqual([]);
+    const successor = { node: next.node, epoch: taken?.epoch ?? 0 };
+    expect(await plane.advance.submit(run, backoff, successor)).toEqual({ kind: "done" });
+    expect(await rulesOf(run)).toEqual([{ rule: "backoff", ...successor }]);
+  });
+
+  it("leaves no gap: a flight that waits for a run when it begins lands before it, never after", async () => {
+    const run = await overdue();
+    const { actor } = await ownerOf(run);
+    await holder.query("begin");
+    await holder.query("select from run_open where run_id = $1 for update", [run.runId]);
+    const flight = plane.advance.submit(run, backoff, actor);
+    await hand.untilWaiting("for no key update of o");
+    const next = await join();
+    let isTaken = false;
+    const taking = next.takeOver([run.partition]).then(() => {
+      isTaken = true;
+    });
+    await hand.untilWaiting("delete from writer");
+    expect(isTaken).toBe(false);
+    await holder.query("rollback");
+    expect(await flight).toEqual({ kind: "done" });
+    await taking;
+    expect(await plane.advance.submit(run, backoff, actor)).toEqual({ kind: "fenced" });
+  });
+
+  it("leaves no gap: a flight that comes while it waits finds its writer row gone", async () => {
+    const run = await overdue();
+    const other = await overdue();
+    const { actor } = await ownerOf(run);
+    // The fence stands, its transaction is still open: somebody else's commit is slow.
+    await holder.query("begin");
+    await holder.query("delete from writer where node = $1", [actor.node]);
+    const flight = plane.advance.submit(run, backoff, actor);
+    await hand.untilWaiting("from writer where node");
+    await holder.query("commit");
+    expect(await flight).toEqual({ kind: "fenced" });
+    expect(await plane.advance.submit(other, backoff, actor)).toEqual({ kind: "fenced" });
+    expect([await rulesOf(run), await rulesOf(other)]).toEqual([[], []]);
+  });
+
+  it("of one supervisor leaves the flights of another alone, and all reports of agents", async () => {
+    const [run, other] = [await overdue(), await overdue()];
+    const mine = await ownerOf(run);
+    const theirs = await ownerOf({ ...other, partition: (run.partition + 1) % 256 });
+    const next = await join();
+    await next.takeOver([run.partition]);
+    const name = newTask();
+    const free = await schedule(plane, chain(name, 1));
+    const agent = newAgent(plane);
+    const answers = await Promise.all([
+      plane.advance.submit(run, backoff, mine.actor),
+      plane.advance.submit(other, backoff, theirs.actor),
+      agent.report(await agent.take(name), success),
+    ]);
+    expect(answers).toEqual([{ kind: "fenced" }, { kind: "done" }, "accepted"]);
+    expect(await stateOf(plane, free)).toBe("COMPLETED");
+  });
+});
+
+describe("a supervisor that was fenced", () => {
+  it("forgets everything, joins under a new id and takes its share again", async () => {
+    const watched = await openQuietPlane(database.connectionString);
+    await watched.ownership.start();
+    const before = watched.ownership.node();
+    expect(watched.ownership.owned()).toHaveLength(256);
+    const intruder = await join();
+    await intruder.takeOver([0]);
+    const run = await overdue();
+    watched.watches.taken([run.partition]);
+    await watched.watches.lookOnce();
+    expect(watched.ownership.node()).not.toBe(before);
+    await expect.poll(() => watched.ownership.owned().length, { timeout: 10_000 }).toBe(256);
+    expect(await rulesOf(run)).toEqual([]);
+    await watched.watches.lookOnce();
+    const node = watched.ownership.node();
+    expect(await rulesOf(run)).toMatchObject([{ rule: "backoff", node }]);
+    await watched.close();
+  });
+
+  it("that stops cleanly leaves nothing behind: no lock, no writer, no node", async () => {
+    const watched = await openQuietPlane(database.connectionString);
+    await watched.ownership.start();
+    const node = watched.ownership.node();
+    await watched.close();
+    const left = await hand.query(
+      `select id::text as id from node where id = $1
+       union all select node::text from writer where node = $1
+       union all select node::text from partition_lease where node = $1`,
+      [node],
+    );
+    expect(left).toEqual([]);
+    const locks = await hand.query(
+      `select from pg_locks where locktype = 'advisory' and objsubid = 2
+         and database = (select oid from pg_database where datname = current_database())`,
+    );
+    expect(locks).toEqual([]);
+  });
+});

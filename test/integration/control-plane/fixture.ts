@@ -1,0 +1,330 @@
+// What the tests of the control plane on a real database share: planes over a store that tests can
+// hold up, agents whose every call is chosen by the test, and a connection of the test's own (the
+// hand), which holds rows and asks the database who waits for whom.
+import { createHash } from "node:crypto";
+import pg from "pg";
+import { expect } from "vitest";
+import { systemClock, systemRandom } from "../../../server/clock.ts";
+import { type ControlPlane, createControlPlane } from "../../../server/control-plane.ts";
+import type { Definition, StepDefinition } from "../../../server/core/definition.ts";
+import type { Outcome } from "../../../server/core/model.ts";
+import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
+import { parseTaskToken, type TaskToken } from "../../../server/dispatch/token.ts";
+import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
+import { partitionOf } from "../../../server/store/partition.ts";
+import { isRetryable } from "../../../server/store/postgres/failure.ts";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import type { RunRef, Store } from "../../../server/store/store.ts";
+import { quietLog, type TestPlane } from "../../support/control-plane.ts";
+
+export type Reported = Exclude<Outcome, { kind: "undelivered" }>;
+
+export const success: Reported = { kind: "success", output: { kind: "json", json: '{"ok":1}' } };
+export const busy: Reported = {
+  kind: "failure",
+  class: "transient",
+  code: "busy",
+  message: "try later",
+  retryAfterMs: null,
+  noEffect: true,
+};
+
+/**
+ * A plane that looks for nothing by itself: neither due rows, nor a beat, unless the test says so.
+ */
+export async function openQuietPlane(
+  connectionString: string,
+  wrap: (store: Store) => Store = (store) => store,
+): Promise<TestPlane> {
+  const store = wrap(createPostgresStore({ connectionString, log: quietLog }));
+  const plane: ControlPlane = createControlPlane({
+    store,
+    clock: systemClock,
+    random: systemRandom,
+    log: quietLog,
+    address: "test",
+    isRetryable,
+  });
+  const namespace = await store.namespace("default");
+  if (!namespace) throw new Error("the database has no namespace default");
+  return {
+    ...plane,
+    store,
+    namespace,
+    async close() {
+      await plane.stop();
+      await store.close();
+    },
+  };
+}
+
+export interface Gate {
+  /** Resolves once a transaction stands at the gate, its work done and its COMMIT not sent. */
+  readonly reached: Promise<void>;
+  open(): void;
+}
+
+export interface GatedStore {
+  readonly wrap: (store: Store) => Store;
+  /**
+   * The next transaction of this name stops before its COMMIT. Open it within 2 s: idle sessions
+   * end.
+   */
+  stopNext(name: string): Gate;
+}
+
+export function gatedStore(): GatedStore {
+  const gates = new Map<string, { reached: () => void; opened: Promise<void> }>();
+  const transactOf =
+    (store: Store): Store["transact"] =>
+    (options, work) =>
+      store.transact(options, async (tx) => {
+        const gate = gates.get(options.name);
+        gates.delete(options.name);
+        const result = await work(tx);
+        gate?.reached();
+        await gate?.opened;
+        return result;
+      });
+  return {
+    wrap: (store) => ({ ...store, transact: transactOf(store) }),
+    stopNext(name) {
+      const reached = Promise.withResolvers<void>();
+      const opened = Promise.withResolvers<void>();
+      gates.set(name, { reached: reached.resolve, opened: opened.promise });
+      return { reached: reached.promise, open: opened.resolve };
+    },
+  };
+}
+
+/** A session of the test's own. */
+export interface Hand {
+  query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /**
+   * Resolves once `count` sessions of Drover wait for a lock in a statement that contains `text`.
+   */
+  untilWaiting(text: string, count?: number): Promise<void>;
+  leases(): Promise<{ run_id: string; step_no: number; fence: number; session: string }[]>;
+  close(): Promise<void>;
+}
+
+export async function openHand(connectionString: string): Promise<Hand> {
+  const client = new pg.Client({ connectionString, application_name: "test-hand" });
+  client.on("error", () => undefined);
+  await client.connect();
+  const query: Hand["query"] = async <Row extends pg.QueryResultRow>(
+    text: string,
+    values: readonly unknown[] = [],
+  ) => (await client.query<Row>(text, [...values])).rows;
+  return {
+    query,
+    async untilWaiting(text, count = 1) {
+      const waiting = async () => {
+        const rows = await query(
+          `select pid from pg_stat_activity
+           where datname = current_database() and application_name like 'drover-%'
+             and wait_event_type = 'Lock' and position($1 in query) > 0`,
+          [text],
+        );
+        return rows.length;
+      };
+      await expect.poll(waiting, { interval: 10, timeout: 5_000 }).toBe(count);
+    },
+    leases: () =>
+      query(
+        `select run_id, step_no, fence, encode(session, 'hex') as session
+         from lease order by run_id, step_no`,
+      ),
+    close: () => client.end(),
+  };
+}
+
+export interface PollOptions {
+  readonly pollSeq?: number;
+  readonly lostPolls?: readonly number[];
+  readonly waitMs?: number;
+  readonly maxTasks?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Agent {
+  readonly session: string;
+  /** Asks for one task name of the queue `default`. */
+  poll(task: string, options?: PollOptions): Promise<readonly HandedTask[]>;
+  take(task: string): Promise<HandedTask>;
+  report(task: HandedTask, outcome: Reported, digest?: string): Promise<string>;
+  complete(
+    tasks: readonly HandedTask[],
+    outcome: Reported | ((task: HandedTask) => Reported),
+  ): Promise<readonly string[]>;
+  beat(tasks: readonly HandedTask[], lostPolls?: readonly number[]): Promise<readonly string[]>;
+}
+
+let made = 0;
+/** A task name, and so a lane, that no other test uses. */
+export const newTask = (): string => `task-${++made}`;
+
+export function digestOf(outcome: Reported): string {
+  return createHash("sha256").update(JSON.stringify(outcome)).digest("hex");
+}
+
+export function newAgent(plane: TestPlane, agentId = `agent-${++made}`): Agent {
+  const session = Buffer.from(systemRandom.bytes(16)).toString("hex");
+  return agentOf(plane, { id: agentId, session, version: "1" });
+}
+
+/** The same agent process, as another server sees it. */
+export function through(plane: TestPlane, { session }: Agent): Agent {
+  return agentOf(plane, { id: "moved", session, version: "1" });
+}
+
+function agentOf(
+  plane: TestPlane,
+  agent: { readonly id: string; readonly session: string; readonly version: string },
+): Agent {
+  const { namespace, dispatcher } = plane;
+  let polls = 0;
+  const idle = new AbortController().signal;
+
+  const complete: Agent["complete"] = async (tasks, outcome) => {
+    const results = tasks.map((task) => {
+      const said = typeof outcome === "function" ? outcome(task) : outcome;
+      return { token: tokenOf(task), outcome: said, digest: digestOf(said) };
+    });
+    const { answers } = await dispatcher.complete({ namespace, agent, results, next: null }, idle);
+    return answers.map(inShort);
+  };
+
+  const poll: Agent["poll"] = async (task, options = {}) => {
+    polls = options.pollSeq ?? polls + 1;
+    const { lostPolls = [], waitMs = 10_000, maxTasks = 10, signal = idle } = options;
+    const queues = [{ name: "default", weight: 1 }];
+    const request = { namespace, agent, pollSeq: polls, queues, tasks: [task], maxTasks };
+    const answer = await dispatcher.poll({ ...request, waitMs, lostPolls }, signal);
+    return answer.tasks;
+  };
+
+  return {
+    session: agent.session,
+    poll,
+    async take(name) {
+      const tasks = await poll(name, { maxTasks: 1 });
+      const [task] = tasks;
+      if (!task) throw new Error(`no task of ${name} came`);
+      return task;
+    },
+    async report(task, outcome, digest = digestOf(outcome)) {
+      const results = [{ token: tokenOf(task), outcome, digest }];
+      const { answers } = await dispatcher.complete(
+        { namespace, agent, results, next: null },
+        idle,
+      );
+      return answers.map(inShort).join();
+    },
+    complete,
+    async beat(tasks, lostPolls = []) {
+      const reports = tasks.map((task) => ({
+        token: tokenOf(task),
+        progress: null,
+        details: null,
+      }));
+      const verdicts = await dispatcher.heartbeat({ namespace, agent, lostPolls, reports });
+      return verdicts.map(({ kind }) => kind);
+    },
+  };
+}
+
+type ResultAnswer = Awaited<ReturnType<TestPlane["dispatcher"]["complete"]>>["answers"][number];
+
+/** "accepted", "repeated", or the reason of the refusal. */
+function inShort(answer: ResultAnswer): string {
+  if (answer.kind === "accepted") return answer.repeated ? "repeated" : "accepted";
+  return "reason" in answer.error ? String(answer.error.reason) : "INTERNAL";
+}
+
+export function tokenOf(task: HandedTask): TaskToken {
+  const token = parseTaskToken(task.token);
+  if (!token) throw new Error("the task's token cannot be read");
+  return token;
+}
+
+/** Steps one after the other, all of one task name. */
+export function chain(
+  task: string,
+  length: number,
+  more: Partial<StepDefinition> = {},
+): Definition {
+  const steps = Array.from({ length }, (_, no) => ({
+    id: `s${no}`,
+    needs: no === 0 ? [] : [`s${no - 1}`],
+    task,
+    ...more,
+  }));
+  return { workflow: "chain", steps };
+}
+
+/** Steps side by side, all of one task name. */
+export function wide(task: string, width: number, more: Partial<StepDefinition> = {}): Definition {
+  const steps = Array.from({ length: width }, (_, no) => ({
+    id: `s${no}`,
+    needs: [],
+    task,
+    ...more,
+  }));
+  return { workflow: "wide", steps };
+}
+
+export function request(
+  plane: TestPlane,
+  definition: Definition,
+  more: Partial<ScheduleRequest> = {},
+): ScheduleRequest {
+  return {
+    namespace: plane.namespace,
+    target: { kind: "inline", definition },
+    input: { kind: "json", json: "{}" },
+    key: null,
+    priority: 5,
+    labels: {},
+    digest: "00".repeat(32),
+    ...more,
+  };
+}
+
+export async function schedule(
+  plane: TestPlane,
+  definition: Definition,
+  more: Partial<ScheduleRequest> = {},
+): Promise<RunRef> {
+  const { runId } = await plane.scheduler.schedule(request(plane, definition, more));
+  return { runId, partition: partitionOf(plane.namespace.region, runId) };
+}
+
+/** The agent of this task has been silent for ever: its lease is lost. */
+export async function lose(plane: TestPlane, hand: Hand, task: HandedTask): Promise<void> {
+  const { runId, step, fence } = tokenOf(task);
+  await hand.query(
+    `update lease set granted_at = now() - interval '1 day' where run_id = $1 and step_no = $2`,
+    [runId, step],
+  );
+  await hand.query(
+    `update agent_session set last_beat_at = now() - interval '1 day'
+     where session in (select session from lease where run_id = $1 and step_no = $2)`,
+    [runId, step],
+  );
+  const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };
+  const moment = { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince: 0 } as const;
+  await plane.advance.submit(ref, moment);
+}
+
+export async function stateOf(plane: TestPlane, { runId }: RunRef): Promise<string> {
+  const run = await plane.store.reads.findRun(plane.namespace.id, { runId });
+  return run?.state ?? "gone";
+}
+
+export async function historyOf(plane: TestPlane, { runId }: RunRef) {
+  const all = { attempts: true, interventions: true, escalations: true };
+  const detail = await plane.store.reads.runDetail(runId, all);
+  if (!detail) throw new Error(`there is no run ${runId}`);
+  return detail;
+}

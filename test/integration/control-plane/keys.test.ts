@@ -1,0 +1,145 @@
+/** Idempotency keys on several servers: one key is one run, whoever comes, and when. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  chain,
+  gatedStore,
+  type Hand,
+  newTask,
+  openHand,
+  openQuietPlane,
+  request,
+} from "./fixture.ts";
+
+const gates = gatedStore();
+let database: TestDatabase;
+let hand: Hand;
+let here: TestPlane;
+let there: TestPlane;
+/** Calls whose definition was found: they stand at the flight. */
+let resolved = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  here = await openQuietPlane(database.connectionString, (store) => ({
+    ...gates.wrap(store),
+    async internDefinition(...asked) {
+      const id = await store.internDefinition(...asked);
+      resolved += 1;
+      return id;
+    },
+  }));
+  there = await openQuietPlane(database.connectionString);
+});
+afterEach(async () => {
+  await hand.query("rollback");
+});
+afterAll(async () => {
+  await here?.close();
+  await there?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+const one = "11".repeat(32);
+const two = "22".repeat(32);
+const task = newTask();
+
+function call(plane: TestPlane, key: string, digest = one) {
+  return plane.scheduler.schedule(request(plane, chain(task, 1), { key, digest }));
+}
+
+async function runsOf(key: string): Promise<number> {
+  return (await hand.query("select from run where key = $1", [key])).length;
+}
+
+async function settled(calls: readonly Promise<{ runId: string; created: boolean }>[]) {
+  const answers = await Promise.allSettled(calls);
+  const done = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const reasons = answers.flatMap((answer) =>
+    answer.status === "rejected" ? [String(answer.reason.reason)] : [],
+  );
+  return { done, reasons };
+}
+
+describe("the same key", () => {
+  it("from two servers at the same time is one run", async () => {
+    const calls = Array.from({ length: 20 }, (_, at) => call(at % 2 === 0 ? here : there, "k-1"));
+    const { done, reasons } = await settled(calls);
+    expect(reasons).toEqual([]);
+    expect(new Set(done.map(({ runId }) => runId)).size).toBe(1);
+    expect(done.filter(({ created }) => created)).toHaveLength(1);
+    expect(await runsOf("k-1")).toBe(1);
+  });
+
+  it("with another request is refused, and nothing of that request is stored", async () => {
+    const calls = [call(here, "k-2", one), call(there, "k-2", two)];
+    const { done, reasons } = await settled(calls);
+    expect(reasons).toEqual(["KEY_REUSED"]);
+    expect(done).toMatchObject([{ created: true }]);
+    expect(await runsOf("k-2")).toBe(1);
+  });
+
+  it("twice in one flight is one run, and another request of that flight is refused", async () => {
+    const gate = gates.stopNext("schedule");
+    const first = call(here, "k-3");
+    await gate.reached;
+    const before = resolved;
+    const flight = ["k-4", "k-4", "k-4", "k-5"].map((key) => call(here, key));
+    const other = call(here, "k-4", two);
+    await expect.poll(() => resolved - before, { interval: 5 }).toBe(5);
+    gate.open();
+    await first;
+    const { done, reasons } = await settled([...flight, other]);
+    expect(new Set(reasons)).toEqual(new Set(["KEY_REUSED"]));
+    expect(done.filter(({ created }) => created)).toHaveLength(2);
+    expect(new Set(done.map(({ runId }) => runId)).size).toBe(2);
+    expect([await runsOf("k-4"), await runsOf("k-5")]).toEqual([1, 1]);
+  });
+
+  it("waits for another server that is reserving it, and takes what that one made", async () => {
+    const gate = gates.stopNext("schedule");
+    const first = call(here, "k-6");
+    await gate.reached;
+    const second = call(there, "k-6");
+    await hand.untilWaiting("insert into idempotency");
+    gate.open();
+    expect((await second).runId).toBe((await first).runId);
+    expect((await second).created).toBe(false);
+  });
+
+  it("is free again when the transaction that reserved it is rolled back", async () => {
+    await hand.query("begin");
+    await hand.query(
+      `insert into idempotency (namespace_id, key, run_id, digest, expires_at)
+       values ($1, 'k-7', gen_random_uuid(), '\\x00', now() + interval '1 day')`,
+      [here.namespace.id],
+    );
+    const asked = call(here, "k-7");
+    const asker = await openHand(database.connectionString);
+    await asker.untilWaiting("insert into idempotency");
+    await asker.close();
+    await hand.query("rollback");
+    expect(await asked).toMatchObject({ created: true });
+    expect(await runsOf("k-7")).toBe(1);
+  });
+});
+
+describe("keys in two orders on two servers", () => {
+  it("do not deadlock: each flight reserves in key order", async () => {
+    const keys = Array.from({ length: 30 }, (_, at) => `order-${at}`);
+    const calls = [
+      ...keys.map((key) => call(here, key)),
+      ...[...keys].reverse().map((key) => call(there, key)),
+    ];
+    const { done, reasons } = await settled(calls);
+    expect(reasons).toEqual([]);
+    expect(new Set(done.map(({ runId }) => runId)).size).toBe(keys.length);
+    const deadlocks = await hand.query<{ deadlocks: number }>(
+      "select deadlocks::int from pg_stat_database where datname = current_database()",
+    );
+    expect(deadlocks).toEqual([{ deadlocks: 0 }]);
+  });
+});

@@ -1,0 +1,254 @@
+/**
+ * Who waits for whom. Phase 1 of a transaction may wait and has one order, phase 2 waits for
+ * nothing, and what one run has to wait for delays no other run. The test holds rows by hand and
+ * asks the database who waits.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { RunRef } from "../../../server/store/store.ts";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  busy,
+  chain,
+  gatedStore,
+  type Hand,
+  historyOf,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  schedule,
+  stateOf,
+  success,
+  tokenOf,
+  wide,
+} from "./fixture.ts";
+
+const gates = gatedStore();
+let database: TestDatabase;
+let hand: Hand;
+let holder: Hand;
+let plane: TestPlane;
+let other: TestPlane;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  holder = await openHand(database.connectionString);
+  plane = await openQuietPlane(database.connectionString, gates.wrap);
+  other = await openQuietPlane(database.connectionString);
+});
+afterEach(async () => {
+  await holder.query("rollback");
+});
+afterAll(async () => {
+  await plane?.close();
+  await other?.close();
+  await holder?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+async function hold(runId: string): Promise<void> {
+  await holder.query("begin");
+  await holder.query("select from run_open where run_id = $1 for update", [runId]);
+}
+
+const release = () => holder.query("rollback");
+
+describe("a claim and a pass over the same run", () => {
+  it("do not deadlock: the pass waits for the claim and finds the row as a lease", async () => {
+    const name = newTask();
+    const run = await schedule(other, chain(name, 1));
+    const gate = gates.stopNext("claim");
+    const polled = newAgent(plane).take(name);
+    await gate.reached;
+    const cancelled = other.scheduler.cancel(run, { undo: true, note: "enough" });
+    await hand.untilWaiting("join ready as r on");
+    gate.open();
+    expect(await cancelled).toEqual({ kind: "done" });
+    const task = await polled;
+    expect(await stateOf(plane, run)).toBe("STOPPING");
+    const agent = newAgent(plane);
+    expect(await agent.report(task, { kind: "cancelled", noEffect: true })).toBe("accepted");
+    expect(await stateOf(plane, run)).toBe("CANCELLED");
+  });
+
+  it("do not deadlock the other way: the claim passes over what the pass has locked", async () => {
+    const name = newTask();
+    const held = await schedule(other, chain(name, 1));
+    const free = await schedule(other, chain(name, 1));
+    const gate = gates.stopNext("advance");
+    const cancelled = plane.scheduler.cancel(held, { undo: true, note: "enough" });
+    await gate.reached;
+    const tasks = await newAgent(other).poll(name);
+    gate.open();
+    await cancelled;
+    expect(tasks.map(({ runId }) => runId)).toEqual([free.runId]);
+    expect(await stateOf(plane, held)).toBe("CANCELLED");
+    expect(await newAgent(other).poll(name, { waitMs: 0 })).toEqual([]);
+  });
+
+  it("hand over to each other crosswise without a deadlock", async () => {
+    const [one, two] = [newTask(), newTask()];
+    const runs = await Promise.all([
+      schedule(plane, chain(one, 2)),
+      schedule(plane, chain(two, 2)),
+    ]);
+    const agent = newAgent(plane);
+    const mine = await agent.take(one);
+    const theirs = await newAgent(other).take(two);
+    // Each plane ends a step of one run while an agent there waits for what the other makes ready.
+    const waiting = [newAgent(plane).take(two), newAgent(other).take(one)];
+    expect(
+      await Promise.all([agent.report(mine, success), newAgent(other).report(theirs, success)]),
+    ).toEqual(["accepted", "accepted"]);
+    await Promise.all([plane.beat.runOnce(), other.beat.runOnce()]);
+    const next = await Promise.all(waiting);
+    expect(next.map(({ runId }) => runId).sort()).toEqual(runs.map(({ runId }) => runId).sort());
+  });
+});
+
+describe("a run that another transaction holds", () => {
+  it("delays only its own reports; the rest of the flight lands", async () => {
+    const name = newTask();
+    const runs = [];
+    for (let run = 0; run < 4; run++) runs.push(await schedule(plane, chain(name, 1)));
+    const agent = newAgent(plane);
+    const tasks = await agent.poll(name);
+    const stuck = runs[1]?.runId ?? "";
+    await hold(stuck);
+    const landed = new Map<string, string>();
+    const reports = tasks.map(async (task) => {
+      landed.set(task.runId, await agent.report(task, success));
+    });
+    await expect.poll(() => landed.size, { interval: 5 }).toBe(3);
+    expect(landed.has(stuck)).toBe(false);
+    await release();
+    await Promise.all(reports);
+    expect([...landed.values()]).toEqual(["accepted", "accepted", "accepted", "accepted"]);
+  });
+
+  it("is waited for by a flight of its own after three misses, and others fly beside it", async () => {
+    const name = newTask();
+    const run = await schedule(plane, wide(name, 2));
+    const free = await schedule(plane, chain(name, 3));
+    const agent = newAgent(plane);
+    const tasks = await agent.poll(name);
+    const mine = tasks.filter(({ runId }) => runId === run.runId);
+    const theirs = tasks.find(({ runId }) => runId === free.runId);
+    if (!theirs) throw new Error("three tasks were due");
+    await hold(run.runId);
+    const stuck = agent.complete(mine, success);
+    await hand.untilWaiting("for no key update of o");
+    expect(await agent.report(theirs, success)).toBe("accepted");
+    expect(await agent.report(await agent.take(name), success)).toBe("accepted");
+    await release();
+    expect(await stuck).toEqual(["accepted", "accepted"]);
+    expect(await stateOf(plane, run)).toBe("COMPLETED");
+  });
+
+  it("for longer than two waits of a second: the call is told to repeat, and changed nothing", async () => {
+    const name = newTask();
+    const run = await schedule(plane, chain(name, 1));
+    const agent = newAgent(plane);
+    const task = await agent.take(name);
+    await hold(run.runId);
+    await expect(agent.report(task, success)).rejects.toMatchObject({
+      reason: "STORE_UNAVAILABLE",
+    });
+    await release();
+    expect((await historyOf(plane, run)).attempts).toEqual([]);
+    expect(await agent.report(task, success)).toBe("accepted");
+  });
+
+  it("and that ends meanwhile is found as ended", async () => {
+    const name = newTask();
+    const run = await schedule(plane, chain(name, 1));
+    const agent = newAgent(plane);
+    const task = await agent.take(name);
+    const gate = gates.stopNext("advance");
+    const first = agent.report(task, success);
+    await gate.reached;
+    const second = newAgent(other).report(task, success);
+    await hand.untilWaiting("for no key update of o");
+    gate.open();
+    expect(await first).toBe("accepted");
+    expect(await second).toBe("repeated");
+    expect(await stateOf(plane, run)).toBe("COMPLETED");
+  });
+});
+
+describe("a supervisor", () => {
+  /** A step whose backoff is over. */
+  async function overdue() {
+    const name = newTask();
+    const run = await schedule(plane, chain(name, 1));
+    const agent = newAgent(plane);
+    await agent.report(await agent.take(name), busy);
+    await hand.query("update due set wake_at = now() where run_id = $1", [run.runId]);
+    return run;
+  }
+
+  it("goes on looking while one of its runs is held", async () => {
+    const watched = await openQuietPlane(database.connectionString);
+    const held = await overdue();
+    await hold(held.runId);
+    await watched.start();
+    await hand.untilWaiting("for no key update of o");
+    const rules = async (run: RunRef) =>
+      (await historyOf(plane, run)).interventions.map(({ rule }) => rule);
+    for (let look = 0; look < 3; look++) {
+      const run = await overdue();
+      await expect.poll(() => rules(run), { timeout: 5_000 }).toEqual(["backoff"]);
+    }
+    expect(await rules(held)).toEqual([]);
+    await release();
+    await expect.poll(() => rules(held), { timeout: 5_000 }).toEqual(["backoff"]);
+    await watched.close();
+  });
+});
+
+describe("a flight with one bad item", () => {
+  it("lands the others; the bad one fails alone and changed nothing", async () => {
+    const name = newTask();
+    await schedule(plane, wide(name, 4));
+    await schedule(plane, wide(name, 4));
+    const agent = newAgent(plane);
+    const tasks = await agent.poll(name);
+    expect(tasks).toHaveLength(8);
+    // The wire cannot carry it, the edge refuses it: only a bug brings a NUL this far.
+    const nul = { ...busy, message: "a\u0000b" };
+    const bad = tasks[5];
+    const answers = await agent.complete(tasks, (task) => (task === bad ? nul : success));
+    expect(answers.filter((answer) => answer === "accepted")).toHaveLength(7);
+    expect(answers[5]).toBe("INTERNAL");
+    if (!bad) throw new Error("eight tasks were due");
+    expect(await agent.beat([bad])).toEqual(["carry-on"]);
+    expect(await agent.report(bad, success)).toBe("accepted");
+  });
+});
+
+describe("a heartbeat", () => {
+  it("is not answered while a pass holds its lease: none ends that was just told to carry on", async () => {
+    const name = newTask();
+    await schedule(plane, chain(name, 1));
+    const agent = newAgent(plane);
+    const task = await agent.take(name);
+    const { runId, step, fence, secret } = tokenOf(task);
+    const gate = gates.stopNext("advance");
+    const ended = agent.report(task, success);
+    await gate.reached;
+    const beaten = agent.beat([task]);
+    const answer = await other.store.beat([
+      {
+        ...{ namespaceId: 1, session: agent.session, agentId: "a", agentVersion: "1" },
+        reports: [{ runId, step, fence, secret, progress: null, details: null }],
+      },
+    ]);
+    gate.open();
+    await ended;
+    expect(answer).toEqual([[{ kind: "busy" }]]);
+    expect(await beaten).toEqual(["lease-lost"]);
+  });
+});

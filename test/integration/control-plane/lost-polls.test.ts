@@ -1,0 +1,177 @@
+/**
+ * Answers that never arrived. An agent says which of its polls ended without one, and every lease
+ * granted to such a poll is given back at once, uncounted, on any server; nothing else gives a task
+ * back.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  chain,
+  gatedStore,
+  type Hand,
+  historyOf,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  schedule,
+  stateOf,
+  success,
+  through,
+  wide,
+} from "./fixture.ts";
+
+const gates = gatedStore();
+let database: TestDatabase;
+let hand: Hand;
+let here: TestPlane;
+let there: TestPlane;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  here = await openQuietPlane(database.connectionString, gates.wrap);
+  there = await openQuietPlane(database.connectionString);
+});
+afterAll(async () => {
+  await here?.close();
+  await there?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+describe("a poll that an agent calls lost", () => {
+  it("gives its tasks back at once and uncounted, on another server too", async () => {
+    const name = newTask();
+    const run = await schedule(here, chain(name, 1));
+    const agent = newAgent(here);
+    const [never] = await agent.poll(name, { pollSeq: 1 });
+    const [again] = await through(there, agent).poll(name, { pollSeq: 2, lostPolls: [1] });
+    expect([never?.fence, never?.attempt]).toEqual([1, 1]);
+    expect([again?.fence, again?.attempt]).toEqual([2, 1]);
+    const { attempts, interventions } = await historyOf(here, run);
+    expect(attempts.map(({ outcome }) => outcome.kind)).toEqual(["undelivered"]);
+    expect(interventions.map(({ rule }) => rule)).toEqual(["delivery"]);
+    if (!again) throw new Error("the task did not come back");
+    expect(await agent.report(again, success)).toBe("accepted");
+    expect(await stateOf(here, run)).toBe("COMPLETED");
+  });
+
+  it("is heard from a heartbeat as well", async () => {
+    const name = newTask();
+    await schedule(here, chain(name, 1));
+    const agent = newAgent(here);
+    await agent.poll(name, { pollSeq: 1 });
+    await through(there, agent).beat([], [1]);
+    const other = await newAgent(here).take(name);
+    expect([other.fence, other.attempt]).toEqual([2, 1]);
+  });
+
+  it("gives back only what was granted to that poll of that session", async () => {
+    const name = newTask();
+    await schedule(here, wide(name, 3));
+    const agent = newAgent(here);
+    const [lost] = await agent.poll(name, { pollSeq: 1, maxTasks: 1 });
+    const [kept] = await agent.poll(name, { pollSeq: 2, maxTasks: 1 });
+    const other = newAgent(here);
+    const [foreign] = await other.poll(name, { pollSeq: 1, maxTasks: 1 });
+    if (!lost || !kept || !foreign) throw new Error("three tasks were due");
+    await agent.beat([kept], [1]);
+    expect(await agent.report(lost, success)).toBe("TASK_OVER");
+    expect(await agent.report(kept, success)).toBe("accepted");
+    expect(await other.report(foreign, success)).toBe("accepted");
+  });
+
+  it("changes nothing when it is named again, as it is for 30 s", async () => {
+    const name = newTask();
+    const run = await schedule(here, chain(name, 1));
+    const agent = newAgent(here);
+    await agent.poll(name, { pollSeq: 1 });
+    await Promise.all([agent.beat([], [1]), through(there, agent).beat([], [1])]);
+    const [again] = await agent.poll(name, { pollSeq: 2, lostPolls: [1] });
+    if (!again) throw new Error("the task did not come back");
+    await agent.beat([again], [1]);
+    await through(there, agent).beat([again], [1]);
+    expect(await agent.report(again, success)).toBe("accepted");
+    expect((await historyOf(here, run)).attempts.map(({ outcome }) => outcome.kind)).toEqual([
+      "undelivered",
+      "success",
+    ]);
+  });
+});
+
+describe("a lease that its agent does not list", () => {
+  it("stays with the agent: an omission proves nothing", async () => {
+    const name = newTask();
+    await schedule(here, wide(name, 2));
+    const agent = newAgent(here);
+    const [one, two] = await agent.poll(name, { pollSeq: 1 });
+    if (!one || !two) throw new Error("two tasks were due");
+    await agent.beat([one]);
+    await through(there, agent).beat([]);
+    expect(await agent.poll(name, { pollSeq: 2, waitMs: 0 })).toEqual([]);
+    expect(await agent.beat([one, two])).toEqual(["carry-on", "carry-on"]);
+    expect(await agent.complete([one, two], success)).toEqual(["accepted", "accepted"]);
+  });
+});
+
+describe("a poll that ends while its claim is under way", () => {
+  it("is answered with the task when only its wait is over", async () => {
+    const name = newTask();
+    await schedule(there, chain(name, 1));
+    const gate = gates.stopNext("claim");
+    const polledAt = performance.now();
+    const polled = newAgent(here).poll(name, { waitMs: 400 });
+    await gate.reached;
+    await expect.poll(() => performance.now() - polledAt).toBeGreaterThan(450);
+    gate.open();
+    expect(await polled).toHaveLength(1);
+  });
+
+  it("gives the task back when it was cancelled before its answer", async () => {
+    const name = newTask();
+    const run = await schedule(there, chain(name, 1));
+    const gate = gates.stopNext("claim");
+    const call = new AbortController();
+    const polled = newAgent(here).poll(name, { signal: call.signal });
+    await gate.reached;
+    call.abort();
+    gate.open();
+    await polled;
+    const other = await newAgent(here).take(name);
+    expect([other.fence, other.attempt]).toEqual([2, 1]);
+    const { attempts } = await historyOf(here, run);
+    expect(attempts.map(({ outcome }) => outcome.kind)).toEqual(["undelivered"]);
+  });
+
+  it("leaves no lease behind that nobody holds, whenever it ends", async () => {
+    const name = newTask();
+    const runs = 60;
+    // No server tells the other what is ready: each finds it by its beat.
+    here.beat.start();
+    there.beat.start();
+    for (let run = 0; run < runs; run++) await schedule(there, chain(name, 1));
+    const delivered: string[] = [];
+    const polls = Array.from({ length: 90 }, async (_, at) => {
+      const call = new AbortController();
+      const agent = newAgent(at % 2 === 0 ? here : there);
+      const answer = agent
+        .poll(name, { signal: call.signal, maxTasks: 1, waitMs: 3_000 })
+        .then((tasks) => {
+          if (!call.signal.aborted) delivered.push(...tasks.map(({ runId }) => runId));
+        });
+      // Every third caller goes away, at another turn of the loop each.
+      if (at % 3 === 0) {
+        for (let turn = 0; turn < at; turn++) await new Promise(setImmediate);
+        call.abort();
+      }
+      await answer;
+    });
+    await expect.poll(() => delivered.length, { timeout: 10_000 }).toBe(runs);
+    await Promise.all(polls);
+    expect(new Set(delivered).size).toBe(runs);
+    const held = (await hand.leases()).map(({ run_id: runId }) => runId);
+    expect(held.filter((runId) => delivered.includes(runId))).toHaveLength(runs);
+  });
+});

@@ -1,0 +1,71 @@
+// Thousands of runs by plain SQL, so that the planner has something to weigh: each with a step that
+// is ready, leased, backing off or done, its attempts, and a few rows of everything else.
+import pg from "pg";
+
+const RUNS = `
+create temp table made as
+select
+  n,
+  (lpad(to_hex((extract(epoch from now()) * 1000)::bigint - n * 1000), 12, '0')
+    || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || substr(md5(n::text), 1, 15))::uuid as run_id,
+  (n % 256)::smallint as partition,
+  n % 4 as kind
+from generate_series(1, $1::integer) as n`;
+
+const ROWS = [
+  `insert into definition (namespace_id, digest, body)
+   select 1, sha256(n::text::bytea), '{"workflow":"w","steps":[{"id":"a"},{"id":"b"}]}'
+   from generate_series(1, 20) as n`,
+  `insert into lane (namespace_id, queue, task)
+   select 1, 'default', 'task-' || n from generate_series(1, 40) as n`,
+  `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+     created_at, state, reason, last_version, ended_at)
+   select run_id, 1, partition, 1 + n % 20, 'w', 1, 5, '{}', now(),
+     case when kind = 3 then 4 end, case when kind = 3 then 0 end, case when kind = 3 then 5 end,
+     case when kind = 3 then now() end
+   from made`,
+  `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
+     steps_left, moving, undos_left, undone, deadline, wake_at)
+   select partition, run_id, 1, 1 + n % 20, 5, 0, 2, 1, 1, 0, 0, now() + interval '7 days',
+     now() + interval '7 days'
+   from made where kind <> 3`,
+  `insert into step (run_id, no, forward, undo, waiting_for, effect, fence, attempt, lost, tries)
+   select run_id, no, case when no = 0 or kind = 3 then 4 when kind = 2 then 2 else 1 end, 0, 0, 0,
+     1, 1, 0, '{}'
+   from made cross join generate_series(0, 1) as no`,
+  `insert into attempt (run_id, step_no, fence, kind, attempt, secret, started_at, ended_at, outcome)
+   select run_id, 0, fence, 0, 1, sha256('x'), now(), now(), 0
+   from made cross join generate_series(1, 2) as fence`,
+  `insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt,
+     ready_at, alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
+   select run_id, 1, partition, 1 + n % 40, 5, 1, 0, 1, 1, now(), 0, 60000, 30000, 10000,
+     now() + interval '5 minutes'
+   from made where kind = 0`,
+  `insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
+     poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, wake_at)
+   select run_id, 1, partition, 1 + n % 40, 0, 1, 1, sha256('x'), sha256((n % 200)::text::bytea), 'a', 1,
+     now(), now() + interval '1 hour', 30000, 10000, now() + n % 60 * interval '1 second'
+   from made where kind = 1`,
+  `insert into due (run_id, step_no, partition, kind, wake_at)
+   select run_id, 1, partition, 0, now() + n % 60 * interval '1 second' from made where kind = 2`,
+  `insert into agent_session (session, namespace_id, agent_id, agent_version, last_beat_at)
+   select sha256(n::text::bytea), 1, 'a', '1', now() from generate_series(0, 199) as n`,
+  `insert into idempotency (namespace_id, key, run_id, digest, expires_at)
+   select 1, 'k' || n, run_id, sha256('x'), now() + interval '30 days' from made`,
+  `insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at)
+   select run_id, 0, 1, 0, 0, partition, 'x', 'y', now(), now() from made where kind = 2`,
+  `insert into escalation (run_id, n, step_no, reason, message, opened_at)
+   select run_id, 1, 0, 0, 'x', now() from made where n % 10 = 0`,
+  "analyze",
+];
+
+export async function fill(connectionString: string, runs: number): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query(RUNS, [runs]);
+    for (const statement of ROWS) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Every statement of server/store/postgres/sql, on a session of the hot pool: it can be prepared,
+ * it is used, and its plan is the one that its comment promises, on an empty database and on a
+ * filled one.
+ *
+ * A generic plan is made once for each connection, perhaps while a table was empty; so the plan
+ * that is checked is the generic one, under the settings of the pool.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createPool } from "../../../server/store/postgres/pool.ts";
+import { loadStatements } from "../../../server/store/postgres/sql.ts";
+import { quietLog } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { fill } from "./fill.ts";
+
+const FOLDER = new URL("../../../server/store/postgres/", import.meta.url);
+const statements = [...loadStatements().values()];
+/**
+ * Tables that grow with runs: a look at all of their rows is a bug, whatever else a statement does.
+ */
+const HOT = ["run_open", "step", "ready", "lease", "due", "attempt", "run"];
+const WAKES = ["lease_wake", "ready_wake", "due_wake", "run_open_wake"];
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let indexes: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool(database.connectionString, "hot", 2, quietLog);
+  const { rows } = await pool.query<{ index: string; table: string }>(
+    `select i.indexrelid::regclass::text as index, i.indrelid::regclass::text as table
+     from pg_index as i join pg_class as c on c.oid = i.indrelid
+     where c.relnamespace = 'public'::regnamespace`,
+  );
+  indexes = new Map(rows.map(({ index, table }) => [index, table]));
+});
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+/** The comment of each statement, which the loader leaves out. */
+function commentOf(name: string): string {
+  for (const file of readdirSync(new URL("sql/", FOLDER))) {
+    const text = readFileSync(new URL(`sql/${file}`, FOLDER), "utf8");
+    const found = new RegExp(`^-- name: ${name}\n((?:-- .*\n)*)`, "m").exec(text);
+    if (found) return (found[1] ?? "").replaceAll("\n", " ").replaceAll("-- ", "");
+  }
+  return "";
+}
+
+/** What the comment after `Plan:` promises: index names, or tables by their key. */
+function promised(name: string): readonly string[] {
+  const [, plan] = /Plan: (.*?)\.(?: |$)/.exec(commentOf(name)) ?? [];
+  if (plan === undefined) return [];
+  if (plan.includes("the wake index of each table")) return WAKES;
+  const [tables = "", byKey] = plan.split(/ by (?:the run's )?key/);
+  return plan.split(/[^a-z_]+/).flatMap((word) => {
+    if (indexes.has(word)) return word;
+    if (byKey === undefined || !tables.includes(word)) return [];
+    return [`${word}_default_pkey`, `${word}_pkey`].find((index) => indexes.has(index)) ?? [];
+  });
+}
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
+  readonly "Index Cond"?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function nodesOf(node: PlanNode): readonly PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+async function genericPlan(text: string): Promise<readonly PlanNode[]> {
+  const { rows } = await pool.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
+    `explain (generic_plan, format json) ${text}`,
+  );
+  const plan = rows[0]?.["QUERY PLAN"][0]?.Plan;
+  if (!plan) throw new Error("explain gave no plan");
+  return nodesOf(plan);
+}
+
+function baseOf(table: string | undefined): string {
+  return (table ?? "").replace(/_default$/, "");
+}
+
+/** Hot tables that a plan reads from end to end, by a scan of the table or of a whole index. */
+function readsWhole(nodes: readonly PlanNode[]): readonly string[] {
+  return nodes.flatMap((node) => {
+    const table = baseOf(node["Relation Name"] ?? indexes.get(node["Index Name"] ?? ""));
+    if (!HOT.includes(table)) return [];
+    if (node["Node Type"] === "Seq Scan") return [`all of ${table}`];
+    const scansIndex = /^(Index|Bitmap Index|Index Only)/.test(node["Node Type"]);
+    return scansIndex && !node["Index Cond"] ? [`all of ${node["Index Name"]}`] : [];
+  });
+}
+
+describe("the statements", () => {
+  it("have names that no file repeats, and there are some", () => {
+    expect(statements.length).toBeGreaterThan(40);
+  });
+
+  it("are all used, and no other name is asked for", () => {
+    const code = readdirSync(FOLDER)
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => readFileSync(new URL(file, FOLDER), "utf8"))
+      .join("\n");
+    const names = new Set(statements.map(({ name }) => name));
+    for (const name of names) expect(code, `nothing uses ${name}`).toContain(`"${name}"`);
+    const asked = [...code.matchAll(/(?<!client\.)\b(?:query|onPool)(?:<[^;]*?>)?\(\s*"(\w+)"/g)];
+    expect(asked.length).toBeGreaterThan(20);
+    for (const [, name] of asked) expect([...names]).toContain(name);
+  });
+
+  it("say in the pool's session what a hot session must have", async () => {
+    const settings = ["enable_seqscan", "plan_cache_mode", "statement_timeout", "jit"];
+    const { rows } = await pool.query<{ name: string; setting: string }>(
+      "select name, setting from pg_settings where name = any ($1) order by name",
+      [[...settings, "idle_in_transaction_session_timeout"]],
+    );
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+      enable_seqscan: "off",
+      idle_in_transaction_session_timeout: "2000",
+      jit: "off",
+      plan_cache_mode: "force_generic_plan",
+      statement_timeout: "2000",
+    });
+  });
+});
+
+describe("each statement", () => {
+  it.for(statements)("$name is prepared, with every parameter typed", async ({ name, text }) => {
+    const client = await pool.connect();
+    try {
+      await client.query(`prepare "test_${name}" as ${text}`);
+      const { rows } = await client.query<{ types: string[] }>(
+        "select parameter_types::text[] as types from pg_prepared_statements where name = $1",
+        [`test_${name}`],
+      );
+      const used = [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number));
+      expect(rows[0]?.types).toHaveLength(Math.max(0, ...used));
+      expect(rows[0]?.types).not.toContain("unknown");
+    } finally {
+      client.release();
+    }
+  });
+});
+
+const planned = (when: string) => {
+  it.for(statements)(`$name keeps its plan ${when}`, async ({ name, text }) => {
+    const nodes = await genericPlan(text);
+    expect(readsWhole(nodes)).toEqual([]);
+    const used = nodes.map((node) => node["Index Name"]);
+    for (const index of promised(name)) expect(used).toContain(index);
+  });
+};
+
+describe("on an empty database", () => {
+  planned("there");
+
+  it("most statements promise a plan", () => {
+    expect(statements.filter(({ name }) => promised(name).length > 0).length).toBeGreaterThan(20);
+  });
+});
+
+describe("on a database of thousands of runs, analysed", () => {
+  beforeAll(async () => {
+    await fill(database.connectionString, 4_000);
+  });
+  planned("there");
+});

@@ -1,0 +1,239 @@
+/**
+ * What became of a transaction: a COMMIT whose answer is lost is asked about, a connection that
+ * dies takes its flight with it and nothing else, and every end that is not known says so.
+ */
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Clock, systemClock } from "../../../server/clock.ts";
+import { isRetryable } from "../../../server/store/postgres/failure.ts";
+import { createPool } from "../../../server/store/postgres/pool.ts";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import { type Begun, createTransact } from "../../../server/store/postgres/transaction.ts";
+import { quietLog } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { type Hand, openHand } from "../control-plane/fixture.ts";
+
+let database: TestDatabase;
+let hand: Hand;
+let pool: pg.Pool;
+let transact: ReturnType<typeof createTransact>;
+let slept: number[];
+let duringSleep: () => Promise<unknown>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+});
+beforeEach(() => {
+  slept = [];
+  duringSleep = async () => undefined;
+  pool = createPool(database.connectionString, "hot", 3, quietLog);
+  transact = createTransact(pool, impatient());
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await pool.end();
+});
+afterAll(async () => {
+  await hand?.close();
+  await database?.drop();
+});
+
+/** Sleeps take no time, and are counted. */
+function impatient(): Clock {
+  let aheadMs = 0;
+  return {
+    ...systemClock,
+    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
+    async sleep(ms) {
+      slept.push(ms);
+      aheadMs += ms;
+      await duringSleep();
+    },
+  };
+}
+
+const insert =
+  (name: string) =>
+  ({ query }: Begun) =>
+    query("create_namespace", [name]);
+
+async function isStored(name: string): Promise<boolean> {
+  return (await hand.query("select from namespace where name = $1", [name])).length === 1;
+}
+
+async function backendOf({ query }: Begun): Promise<number> {
+  await query("find_namespace", ["default"]);
+  const rows = await hand.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database()
+     and application_name = 'drover-hot' and state = 'idle in transaction'`,
+  );
+  const [row] = rows;
+  if (!row || rows.length > 1) throw new Error(`${rows.length} transactions are open, not one`);
+  return row.pid;
+}
+
+const terminate = (pid: number) => hand.query("select pg_terminate_backend($1)", [pid]);
+
+/** The next COMMIT is carried out by `commit`, and its answer is lost. */
+function loseAnswerOfCommit(commit: (really: () => Promise<unknown>) => Promise<unknown>): void {
+  const query = pg.Client.prototype.query;
+  let lost = false;
+  vi.spyOn(pg.Client.prototype, "query").mockImplementation(async function (
+    this: pg.Client,
+    ...asked: unknown[]
+  ) {
+    const really = () => Reflect.apply(query, this, asked);
+    if (asked[0] !== "commit" || lost) return really();
+    lost = true;
+    await commit(really);
+    throw new Error("Connection terminated unexpectedly");
+  });
+}
+
+describe("a COMMIT whose answer is lost", () => {
+  it("is found out to have counted, and the flight lands", async () => {
+    loseAnswerOfCommit((really) => really());
+    await expect(transact({}, insert("committed"))).resolves.toEqual([]);
+    expect(await isStored("committed")).toBe(true);
+    expect(pool.totalCount).toBe(1);
+  });
+
+  it("and that did not count is told apart: the flight may be sent again as it is", async () => {
+    const backend = Promise.withResolvers<number>();
+    loseAnswerOfCommit(async () => terminate(await backend.promise));
+    const failed = transact({}, async (begun) => {
+      await insert("aborted")(begun);
+      backend.resolve(await backendOf(begun));
+    }).catch((error: unknown) => error);
+    const error = await failed;
+    expect(error).toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(isRetryable(error)).toBe(true);
+    expect(await isStored("aborted")).toBe(false);
+    await transact({}, insert("aborted"));
+    expect(await isStored("aborted")).toBe(true);
+  });
+
+  it("is asked about until it is over, while the server still works on it", async () => {
+    const sent = Promise.withResolvers<() => Promise<unknown>>();
+    loseAnswerOfCommit(async (really) => sent.resolve(really));
+    duringSleep = async () => {
+      if (slept.length === 3) await (await sent.promise)();
+    };
+    await expect(transact({}, insert("slow"))).resolves.toEqual([]);
+    expect(slept).toHaveLength(3);
+    expect(await isStored("slow")).toBe(true);
+  });
+
+  it("that nobody can say anything about is not known, and is not sent again blindly", async () => {
+    loseAnswerOfCommit((really) => really());
+    vi.spyOn(pool, "query").mockImplementation(() => {
+      throw new Error("Connection terminated unexpectedly");
+    });
+    const error = await transact({}, insert("unknown")).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(isRetryable(error)).toBe(false);
+    expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it("of a flight that does not ask is not known at once", async () => {
+    loseAnswerOfCommit((really) => really());
+    const error = await transact({ fate: "unasked" }, insert("unasked")).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(isRetryable(error)).toBe(false);
+    expect(slept).toEqual([]);
+  });
+});
+
+describe("a connection that dies in the middle of a flight", () => {
+  it("while the flight thinks fails the flight and not the process", async () => {
+    const flight = transact({}, async (begun) => {
+      await insert("dies-idle")(begun);
+      const pid = await backendOf(begun);
+      await terminate(pid);
+      await expect
+        .poll(() => hand.query("select from pg_stat_activity where pid = $1", [pid]))
+        .toEqual([]);
+      await new Promise(setImmediate);
+      return begun.query("find_namespace", ["default"]);
+    });
+    await expect(flight).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(await isStored("dies-idle")).toBe(false);
+    await expect(transact({}, insert("after-idle"))).resolves.toEqual([]);
+  });
+
+  it("while a statement waits fails the flight and not the process", async () => {
+    await hand.query("begin");
+    await hand.query("insert into namespace (name) values ('dies-waiting')");
+    const failing = expect(transact({}, insert("dies-waiting"))).rejects.toMatchObject({
+      reason: "STORE_UNAVAILABLE",
+    });
+    const other = await openHand(database.connectionString);
+    await other.untilWaiting("insert into namespace");
+    await other.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'drover-hot'`,
+    );
+    await failing;
+    await hand.query("rollback");
+    await other.close();
+    expect(await isStored("dies-waiting")).toBe(false);
+  });
+
+  it("between two flights costs neither of them", async () => {
+    await transact({}, insert("before"));
+    await hand.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'drover-hot'`,
+    );
+    await expect.poll(() => pool.totalCount).toBe(0);
+    await expect(transact({}, insert("after"))).resolves.toEqual([]);
+  });
+});
+
+describe("a flight that fails by itself", () => {
+  it("is rolled back, and its connection serves the next", async () => {
+    const failed = transact({}, async (begun) => {
+      await insert("rolled-back")(begun);
+      throw new Error("changed its mind");
+    });
+    await expect(failed).rejects.toThrow("changed its mind");
+    expect(await isStored("rolled-back")).toBe(false);
+    expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
+  });
+
+  it("by a lock that it waited for too long may be sent again as it is", async () => {
+    await hand.query("begin");
+    await hand.query("insert into namespace (name) values ('locked')");
+    const error = await transact({ lockTimeoutMs: 20 }, insert("locked")).catch(
+      (reason: unknown) => reason,
+    );
+    await hand.query("rollback");
+    expect(isRetryable(error)).toBe(true);
+    const [setting] = await transact({}, ({ query }) => query("find_namespace", ["default"]));
+    expect(setting).toMatchObject({ name: "default" });
+  });
+});
+
+describe("a partition session", () => {
+  it("that cannot join leaves no session behind that could bring the process down", async () => {
+    const store = createPostgresStore({
+      connectionString: database.connectionString,
+      log: quietLog,
+    });
+    const node = "00000000-0000-4000-8000-000000000001";
+    const first = await store.partitions.join({ node, address: "test" });
+    // The same node twice: the second join fails after its session was opened.
+    await expect(store.partitions.join({ node, address: "test" })).rejects.toThrow();
+    const sessions = () =>
+      hand.query(
+        `select from pg_stat_activity
+         where datname = current_database() and application_name = 'drover-session'`,
+      );
+    await expect.poll(sessions).toHaveLength(1);
+    await first.leave();
+    await store.close();
+  });
+});

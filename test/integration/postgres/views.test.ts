@@ -1,0 +1,191 @@
+/**
+ * The views say in words what the tables hold as numbers: for each number the word that the code
+ * means.
+ */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  effects,
+  escalationReasons,
+  forwards,
+  reasons,
+  rules,
+  runStates,
+  undos,
+} from "../../../server/store/postgres/codes.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { type Hand, openHand } from "../control-plane/fixture.ts";
+
+let database: TestDatabase;
+let hand: Hand;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  await hand.query(
+    `insert into definition (namespace_id, digest, body)
+     values (1, '\\x00', '{"workflow":"w","steps":[{"id":"flight"},{"id":"hotel"}]}')`,
+  );
+});
+afterAll(async () => {
+  await hand?.close();
+  await database?.drop();
+});
+
+/** The lists of words that a view spells, in its order. */
+async function listsOf(view: string): Promise<readonly (readonly string[])[]> {
+  const [row] = await hand.query<{ text: string }>("select pg_get_viewdef($1::regclass) as text", [
+    view,
+  ]);
+  return [...(row?.text ?? "").matchAll(/ARRAY\[(.*?)\]/gs)].map(([, list = ""]) =>
+    [...list.matchAll(/'([^']*)'/g)].map(([, word = ""]) => word),
+  );
+}
+
+/** People do not tell a ready undo from a leased or a waiting one by this word. */
+const undoWord = (name: string): string =>
+  name === "OPEN" || name === "BACKOFF" ? "ACTIVE" : name;
+
+interface Made {
+  readonly state: number;
+  readonly verdict?: number | null;
+}
+
+async function makeRun({ state, verdict = null }: Made): Promise<string> {
+  const runId = randomUUID();
+  const isOpen = state < runStates.code("COMPLETED");
+  await hand.query(
+    `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+       created_at, state, reason, last_version)
+     select $1, 1, 7, max(id), 'w', 1, 5, '{}', now(), $2, $3, 1 from definition`,
+    [runId, isOpen ? null : state, isOpen ? null : verdict],
+  );
+  if (isOpen)
+    await hand.query(
+      `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
+         steps_left, moving, undos_left, undone, verdict)
+       values (7, $1, 1, 1, 5, $2, 1, 1, 1, 0, 0, $3)`,
+      [runId, state, verdict],
+    );
+  return runId;
+}
+
+async function makeStep(runId: string, forward: number, undo = 0, effect = 0): Promise<void> {
+  await hand.query(
+    `insert into step (run_id, no, forward, undo, waiting_for, effect, fence, attempt, lost, tries)
+     values ($1, 1, $2, $3, 0, $4, 3, 2, 0, '{}')`,
+    [runId, forward, undo, effect],
+  );
+}
+
+async function makeLease(runId: string, kind: number): Promise<void> {
+  await hand.query(
+    `insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session,
+       agent_id, poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, wake_at)
+     values ($1, 1, 7, 1, $2, 4, 2, '\\x00', '\\x00', 'anna', 1, now(), now(), 1, 1, now())`,
+    [runId, kind],
+  );
+}
+
+const stepOf = (runId: string) => hand.query("select * from step_view where run_id = $1", [runId]);
+
+describe("run_view", () => {
+  it("spells the lists of the code", async () => {
+    expect(await listsOf("run_view")).toEqual([runStates.names, reasons.names]);
+  });
+
+  it.for(runStates.names.map((name, state) => ({ name, state })))(
+    "shows a run that is $name",
+    async ({ name, state }) => {
+      const verdict = reasons.code("STEP_FAILED");
+      const runId = await makeRun({ state, verdict });
+      expect(await hand.query("select * from run_view where run_id = $1", [runId])).toMatchObject([
+        { state: name, reason: "STEP_FAILED", namespace: "default", workflow: "w" },
+      ]);
+    },
+  );
+});
+
+describe("step_view", () => {
+  it("spells the lists of the code", async () => {
+    expect(await listsOf("step_view")).toEqual([
+      forwards.names,
+      undos.names.map(undoWord),
+      effects.names,
+    ]);
+  });
+
+  it.for(forwards.names.map((name, code) => ({ name, code })))(
+    "shows a step that is $name",
+    async ({ name, code }) => {
+      const runId = await makeRun({ state: 0 });
+      await makeStep(runId, code);
+      const state = name === "OPEN" ? "READY" : name;
+      expect(await stepOf(runId)).toMatchObject([{ step: "hotel", no: 1, state, fence: 3 }]);
+    },
+  );
+
+  it("shows a step in the hands of an agent as LEASED, with the fence of its lease", async () => {
+    const runId = await makeRun({ state: 0 });
+    await makeStep(runId, forwards.code("OPEN"));
+    await makeLease(runId, 0);
+    expect(await stepOf(runId)).toMatchObject([{ state: "LEASED", fence: 4, agent_id: "anna" }]);
+  });
+
+  it.for(undos.names.map((name, code) => ({ name, code })))(
+    "shows an undo that is $name beside the step's own state",
+    async ({ name, code }) => {
+      const runId = await makeRun({ state: runStates.code("COMPENSATING") });
+      await makeStep(runId, forwards.code("SUCCEEDED"), code, effects.code("MADE"));
+      if (name === "OPEN") await makeLease(runId, 1);
+      expect(await stepOf(runId)).toMatchObject([
+        { state: "SUCCEEDED", undo: undoWord(name), effect: "MADE" },
+      ]);
+    },
+  );
+});
+
+describe("intervention_view", () => {
+  it("spells the list of the code", async () => {
+    expect(await listsOf("intervention_view")).toEqual([rules.names]);
+  });
+
+  it.for(rules.names.map((name, code) => ({ name, code })))(
+    "shows an intervention by the rule $name, about a step and about the run",
+    async ({ name, code }) => {
+      const runId = await makeRun({ state: 0 });
+      for (const step of [-1, 0])
+        await hand.query(
+          `insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at,
+             acted_at)
+           values ($1, $2, 1, $3, 0, 7, 'saw', 'did', now() - interval '2 s', now())`,
+          [runId, step, code],
+        );
+      const shown = await hand.query(
+        `select step, rule, saw, did, extract(epoch from took)::int as took_s
+         from intervention_view where run_id = $1 order by step nulls first`,
+        [runId],
+      );
+      const same = { rule: name, saw: "saw", did: "did", took_s: 2 };
+      expect(shown).toEqual([
+        { ...same, step: null },
+        { ...same, step: "flight" },
+      ]);
+    },
+  );
+});
+
+describe("the lists of the code", () => {
+  it("name nothing twice", () => {
+    for (const { names } of [
+      runStates,
+      reasons,
+      forwards,
+      undos,
+      effects,
+      rules,
+      escalationReasons,
+    ])
+      expect(new Set(names).size).toBe(names.length);
+  });
+});

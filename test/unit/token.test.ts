@@ -1,0 +1,96 @@
+/** Task tokens: whole for those who got one, and nothing for those who did not. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  formatCallbackToken,
+  formatTaskToken,
+  parseTaskToken,
+  type TaskToken,
+} from "../../server/dispatch/token.ts";
+
+const hex = (bytes: number) =>
+  fc
+    .uint8Array({ minLength: bytes, maxLength: bytes })
+    .map((array) => Buffer.from(array).toString("hex"));
+
+const tokens: fc.Arbitrary<TaskToken> = fc.record({
+  namespace: fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/),
+  runId: fc.uuid(),
+  step: fc.integer({ min: 0, max: 65_535 }),
+  task: fc.constantFrom("perform", "compensate"),
+  fence: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+  secret: hex(16),
+});
+
+describe("a task token", () => {
+  it("says all that it was made of", () => {
+    fc.assert(
+      fc.property(tokens, (token) => {
+        expect(parseTaskToken(formatTaskToken(token))).toEqual(token);
+      }),
+    );
+  });
+
+  it("is text that fits anywhere: a URL, a header, a file name", () => {
+    fc.assert(
+      fc.property(tokens, (token) => {
+        expect(formatTaskToken(token)).toMatch(/^[A-Za-z0-9_-]+$/);
+      }),
+    );
+  });
+
+  it("differs for everything that differs", () => {
+    fc.assert(
+      fc.property(tokens, tokens, (a, b) => {
+        const same = JSON.stringify(a) === JSON.stringify(b);
+        expect(formatTaskToken(a) === formatTaskToken(b)).toBe(same);
+      }),
+    );
+  });
+
+  it("is none that was cut short before its namespace", () => {
+    fc.assert(
+      fc.property(tokens, fc.nat({ max: 43 }), (token, length) => {
+        const bytes = Buffer.from(formatTaskToken(token), "base64url").subarray(0, length);
+        expect(parseTaskToken(bytes.toString("base64url"))).toBeNull();
+      }),
+    );
+  });
+
+  it("is none from any other text, and reading one never throws", () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 300 }), (text) => {
+        const token = parseTaskToken(text);
+        if (token) expect(formatTaskToken(token)).toBe(text);
+      }),
+    );
+    for (const text of ["", "=", "a b", "AAAA", "é", "A".repeat(10_000)])
+      expect(parseTaskToken(text)).toBeNull();
+  });
+
+  it("is none with a fence that nobody was ever given", () => {
+    const token: TaskToken = {
+      namespace: "default",
+      runId: "01890000-0000-7000-8000-000000000000",
+      step: 0,
+      task: "perform",
+      fence: 1,
+      secret: "00".repeat(16),
+    };
+    for (const fence of [0, -1])
+      expect(parseTaskToken(formatTaskToken({ ...token, fence }))).toBeNull();
+  });
+});
+
+describe("a callback token", () => {
+  it("is no task token, and does not show the secret of one", () => {
+    fc.assert(
+      fc.property(tokens, (token) => {
+        const callback = formatCallbackToken(token);
+        expect(parseTaskToken(callback)).toBeNull();
+        expect(Buffer.from(callback, "base64url").toString("hex")).not.toContain(token.secret);
+        expect(callback).toBe(formatCallbackToken(token));
+      }),
+    );
+  });
+});
