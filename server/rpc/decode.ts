@@ -1,6 +1,13 @@
 // Bytes to a request. What does not decode is an answer for the caller, not an exception for the
 // transport: grpc-js would hide it behind INTERNAL.
-import { type DescMessage, fromBinary, fromJsonString, type Message } from "@bufbuild/protobuf";
+import {
+  createRegistry,
+  type DescMessage,
+  fromBinary,
+  fromJsonString,
+  type Message,
+} from "@bufbuild/protobuf";
+import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_details_pb.ts";
 import { DroverError } from "../errors.ts";
 
 export type Decoded =
@@ -11,7 +18,11 @@ export type Decoded =
  * Names that a JSON request has and the contract has not are refused: it was typed by a person, or
  * by a program that asks for what this server would not do.
  */
-export const JSON_OPTIONS = Object.freeze({ ignoreUnknownFields: false });
+export const JSON_OPTIONS = Object.freeze({
+  ignoreUnknownFields: false,
+  // The details of an item's status stand in the answer as google.protobuf.Any.
+  registry: createRegistry(file_google_rpc_error_details),
+});
 
 export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Decoded {
   return decode(desc, () => fromBinary(desc, bytes));

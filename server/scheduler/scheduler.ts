@@ -27,7 +27,7 @@ export interface ScheduleRequest {
 }
 
 export interface Scheduler {
-  /** Refuses what cannot be planned with INVALID_DEFINITION and the path of each problem. */
+  /** The definition is one that `definitionProblems` finds nothing wrong with. */
   registerWorkflow(
     namespace: Namespace,
     definition: Definition,

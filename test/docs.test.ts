@@ -1,0 +1,65 @@
+// What the README shows is what works: its workflow is checked, its agent is compiled, its links
+// lead somewhere, its commands are commands.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { RPC_DEFAULTS } from "../server/config.ts";
+import { definitionOfText } from "../server/rpc/definition-source.ts";
+import { createRequestCheck } from "../server/rpc/request-check.ts";
+import { drover } from "./support/drover-process.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+
+function blocks(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
+    ([, text = ""]) => text,
+  );
+}
+
+describe("the README", () => {
+  test("names the two lines, in this form, near its top", () => {
+    const top = readme.split("\n").slice(0, 12).join("\n");
+    expect(top).toMatch(/^npm ci && npm run demo\b/m);
+    expect(top).toMatch(/^npm ci && npm test\b/m);
+  });
+
+  test("shows a workflow that the server takes", () => {
+    const [text = ""] = blocks("yaml");
+    const definition = definitionOfText(text, createRequestCheck(RPC_DEFAULTS));
+    expect(definition.steps.map(({ id }) => id)).toEqual(["flight", "hotel", "car"]);
+  });
+
+  test("shows an agent that compiles", () => {
+    const folder = join(ROOT, ".drover", `readme-${process.pid}-types`);
+    mkdirSync(folder, { recursive: true });
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [text = ""] = blocks("ts");
+    writeFileSync(join(folder, "agent.ts"), text);
+    const config = { extends: "../../tsconfig.json", include: ["agent.ts"] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    execFileSync(join(ROOT, "node_modules/.bin/tsc"), ["-p", folder], { stdio: "pipe" });
+  });
+
+  test("links to what is there", () => {
+    const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = ""]) => path);
+    expect(links.length).toBeGreaterThan(5);
+    for (const path of links.filter((link) => !link.includes("://")))
+      expect(existsSync(join(ROOT, path)), path).toBe(true);
+  });
+
+  test("names commands that the command line has", async () => {
+    const lines = blocks("sh").flatMap((text) => text.split("\n"));
+    const verbs = lines.flatMap((line) => {
+      const found = /\bdrover (?:db )?([a-z]+(?: [a-z]+)?)/.exec(line);
+      return found ? [found[0].replace("drover ", "").split(" ")] : [];
+    });
+    expect(verbs.length).toBeGreaterThan(4);
+    for (const verb of verbs) {
+      const known = verb.filter((word) => !["holiday", "book"].includes(word));
+      const { code } = await drover([...known, "--help"]);
+      expect(code, verb.join(" ")).toBe(0);
+    }
+  });
+});
