@@ -2,10 +2,11 @@
 // for all lanes that somebody waits for and all runs that somebody watches, so a lost notification
 // costs a second and never a task. Every 20 s it says which lanes are polled here.
 import type { Logger } from "pino";
-import type { Clock, Timer } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import type { Claims } from "./dispatch/claims.ts";
 import type { Lanes } from "./dispatch/lanes.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
+import { createLoop, type Loop } from "./loop.ts";
 import type { Watch } from "./scheduler/watch.ts";
 import type { Store } from "./store/store.ts";
 
@@ -24,63 +25,35 @@ export interface BeatOptions {
   readonly watch: Watch;
 }
 
-export interface Beat {
-  start(): void;
-  stop(): Promise<void>;
-  runOnce(): Promise<void>;
-}
-
-export function createBeat(options: BeatOptions): Beat {
+export function createBeat(options: BeatOptions): Loop {
   const { store, clock, log, waiters, watch } = options;
-  let timer: Timer | null = null;
-  let running = false;
-  let under: Promise<void> = Promise.resolve();
   const markedAtMs = new Map<number, number>();
 
   async function runOnce(): Promise<void> {
-    try {
-      await refreshWildcards(options);
-      const lanes = waiters.lanes();
-      const runs = watch.watched();
-      if (lanes.length === 0 && runs.length === 0) return;
-      await mark(lanes);
-      const pulse = await store.pulse(lanes, runs);
-      if (pulse.lanes.length > 0) options.claims.look(pulse.lanes);
-      watch.pulsed(runs, pulse.runs);
-    } catch (error) {
-      log.debug({ event: "beat.failed", err: String(error) });
-    }
+    await refreshWildcards(options);
+    const lanes = waiters.lanes();
+    const runs = watch.watched();
+    if (lanes.length === 0 && runs.length === 0) return;
+    await mark(lanes);
+    const pulse = await store.pulse(lanes, runs);
+    if (pulse.lanes.length > 0) options.claims.look(pulse.lanes);
+    watch.pulsed(runs, pulse.runs);
   }
 
   async function mark(lanes: readonly number[]): Promise<void> {
     const now = clock.monotonicMs();
-    const old = lanes.filter(
-      (lane) => now - (markedAtMs.get(lane) ?? Number.NEGATIVE_INFINITY) > POLLED_EVERY_MS,
-    );
+    for (const [lane, at] of markedAtMs) if (now - at > POLLED_EVERY_MS) markedAtMs.delete(lane);
+    const old = lanes.filter((lane) => !markedAtMs.has(lane));
     if (old.length === 0) return;
     await store.markPolled(options.node, old);
     for (const lane of old) markedAtMs.set(lane, now);
   }
 
-  function plan(): void {
-    if (!running) return;
-    timer = clock.after(EVERY_MS, () => {
-      under = runOnce().finally(plan);
-    });
-  }
-
-  return Object.freeze({
-    start() {
-      if (running) return;
-      running = true;
-      plan();
-    },
-    async stop() {
-      running = false;
-      timer?.cancel();
-      await under;
-    },
+  return createLoop({
+    clock,
+    everyMs: EVERY_MS,
     runOnce,
+    onError: (error) => log.debug({ event: "beat.failed", err: String(error) }),
   });
 }
 

@@ -1,7 +1,7 @@
 // The control plane put together over a store: scheduler, dispatch and supervisor, each made once
 // and joined here. `main.ts` puts the real store, clock and ports around it; a test may put others.
 import type { Logger } from "pino";
-import { type Beat, createBeat } from "./beat.ts";
+import { createBeat } from "./beat.ts";
 import type { Clock, Random } from "./clock.ts";
 import { createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
@@ -9,6 +9,7 @@ import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
+import type { Loop } from "./loop.ts";
 import { type Advance, createAdvance, type HandOver, type Told } from "./scheduler/advance.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
@@ -39,7 +40,7 @@ export interface ControlPlane {
   readonly advance: Advance;
   readonly ownership: Ownership;
   readonly watches: Watches;
-  readonly beat: Beat;
+  readonly beat: Loop;
   start(): Promise<void>;
   /** Finishes what is under way and hands the partitions back. */
   stop(): Promise<void>;

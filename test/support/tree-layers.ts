@@ -56,10 +56,10 @@ export const layers: readonly Layer[] = [
     instead: "settings are plain data: let whoever uses one import it from here",
   },
   {
-    of: ["server/flights.ts"],
+    of: ["server/flights.ts", "server/loop.ts"],
     may: tools,
     node: false,
-    instead: "flights know no item: pass a function",
+    instead: "flights know no item and loops no task: pass a function",
   },
   {
     of: ["server/telemetry/"],
@@ -115,7 +115,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/supervisor/"],
-    may: ["server/core/", ...contract, ...tools, "server/scheduler/advance.ts"],
+    may: ["server/core/", ...contract, ...tools, "server/loop.ts", "server/scheduler/advance.ts"],
     types: ["pino"],
     node: false,
     instead: "the supervisor has no remedy of its own: submit an event to scheduler/advance.ts",
@@ -149,7 +149,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/control-plane.ts", "server/beat.ts"],
-    may: [...roles, ...contract, ...tools],
+    may: [...roles, ...contract, ...tools, "server/loop.ts"],
     types: ["pino"],
     node: false,
     instead:
