@@ -51,9 +51,25 @@ export function failureOf(error: unknown, address: string): CliFailure {
     const next = "correct it and try again";
     return new CliFailure(error.message, { code: exitCodes.failed, next, fields: error.fields });
   }
+  const database = ofDatabase(error);
+  if (database) return database;
   const message = error instanceof Error ? error.message : String(error);
   const next = "drover --help, or set DROVER_DEBUG=1 to see where this came from";
   return new CliFailure(message, { code: exitCodes.failed, next });
+}
+
+/** The verbs that start a server or migrate speak to PostgreSQL themselves. */
+function ofDatabase(error: unknown): CliFailure | null {
+  if (error instanceof AggregateError) return ofDatabase(error.errors[0]);
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  const code = String(error.code);
+  const why = systemErrors[code];
+  // 28: wrong role or password; 3D: no such database.
+  if (why === undefined && !/^(28|3D)/.test(code)) return null;
+  return new CliFailure(`cannot use the database: ${why ?? clean(error.message)}`, {
+    code: exitCodes.unreachable,
+    next: "correct DATABASE_URL or start that PostgreSQL; drover dev brings one of its own",
+  });
 }
 
 const nextByReason: Readonly<Record<string, string>> = {
