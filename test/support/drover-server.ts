@@ -41,9 +41,12 @@ export interface ServerProcess {
 
 const PROGRAM = fileURLToPath(new URL("./server-process.ts", import.meta.url));
 
-/** A server as a process of its own on this database. */
-export async function spawnDroverServer(connectionString: string): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [PROGRAM, connectionString], {
+/** A server as a process of its own on this database; without an address, on any free port. */
+export async function spawnDroverServer(
+  connectionString: string,
+  address = "127.0.0.1:0",
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [PROGRAM, connectionString, address], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout });

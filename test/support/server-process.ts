@@ -1,9 +1,10 @@
-// A server as a process: prints its address when it listens, drains on SIGTERM.
+// A server as a process, on a database and, if named, an address: prints its address when it
+// listens, drains on SIGTERM.
 import { startServer } from "../../server/main.ts";
 
-const [url = ""] = process.argv.slice(2);
+const [url = "", address = "127.0.0.1:0"] = process.argv.slice(2);
 const server = await startServer({
-  address: "127.0.0.1:0",
+  address,
   database: { kind: "url", url },
   log: { level: "error" },
 });

@@ -1,0 +1,159 @@
+// Real servers and agents, killed and frozen while they work: nothing acknowledged is lost, every
+// run ends, and what the agents' own ledgers say fits how each run ended.
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { createClient } from "../../sdk/typescript/client.ts";
+import { type ServerProcess, spawnDroverServer } from "../support/drover-server.ts";
+import { makeTestFolder } from "../support/global-postgres.ts";
+import { createTestDatabase } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+
+const RUNS = 150;
+const DOOMED_EVERY = 10;
+const AGENT = fileURLToPath(new URL("../support/chaos-agent.ts", import.meta.url));
+
+const step = (id: string, needs: readonly string[]) => ({
+  ...{ id, needs, task: "book", timeouts: { heartbeat: "2s", attempt: "20s" } },
+  retry: { attempts: 50, initial: "50ms", max: "500ms" },
+  compensate: {
+    task: "cancel",
+    retry: { attempts: 50, initial: "50ms", max: "500ms" },
+    timeouts: { heartbeat: "2s" },
+  },
+});
+
+async function freeAddress(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `127.0.0.1:${address.port}`;
+}
+
+/** A process that is started again whenever it ends, as a process manager would. */
+function keepAlive(start: () => ChildProcess): { readonly restarts: () => number; stop(): void } {
+  let stopped = false;
+  let restarts = -1;
+  let child: ChildProcess | null = null;
+  const again = (): void => {
+    if (stopped) return;
+    restarts += 1;
+    child = start();
+    child.once("exit", again);
+  };
+  again();
+  return {
+    restarts: () => restarts,
+    stop() {
+      stopped = true;
+      child?.kill("SIGKILL");
+    },
+  };
+}
+
+test("servers and agents are killed and frozen at work: every run ends as its ledger says", {
+  timeout: 120_000,
+}, async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const folder = makeTestFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const db = new pg.Client({ connectionString: database.connectionString });
+  await db.connect();
+  onTestFinished(() => db.end());
+  const addresses = [await freeAddress(), await freeAddress()] as const;
+  const servers = new Map<string, ServerProcess>();
+  const startServer = async (address: string): Promise<void> => {
+    servers.set(address, await spawnDroverServer(database.connectionString, address));
+  };
+  for (const address of addresses) await startServer(address);
+  onTestFinished(() => {
+    for (const { child } of servers.values()) child.kill("SIGKILL");
+  });
+  const ledgers = [0, 1, 2].map((no) => join(folder, `ledger-${no}`));
+  const agents = ledgers.map((ledger, no) => {
+    let life = 0;
+    return keepAlive(() => {
+      life += 1;
+      const args = [AGENT, addresses[no % 2] ?? "", ledger, String(1_000 * no + life)];
+      return spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+    });
+  });
+  onTestFinished(() => {
+    for (const agent of agents) agent.stop();
+  });
+
+  const client = createClient({ address: addresses[0], patienceMs: 60_000 });
+  onTestFinished(() => client.close());
+  await client.registerWorkflow({
+    workflow: "chaos",
+    steps: [step("a", []), step("b", ["a"]), step("c", ["a"]), step("d", ["b", "c"])],
+  });
+  const kinds = Array.from({ length: RUNS }, (_, no) => (no % DOOMED_EVERY ? "fine" : "doomed"));
+  const scheduled = Promise.all(
+    kinds.map((kind, no) =>
+      client.schedule({ workflow: "chaos", key: `run-${no}`, input: { kind } }),
+    ),
+  );
+
+  const ended = async (): Promise<number> => {
+    const { rows } = await db.query<{ count: number }>(
+      "select count(*)::integer as count from run where state is not null",
+    );
+    return rows[0]?.count ?? 0;
+  };
+  const endedPast = (share: number) =>
+    until(
+      `${share * 100} % of the runs have ended`,
+      async () => ((await ended()) >= RUNS * share ? true : null),
+      60_000,
+    );
+  await endedPast(0.1);
+  await servers.get(addresses[0])?.signal("SIGKILL");
+  await startServer(addresses[0]);
+  await endedPast(0.3);
+  await servers.get(addresses[1])?.signal("SIGSTOP");
+  await endedPast(0.5);
+  await servers.get(addresses[1])?.signal("SIGCONT");
+  await endedPast(0.6);
+  await servers.get(addresses[1])?.signal("SIGKILL");
+  await startServer(addresses[1]);
+  const acknowledged = await scheduled;
+  await endedPast(1);
+
+  expect(new Set(acknowledged.map(({ runId }) => runId)).size).toBe(RUNS);
+  const { rows: runs } = await db.query<{ run_id: string; key: string; state: string }>(
+    "select run_id, key, state from run_view",
+  );
+  expect(runs).toHaveLength(RUNS);
+  const states = new Map(runs.map(({ key, state }) => [key, state]));
+  for (const [no, kind] of kinds.entries())
+    expect(states.get(`run-${no}`), `run-${no}`).toBe(
+      kind === "doomed" ? "COMPENSATED" : "COMPLETED",
+    );
+  // A remote service that is idempotent by key: a booking stands if it was made and not cancelled.
+  const booked = new Set<string>();
+  const cancelled = new Set<string>();
+  for (const line of ledgers.flatMap((path) => readFileSync(path, "utf8").trim().split("\n"))) {
+    const [op, key = ""] = line.split(" ");
+    (op === "book" ? booked : cancelled).add(key);
+  }
+  for (const { run_id: runId, state } of runs)
+    for (const id of ["a", "b", "c", "d"]) {
+      const key = `${runId}/${id}/0.0`;
+      const stands = booked.has(key) && !cancelled.has(key);
+      expect(stands, `${state} ${key}`).toBe(state === "COMPLETED");
+    }
+  expect(Math.max(...agents.map((agent) => agent.restarts()))).toBeGreaterThan(0);
+  const { rows: left } = await db.query(
+    `select from run_open union all select from ready union all select from lease
+     union all select from due`,
+  );
+  expect(left).toEqual([]);
+});
