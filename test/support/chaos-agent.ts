@@ -4,7 +4,7 @@ import { appendFileSync } from "node:fs";
 import { createAgent } from "../../sdk/typescript/agent.ts";
 import { PermanentError, TransientError, UnknownError } from "../../sdk/typescript/task-errors.ts";
 
-const [address = "", ledger = "", seedText = "1"] = process.argv.slice(2);
+const [address = "", ledger = "", seedText = "1", fate = "lives"] = process.argv.slice(2);
 let state = Number(seedText) >>> 0;
 
 /** Mulberry32: the same seed gives the same moods. */
@@ -33,7 +33,7 @@ const agent = createAgent({
       if (doomed && task.stepId === "c") throw new PermanentError("no-room", "never");
       note("book", task.idempotencyKey);
       if (mood < 0.15) throw new UnknownError("broken", "the line broke after the booking");
-      if (mood < 0.17) process.kill(process.pid, "SIGKILL");
+      if (mood < 0.17 && fate === "dies") process.kill(process.pid, "SIGKILL");
       return { key: task.idempotencyKey };
     },
     cancel: async (task) => {

@@ -1,0 +1,235 @@
+// An agent process: it polls, beats and reports as the contract asks, over whatever server comes,
+// and misbehaves in how it works (agent-work.ts), in what it reports (reports.ts), and by crashing.
+//
+//   task: held → (working → its outcome) → reporting until answered → gone
+//
+// A task is listed in each beat until its report is answered. Its lease is measured by the agent's
+// own clock from when the call was sent that granted it.
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
+import {
+  AgentSchema,
+  AgentService,
+  HeartbeatRequestSchema,
+  NextSchema,
+  PollTaskRequestSchema,
+} from "@drover/proto/drover/v1/agent_service_pb.ts";
+import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
+import { work } from "./agent-work.ts";
+import type { PollWish, TokenParts } from "./history.ts";
+import { answerSeen, beatSeen, canariesIn, taskSeen, tokenSeen } from "./seen.ts";
+import { createSimProcess, type SimProcess } from "./sim-process.ts";
+import { canaryWords, type World } from "./world.ts";
+
+export interface AgentShape {
+  readonly id: string;
+  readonly namespace: string;
+  readonly queues: readonly string[];
+  /** Empty: any task of its queues. */
+  readonly tasks: readonly string[];
+  readonly tasksMax: number;
+}
+
+export interface Held {
+  readonly task: Task;
+  readonly token: TokenParts;
+  /** By the agent's monotonic clock. */
+  leaseUntilMs: number;
+  /** What its beats said last. */
+  told: "carry-on" | "cancel" | "lost";
+  over: boolean;
+}
+
+/** One life of an agent, from its start to its crash: one session. */
+export interface Session {
+  readonly world: World;
+  readonly shape: AgentShape;
+  readonly process: SimProcess;
+  readonly id: string;
+  readonly bytes: Uint8Array;
+  readonly held: Set<Held>;
+  /** It does not beat until then. */
+  muteUntilMs: number;
+  /** What a poll asks for, under its next number. */
+  wish(tasksMax: number): PollWish;
+  /** A poll that ended without an answer. */
+  lost(pollSeq: number): void;
+  take(tasks: readonly Task[], sentAtMs: number, waitedMs: number): void;
+}
+
+const LOST_KEPT_MS = 30_000;
+const BEAT_EVERY_MS = 650;
+const CALL_MS_MAX = 2_500;
+
+export function startAgent(world: World, shape: AgentShape): Session {
+  const process = createSimProcess(shape.id, world.time, world.chance.fork());
+  const bytes = process.chance.bytes(16);
+  const lostPolls = new Map<number, number>();
+  let pollSeq = 0;
+
+  const session: Session = {
+    world,
+    shape,
+    process,
+    id: Buffer.from(bytes).toString("hex"),
+    bytes,
+    held: new Set(),
+    muteUntilMs: 0,
+    wish(tasksMax) {
+      pollSeq += 1;
+      return { pollSeq, queues: shape.queues, tasks: shape.tasks, tasksMax };
+    },
+    lost(poll) {
+      lostPolls.set(poll, process.clock.monotonicMs() + LOST_KEPT_MS);
+    },
+    take(tasks, sentAtMs, waitedMs) {
+      for (const task of tasks) {
+        const leaseMs = task.leaseFor ? durationMs(task.leaseFor) : 0;
+        const held: Held = {
+          task,
+          token: tokenSeen(task.taskToken),
+          leaseUntilMs: sentAtMs + waitedMs + leaseMs,
+          told: "carry-on",
+          over: false,
+        };
+        session.held.add(held);
+        void work(session, held);
+      }
+    },
+  };
+
+  function lostNow(): readonly number[] {
+    const now = process.clock.monotonicMs();
+    for (const [poll, until] of lostPolls) if (until < now) lostPolls.delete(poll);
+    if (lostPolls.size > 0) world.faults.count("agent named lost polls");
+    return [...lostPolls.keys()];
+  }
+
+  void pollFor(session, lostNow);
+  void beatFor(session, lostNow);
+  return session;
+}
+
+export function agentMessage({ shape, bytes }: Session) {
+  return create(AgentSchema, { id: shape.id, session: bytes, version: "1" });
+}
+
+export function nextMessage({ pollSeq, queues, tasks, tasksMax }: PollWish) {
+  return create(NextSchema, {
+    pollSeq: BigInt(pollSeq),
+    queues: queues.map((name) => ({ name, weight: 1 })),
+    tasks: [...tasks],
+    maxTasks: tasksMax,
+  });
+}
+
+async function pollFor(session: Session, lostNow: () => readonly number[]): Promise<void> {
+  const { world, shape, process, held } = session;
+  const { clock, chance } = process;
+  for (;;) {
+    const free = shape.tasksMax - held.size;
+    if (free <= 0) {
+      await clock.sleep(50);
+      continue;
+    }
+    const wish = session.wish(chance.between(1, free));
+    const lostPolls = lostNow();
+    const waitMs = chance.between(300, 3_000);
+    const server = chance.pick(world.servers);
+    const asked = { namespace: shape.namespace, session: session.id, waitMs, lostPolls };
+    const call = world.recorder.call(shape.id, server.name, {
+      rpc: "PollTask",
+      ...asked,
+      poll: wish,
+    });
+    const sentAtMs = clock.monotonicMs();
+    const { $typeName: _, ...wanted } = nextMessage(wish);
+    const reply = await world.network.unary(
+      process,
+      server,
+      AgentService.method.pollTask,
+      create(PollTaskRequestSchema, {
+        ...wanted,
+        namespace: shape.namespace,
+        agent: agentMessage(session),
+        wait: durationFromMs(waitMs),
+        lostPolls: lostPolls.map(BigInt),
+      }),
+      waitMs + CALL_MS_MAX,
+    );
+    const answer = answerSeen(reply, ({ tasks }) => ({
+      kind: "polled",
+      tasks: tasks.map((task) => taskSeen(task, wish.pollSeq)),
+    }));
+    world.recorder.answer(shape.id, call, answer, canariesIn(reply.bytes, canaryWords(world)));
+    if (reply.kind === "ok") {
+      const { waited } = reply.message;
+      session.take(reply.message.tasks, sentAtMs, waited ? durationMs(waited) : 0);
+    } else {
+      session.lost(wish.pollSeq);
+      await clock.sleep(chance.between(20, 300));
+    }
+  }
+}
+
+async function beatFor(session: Session, lostNow: () => readonly number[]): Promise<void> {
+  const { world, process, held } = session;
+  for (;;) {
+    await process.clock.sleep(BEAT_EVERY_MS);
+    if (process.clock.monotonicMs() < session.muteUntilMs) continue;
+    const lostPolls = lostNow();
+    if (held.size === 0 && lostPolls.length === 0) continue;
+    if (world.faults.strikes("agent stopped beating"))
+      session.muteUntilMs = process.clock.monotonicMs() + process.chance.between(1_000, 6_000);
+    else void beat(session, [...held], lostPolls);
+  }
+}
+
+async function beat(
+  session: Session,
+  listed: readonly Held[],
+  lostPolls: readonly number[],
+): Promise<void> {
+  const { world, shape, process } = session;
+  const server = process.chance.pick(world.servers);
+  const call = world.recorder.call(shape.id, server.name, {
+    rpc: "Heartbeat",
+    namespace: shape.namespace,
+    session: session.id,
+    tokens: listed.map(({ token }) => token),
+    lostPolls,
+  });
+  const sentAtMs = process.clock.monotonicMs();
+  const reply = await world.network.unary(
+    process,
+    server,
+    AgentService.method.heartbeat,
+    create(HeartbeatRequestSchema, {
+      namespace: shape.namespace,
+      agent: agentMessage(session),
+      lostPolls: lostPolls.map(BigInt),
+      reports: listed.map(({ task }) => ({
+        taskToken: task.taskToken,
+        progress: { kind: { case: "counter", value: BigInt(sentAtMs) } },
+      })),
+    }),
+    CALL_MS_MAX,
+  );
+  const answer = answerSeen(reply, ({ answers }) => ({
+    kind: "beaten",
+    answers: answers.map(beatSeen),
+  }));
+  world.recorder.answer(shape.id, call, answer, canariesIn(reply.bytes, canaryWords(world)));
+  if (answer.kind !== "beaten") return;
+  for (const [place, one] of answer.answers.entries()) {
+    const held = listed[place];
+    if (!held) continue;
+    if (one.kind === "carry-on")
+      held.leaseUntilMs = Math.max(held.leaseUntilMs, sentAtMs + one.leaseMs);
+    if (one.kind === "cancel") {
+      held.told = "cancel";
+      held.leaseUntilMs = Math.min(held.leaseUntilMs, sentAtMs + one.withinMs);
+    }
+    if (one.kind === "lease-lost") held.told = "lost";
+  }
+}

@@ -1,0 +1,238 @@
+// What was acknowledged is stored, what is stored was asked for, and what was refused is not there:
+// G1, G2 and G13.
+import type { AttemptKind } from "../../../server/core/model.ts";
+import type { FinalAttempt, OutcomeFact } from "../history.ts";
+import {
+  type Call,
+  callsTo,
+  endedBySupervisor,
+  type Facts,
+  fateOf,
+  type Report,
+  type RunFacts,
+  stepName,
+  tokenKey,
+} from "./facts.ts";
+import type { Finding } from "./violation.ts";
+
+/**
+ * G1. Every acknowledged Schedule, Complete and CancelRun has its row; every run, every reported
+ * outcome and every cancel in the rows was asked for by some call.
+ */
+export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
+  yield* lostSchedules(facts);
+  yield* lostReports(facts);
+  yield* lostCancels(facts);
+  yield* unaskedRows(facts);
+}
+
+function* lostSchedules(facts: Facts): Iterable<Finding> {
+  for (const call of callsTo(facts, "Schedule")) {
+    const { key, mark } = call.request;
+    for (const { answer } of call.answers) {
+      if (answer.kind !== "scheduled") continue;
+      const { runId } = answer;
+      const run = facts.runs.get(runId)?.run;
+      if (!run) {
+        yield { runId, text: `Schedule was acknowledged with run ${runId}, which is not stored` };
+      } else if (run.mark !== mark || run.key !== key) {
+        const text = `Schedule "${mark}" under key ${key} was answered with run ${runId}, which was stored for "${run.mark}" under key ${run.key}`;
+        yield { runId, text };
+      }
+    }
+  }
+}
+
+function* lostReports(facts: Facts): Iterable<Finding> {
+  for (const [key, reports] of facts.reports) {
+    for (const { report, fate } of reports) {
+      if (fate.kind !== "accepted") continue;
+      const { runId, step, task } = report.token;
+      const run = facts.runs.get(runId);
+      const row = run && rowOf(run, report.token, task);
+      if (row && explains(row.outcome, report.outcome, reports)) continue;
+      const stored = row ? `stored is ${outcomeText(row.outcome)}` : "no row of it is stored";
+      const where = run ? stepName(run, step) : key;
+      const text = `the report ${outcomeText(report.outcome)} of fence ${report.token.fence} of ${where} was acknowledged, but ${stored}`;
+      yield { runId, text };
+    }
+  }
+}
+
+/** An open outcome may have been settled since by another report of the same task. */
+function explains(stored: OutcomeFact, accepted: OutcomeFact, reports: readonly Report[]): boolean {
+  if (sameOutcome(stored, accepted)) return true;
+  const open = accepted.kind === "unknown" || accepted.kind === "cancelled";
+  return open && reports.some(({ report }) => sameOutcome(stored, report.outcome));
+}
+
+function* lostCancels(facts: Facts): Iterable<Finding> {
+  for (const call of callsTo(facts, "CancelRun")) {
+    const { runId } = call.request;
+    if (fateOf(call).kind !== "accepted") continue;
+    const run = facts.runs.get(runId)?.run;
+    if (run && run.reason !== null && run.reason !== "DONE") continue;
+    const stored = run ? `is ${run.state} without a verdict` : "is not stored";
+    yield { runId, text: `the cancel of run ${runId} was acknowledged, but the run ${stored}` };
+  }
+}
+
+function* unaskedRows(facts: Facts): Iterable<Finding> {
+  const marks = new Set(
+    callsTo(facts, "Schedule").map(({ request }) => `${request.namespace}/${request.mark}`),
+  );
+  const cancelled = new Set(callsTo(facts, "CancelRun").map(({ request }) => request.runId));
+  for (const run of facts.runs.values()) {
+    const { runId, namespace, mark, reason } = run.run;
+    if (!marks.has(`${namespace}/${mark}`))
+      yield {
+        runId,
+        text: `run ${runId} ("${mark}" in ${namespace}) is stored; nobody asked for it`,
+      };
+    if (reason === "CANCELLED_BY_USER" && !cancelled.has(runId))
+      yield { runId, text: `run ${runId} is stored as cancelled by a user; nobody cancelled it` };
+    for (const row of run.run.attempts) {
+      if (row.kind === "engine" || endedBySupervisor(row.outcome)) continue;
+      const told = reportsAbout(facts, run, row);
+      if (told.some(({ report }) => sameOutcome(report.outcome, row.outcome))) continue;
+      const text = `${outcomeText(row.outcome)} is stored for fence ${row.fence} of ${stepName(run, row.step)}; no agent reported it`;
+      yield { runId, text };
+    }
+  }
+}
+
+/**
+ * G2. All acknowledged calls with one key in a namespace name one run, created once, for one
+ * request; KEY_REUSED is answered only where two requests were sent; the key's row names the run.
+ */
+export function* oneKeyOneRun(facts: Facts): Iterable<Finding> {
+  const byKey = new Map<string, Call<ScheduleRequest>[]>();
+  for (const call of callsTo(facts, "Schedule")) {
+    const { namespace, key } = call.request;
+    if (key === null) continue;
+    const name = keyName(namespace, key);
+    byKey.set(name, [...(byKey.get(name) ?? []), call]);
+  }
+  for (const [name, calls] of byKey) yield* brokenKey(facts, name, calls);
+  const runOfKey = new Map<string, string>();
+  for (const { run } of facts.runs.values()) {
+    if (run.key === null) continue;
+    const name = keyName(run.namespace, run.key);
+    const other = runOfKey.get(name);
+    if (other !== undefined)
+      yield { runId: run.runId, text: `${name} has two runs, ${other} and ${run.runId}` };
+    runOfKey.set(name, run.runId);
+  }
+  for (const { namespace, key, runId } of facts.history.final.keys) {
+    const name = keyName(namespace, key);
+    if (runOfKey.get(name) !== runId)
+      yield {
+        runId,
+        text: `${name} is stored for run ${runId}, but its run is ${runOfKey.get(name)}`,
+      };
+  }
+}
+
+type ScheduleRequest = Extract<Call["request"], { rpc: "Schedule" }>;
+
+function* brokenKey(
+  facts: Facts,
+  name: string,
+  calls: readonly Call<ScheduleRequest>[],
+): Iterable<Finding> {
+  const answered = calls.flatMap((call) =>
+    call.answers.flatMap(({ answer }) =>
+      answer.kind === "scheduled" ? [{ ...answer, digest: call.request.digest }] : [],
+    ),
+  );
+  const [first] = answered;
+  if (first) {
+    const { runId } = first;
+    const runs = new Set(answered.map((answer) => answer.runId));
+    if (runs.size > 1)
+      yield { runId, text: `${name} was answered with several runs: ${[...runs].join(", ")}` };
+    if (answered.filter((answer) => answer.created).length > 1)
+      yield { runId, text: `${name} was answered twice with a run that it had just created` };
+    if (new Set(answered.map((answer) => answer.digest)).size > 1)
+      yield { runId, text: `two different requests were accepted under ${name}` };
+    const stored = facts.history.final.keys.find((row) => keyName(row.namespace, row.key) === name);
+    if (!stored) yield { runId, text: `${name} was acknowledged, but its reservation is gone` };
+  }
+  const reused = calls.find((call) => {
+    const fate = fateOf(call);
+    return fate.kind === "refused" && fate.reason === "KEY_REUSED";
+  });
+  if (reused && new Set(calls.map((call) => call.request.digest)).size === 1)
+    yield {
+      runId: null,
+      text: `${name} was refused as reused, but only one request was ever sent`,
+    };
+}
+
+/**
+ * G13. A run, an outcome or a cancel is stored only if at least one call that asked for it was
+ * accepted or had no definite answer.
+ */
+export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
+  const schedules = callsTo(facts, "Schedule");
+  const cancels = callsTo(facts, "CancelRun");
+  for (const run of facts.runs.values()) {
+    const { runId, mark, namespace, reason } = run.run;
+    const asked = schedules.filter(
+      ({ request }) => request.mark === mark && request.namespace === namespace,
+    );
+    if (allRefused(asked.map(fateOf)))
+      yield { runId, text: `every Schedule of "${mark}" was refused, but run ${runId} is stored` };
+    const stops = cancels.filter(({ request }) => request.runId === runId);
+    if (reason === "CANCELLED_BY_USER" && allRefused(stops.map(fateOf)))
+      yield { runId, text: `every cancel of run ${runId} was refused, but it is cancelled` };
+    for (const row of run.run.attempts) {
+      // A report that was refused as too late is kept as evidence: that changes no state.
+      if (row.kind !== "perform" && row.kind !== "compensate") continue;
+      const told = reportsAbout(facts, run, row).filter(({ report }) =>
+        sameOutcome(report.outcome, row.outcome),
+      );
+      if (!allRefused(told.map(({ fate }) => fate))) continue;
+      const text = `every report ${outcomeText(row.outcome)} of fence ${row.fence} of ${stepName(run, row.step)} was refused, but it is stored`;
+      yield { runId, text };
+    }
+  }
+}
+
+function allRefused(fates: readonly { readonly kind: string }[]): boolean {
+  return fates.length > 0 && fates.every(({ kind }) => kind === "refused");
+}
+
+function keyName(namespace: string, key: string): string {
+  return `key "${key}" of namespace ${namespace}`;
+}
+
+function rowOf(
+  { run }: RunFacts,
+  { step, fence }: { readonly step: number; readonly fence: number },
+  kind: AttemptKind,
+): FinalAttempt | undefined {
+  return run.attempts.find((row) => row.step === step && row.fence === fence && row.kind === kind);
+}
+
+/** Reports that a row can come from; a late row does not say of which task it was. */
+function reportsAbout(facts: Facts, { run }: RunFacts, row: FinalAttempt): readonly Report[] {
+  const { runId } = run;
+  const { step, fence } = row;
+  const tasks =
+    row.kind === "perform" || row.kind === "compensate"
+      ? [row.kind]
+      : (["perform", "compensate"] as const);
+  return tasks.flatMap((task) => facts.reports.get(tokenKey({ runId, step, task, fence })) ?? []);
+}
+
+/** Equal as far as policies care. An agent that names no code for an unknown gets one. */
+export function sameOutcome(a: OutcomeFact, b: OutcomeFact): boolean {
+  if (a.kind !== b.kind) return false;
+  if (a.kind !== "failure" || b.kind !== "failure") return true;
+  return a.code === b.code && a.class === b.class && a.noEffect === b.noEffect;
+}
+
+export function outcomeText(outcome: OutcomeFact): string {
+  return "code" in outcome ? `${outcome.kind} ${outcome.code}` : outcome.kind;
+}

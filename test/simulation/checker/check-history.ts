@@ -1,0 +1,63 @@
+// The offline checker: decides from a recorded history alone whether the promises G1 to G17 of
+// docs/ARCHITECTURE.md were kept. Each is one function, whose first comment says how it decides.
+//
+// A check reports what the history proves to be broken, never what it cannot decide: an unknown
+// answer, a fault nearby or an overwritten row make it silent. `violation.ts` has the bounds.
+import type { History } from "../history.ts";
+import { nothingAcknowledgedIsLost, oneKeyOneRun, refusedMeansNotDone } from "./acknowledged.ts";
+import { type Facts, factsOf } from "./facts.ts";
+import {
+  lateReportsChangeNothing,
+  oneAttemptAtATime,
+  oneCompletionOneActivation,
+} from "./hand-outs.ts";
+import { readyWorkMeetsWaiters } from "./meeting.ts";
+import { namespacesDoNotLeak } from "./namespaces.ts";
+import { retriesObeyPolicies } from "./retries.ts";
+import {
+  everyRunEnds,
+  everythingOpenIsWatched,
+  nobodyReadsBackwards,
+  statesFollowTheMachine,
+} from "./states.ts";
+import { dueMomentsAreMet, oneSupervisorActs } from "./supervision.ts";
+import { cancelStopsForward, undoneInReverse } from "./undoing.ts";
+import {
+  type Bounds,
+  boundsFor,
+  type Finding,
+  PROMISES,
+  type PromiseName,
+  type Violation,
+} from "./violation.ts";
+
+const CHECKS: Readonly<Record<PromiseName, (facts: Facts) => Iterable<Finding>>> = Object.freeze({
+  G1: nothingAcknowledgedIsLost,
+  G2: oneKeyOneRun,
+  G3: oneAttemptAtATime,
+  G4: lateReportsChangeNothing,
+  G5: oneCompletionOneActivation,
+  G6: statesFollowTheMachine,
+  G7: everythingOpenIsWatched,
+  G8: dueMomentsAreMet,
+  G9: oneSupervisorActs,
+  G10: everyRunEnds,
+  G11: undoneInReverse,
+  G12: retriesObeyPolicies,
+  G13: refusedMeansNotDone,
+  G14: namespacesDoNotLeak,
+  G15: readyWorkMeetsWaiters,
+  G16: cancelStopsForward,
+  G17: nobodyReadsBackwards,
+});
+
+/** Every broken promise that the history proves; none for a history as it should be. */
+export function checkHistory(
+  history: History,
+  bounds: Bounds = boundsFor(history.meta.source),
+): readonly Violation[] {
+  const facts = factsOf(history, bounds);
+  return PROMISES.flatMap((promise) =>
+    [...CHECKS[promise](facts)].map((finding) => ({ promise, ...finding })),
+  );
+}

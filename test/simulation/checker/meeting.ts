@@ -1,0 +1,128 @@
+// Ready work and a matching waiter meet: G15.
+import { AVOID_SESSION_MS } from "../../../server/core/definition.ts";
+import type { Moment } from "../../../server/core/model.ts";
+import type { FaultRecord } from "../history.ts";
+import { type Call, callsTo, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
+import type { Finding } from "./violation.ts";
+
+/**
+ * G15. While a task is surely ready and a poll of its lane is surely waiting, with no fault near
+ * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready moment the
+ * rows do not tell (a first undo, a try that was settled late) is left out.
+ */
+export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
+  const waits = waitsOf(facts);
+  if (waits.length === 0) return;
+  const faults = facts.faults.filter(({ fault }) => fault.kind !== "notification");
+  for (const run of facts.runs.values()) {
+    for (const span of readySpans(run, facts.history.final.at)) {
+      const lane = waits.filter((wait) => takes(wait, run.run.namespace, span));
+      for (const wait of lane) {
+        const from = Math.max(wait.from, span.from);
+        const until = Math.min(wait.until, span.until);
+        const missedMs = until - from;
+        if (missedMs <= facts.bounds.meetMs) continue;
+        if (faults.some((fault) => excuses(fault, wait.call, { from, until }, facts))) continue;
+        const text = `${stepName(run, span.step)} was ready, and a poll of ${wait.call.sent.process} waited for it, from ${from} to ${until}: ${missedMs} ms`;
+        yield { runId: run.run.runId, text };
+        break;
+      }
+    }
+  }
+}
+
+interface Span {
+  readonly from: Moment;
+  readonly until: Moment;
+}
+
+interface ReadySpan extends Span {
+  readonly step: number;
+  readonly queue: string;
+  readonly task: string;
+}
+
+interface Wait extends Span {
+  readonly call: Call;
+  readonly namespace: string;
+  readonly queues: readonly string[];
+  readonly tasks: readonly string[];
+}
+
+/** Polls that were answered, so both messages arrived: they waited at least in between. */
+function waitsOf(facts: Facts): readonly Wait[] {
+  const { networkMs } = facts.bounds;
+  return callsTo(facts, "PollTask").flatMap((call) => {
+    const [heard] = call.answers;
+    if (heard?.answer.kind !== "polled") return [];
+    const { namespace, poll } = call.request;
+    const { queues, tasks } = poll;
+    const from = call.sent.at + networkMs;
+    return [{ call, namespace, queues, tasks, from, until: heard.at - networkMs }];
+  });
+}
+
+function takes(wait: Wait, namespace: string, { queue, task }: ReadySpan): boolean {
+  const queues = wait.queues.length === 0 ? ["default"] : wait.queues;
+  const tasks = wait.tasks;
+  return (
+    wait.namespace === namespace &&
+    queues.includes(queue) &&
+    (tasks.length === 0 || tasks.includes(task))
+  );
+}
+
+function* readySpans(run: RunFacts, endAt: Moment): Iterable<ReadySpan> {
+  for (const step of run.plan.steps) {
+    const handOuts = run.handOuts.get(step.no) ?? [];
+    const row = run.run.steps.find(({ no }) => no === step.no);
+    for (const [place, handOut] of handOuts.entries()) {
+      const from = readyFrom(run, handOuts[place - 1], handOut, row?.firstReadyAt ?? null);
+      const plan = handOut.task === "perform" ? step : step.compensate;
+      if (from === null || !plan) continue;
+      const { queue, task } = plan;
+      yield { step: step.no, queue, task, from, until: handOut.startedAt };
+    }
+    for (const side of [row?.forward, row?.undo]) {
+      const plan = side === row?.forward ? step : step.compensate;
+      if (side?.kind !== "READY" || !plan) continue;
+      const from = Math.max(side.readyAt, side.avoid?.until ?? 0);
+      yield { step: step.no, queue: plan.queue, task: plan.task, from, until: endAt };
+    }
+  }
+}
+
+/** From when on any agent may have it, where the rows tell. */
+function readyFrom(
+  { run }: RunFacts,
+  before: HandOut | undefined,
+  { task, step }: HandOut,
+  firstReadyAt: Moment | null,
+): Moment | null {
+  if (!before) return task === "perform" ? firstReadyAt : null;
+  if (before.task !== task || !before.end || before.settled) return null;
+  const { kind } = before.end.outcome;
+  // Of the session that gave it back or lost it, it is kept away for a while.
+  if (kind === "released" || kind === "undelivered") return before.end.at + AVOID_SESSION_MS;
+  if (before.end.outcome.kind === "unknown" && before.end.outcome.code === "drover.lost")
+    return before.end.at + AVOID_SESSION_MS;
+  const moments = run.interventions.flatMap((row) =>
+    row.rule === "backoff" && row.step === step && row.fence === before.fence ? [row.actedAt] : [],
+  );
+  return moments.length > 0 ? Math.max(...moments) : null;
+}
+
+/**
+ * A fault near the span, of a server or the store (a claim of a server that is gone may hold the row
+ * for a while), or of a message from or to this waiter.
+ */
+function excuses(fault: FaultRecord, { sent }: Call, span: Span, { bounds }: Facts): boolean {
+  if (fault.at > span.until || fault.at < span.from - bounds.frozenMs) return false;
+  if (fault.fault.kind === "heal") return false;
+  return (
+    fault.server ||
+    fault.fault.kind === "store" ||
+    fault.target === sent.process ||
+    fault.target === sent.server
+  );
+}

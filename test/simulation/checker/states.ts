@@ -1,0 +1,245 @@
+// States move along the published machine, are seen forwards only, and never stand still without
+// somebody who will move them: G6, G7, G10 and G17.
+import type { Moment, Step } from "../../../server/core/model.ts";
+import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/state-table.ts";
+import type { RunSeen } from "../history.ts";
+import { type Call, type Facts, fateOf, isEndState, type RunFacts, stepName } from "./facts.ts";
+import type { Finding } from "./violation.ts";
+
+type Ways = ReadonlyMap<string, ReadonlySet<string>>;
+
+const RUN_WAYS = closure(RUN_EDGES);
+/** People see BLOCKED steps of a run with a verdict as CANCELLED. */
+const STEP_WAYS = closure([...FORWARD_EDGES, { from: "BLOCKED", to: "CANCELLED" }]);
+
+/** Where one can come to from each state, with any number of transitions between two looks. */
+function closure(edges: readonly { readonly from: string; readonly to: string }[]): Ways {
+  const ways = new Map<string, Set<string>>();
+  for (const { from, to } of edges) ways.set(from, new Set([...(ways.get(from) ?? []), to]));
+  for (const reached of ways.values()) {
+    // A set hands out what is added to it while it is walked.
+    for (const state of reached) for (const next of ways.get(state) ?? []) reached.add(next);
+  }
+  return ways;
+}
+
+/**
+ * G6. All that was seen of a run, by version: one run state for a version, and from each to the
+ * next a way through the published tables, down to the final row; the same for every step.
+ */
+export function* statesFollowTheMachine(facts: Facts): Iterable<Finding> {
+  const looks = looksByRun(facts);
+  for (const run of facts.runs.values()) {
+    const { runId, state, version, endedAt } = run.run;
+    if (isEndState(state) !== (endedAt !== null))
+      yield { runId, text: `run ${runId} is ${state}, and ended at ${endedAt}` };
+    const seen = looks.get(runId) ?? [];
+    const ahead = seen.find((look) => look.version > version);
+    if (ahead)
+      yield {
+        runId,
+        text: `run ${runId} was seen in version ${ahead.version}, stored is ${version}`,
+      };
+    const runLooks = [{ version: 0, state: "RUNNING" }, ...seen, { version, state }];
+    yield* strayWays(runId, `run ${runId}`, byVersion(runLooks), RUN_WAYS);
+    for (const step of run.plan.steps) {
+      const final = run.run.steps.find((row) => row.no === step.no)?.forward.kind ?? "BLOCKED";
+      const shown = final === "BLOCKED" && run.run.reason !== null ? "CANCELLED" : final;
+      const stepLooks = seen.flatMap((look) =>
+        look.steps.flatMap(({ stepId, state: was }) =>
+          stepId === step.id ? [{ version: look.version, state: was }] : [],
+        ),
+      );
+      const path = byVersion([...stepLooks, { version, state: shown }]);
+      yield* strayWays(runId, stepName(run, step.no), path, STEP_WAYS);
+    }
+  }
+}
+
+interface Look {
+  readonly version: number;
+  readonly state: string;
+}
+
+type RunLook = Look & Pick<RunSeen, "steps">;
+
+function looksByRun(facts: Facts): ReadonlyMap<string, readonly RunLook[]> {
+  const looks = new Map<string, RunLook[]>();
+  for (const call of facts.calls) {
+    for (const { answer } of call.answers) {
+      for (const { runId, version, state, steps } of runsIn(answer)) {
+        if (version === null) continue;
+        const known = looks.get(runId) ?? [];
+        known.push({ version, state, steps });
+        looks.set(runId, known);
+      }
+    }
+  }
+  return looks;
+}
+
+export function runsIn(answer: Call["answers"][number]["answer"]): readonly RunSeen[] {
+  if (answer.kind === "read" || answer.kind === "cancelled") return [answer.run];
+  return answer.kind === "listed" ? answer.runs : [];
+}
+
+function byVersion(looks: readonly Look[]): readonly (readonly [number, ReadonlySet<string>])[] {
+  const states = new Map<number, Set<string>>();
+  for (const { version, state } of looks)
+    states.set(version, new Set([...(states.get(version) ?? []), state]));
+  return [...states].sort(([a], [b]) => a - b);
+}
+
+function* strayWays(
+  runId: string,
+  name: string,
+  path: ReturnType<typeof byVersion>,
+  ways: Ways,
+): Iterable<Finding> {
+  let before: readonly [number, ReadonlySet<string>] | null = null;
+  for (const [version, states] of path) {
+    // A claim moves a step from READY to LEASED without a new version.
+    const fixed = [...states].filter((state) => state !== "LEASED" || !states.has("READY"));
+    if (fixed.length > 1)
+      yield { runId, text: `${name} was seen as ${fixed.join(" and as ")} in version ${version}` };
+    for (const from of before?.[1] ?? []) {
+      for (const to of states) {
+        if (from === to || ways.get(from)?.has(to)) continue;
+        const text = `${name} went from ${from} (version ${before?.[0]}) to ${to} (version ${version}), and no way leads there`;
+        yield { runId, text };
+      }
+    }
+    before = [version, states];
+  }
+}
+
+/**
+ * G7. In the rows at the end, each open run has a step or a run moment that will wake it, or an open
+ * escalation; each moving step has its moment; and if owners are known, its partition has one.
+ */
+export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
+  const { owners } = facts.history.final;
+  const watched = new Set(owners.map(({ partition }) => partition));
+  for (const run of facts.runs.values()) {
+    const { runId, partition, state } = run.run;
+    if (isEndState(state)) {
+      for (const step of run.run.steps)
+        if (momentsOf(step).length > 0)
+          yield {
+            runId,
+            text: `run ${runId} is ${state}, but ${stepName(run, step.no)} still moves`,
+          };
+      continue;
+    }
+    if (owners.length > 0 && !watched.has(partition))
+      yield { runId, text: `nobody watches partition ${partition} of run ${runId}` };
+    for (const text of unwatched(run)) yield { runId, text };
+  }
+}
+
+function unwatched(run: RunFacts): readonly string[] {
+  const { runId, state, wakeAt, steps } = run.run;
+  const open = openEscalations(run);
+  const moments = steps.flatMap(momentsOf);
+  const found: string[] = [];
+  for (const step of steps) {
+    const name = stepName(run, step.no);
+    if (momentsOf(step).some((moment) => moment === null || !Number.isFinite(moment)))
+      found.push(`${name} moves, but no moment will wake it`);
+    const asks = step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED";
+    if (asks && !open.has(step.no)) found.push(`${name} waits for a person whom nobody has asked`);
+  }
+  if (state === "ESCALATED" && open.size === 0)
+    found.push(`run ${runId} is ESCALATED without an open escalation`);
+  const moved = state === "ESCALATED" ? open.size > 0 : moments.length > 0;
+  if (!moved && (state !== "STOPPING" || wakeAt === null))
+    found.push(`run ${runId} is ${state}, and nothing will ever move it`);
+  if (state === "RUNNING" && wakeAt === null)
+    found.push(`run ${runId} is RUNNING, and nobody will look at its deadline`);
+  return found;
+}
+
+/** `null` where a row that must have a moment has none. */
+export function momentsOf(step: Step): readonly (Moment | null)[] {
+  return [step.forward, step.undo].flatMap((side) => {
+    if (side.kind !== "READY" && side.kind !== "LEASED" && side.kind !== "BACKOFF") return [];
+    return [side.wakeAt ?? null];
+  });
+}
+
+function openEscalations({ run }: RunFacts): ReadonlySet<number> {
+  return new Set(run.escalations.filter((row) => row.closedAt === null).map((row) => row.step));
+}
+
+/** G10. After everything was healed and drained, each run has ended or is with a person. */
+export function* everyRunEnds(facts: Facts): Iterable<Finding> {
+  if (!facts.history.final.drained) return;
+  for (const run of facts.runs.values()) {
+    const { runId, state } = run.run;
+    if (isEndState(state)) continue;
+    if (state === "ESCALATED" && openEscalations(run).size > 0) continue;
+    const steps = run.run.steps.map(({ forward, undo }) => `${forward.kind}/${undo.kind}`);
+    const text = `run ${runId} is still ${state} after all was healed; its steps are ${steps.join(", ")}`;
+    yield { runId, text };
+  }
+}
+
+/**
+ * G17. A reader that sends a call after it has heard an answer never hears an older version of that
+ * run, nor that there is none; a stream never goes back. Calls side by side may overtake each other.
+ */
+export function* nobodyReadsBackwards(facts: Facts): Iterable<Finding> {
+  for (const readings of readingsByReader(facts).values()) {
+    for (const late of readings) {
+      const before = readings.find((early) => {
+        const bound = early.call === late.call ? late.place : late.call.place;
+        return early.place < bound && early.version > late.version;
+      });
+      if (!before) continue;
+      const { runId } = late;
+      const then = `version ${before.version} of run ${runId} at ${before.at}`;
+      const now = late.version < 0 ? "that there is no such run" : `version ${late.version}`;
+      yield { runId, text: `${late.reader} read ${then}, and ${now} at ${late.at}` };
+    }
+  }
+}
+
+interface Reading {
+  readonly reader: string;
+  readonly runId: string;
+  readonly call: Call;
+  /** Place of the answer in the record. */
+  readonly place: number;
+  readonly at: Moment;
+  /** -1: there is no such run; 0: there is one. */
+  readonly version: number;
+}
+
+function readingsByReader(facts: Facts): ReadonlyMap<string, readonly Reading[]> {
+  const byReader = new Map<string, Reading[]>();
+  for (const call of facts.calls) {
+    for (const { at, place, answer } of call.answers) {
+      for (const { runId, version } of readingsIn(call, answer)) {
+        const reader = call.sent.process;
+        const known = byReader.get(`${reader}/${runId}`) ?? [];
+        known.push({ reader, runId, call, place, at, version });
+        byReader.set(`${reader}/${runId}`, known);
+      }
+    }
+  }
+  return byReader;
+}
+
+function readingsIn(
+  call: Call,
+  answer: Call["answers"][number]["answer"],
+): readonly { readonly runId: string; readonly version: number }[] {
+  if (answer.kind === "scheduled") return [{ runId: answer.runId, version: 0 }];
+  const { request } = call;
+  const fate = fateOf(call);
+  if (fate.kind === "refused" && fate.reason === "RUN_NOT_FOUND" && "runId" in request)
+    return [{ runId: request.runId, version: -1 }];
+  return runsIn(answer).flatMap(({ runId, version }) =>
+    version === null ? [] : [{ runId, version }],
+  );
+}

@@ -1,0 +1,130 @@
+// What did not happen is noticed in time, by one supervisor: G8 and G9.
+import type { Moment } from "../../../server/core/model.ts";
+import type { FaultRecord, OwnerRecord } from "../history.ts";
+import { type Facts, type RunFacts, stepName } from "./facts.ts";
+import { momentsOf } from "./states.ts";
+import type { Bounds, Finding } from "./violation.ts";
+
+/**
+ * G8. Each intervention came within `detectMs` of its due moment, or, where a server or the store
+ * was hit by a fault before it acted, within `killedMs` or `frozenMs` of the last such fault; the
+ * share of late ones stays below the bound. No row at the end is overdue by more.
+ */
+export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
+  const { bounds, history } = facts;
+  const faults = facts.faults.filter(concernsWatching);
+  const late: Finding[] = [];
+  let total = 0;
+  for (const run of facts.runs.values()) {
+    const { runId } = run.run;
+    for (const { rule, step, dueAt, actedAt } of run.run.interventions) {
+      total += 1;
+      const allowedAt = latestAct(faults, bounds, dueAt, actedAt);
+      if (actedAt <= allowedAt) continue;
+      const where = step === null ? `run ${runId}` : stepName(run, step);
+      const text = `the watch "${rule}" of ${where} was due at ${dueAt} and acted at ${actedAt}, ${actedAt - allowedAt} ms after the latest moment allowed`;
+      late.push({ runId, text });
+    }
+  }
+  if (late.length > total * (1 - bounds.detectShare)) yield* late;
+  for (const run of facts.runs.values()) {
+    for (const { name, wakeAt } of rowsWithMoment(run)) {
+      if (history.final.at <= latestAct(faults, bounds, wakeAt, history.final.at)) continue;
+      const text = `${name} was due at ${wakeAt}, and at ${history.final.at} nobody had looked`;
+      yield { runId: run.run.runId, text };
+    }
+  }
+}
+
+function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: Moment }[] {
+  const { runId, wakeAt, steps } = run.run;
+  const own = wakeAt === null ? [] : [{ name: `run ${runId}`, wakeAt }];
+  return [
+    ...own,
+    ...steps.flatMap((step) =>
+      momentsOf(step).flatMap((moment) =>
+        moment === null ? [] : [{ name: stepName(run, step.no), wakeAt: moment }],
+      ),
+    ),
+  ];
+}
+
+/** Both ends of a fault count: with the end of an outage, watching begins anew. */
+function latestAct(
+  faults: readonly FaultRecord[],
+  bounds: Bounds,
+  dueAt: Moment,
+  actedAt: Moment,
+): Moment {
+  let latest = dueAt + bounds.detectMs;
+  for (const { at, fault } of faults) {
+    if (at > actedAt) break;
+    const killed = fault.kind === "process" && (fault.did === "crash" || fault.did === "start");
+    latest = Math.max(latest, at + (killed ? bounds.killedMs : bounds.frozenMs));
+  }
+  return latest;
+}
+
+function concernsWatching({ fault, server }: FaultRecord): boolean {
+  if (fault.kind === "store") return true;
+  return server && (fault.kind === "process" || fault.kind === "network");
+}
+
+/**
+ * G9. No two interventions have one key; the epochs of a partition grow with each take-over; what an
+ * epoch's owner did was done by that owner, and not after the next owner had taken over.
+ */
+export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
+  const takes = takesByPartition(facts.owners);
+  for (const [partition, taken] of takes) {
+    for (const [place, { node, epoch, at }] of taken.entries()) {
+      const before = taken[place - 1];
+      if (!before || before.epoch < epoch) continue;
+      const text = `${node} took partition ${partition} at ${at} with epoch ${epoch}, after epoch ${before.epoch}`;
+      yield { runId: null, text };
+    }
+  }
+  for (const run of facts.runs.values()) yield* rivals(run, takes);
+}
+
+function* rivals(
+  run: RunFacts,
+  takes: ReadonlyMap<number, readonly OwnerRecord[]>,
+): Iterable<Finding> {
+  const { runId } = run.run;
+  const known = new Set<string>();
+  let highest = 0;
+  for (const act of [...run.run.interventions].sort((a, b) => a.actedAt - b.actedAt)) {
+    const { step, fence, rule, n, node, partition, epoch, actedAt } = act;
+    const what = `the watch "${rule}" of ${step === null ? `run ${runId}` : stepName(run, step)}`;
+    const key = `${step}/${fence}/${rule}/${n}`;
+    if (known.has(key)) yield { runId, text: `${what} acted twice on fence ${fence} (n ${n})` };
+    known.add(key);
+    if (epoch === null) continue;
+    const taken = takes.get(partition) ?? [];
+    const owner = taken.find((record) => record.epoch === epoch);
+    if (owner && owner.node !== node)
+      yield {
+        runId,
+        text: `${what} was done by ${node} in epoch ${epoch}, which is ${owner.node}'s`,
+      };
+    const next = taken.find((record) => record.epoch > epoch && record.at < actedAt);
+    if (next || epoch < highest) {
+      const since = next ? `epoch ${next.epoch} of ${next.node}` : `epoch ${highest}`;
+      yield {
+        runId,
+        text: `${what} was done at ${actedAt} in epoch ${epoch}, after ${since} began`,
+      };
+    }
+    highest = Math.max(highest, epoch);
+  }
+}
+
+function takesByPartition(owners: readonly OwnerRecord[]): Map<number, readonly OwnerRecord[]> {
+  const takes = new Map<number, OwnerRecord[]>();
+  for (const record of owners) {
+    if (record.did !== "took") continue;
+    takes.set(record.partition, [...(takes.get(record.partition) ?? []), record]);
+  }
+  return takes;
+}

@@ -1,0 +1,257 @@
+// Clients of one namespace: one that schedules runs with keys and without, repeats what was not
+// answered, and uses a key again for another request; one that cancels; and some that watch.
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  CancelRunRequestSchema,
+  GetRunRequestSchema,
+  ListRunsRequestSchema,
+  type ScheduleRequest,
+  ScheduleRequestSchema,
+  SchedulerService,
+  Undo,
+  WaitRunRequestSchema,
+  WatchRunRequestSchema,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Definition } from "../../server/core/definition.ts";
+import { definitionMessage } from "../../server/rpc/convert-definition.ts";
+import { requestDigest } from "../../server/rpc/request-digest.ts";
+import { type Answer, MARK_LABEL } from "./history.ts";
+import { answerSeen, canariesIn, runSeen } from "./seen.ts";
+import { createSimProcess, type SimProcess } from "./sim-process.ts";
+import { randomDefinition } from "./workload.ts";
+import { canaryOf, canaryWords, type World } from "./world.ts";
+
+const CALL_MS_MAX = 3_000;
+const TRIES_MAX = 40;
+
+export interface Clients {
+  /** Runs that some client knows of. */
+  readonly runIds: readonly string[];
+  /** Whether every intended run was answered for, or given up. */
+  isDone(): boolean;
+}
+
+export interface ClientOptions {
+  readonly namespace: string;
+  readonly runs: number;
+  /** Over which the runs are spread. */
+  readonly withinMs: number;
+}
+
+interface Client extends ClientOptions {
+  readonly world: World;
+  readonly process: SimProcess;
+  readonly runIds: string[];
+}
+
+export function startClients(world: World, options: ClientOptions): Clients {
+  const name = (what: string): string => `${what}-of-${options.namespace}`;
+  const processOf = (what: string): SimProcess =>
+    createSimProcess(name(what), world.time, world.chance.fork());
+  const runIds: string[] = [];
+  const client = (what: string): Client => ({
+    ...options,
+    world,
+    process: processOf(what),
+    runIds,
+  });
+  let done = false;
+  void scheduleAll(client("scheduler")).then(() => {
+    done = true;
+  });
+  void cancelSome(client("canceller"));
+  void readSome(client("reader"));
+  void watchSome(client("watcher"));
+  return { runIds, isDone: () => done };
+}
+
+async function scheduleAll(client: Client): Promise<void> {
+  const { world, process, runs, withinMs, namespace } = client;
+  const { chance, clock } = process;
+  const canary = canaryOf(world, namespace);
+  const open: Promise<void>[] = [];
+  for (let number = 1; number <= runs; number++) {
+    await clock.sleep(chance.between(0, (2 * withinMs) / runs));
+    const key = chance.happens(0.7) ? `${canary}-${number}` : null;
+    const mark = `${canary}-run-${number}`;
+    const request = scheduleRequest(namespace, key, mark, randomDefinition(chance, canary));
+    open.push(scheduleUntilAnswered(client, request, key, mark));
+    if (key === null || !chance.happens(0.25)) continue;
+    const isSame = chance.happens(0.5);
+    world.faults.count(isSame ? "key repeated" : "key reused");
+    const other = isSame
+      ? request
+      : scheduleRequest(namespace, key, `${mark}-other`, randomDefinition(chance, canary));
+    const otherMark = isSame ? mark : `${mark}-other`;
+    const laterMs = chance.between(0, 400);
+    open.push(
+      clock.sleep(laterMs).then(() => scheduleUntilAnswered(client, other, key, otherMark)),
+    );
+  }
+  await Promise.all(open);
+}
+
+function scheduleRequest(
+  namespace: string,
+  key: string | null,
+  mark: string,
+  definition: Definition,
+): ScheduleRequest {
+  return create(ScheduleRequestSchema, {
+    namespace,
+    key: key ?? "",
+    target: { case: "definition", value: definitionMessage(definition) },
+    labels: { [MARK_LABEL]: mark },
+  });
+}
+
+/** Without a key nobody may repeat it: it might be a second run. */
+async function scheduleUntilAnswered(
+  client: Client,
+  request: ScheduleRequest,
+  key: string | null,
+  mark: string,
+): Promise<void> {
+  const { world, process, namespace, runIds } = client;
+  const { chance, clock } = process;
+  for (let tries = 0; tries < (key === null ? 1 : TRIES_MAX); tries++) {
+    const server = chance.pick(world.servers);
+    const call = world.recorder.call(process.name, server.name, {
+      rpc: "Schedule",
+      namespace,
+      key,
+      digest: requestDigest(request),
+      mark,
+    });
+    const method = SchedulerService.method.schedule;
+    const reply = await world.network.unary(process, server, method, request, CALL_MS_MAX);
+    const answer = answerSeen(reply, ({ runId, created }) => ({
+      kind: "scheduled",
+      runId,
+      created,
+    }));
+    heard(client, call, answer, reply.bytes);
+    if (answer.kind === "scheduled") runIds.push(answer.runId);
+    if (answer.kind !== "unknown") return;
+    await clock.sleep(chance.between(50, 600));
+  }
+}
+
+function heard({ world, process }: Client, call: number, answer: Answer, bytes: Uint8Array): void {
+  world.recorder.answer(process.name, call, answer, canariesIn(bytes, canaryWords(world)));
+}
+
+async function cancelSome(client: Client): Promise<void> {
+  const { world, process, runIds } = client;
+  const { chance, clock } = process;
+  while (!world.faults.calm) {
+    await clock.sleep(chance.between(200, 2_500));
+    if (runIds.length === 0 || world.faults.calm) continue;
+    // The newest are those that are still on their way.
+    const runId = chance.pick(runIds.slice(-6));
+    const undo = chance.happens(0.6);
+    world.faults.count(undo ? "cancel with undo" : "cancel leaving things");
+    void cancelUntilAnswered(client, runId, undo);
+  }
+}
+
+async function cancelUntilAnswered(client: Client, runId: string, undo: boolean): Promise<void> {
+  const { world, process, namespace } = client;
+  const { chance, clock } = process;
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const server = chance.pick(world.servers);
+    const asked = { rpc: "CancelRun", namespace, runId, undo } as const;
+    const call = world.recorder.call(process.name, server.name, asked);
+    const request = create(CancelRunRequestSchema, {
+      namespace,
+      run: { ref: { case: "runId", value: runId } },
+      undo: undo ? Undo.COMPENSATE : Undo.LEAVE,
+      reason: "chance",
+    });
+    const method = SchedulerService.method.cancelRun;
+    const reply = await world.network.unary(process, server, method, request, CALL_MS_MAX);
+    const answer = answerSeen(reply, ({ run }) => ({
+      kind: "cancelled",
+      run: runSeen(run, []),
+    }));
+    heard(client, call, answer, reply.bytes);
+    if (answer.kind !== "unknown") return;
+    await clock.sleep(chance.between(50, 600));
+  }
+}
+
+async function readSome(client: Client): Promise<void> {
+  const { world, process, runIds, namespace } = client;
+  const { chance, clock } = process;
+  while (!world.faults.calm) {
+    await clock.sleep(chance.between(300, 1_500));
+    const server = chance.pick(world.servers);
+    if (runIds.length === 0 || chance.happens(0.2)) {
+      const call = world.recorder.call(process.name, server.name, { rpc: "ListRuns", namespace });
+      const request = create(ListRunsRequestSchema, { namespace, pageSize: 20 });
+      const method = SchedulerService.method.listRuns;
+      const reply = await world.network.unary(process, server, method, request, CALL_MS_MAX);
+      const answer = answerSeen(reply, ({ runs }) => ({
+        kind: "listed",
+        runs: runs.map((run) => runSeen(run, [])),
+      }));
+      heard(client, call, answer, reply.bytes);
+    } else {
+      const runId = chance.pick(runIds);
+      const asked = { rpc: "GetRun", namespace, runId } as const;
+      const call = world.recorder.call(process.name, server.name, asked);
+      const request = create(GetRunRequestSchema, {
+        namespace,
+        run: { ref: { case: "runId", value: runId } },
+        includeAttempts: true,
+        includeInterventions: true,
+        includeEscalations: true,
+      });
+      const method = SchedulerService.method.getRun;
+      const reply = await world.network.unary(process, server, method, request, CALL_MS_MAX);
+      const answer = answerSeen(reply, ({ run, steps }) => ({
+        kind: "read",
+        run: runSeen(run, steps),
+      }));
+      heard(client, call, answer, reply.bytes);
+    }
+  }
+}
+
+async function watchSome(client: Client): Promise<void> {
+  const { world, process, runIds, namespace } = client;
+  const { chance, clock } = process;
+  while (!world.faults.calm) {
+    await clock.sleep(chance.between(100, 1_000));
+    if (runIds.length === 0) continue;
+    const runId = chance.pick(runIds.slice(-4));
+    const server = chance.pick(world.servers);
+    const run = { ref: { case: "runId", value: runId } } as const;
+    if (chance.happens(0.5)) {
+      const asked = { rpc: "WaitRun", namespace, runId } as const;
+      const call = world.recorder.call(process.name, server.name, asked);
+      const wait = durationFromMs(chance.between(200, 3_000));
+      const request = create(WaitRunRequestSchema, { namespace, run, wait });
+      const method = SchedulerService.method.waitRun;
+      const reply = await world.network.unary(process, server, method, request, 2 * CALL_MS_MAX);
+      const answer = answerSeen(reply, (message) => ({
+        kind: "read",
+        run: runSeen(message.run, []),
+      }));
+      heard(client, call, answer, reply.bytes);
+    } else {
+      const asked = { rpc: "WatchRun", namespace, runId } as const;
+      const call = world.recorder.call(process.name, server.name, asked);
+      const request = create(WatchRunRequestSchema, { namespace, run });
+      const method = SchedulerService.method.watchRun;
+      await world.network.stream(process, server, method, request, 2 * CALL_MS_MAX, (reply) => {
+        const answer = answerSeen(reply, (message) => ({
+          kind: "read",
+          run: runSeen(message.run, message.steps),
+        }));
+        heard(client, call, answer, reply.bytes);
+      });
+    }
+  }
+}

@@ -1,0 +1,157 @@
+// What may go wrong, how often in this seed (its climate), and how often it did.
+//
+// Each kind is drawn for each seed anew, and is absent from some, so that rare things also happen
+// alone. After `heal` nothing goes wrong any more.
+import type { Chance } from "./chance.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** Kinds that the report counts; each must happen in a share of all seeds. */
+export const FAULT_KINDS = [
+  "message lost",
+  "message repeated",
+  "message delayed",
+  "message reordered",
+  "server cut off",
+  "server crashed",
+  "server paused",
+  "agent crashed",
+  "agent paused",
+  "agent stopped beating",
+  "agent ignored a cancel",
+  "agent named lost polls",
+  "report late",
+  "report repeated",
+  "report contradicted",
+  "report unknown",
+  "report unknown, settled later",
+  "report transient",
+  "report permanent",
+  "report released",
+  "task forgotten",
+  "store failed before commit",
+  "store failed after commit",
+  "store away",
+  "flight failed and may be repeated",
+  "row held by another",
+  "notification lost",
+  "key repeated",
+  "key reused",
+  "cancel with undo",
+  "cancel leaving things",
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+export type MessageFate =
+  | { readonly kind: "lost" }
+  | {
+      readonly kind: "arrives";
+      readonly inMs: number;
+      /** A second copy, so much later. */
+      readonly againInMs: number | null;
+    };
+
+export type StoreFate =
+  | "fine"
+  | "before-commit"
+  | "before-commit, known"
+  | "after-commit"
+  | "repeatable";
+
+export interface Faults {
+  readonly counts: ReadonlyMap<FaultKind, number>;
+  readonly calm: boolean;
+  count(kind: FaultKind): void;
+  /** Whether something of this kind happens now; counts it if so. */
+  strikes(kind: FaultKind): boolean;
+  message(to: string, isServer: boolean): MessageFate;
+  store(): StoreFate;
+  heal(): void;
+}
+
+/** The most that a probability may be, for each kind that is drawn each time it could happen. */
+const WORST: Partial<Record<FaultKind, number>> = {
+  "message lost": 0.06,
+  "message repeated": 0.05,
+  "message delayed": 0.03,
+  "message reordered": 0.2,
+  "agent stopped beating": 0.02,
+  "agent ignored a cancel": 0.6,
+  "report late": 0.9,
+  "report repeated": 0.1,
+  "report contradicted": 0.05,
+  "report unknown": 0.08,
+  "report transient": 0.3,
+  "report permanent": 0.06,
+  "report released": 0.06,
+  "task forgotten": 0.04,
+  "store failed before commit": 0.03,
+  "store failed after commit": 0.03,
+  "flight failed and may be repeated": 0.04,
+  "row held by another": 0.06,
+  "notification lost": 1,
+};
+const ABSENT_SHARE = 0.25;
+
+export function createFaults(chance: Chance, recorder: Recorder): Faults {
+  const counts = new Map<FaultKind, number>();
+  const climate = new Map<FaultKind, number>();
+  for (const kind of FAULT_KINDS) {
+    const worst = WORST[kind] ?? 0;
+    climate.set(kind, chance.happens(ABSENT_SHARE) ? 0 : worst * chance.fraction());
+  }
+  let calm = false;
+
+  function count(kind: FaultKind): void {
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+
+  function strikes(kind: FaultKind): boolean {
+    if (calm || !chance.happens(climate.get(kind) ?? 0)) return false;
+    count(kind);
+    return true;
+  }
+
+  return Object.freeze({
+    counts,
+    get calm() {
+      return calm;
+    },
+    count,
+    strikes,
+    message(to: string, isServer: boolean): MessageFate {
+      const usualMs = chance.between(0, 3);
+      const record = (did: "lost" | "repeated" | "delayed" | "reordered") =>
+        recorder.fault({ kind: "network", did }, to, isServer);
+      if (strikes("message lost")) {
+        record("lost");
+        return { kind: "lost" };
+      }
+      let inMs = usualMs;
+      if (strikes("message delayed")) {
+        record("delayed");
+        inMs += chance.between(300, 6_000);
+      } else if (strikes("message reordered")) {
+        record("reordered");
+        inMs += chance.between(5, 60);
+      }
+      if (!strikes("message repeated")) return { kind: "arrives", inMs, againInMs: null };
+      record("repeated");
+      return { kind: "arrives", inMs, againInMs: inMs + chance.between(0, 2_000) };
+    },
+    store(): StoreFate {
+      if (strikes("store failed before commit")) {
+        recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
+        return chance.happens(0.5) ? "before-commit" : "before-commit, known";
+      }
+      if (strikes("store failed after commit")) {
+        recorder.fault({ kind: "store", did: "after-commit" }, "store", false);
+        return "after-commit";
+      }
+      return strikes("flight failed and may be repeated") ? "repeatable" : "fine";
+    },
+    heal() {
+      calm = true;
+      recorder.fault({ kind: "heal" }, "all", false);
+    },
+  } satisfies Faults);
+}

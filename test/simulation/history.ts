@@ -1,0 +1,344 @@
+// A recorded history: what clients and agents sent and heard, which faults were injected, what a
+// remote service saw, and the rows of the store at the end. The simulator and real processes write
+// the same form, and `checker/check-history.ts` decides from it alone whether promises were kept.
+//
+//   calls     `call` when it is sent, then `answer` (a stream has several): ok, refused or unknown
+//   the rest  `fault`, `effect` (of a fake remote service), `owner` (of a partition)
+//   final     the rows at the end, as the store's reads give them
+//
+// As text: JSON lines, `meta` first, a line for each record in the order of `at`, `final` last.
+// Moments are milliseconds by the database's clock; everything is plain JSON, without bytes.
+import type { Definition } from "../../server/core/definition.ts";
+import type { Moment, Outcome, Reason, RunState, Step, TaskKind } from "../../server/core/model.ts";
+import type {
+  AttemptRecord,
+  EscalationRecord,
+  InterventionRecord,
+  RunDetail,
+} from "../../server/store/reads.ts";
+
+export interface History {
+  readonly meta: HistoryMeta;
+  readonly records: readonly HistoryRecord[];
+  readonly final: FinalRows;
+}
+
+export interface HistoryMeta {
+  readonly source: "simulation" | "processes";
+  readonly seed: number | null;
+  /** A word for each namespace that was put into all of its inputs, outputs, keys and labels. */
+  readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
+}
+
+interface Happened {
+  readonly at: Moment;
+  /** Who wrote the record: a client, an agent process, a server, the remote service. */
+  readonly process: string;
+}
+
+export type HistoryRecord = CallRecord | AnswerRecord | FaultRecord | EffectRecord | OwnerRecord;
+
+/** A call when its caller sent it. */
+export interface CallRecord extends Happened {
+  readonly kind: "call";
+  /** Unique in the history; each repetition is a call of its own. */
+  readonly call: number;
+  /** The server that it was sent to; null if not known. */
+  readonly server: string | null;
+  readonly request: Request;
+}
+
+/** What the caller heard. A call that is never answered has no record, or an `unknown` one. */
+export interface AnswerRecord extends Happened {
+  readonly kind: "answer";
+  readonly call: number;
+  readonly answer: Answer;
+  /** Canary words that the caller found in the whole answer, errors and metadata included. */
+  readonly canaries: readonly string[];
+}
+
+/** What a task token says. */
+export interface TokenParts {
+  readonly runId: string;
+  readonly step: number;
+  readonly task: TaskKind;
+  readonly fence: number;
+  readonly secret: string;
+}
+
+/** What a poll asks for. An empty list of tasks: every task of the queues. */
+export interface PollWish {
+  readonly pollSeq: number;
+  readonly queues: readonly string[];
+  readonly tasks: readonly string[];
+  readonly tasksMax: number;
+}
+
+export interface TaskReport {
+  readonly token: TokenParts;
+  readonly outcome: OutcomeFact;
+  /** Equal for equal outcomes: the store's own digest, or any other hash of the outcome as sent. */
+  readonly digest: string;
+}
+
+export type Request =
+  | {
+      readonly rpc: "Schedule";
+      readonly namespace: string;
+      readonly key: string | null;
+      /** Equal for equal requests. */
+      readonly digest: string;
+      /** Value of the label `request`, unique for each *intended* run; repeats keep it. */
+      readonly mark: string;
+    }
+  | {
+      readonly rpc: "CancelRun";
+      readonly namespace: string;
+      readonly runId: string;
+      readonly undo: boolean;
+    }
+  | { readonly rpc: ReadRpc; readonly namespace: string; readonly runId: string }
+  | { readonly rpc: "ListRuns"; readonly namespace: string }
+  | {
+      readonly rpc: "PollTask";
+      readonly namespace: string;
+      readonly session: string;
+      readonly poll: PollWish;
+      readonly waitMs: number;
+      readonly lostPolls: readonly number[];
+    }
+  | {
+      readonly rpc: "Heartbeat";
+      readonly namespace: string;
+      readonly session: string;
+      readonly tokens: readonly TokenParts[];
+      readonly lostPolls: readonly number[];
+    }
+  | {
+      readonly rpc: "Complete";
+      readonly namespace: string;
+      readonly session: string;
+      readonly results: readonly TaskReport[];
+      readonly next: PollWish | null;
+    };
+
+export type ReadRpc = "GetRun" | "WatchRun" | "WaitRun";
+
+export type Answer =
+  | OkAnswer
+  /** A code that says that nothing was done, with the reason of its ErrorInfo. */
+  | { readonly kind: "refused"; readonly code: string; readonly reason: string }
+  /** No answer, or UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL or UNKNOWN. */
+  | { readonly kind: "unknown"; readonly code: string };
+
+export type OkAnswer =
+  | {
+      readonly kind: "scheduled";
+      readonly runId: string;
+      readonly created: boolean;
+    }
+  | { readonly kind: "cancelled"; readonly run: RunSeen }
+  /** Of GetRun and WaitRun once; of WatchRun as often as it sends. */
+  | { readonly kind: "read"; readonly run: RunSeen }
+  | { readonly kind: "listed"; readonly runs: readonly RunSeen[] }
+  | { readonly kind: "polled"; readonly tasks: readonly TaskSeen[] }
+  /** In the order of the request's tokens. */
+  | { readonly kind: "beaten"; readonly answers: readonly BeatSeen[] }
+  /** In the order of the request's results. */
+  | {
+      readonly kind: "completed";
+      readonly answers: readonly ReportSeen[];
+      readonly tasks: readonly TaskSeen[];
+    };
+
+export interface RunSeen {
+  readonly runId: string;
+  /** `null` where the answer does not carry it. */
+  readonly version: number | null;
+  readonly state: RunState["kind"];
+  /** Forward states by the id of the step, where the answer carries steps. */
+  readonly steps: readonly { readonly stepId: string; readonly state: string }[];
+}
+
+export interface TaskSeen {
+  readonly token: TokenParts;
+  readonly stepId: string;
+  readonly pollSeq: number;
+  readonly attempt: number;
+  readonly queue: string;
+  readonly taskName: string;
+  readonly leaseMs: number;
+  readonly idempotencyKey: string;
+  /** Of a compensate task: the key under which the effect was made. */
+  readonly effectKey: string | null;
+}
+
+export type BeatSeen =
+  | { readonly kind: "carry-on"; readonly leaseMs: number }
+  | { readonly kind: "cancel"; readonly withinMs: number }
+  | { readonly kind: "lease-lost" }
+  | { readonly kind: "error"; readonly reason: string };
+
+export type ReportSeen =
+  | { readonly kind: "accepted"; readonly repeated: boolean }
+  | { readonly kind: "refused"; readonly reason: string };
+
+/**
+ * `crash`, `pause` and `cut` last until `start`, `resume` and `join` of the same target; the store's
+ * `down` until `up`. `lost`, `repeated`, `delayed`, `reordered` concern one message, `before-commit`
+ * and `after-commit` one transaction. After `heal` nothing more is injected.
+ */
+export interface FaultRecord extends Happened {
+  readonly kind: "fault";
+  readonly fault:
+    | { readonly kind: "process"; readonly did: "crash" | "start" | "pause" | "resume" }
+    | { readonly kind: "network"; readonly did: "cut" | "join" | MessageFault }
+    | {
+        readonly kind: "store";
+        readonly did: "down" | "up" | "before-commit" | "after-commit";
+      }
+    /** Nobody may depend on a notification, so a lost one excuses nothing. */
+    | { readonly kind: "notification"; readonly did: "lost" }
+    | { readonly kind: "heal" };
+  /** The process that it happened to; of a message, its receiver; "store" and "all" as they are. */
+  readonly target: string;
+  /** Whether the target is a server, so that the partitions which it watches are concerned. */
+  readonly server: boolean;
+}
+
+export type MessageFault = "lost" | "repeated" | "delayed" | "reordered";
+
+/** An effect as the remote service saw it; repeats under one key that changed nothing are left out. */
+export interface EffectRecord extends Happened {
+  readonly kind: "effect";
+  readonly did: "made" | "undone";
+  /** The idempotency key under which the effect was *made*, also where it is undone. */
+  readonly key: string;
+  readonly runId: string;
+  readonly step: number;
+  /** The fence of the task that did it. */
+  readonly fence: number;
+}
+
+export interface OwnerRecord extends Happened {
+  readonly kind: "owner";
+  readonly node: string;
+  readonly partition: number;
+  readonly epoch: number;
+  /** `gave`: given back in order; a take-over needs no such record. */
+  readonly did: "took" | "gave";
+}
+
+export interface FinalRows {
+  readonly at: Moment;
+  /** Whether everything was healed and given the time to end: liveness is demanded then. */
+  readonly drained: boolean;
+  readonly definitions: readonly { readonly id: number; readonly definition: Definition }[];
+  readonly runs: readonly FinalRun[];
+  readonly keys: readonly {
+    readonly namespace: string;
+    readonly key: string;
+    readonly runId: string;
+    readonly digest: string;
+  }[];
+  /** Who watches each partition at the end, where known; empty: not known. */
+  readonly owners: readonly {
+    readonly partition: number;
+    readonly node: string;
+    readonly epoch: number;
+  }[];
+}
+
+export interface FinalRun {
+  readonly runId: string;
+  readonly namespace: string;
+  readonly partition: number;
+  readonly definitionId: number;
+  readonly key: string | null;
+  /** The label `request`. */
+  readonly mark: string | null;
+  readonly state: RunState["kind"];
+  readonly reason: Reason | null;
+  readonly version: number;
+  readonly createdAt: Moment;
+  readonly endedAt: Moment | null;
+  /** The run's own due row (deadline, end of settling); null: it has none. */
+  readonly wakeAt: Moment | null;
+  /** With their ready, lease and due rows; steps without a row are left out. */
+  readonly steps: readonly Step[];
+  readonly attempts: readonly FinalAttempt[];
+  readonly interventions: readonly InterventionRecord[];
+  readonly escalations: readonly EscalationRecord[];
+}
+
+/** A row of `attempt`, its outcome without payloads. */
+export interface FinalAttempt extends Omit<AttemptRecord, "outcome"> {
+  readonly outcome: OutcomeFact;
+}
+
+export type OutcomeFact =
+  | {
+      readonly kind: "failure";
+      readonly class: "transient" | "permanent";
+      readonly code: string;
+      readonly retryAfterMs: number | null;
+      readonly noEffect: boolean;
+    }
+  | { readonly kind: "unknown"; readonly code: string }
+  | { readonly kind: "cancelled"; readonly noEffect: boolean }
+  | { readonly kind: "success" | "released" | "undelivered" };
+
+/** The label under which a scheduling client writes its `mark`. */
+export const MARK_LABEL = "request";
+
+export function outcomeFact(outcome: Outcome): OutcomeFact {
+  switch (outcome.kind) {
+    case "failure": {
+      const { kind, class: failureClass, code, retryAfterMs, noEffect } = outcome;
+      return { kind, class: failureClass, code, retryAfterMs, noEffect };
+    }
+    case "unknown":
+      return { kind: outcome.kind, code: outcome.code };
+    case "cancelled":
+      return { kind: outcome.kind, noEffect: outcome.noEffect };
+    default:
+      return { kind: outcome.kind };
+  }
+}
+
+/** The final row of a run from `reads.runDetail` with everything wanted, and what it lacks. */
+export function finalRun(
+  detail: RunDetail,
+  beside: {
+    readonly namespace: string;
+    readonly partition: number;
+    readonly wakeAt: Moment | null;
+  },
+): FinalRun {
+  const { run } = detail;
+  return {
+    ...beside,
+    runId: run.runId,
+    definitionId: run.definitionId,
+    key: run.key,
+    mark: run.labels[MARK_LABEL] ?? null,
+    state: run.state,
+    reason: run.reason,
+    version: run.stateVersion,
+    createdAt: run.createdAt,
+    endedAt: run.endedAt,
+    steps: [...detail.steps.values()].sort((a, b) => a.no - b.no),
+    attempts: detail.attempts.map((row) => ({ ...row, outcome: outcomeFact(row.outcome) })),
+    interventions: detail.interventions,
+    escalations: detail.escalations,
+  };
+}
+
+export function historyText(history: History): string {
+  const lines: unknown[] = [
+    { kind: "meta", ...history.meta },
+    ...history.records,
+    { kind: "final", ...history.final },
+  ];
+  return `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`;
+}

@@ -1,0 +1,45 @@
+// Writes the history down while it happens, in the form of history.ts.
+import type { Moment } from "../../server/core/model.ts";
+import type {
+  Answer,
+  EffectRecord,
+  FaultRecord,
+  HistoryRecord,
+  OwnerRecord,
+  Request,
+} from "./history.ts";
+
+export interface Recorder {
+  readonly records: readonly HistoryRecord[];
+  /** Returns the number of the call. */
+  call(process: string, server: string, request: Request): number;
+  answer(process: string, call: number, answer: Answer, canaries: readonly string[]): void;
+  fault(fault: FaultRecord["fault"], target: string, server: boolean): void;
+  effect(effect: Omit<EffectRecord, "at" | "process" | "kind">): void;
+  owner(process: string, owner: Omit<OwnerRecord, "at" | "process" | "kind">): void;
+}
+
+export function createRecorder(now: () => Moment): Recorder {
+  const records: HistoryRecord[] = [];
+  let calls = 0;
+  return Object.freeze({
+    records,
+    call(process: string, server: string, request: Request) {
+      const call = ++calls;
+      records.push({ kind: "call", at: now(), process, call, server, request });
+      return call;
+    },
+    answer(process: string, call: number, answer: Answer, canaries: readonly string[]) {
+      records.push({ kind: "answer", at: now(), process, call, answer, canaries });
+    },
+    fault(fault: FaultRecord["fault"], target: string, server: boolean) {
+      records.push({ kind: "fault", at: now(), process: "simulator", fault, target, server });
+    },
+    effect(effect: Omit<EffectRecord, "at" | "process" | "kind">) {
+      records.push({ kind: "effect", at: now(), process: "remote", ...effect });
+    },
+    owner(process: string, owner: Omit<OwnerRecord, "at" | "process" | "kind">) {
+      records.push({ kind: "owner", at: now(), process, ...owner });
+    },
+  } satisfies Recorder);
+}

@@ -1,0 +1,132 @@
+// A server of the simulation: the real control plane and the real handlers, in a process that may
+// crash, pause and come back. What is in its memory is gone with the process.
+import type { Message } from "@bufbuild/protobuf";
+import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { pino } from "pino";
+import { RPC_DEFAULTS } from "../../server/config.ts";
+import { createControlPlane } from "../../server/control-plane.ts";
+import { AGENT_ITEM_FIELDS, createAgentService } from "../../server/rpc/agent-service.ts";
+import { createDrain } from "../../server/rpc/drain.ts";
+import { type Call, createMount, type Mounted } from "../../server/rpc/mount.ts";
+import { createNamespaces } from "../../server/rpc/namespaces.ts";
+import { createRequestCheck } from "../../server/rpc/request-check.ts";
+import { createSchedulerService } from "../../server/rpc/scheduler-service.ts";
+import { isRetryable } from "../../server/store/postgres/failure.ts";
+import type { Store } from "../../server/store/store.ts";
+import type { Chance } from "./chance.ts";
+import type { Faults } from "./faults.ts";
+import { createSimProcess, type SimProcess } from "./sim-process.ts";
+import { createFaultyStore } from "./store-faults.ts";
+import type { StoreWitness } from "./store-witness.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+export interface ServerProcess {
+  readonly name: string;
+  /** The present incarnation; null while it is down. */
+  process(): SimProcess | null;
+  method(name: string): Mounted;
+  cutOff: boolean;
+  start(): void;
+  crash(): void;
+}
+
+export interface ServerDeps {
+  readonly time: VirtualTime;
+  readonly chance: Chance;
+  readonly store: Store;
+  readonly faults: Faults;
+  readonly witness: StoreWitness;
+  readonly partitions: readonly number[];
+  readonly isStoreUp: () => boolean;
+  /** A defect of the server came to light. */
+  readonly onDefect: (what: string) => void;
+}
+
+/** Its rules are compiled once, for all servers of all seeds; it keeps nothing of a request. */
+const check = createRequestCheck(RPC_DEFAULTS);
+
+export function createServerProcess(name: string, deps: ServerDeps): ServerProcess {
+  let process: SimProcess | null = null;
+  let methods = new Map<string, Mounted>();
+  const server: ServerProcess = {
+    name,
+    cutOff: false,
+    process: () => process,
+    method(wanted) {
+      const found = methods.get(wanted);
+      if (!found) throw new Error(`no method ${wanted} is mounted`);
+      return found;
+    },
+    start() {
+      if (process) return;
+      const begun = createSimProcess(name, deps.time, deps.chance.fork());
+      process = begun;
+      methods = boot(begun, deps, () => !server.cutOff && deps.isStoreUp());
+    },
+    crash() {
+      process?.crash();
+      process = null;
+    },
+  };
+  return server;
+}
+
+function boot(
+  process: SimProcess,
+  deps: ServerDeps,
+  isReachable: () => boolean,
+): Map<string, Mounted> {
+  const { clock, chance } = process;
+  const { faults, witness, onDefect } = deps;
+  const store = createFaultyStore({ store: deps.store, process, faults, witness, isReachable });
+  const plane = createControlPlane({
+    store,
+    clock,
+    random: chance,
+    log: planeLog(onDefect),
+    address: process.name,
+    isRetryable,
+    partitions: deps.partitions,
+  });
+  const { scheduler, dispatcher } = plane;
+  const drain = createDrain();
+  const log = {
+    info: () => undefined,
+    warn: () => undefined,
+    error: (fields: object, text: string) =>
+      onDefect(`${text}: ${"err" in fields ? stackOf(fields.err) : ""}`),
+  };
+  const mount = createMount({ check, drain, log, ...RPC_DEFAULTS });
+  const common = { scheduler, dispatcher, store, namespaces: createNamespaces(store) };
+  const service = { ...common, drain, clock, log, check };
+  const mounted = [
+    ...mount.service(SchedulerService, createSchedulerService(service)),
+    ...mount.service(AgentService, createAgentService(service), { itemFields: AGENT_ITEM_FIELDS }),
+  ];
+  plane.start().catch((error: unknown) => onDefect(`start: ${stackOf(error)}`));
+  return new Map(mounted.map((one) => [one.method.name, one]));
+}
+
+/** What the control plane warns of is a defect, unless the store was away. */
+function planeLog(onDefect: (what: string) => void) {
+  return pino(
+    { level: "warn", base: null, timestamp: false },
+    {
+      write(line: string) {
+        if (!/STORE_UNAVAILABLE|does not answer|went away|another transaction|partitions\./.test(line))
+          onDefect(`warned: ${line.trim()}`);
+      },
+    },
+  );
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+export function unaryOf(server: ServerProcess, name: string, request: Message, call: Call) {
+  const mounted = server.method(name);
+  if (mounted.kind !== "unary") throw new Error(`${name} is no unary method`);
+  return mounted.run(request, call);
+}

@@ -1,0 +1,78 @@
+// A process of the simulation: an agent, a client or a server from its start to its crash.
+//
+//   up → paused (its timers and its mail wait) → up (they all come, late) → dead (they never come)
+//
+// Promises that wait for a timer or for mail of a dead process never settle: nothing of what it had
+// in memory reaches the outside any more. A pause does not stop its clock.
+import { type Clock, sleepBy, type Timer } from "../../server/clock.ts";
+import type { Chance } from "./chance.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+export interface SimProcess {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  state(): "up" | "paused" | "dead";
+  /** Runs `fn` within the process, after so long. */
+  post(ms: number, fn: () => void): Timer;
+  pause(): void;
+  resume(): void;
+  crash(): void;
+  onCrash(tell: () => void): () => void;
+}
+
+export function createSimProcess(name: string, time: VirtualTime, chance: Chance): SimProcess {
+  let state: "up" | "paused" | "dead" = "up";
+  let held: { fn: (() => void) | null }[] = [];
+  const tellers = new Set<() => void>();
+  /** Monotonic clocks of processes have nothing to do with each other. */
+  const startedAtMs = chance.between(0, 1_000_000) - time.now();
+
+  function post(ms: number, fn: () => void): Timer {
+    const mail: { fn: (() => void) | null } = { fn };
+    const timer = time.after(ms, () => {
+      if (state === "paused") held.push(mail);
+      else if (state === "up") mail.fn?.();
+    });
+    return {
+      cancel() {
+        timer.cancel();
+        mail.fn = null;
+      },
+    };
+  }
+
+  return Object.freeze({
+    name,
+    chance,
+    clock: Object.freeze({
+      monotonicMs: () => startedAtMs + time.now(),
+      wallMs: () => time.now(),
+      after: post,
+      sleep: sleepBy(post),
+    }),
+    state: () => state,
+    post,
+    pause() {
+      if (state === "up") state = "paused";
+    },
+    resume() {
+      if (state !== "paused") return;
+      state = "up";
+      const mail = held;
+      held = [];
+      for (const { fn } of mail) if (fn) post(0, fn);
+    },
+    crash() {
+      if (state === "dead") return;
+      state = "dead";
+      held = [];
+      for (const tell of tellers) tell();
+      tellers.clear();
+    },
+    onCrash(tell: () => void) {
+      tellers.add(tell);
+      return () => void tellers.delete(tell);
+    },
+  } satisfies SimProcess);
+}

@@ -1,0 +1,43 @@
+// The direct session of a server process: it elects the owners of partitions and carries
+// notifications, any of which may get lost.
+import type { NodeInfo, Partitions, PartitionSession } from "../../server/store/store.ts";
+import type { StoreWire } from "./store-faults.ts";
+
+type Call = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function faultyPartitions(wire: StoreWire, call: Call): Partitions {
+  return Object.freeze({
+    join: async (node: NodeInfo) => {
+      const session = await call(() => wire.store.partitions.join(node));
+      return faultySession(wire, session, call);
+    },
+  });
+}
+
+function faultySession(wire: StoreWire, session: PartitionSession, call: Call): PartitionSession {
+  const { process, faults, witness } = wire;
+  return Object.freeze({
+    node: session.node,
+    look: () => call(() => session.look()),
+    tryLock: (partitions) => call(() => session.tryLock(partitions)),
+    takeOver: (partitions) =>
+      call(async () => {
+        const taken = await session.takeOver(partitions);
+        witness.took(process.name, session.node, taken);
+        return taken;
+      }),
+    unlock: (partitions) =>
+      call(async () => {
+        await session.unlock(partitions);
+        witness.gave(process.name, session.node, partitions);
+      }),
+    onLanes: (listener) =>
+      session.onLanes((lanes) => {
+        if (faults.strikes("notification lost")) return;
+        process.post(process.chance.between(0, 3), () => listener(lanes));
+      }),
+    announceLanes: (lanes) => call(() => session.announceLanes(lanes)),
+    onLost: (listener) => session.onLost((cause) => void process.post(0, () => listener(cause))),
+    leave: () => call(() => session.leave()).catch(() => undefined),
+  } satisfies PartitionSession);
+}

@@ -1,0 +1,127 @@
+// Sees what the store commits, for what the history and the counts of the state table need and no
+// caller is told: passes, grants, reserved keys, cancels that were heard, owners.
+import { type Definition, type Plan, planOf } from "../../server/core/definition.ts";
+import type { PassRecord } from "../../server/store/changes.ts";
+import type {
+  BeatAnswer,
+  Grant,
+  KeyHolder,
+  KeyReservation,
+  SessionBeat,
+  TakenPartition,
+  Tx,
+} from "../../server/store/store.ts";
+import type { Edges } from "./edges.ts";
+import type { Recorder } from "./recorder.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+export interface StoreWitness {
+  readonly definitions: ReadonlyMap<number, Definition>;
+  readonly keys: ReadonlyMap<string, KeyHolder>;
+  readonly owners: ReadonlyMap<number, { readonly node: string; readonly epoch: number }>;
+  /** Time that passes outside of every process. */
+  after(ms: number, fn: () => void): void;
+  transaction(): SeenTransaction;
+  defined(id: number, definition: Definition): void;
+  beaten(beats: readonly SessionBeat[], answers: readonly (readonly BeatAnswer[])[]): void;
+  took(process: string, node: string, taken: readonly TakenPartition[]): void;
+  gave(process: string, node: string, partitions: readonly number[]): void;
+}
+
+export interface SeenTransaction {
+  watch(tx: Tx): Tx;
+  /** Only what was committed has happened. */
+  committed(): void;
+}
+
+export function createStoreWitness(
+  time: VirtualTime,
+  recorder: Recorder,
+  edges: Edges,
+): StoreWitness {
+  const definitions = new Map<number, Definition>();
+  const plans = new Map<number, Plan>();
+  const keys = new Map<string, KeyHolder>();
+  const owners = new Map<number, { node: string; epoch: number }>();
+  const taskOf = new Map<string, "perform" | "compensate">();
+  const heard = new Set<string>();
+
+  function transaction(): SeenTransaction {
+    const passes: PassRecord[] = [];
+    const grants: Grant[] = [];
+    const reserved: KeyHolder[] = [];
+    let now = 0;
+    return {
+      watch: (tx) => ({
+        ...tx,
+        reserveKeys: async (wanted: readonly KeyReservation[]) => {
+          const holders = await tx.reserveKeys(wanted);
+          reserved.push(...holders);
+          return holders;
+        },
+        write: async (records: readonly PassRecord[]) => {
+          now = tx.now;
+          await tx.write(records);
+          passes.push(...records);
+        },
+        grant: async (wanted: readonly Grant[]) => {
+          const granted = await tx.grant(wanted);
+          grants.push(...wanted);
+          return granted;
+        },
+      }),
+      committed() {
+        for (const record of passes) {
+          const plan = plans.get(record.head.definitionId);
+          if (plan) edges.pass(record, plan, now);
+        }
+        for (const { ready, secret } of grants) {
+          taskOf.set(secret, ready.task);
+          edges.step(sideOf(ready.task), "claim");
+        }
+        for (const holder of reserved)
+          if (holder.mine) keys.set(`${holder.namespaceId}/${holder.key}`, holder);
+      },
+    };
+  }
+
+  return Object.freeze({
+    definitions,
+    keys,
+    owners,
+    after: (ms: number, fn: () => void) => void time.after(ms, fn),
+    transaction,
+    defined(id: number, definition: Definition) {
+      if (definitions.has(id)) return;
+      definitions.set(id, definition);
+      plans.set(id, planOf(definition));
+    },
+    beaten(beats: readonly SessionBeat[], answers: readonly (readonly BeatAnswer[])[]) {
+      for (const [place, { reports }] of beats.entries())
+        for (const [index, { secret }] of reports.entries()) {
+          const task = taskOf.get(secret);
+          if (answers[place]?.[index]?.kind !== "cancel" || !task || heard.has(secret)) continue;
+          heard.add(secret);
+          edges.step(sideOf(task), "beat");
+        }
+    },
+    took(process: string, node: string, taken: readonly TakenPartition[]) {
+      for (const { partition, epoch } of taken) {
+        owners.set(partition, { node, epoch });
+        recorder.owner(process, { node, partition, epoch, did: "took" });
+      }
+    },
+    gave(process: string, node: string, partitions: readonly number[]) {
+      for (const partition of partitions) {
+        const owner = owners.get(partition);
+        if (owner?.node !== node) continue;
+        owners.delete(partition);
+        recorder.owner(process, { node, partition, epoch: owner.epoch, did: "gave" });
+      }
+    },
+  } satisfies StoreWitness);
+}
+
+function sideOf(task: "perform" | "compensate"): "forward" | "undo" {
+  return task === "perform" ? "forward" : "undo";
+}
