@@ -1,0 +1,100 @@
+/**
+ * Heartbeats belong to the session and are durable when answered: what one server was told, another
+ * one's supervisor knows, and a cancel is heard wherever the agent beats.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  chain,
+  type Hand,
+  historyOf,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  schedule,
+  stateOf,
+  through,
+  tokenOf,
+} from "./fixture.ts";
+
+let database: TestDatabase;
+let hand: Hand;
+let here: TestPlane;
+let there: TestPlane;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  here = await openQuietPlane(database.connectionString);
+  there = await openQuietPlane(database.connectionString);
+});
+afterAll(async () => {
+  await here?.close();
+  await there?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+/** The first moment of the lease came long ago, and the supervisor has watched for longer still. */
+async function lookLate(plane: TestPlane, task: HandedTask): Promise<void> {
+  const { runId, step, fence } = tokenOf(task);
+  await hand.query(
+    `update lease set granted_at = now() - interval '1 hour', wake_at = now() - interval '59 minutes'
+     where run_id = $1`,
+    [runId],
+  );
+  const partition = Number.parseInt(runId.slice(-2), 16);
+  const event = { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince: 0 } as const;
+  await plane.advance.submit({ runId, partition }, event);
+}
+
+describe("a heartbeat", () => {
+  it("through one server keeps the lease that another one watches", async () => {
+    const name = newTask();
+    const run = await schedule(here, chain(name, 1));
+    const agent = newAgent(here);
+    const task = await agent.take(name);
+    expect(await through(there, agent).beat([task])).toEqual(["carry-on"]);
+    await lookLate(here, task);
+    expect((await historyOf(here, run)).interventions).toEqual([]);
+    const [lease] = await hand.query<{ later: boolean }>(
+      "select wake_at > now() as later from lease where run_id = $1",
+      [run.runId],
+    );
+    expect(lease).toEqual({ later: true });
+  });
+
+  it("that never came ends the lease, whichever server looks", async () => {
+    const name = newTask();
+    const run = await schedule(here, chain(name, 1));
+    const agent = newAgent(here);
+    const task = await agent.take(name);
+    await lookLate(there, task);
+    expect((await historyOf(here, run)).interventions.map(({ rule }) => rule)).toEqual(["lease"]);
+    expect(await agent.beat([task])).toEqual(["lease-lost"]);
+  });
+
+  it("hears at one server of a cancel that was asked for at another", async () => {
+    const name = newTask();
+    const run = await schedule(here, chain(name, 1));
+    const agent = newAgent(here);
+    const task = await agent.take(name);
+    await here.scheduler.cancel(run, { undo: true, note: "" });
+    expect(await stateOf(there, run)).toBe("STOPPING");
+    expect(await through(there, agent).beat([task])).toEqual(["cancel"]);
+    // From now on no beat extends the lease.
+    expect(await agent.beat([task])).toEqual(["cancel"]);
+    await agent.report(task, { kind: "cancelled", noEffect: true });
+    expect(await stateOf(there, run)).toBe("CANCELLED");
+  });
+
+  it("of another session keeps nothing", async () => {
+    const name = newTask();
+    await schedule(here, chain(name, 1));
+    const task = await newAgent(here).take(name);
+    expect(await newAgent(here).beat([task])).toEqual(["lease-lost"]);
+  });
+});
