@@ -18,6 +18,9 @@ export const exitCodes = Object.freeze({
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
+/** Tells how a verb ended; a verb that throws has ended by `failureOf(error)`. */
+export type Ended = (code: ExitCode) => void;
+
 export interface FailureDetails {
   readonly code: ExitCode;
   /** A command, or a few words that begin with a verb. */

@@ -5,7 +5,7 @@
  */
 import { Command, type CommanderError } from "commander";
 import { addGlobalOptions } from "./context.ts";
-import { type ExitCode, usageFailure } from "./failure.ts";
+import { type Ended, usageFailure } from "./failure.ts";
 import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
 import { addMigrate } from "./verbs/migrate.ts";
@@ -16,9 +16,6 @@ import { addRunStart } from "./verbs/run-start.ts";
 import { addRunWatch } from "./verbs/run-watch.ts";
 import { addServer } from "./verbs/server.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
-
-/** Tells how a verb ended; a verb that throws has ended by failureOf(error). */
-export type Ended = (code: ExitCode) => void;
 
 const moreHelp = `
 Begin with:

@@ -2,8 +2,7 @@
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
-import { exitCodes } from "../failure.ts";
-import type { Ended } from "../program.ts";
+import { type Ended, exitCodes } from "../failure.ts";
 
 export function addDbVerbs(db: Command, ended: Ended): void {
   addDatabaseOptions(db.command("url"))

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
-import type { Ended } from "../program.ts";
+import type { Ended } from "../failure.ts";
 import { serve } from "../serve.ts";
 
 export function addDev(program: Command, ended: Ended): void {

@@ -3,8 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
-import { exitCodes } from "../failure.ts";
-import type { Ended } from "../program.ts";
+import { type Ended, exitCodes } from "../failure.ts";
 
 const folder = fileURLToPath(new URL("../../migrations", import.meta.url));
 

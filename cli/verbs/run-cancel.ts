@@ -2,8 +2,7 @@
 import { CancelRunResponseSchema, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
-import { exitCodes } from "../failure.ts";
-import type { Ended } from "../program.ts";
+import { type Ended, exitCodes } from "../failure.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { isFinal, runVerdict } from "../run-words.ts";
 import { clean } from "../words.ts";

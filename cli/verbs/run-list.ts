@@ -10,9 +10,8 @@ import {
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { addLabel, contextOf, wholeNumber } from "../context.ts";
-import { exitCodes } from "../failure.ts";
+import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
-import type { Ended } from "../program.ts";
 import { runVerdict, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
 import { between, clean, labelWords, moment } from "../words.ts";

@@ -17,9 +17,8 @@ import {
 import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
-import { exitCodes } from "../failure.ts";
+import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
-import type { Ended } from "../program.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import {
   errorWords,

@@ -10,9 +10,8 @@ import {
 import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { addLabel, type Context, contextOf, wholeNumber } from "../context.ts";
-import { type ExitCode, exitCodes, usageFailure } from "../failure.ts";
+import { type Ended, type ExitCode, exitCodes, usageFailure } from "../failure.ts";
 import { readJson } from "../input.ts";
-import type { Ended } from "../program.ts";
 import { isFinal, runVerdict } from "../run-words.ts";
 import { between, clean } from "../words.ts";
 import { exitOfRun, watchRun } from "./run-watch.ts";

@@ -11,9 +11,8 @@ import {
 import type { Command } from "commander";
 import { type Connection, statesOf } from "../client.ts";
 import { contextOf } from "../context.ts";
-import { CliFailure, type ExitCode, exitCodes } from "../failure.ts";
+import { CliFailure, type Ended, type ExitCode, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
-import type { Ended } from "../program.ts";
 import { changeLines } from "../run-lines.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { treeLines } from "../run-tree.ts";

@@ -4,9 +4,8 @@ import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts
 import type { FieldProblem } from "@drover/server/errors.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
-import { CliFailure, exitCodes, failureOf } from "../failure.ts";
+import { CliFailure, type Ended, exitCodes, failureOf } from "../failure.ts";
 import { readText } from "../input.ts";
-import type { Ended } from "../program.ts";
 import { clean } from "../words.ts";
 
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {

@@ -18,7 +18,7 @@ import {
   type Step,
   type View,
 } from "../core/model.ts";
-import type { RunHead } from "./store.ts";
+import type { RunHead } from "./run-head.ts";
 
 /** Who acted, for interventions: the owner of the partition, or nobody but an agent's word. */
 export interface Actor {

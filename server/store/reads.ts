@@ -12,7 +12,7 @@ import type {
   Step,
 } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
-import type { RunId } from "./store.ts";
+import type { RunId } from "./run-head.ts";
 
 export interface RunRecord {
   readonly runId: RunId;

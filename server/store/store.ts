@@ -14,7 +14,6 @@ import type {
   EndedAttempt,
   Moment,
   Reason,
-  Run,
   RunState,
   Step,
   TaskKind,
@@ -22,22 +21,9 @@ import type {
 import type { Payload } from "../core/payload.ts";
 import type { PassRecord } from "./changes.ts";
 import type { Reads } from "./reads.ts";
+import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
-export type RunId = string;
-
-export interface RunRef {
-  readonly runId: RunId;
-  readonly partition: number;
-}
-
-/** The narrow row of a run, and what places it. */
-export interface RunHead extends RunRef {
-  readonly namespaceId: number;
-  readonly definitionId: number;
-  /** 1 first, 9 last. */
-  readonly priority: number;
-  readonly run: Run;
-}
+export type { RunHead, RunId, RunRef };
 
 export interface Namespace {
   readonly id: number;
