@@ -222,7 +222,7 @@ function leased(view: View, cause: "timeout" | null = null, no = 0): View {
     attemptBy: NOW + attemptMs,
     heartbeatMs,
     cancelMs,
-    cancel: cause ? { kind: "asked", cause } : { kind: "none" },
+    cancel: cause ? { kind: "asked", cause, at: NOW } : { kind: "none" },
     wakeAt: NOW + heartbeatMs,
   };
   return { ...view, steps: new Map(view.steps).set(no, { ...step, [moving.side]: lease }) };

@@ -174,6 +174,7 @@ create table lease (
   cancel_ms integer not null,
   cancel smallint not null default 0,
   cancel_cause smallint,
+  cancel_asked_at timestamptz,
   cancel_by timestamptz,
   progress text,
   progress_at timestamptz,

@@ -90,6 +90,7 @@ create table lease (
   cancel_ms integer not null,
   cancel smallint default 0 not null,
   cancel_cause smallint,
+  cancel_asked_at timestamp with time zone,
   cancel_by timestamp with time zone,
   progress text,
   progress_at timestamp with time zone,

@@ -30,7 +30,12 @@ export type Effect =
   /** A moment fired too early, or an alarm was given: the row waits for its next moment. */
   | { readonly kind: "wake-moved"; readonly step: number; readonly wakeAt: Moment }
   | { readonly kind: "pickup-alarmed"; readonly step: number; readonly wakeAt: Moment }
-  | { readonly kind: "cancel-asked"; readonly step: number; readonly cause: "run" | "timeout" }
+  | {
+      readonly kind: "cancel-asked";
+      readonly step: number;
+      readonly cause: "run" | "timeout";
+      readonly at: Moment;
+    }
   /** The lease is gone and its row is appended. */
   | {
       readonly kind: "task-ended";

@@ -86,7 +86,7 @@ function evolveStep(step: Step, effect: StepEffect): Step {
     case "cancel-asked":
       return changeMoving(step, (state) =>
         state.kind === "LEASED"
-          ? { ...state, cancel: { kind: "asked", cause: effect.cause } }
+          ? { ...state, cancel: { kind: "asked", cause: effect.cause, at: effect.at } }
           : state,
       );
     case "task-ended":

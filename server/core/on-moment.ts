@@ -27,7 +27,9 @@ const INTERVENTION_N_MAX = 2_147_483_647;
 
 /**
  * The moment of a lease: cancel grace over, silent, or past its time; else it moves to its next
- * moment. Silence counts from the last beat, and only while somebody could have heard one.
+ * moment. Silence counts from the last beat of the session, and only while somebody could have heard
+ * one. An agent that beats and yet does not hear of a cancel no longer names this task: by its own
+ * clock its lease has ended, and other beats must not keep it for ever.
  */
 export function onLeaseMoment(
   pass: Pass,
@@ -38,12 +40,17 @@ export function onLeaseMoment(
   if (lease?.kind !== "LEASED" || lease.fence !== event.fence) return DONE;
   const { now } = pass.occasion;
   const heardAt = Math.max(lease.grantedAt, event.lastBeatAt ?? 0);
-  const silentAt = Math.max(heardAt, event.watchingSince) + lease.heartbeatMs;
   const { cancel } = lease;
+  const quietAt = Math.max(heardAt, event.watchingSince) + lease.heartbeatMs;
+  const unnamedAt =
+    cancel.kind === "asked"
+      ? Math.max(cancel.at, event.watchingSince) + lease.heartbeatMs
+      : Number.POSITIVE_INFINITY;
+  const silentAt = Math.min(quietAt, unnamedAt);
   if (cancel.kind === "heard") {
     if (now >= cancel.by) graceOver(pass, step, lease, cancel.by);
   } else if (now >= silentAt) {
-    silent(pass, step, lease, { heardAt, silentAt });
+    silent(pass, step, lease, { heardAt, silentAt, quietAt });
   } else if (cancel.kind === "none" && now >= lease.attemptBy) {
     intervene(pass, "attempt", {
       step,
@@ -52,8 +59,9 @@ export function onLeaseMoment(
       saw: `attempt ${lease.attempt} by ${lease.agentId} ran past ${inWords(lease.attemptBy - lease.grantedAt)}`,
       did: "told the agent to stop",
     });
-    emit(pass, { kind: "cancel-asked", step: step.no, cause: "timeout" });
-    emit(pass, { kind: "wake-moved", step: step.no, wakeAt: silentAt });
+    emit(pass, { kind: "cancel-asked", step: step.no, cause: "timeout", at: now });
+    const unheardAt = Math.min(silentAt, now + lease.heartbeatMs);
+    emit(pass, { kind: "wake-moved", step: step.no, wakeAt: unheardAt });
   } else {
     emit(pass, { kind: "wake-moved", step: step.no, wakeAt: leaseWakeAt(lease, silentAt) });
   }
@@ -64,15 +72,22 @@ function silent(
   pass: Pass,
   step: Step,
   lease: Lease,
-  { heardAt, silentAt }: { heardAt: Moment; silentAt: Moment },
+  moments: { heardAt: Moment; silentAt: Moment; quietAt: Moment },
 ): void {
+  const { now } = pass.occasion;
   const timedOut = lease.cancel.kind === "asked" && lease.cancel.cause === "timeout";
-  const quiet = inWords(pass.occasion.now - heardAt);
+  const quiet = inWords(now - moments.heardAt);
+  const allowed = inWords(lease.heartbeatMs);
+  const beats = now < moments.quietAt;
   endAsUnknown(pass, step, lease, {
     code: timedOut ? "drover.timeout" : "drover.lost",
-    message: `no heartbeat for ${quiet}, ${inWords(lease.heartbeatMs)} allowed`,
-    saw: `no heartbeat of ${lease.agentId} for ${quiet}`,
-    dueAt: silentAt,
+    message: beats
+      ? `its agent beats and did not name it for ${allowed} after it should stop`
+      : `no heartbeat for ${quiet}, ${allowed} allowed`,
+    saw: beats
+      ? `${lease.agentId} beats, and does not name this task any more`
+      : `no heartbeat of ${lease.agentId} for ${quiet}`,
+    dueAt: moments.silentAt,
     rule: "lease",
   });
 }
@@ -133,12 +148,13 @@ export function onReadyMoment(
   const { now } = pass.occasion;
   if (now < ready.wakeAt) return DONE;
   if (side === "forward" && now >= totalEndsAt(pass, step)) {
-    const totalEnd = totalEndsAt(pass, step);
+    // A task that was given back after its total was over became due when it was ready again.
+    const dueAt = Math.max(totalEndsAt(pass, step), ready.readyAt);
     totalOver(pass, step);
     intervene(pass, "total", {
       step,
       fence: ready.fence,
-      dueAt: totalEnd,
+      dueAt,
       saw: `"${planStep(pass, step.no).id}" is not done within its total time`,
       did: "failed the step with drover.total",
     });

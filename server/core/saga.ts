@@ -19,7 +19,7 @@ export function stop(pass: Pass, verdict: Verdict): void {
     const { forward } = step;
     if (forward.kind === "LEASED") {
       if (forward.cancel.kind === "none")
-        emit(pass, { kind: "cancel-asked", step: step.no, cause: "run" });
+        emit(pass, { kind: "cancel-asked", step: step.no, cause: "run", at: pass.occasion.now });
     } else if (forward.kind === "READY" || forward.kind === "BACKOFF") {
       emit(pass, { kind: "cancelled", step: step.no });
     } else if (forward.kind === "ESCALATED") {

@@ -90,7 +90,11 @@ export function describeBeats(opened: Opened): void {
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
     await pass(store, run, cancel(true));
-    expect((await leaseOf(store, run, 0)).cancel).toEqual({ kind: "asked", cause: "run" });
+    expect((await leaseOf(store, run, 0)).cancel).toEqual({
+      kind: "asked",
+      cause: "run",
+      at: expect.any(Number),
+    });
     expect(await beat(store, run, [reportOf(task)])).toEqual([
       { kind: "cancel", withinMs: CANCEL_MS },
     ]);

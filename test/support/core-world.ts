@@ -119,6 +119,8 @@ export interface World {
   claim(id: string | number, session?: string): Held;
   /** Every lease of the session has beaten, and hears if it is told to stop. */
   beat(session?: string): void;
+  /** The session beats, and does not name the tasks that it holds. */
+  beatUnnamed(session?: string): void;
   /** One pass over these events; the answers are in their order. */
   pass(events: readonly RunEvent[], draw?: number): readonly Answer[];
   reportOf(held: Held, outcome: ReportedOutcome, options?: ReportOptions): RunEvent;
@@ -215,6 +217,7 @@ export function createWorld(definition: Definition): World {
       return held;
     },
     beat: (session = "s1") => beat(state, session),
+    beatUnnamed: (session = "s1") => void state.lastBeats.set(session, state.now),
     pass,
     reportOf,
     report: (held: Held, outcome: ReportedOutcome, options: ReportOptions = {}) =>

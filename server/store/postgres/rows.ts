@@ -151,6 +151,7 @@ export interface LeaseRow {
   cancel_ms: number;
   cancel: number;
   cancel_cause: number | null;
+  cancel_asked_at: Moment | null;
   cancel_by: Moment | null;
   lease_wake_at: Moment;
 }
@@ -178,7 +179,8 @@ function cancelOf(row: LeaseRow): LeaseCancel {
   const kind = cancels.name(row.cancel);
   const cause = cancelCauses.name(row.cancel_cause ?? 0);
   if (kind === "none") return { kind };
-  return kind === "heard" ? { kind, cause, by: row.cancel_by ?? 0 } : { kind, cause };
+  if (kind === "heard") return { kind, cause, by: row.cancel_by ?? 0 };
+  return { kind, cause, at: row.cancel_asked_at ?? 0 };
 }
 
 export interface ReadyColumns {

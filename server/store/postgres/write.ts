@@ -279,6 +279,7 @@ async function writeMoving(query: Query, changes: readonly RowChanges[]): Promis
         ({ row }) => cancels.code(row.lease.cancel.kind),
         ({ row }) =>
           row.lease.cancel.kind === "none" ? null : cancelCauses.code(row.lease.cancel.cause),
+        ({ row }) => (row.lease.cancel.kind === "asked" ? row.lease.cancel.at : null),
         ({ row }) => row.lease.wakeAt,
       ),
     );

@@ -18,7 +18,7 @@ test("an attempt past its time is told to stop, and keeps its lease until it has
   const { world } = overrun();
   expect(world.step("a").forward).toMatchObject({
     kind: "LEASED",
-    cancel: { kind: "asked", cause: "timeout" },
+    cancel: { kind: "asked", cause: "timeout", at: world.now() },
     wakeAt: world.now() + 30_000,
   });
   expect(world.interventions("attempt")).toMatchObject([{ n: 0, dueAt: world.now() }]);
@@ -69,6 +69,40 @@ test("an agent that never hears it ends by its silence, as timed out and not as 
   const { world } = overrun();
   world.fireNext();
   expect(world.step("a")).toMatchObject({ forward: { kind: "BACKOFF" }, attempt: 1, lost: 0 });
+});
+
+test("an agent that beats and no longer names the task cannot keep it for ever", () => {
+  const { world } = overrun();
+  const asked = world.now();
+  world.advance(29_999);
+  world.beatUnnamed();
+  world.fire("a");
+  expect(world.step("a").forward).toMatchObject({ kind: "LEASED", wakeAt: asked + 30_000 });
+  world.advance(1);
+  world.beatUnnamed();
+  world.fire("a");
+  expect(world.step("a").forward.kind).toBe("BACKOFF");
+  expect(world.interventions("lease")).toMatchObject([
+    { saw: "agent of s1 beats, and does not name this task any more", dueAt: asked + 30_000 },
+  ]);
+});
+
+test("nor can it keep a run from stopping", () => {
+  const world = createWorld(workflow({ a: { timeouts } }));
+  world.claim("a");
+  world.cancel(false);
+  world.advance(30_000);
+  world.beatUnnamed();
+  world.fire("a");
+  expect(world.run().state.kind).toBe("CANCELLED");
+});
+
+test("but what nobody could have heard does not count against it", () => {
+  const { world } = overrun();
+  world.advance(30_000);
+  world.beatUnnamed();
+  world.fire("a", { watchingSince: world.now() - 10_000 });
+  expect(world.step("a").forward).toMatchObject({ kind: "LEASED", wakeAt: world.now() + 20_000 });
 });
 
 test("an agent that stops when told to has timed out", () => {

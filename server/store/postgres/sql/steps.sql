@@ -22,7 +22,7 @@ select s.run_id, s.no, s.forward, s.undo, s.waiting_for, s.effect, s.fence, s.at
   s.first_ready_at, s.settle_until, s.result_fence, d.wake_at as due_at,
   h.kind as lease_kind, h.fence as lease_fence, h.attempt as lease_attempt,
   encode(h.secret, 'hex') as secret, encode(h.session, 'hex') as session, h.agent_id, h.poll_seq,
-  h.granted_at, h.attempt_by, h.heartbeat_ms, h.cancel_ms, h.cancel, h.cancel_cause, h.cancel_by,
+  h.granted_at, h.attempt_by, h.heartbeat_ms, h.cancel_ms, h.cancel, h.cancel_cause, h.cancel_asked_at, h.cancel_by,
   h.wake_at as lease_wake_at
 from wanted as w
 join step as s on s.run_id = w.run_id and s.no = w.no and s.item = 0
@@ -43,7 +43,7 @@ for update of r;
 -- Plan: lease by key.
 select l.run_id, l.step_no, l.kind as lease_kind, l.fence as lease_fence, l.attempt as lease_attempt,
   encode(l.secret, 'hex') as secret, encode(l.session, 'hex') as session, l.agent_id, l.poll_seq,
-  l.granted_at, l.attempt_by, l.heartbeat_ms, l.cancel_ms, l.cancel, l.cancel_cause, l.cancel_by,
+  l.granted_at, l.attempt_by, l.heartbeat_ms, l.cancel_ms, l.cancel, l.cancel_cause, l.cancel_asked_at, l.cancel_by,
   l.wake_at as lease_wake_at
 from unnest($1::uuid[], $2::smallint[]) as u (run_id, step_no)
 join lease as l on l.run_id = u.run_id and l.step_no = u.step_no and l.item = 0
@@ -111,9 +111,12 @@ returning r.step_no;
 -- name: move_leases
 -- Plan: lease by key.
 update lease as l
-set cancel = u.cancel, cancel_cause = u.cause, wake_at = to_timestamp(u.wake_at / 1000.0)
-from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[], $5::smallint[], $6::bigint[])
-  as u (run_id, step_no, fence, cancel, cause, wake_at)
+set cancel = u.cancel, cancel_cause = u.cause,
+  cancel_asked_at = coalesce(to_timestamp(u.asked_at / 1000.0), l.cancel_asked_at),
+  wake_at = to_timestamp(u.wake_at / 1000.0)
+from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[], $5::smallint[], $6::bigint[],
+  $7::bigint[])
+  as u (run_id, step_no, fence, cancel, cause, asked_at, wake_at)
 where l.run_id = u.run_id and l.step_no = u.step_no and l.item = 0 and l.fence = u.fence
 returning l.step_no;
 
