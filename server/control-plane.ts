@@ -32,6 +32,8 @@ export interface ControlPlaneOptions {
   readonly log: Logger;
   readonly address: string;
   readonly isRetryable: (error: unknown) => boolean;
+  /** Those that this process may watch; left out: all of the region. */
+  readonly partitions?: readonly number[];
 }
 
 export interface ControlPlane {
@@ -85,7 +87,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     random,
     log,
     address: options.address,
-    partitions: partitionsOf(REGION),
+    partitions: options.partitions ?? partitionsOf(REGION),
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => claims.look(announced),
     quiet: () => watches.quiet(),

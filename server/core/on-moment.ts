@@ -27,9 +27,9 @@ const INTERVENTION_N_MAX = 2_147_483_647;
 
 /**
  * The moment of a lease: cancel grace over, silent, or past its time; else it moves to its next
- * moment. Silence counts from the last beat of the session, and only while somebody could have heard
- * one. An agent that beats and yet does not hear of a cancel no longer names this task: by its own
- * clock its lease has ended, and other beats must not keep it for ever.
+ * moment. Silence counts from the last beat of the session, and only while somebody could have
+ * heard one. An agent that beats and yet does not hear of a cancel no longer names this task: by
+ * its own clock its lease has ended, and other beats must not keep it for ever.
  */
 export function onLeaseMoment(
   pass: Pass,

@@ -66,8 +66,10 @@ export function createWatches(options: WatchesOptions): Watches {
     }
     const lookedAtMs = clock.monotonicMs();
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
+    // What is taken while this look is under way is not in it, and stays fresh for the next.
+    const takenBefore = new Set(fresh);
     const found = await options.store.dueRows([...epochs.keys()], DUE_MAX);
-    watch([...epochs.keys()], found, lookedAtMs);
+    watch([...epochs.keys()], found, lookedAtMs, takenBefore);
     for (const row of found.due) {
       const epoch = epochs.get(row.partition) ?? 0;
       submit(row, watchingSince.get(row.partition) ?? found.now, { node, epoch });
@@ -105,14 +107,20 @@ export function createWatches(options: WatchesOptions): Watches {
   }
 
   /** From when on silence counts in each partition. */
-  function watch(partitions: readonly number[], found: DueLook, lookedAtMs: number): void {
+  function watch(
+    partitions: readonly number[],
+    found: DueLook,
+    lookedAtMs: number,
+    takenBefore: ReadonlySet<number>,
+  ): void {
     const gapMs = last ? lookedAtMs - last.lookedAtMs : Number.POSITIVE_INFINITY;
     const jumpMs = last ? Math.abs(found.now - last.now - gapMs) : 0;
     const anew = gapMs > GAP_MS || jumpMs > JUMP_MS;
-    for (const partition of partitions)
-      if (anew || fresh.has(partition) || !watchingSince.has(partition))
-        watchingSince.set(partition, found.now);
-    fresh.clear();
+    for (const partition of partitions) {
+      const isFresh = takenBefore.has(partition);
+      if (anew || isFresh || !watchingSince.has(partition)) watchingSince.set(partition, found.now);
+      if (isFresh) fresh.delete(partition);
+    }
     last = { lookedAtMs, now: found.now };
   }
 

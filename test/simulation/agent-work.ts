@@ -20,19 +20,25 @@ export async function work(session: Session, held: Held): Promise<void> {
     session.held.delete(held);
     return;
   }
-  const before = faults.strikes("report released") ? 0 : workMs(session) / 2;
-  const first = before === 0 ? "done" : await sleepOnTask(session, held, before);
-  if (before === 0) return report(session, held, { kind: "released" });
-  const made = first === "done" && act(session, held);
-  const second = first === "done" ? await sleepOnTask(session, held, before) : first;
-  switch (second) {
+  const intent = intentOf(session, held);
+  if (intent.outcome.kind === "released") return report(session, held, intent.outcome);
+  const halfMs = workMs(session) / 2;
+  let slept = await sleepOnTask(session, held, halfMs);
+  if (slept === "done" && intent.acts)
+    slept = act(session, held) ? await sleepOnTask(session, held, halfMs) : "lease-over";
+  switch (slept) {
     case "done":
-      return report(session, held, outcomeOf(session, made));
+      return report(session, held, intent.outcome);
     case "cancelled":
-      return report(session, held, { kind: "cancelled", noEffect: !made });
+      return report(session, held, { kind: "cancelled", noEffect: hasNoEffect(session, held) });
     case "lease-over":
-      return late(session, held, made);
+      return late(session, held);
   }
+}
+
+/** What a failure says of the remote service is true of the key, whoever acted under it. */
+export function hasNoEffect({ world }: Session, { task, token }: Held): boolean {
+  return token.task === "perform" && !world.remote.stands(task.idempotencyKey);
 }
 
 function workMs({ world, process: { chance } }: Session): number {
@@ -58,63 +64,80 @@ async function sleepOnTask(session: Session, held: Held, ms: number): Promise<Sl
 
 /** Says whether the remote service now has what the task was for. */
 function act({ world, process }: Session, held: Held): boolean {
-  if (process.clock.monotonicMs() >= held.leaseUntilMs) return false;
+  if (held.told === "lost" || process.clock.monotonicMs() >= held.leaseUntilMs) return false;
   const { task, token } = held;
   if (token.task === "perform") world.remote.make(task.idempotencyKey, token);
   else world.remote.undo(task.effectKey, token);
   return true;
 }
 
-function outcomeOf({ world, process: { chance } }: Session, made: boolean): ReportedOutcome {
-  const { faults } = world;
-  if (!made || faults.strikes("report transient")) {
-    const retryAfterMs = chance.happens(0.15) ? chance.between(1, 1_500) : null;
-    return failureOf(chance.pick(CODES), "transient", retryAfterMs, made);
-  }
-  if (faults.strikes("report permanent")) return failureOf("broken", "permanent", null, made);
-  if (faults.strikes("report unknown")) return { kind: "unknown", code: "", message: "no idea" };
-  return { kind: "success", output: { kind: "json", json: '{"done":true}' } };
+interface Intent {
+  /** A failure says that the remote service refused: then nothing was done. */
+  readonly acts: boolean;
+  readonly outcome: ReportedOutcome;
 }
 
-function failureOf(
-  code: string,
+function intentOf(session: Session, held: Held): Intent {
+  const { faults } = session.world;
+  const { chance } = session.process;
+  if (faults.strikes("report released")) return { acts: false, outcome: { kind: "released" } };
+  if (faults.strikes("report transient"))
+    return { acts: false, outcome: randomFailure(session, held, "transient") };
+  if (faults.strikes("report permanent"))
+    return { acts: false, outcome: randomFailure(session, held, "permanent") };
+  if (faults.strikes("report unknown")) {
+    const outcome = { kind: "unknown", code: "", message: "no idea" } as const;
+    return { acts: chance.happens(0.5), outcome };
+  }
+  const output = { kind: "json", json: '{"done":true}' } as const;
+  return { acts: true, outcome: { kind: "success", output } };
+}
+
+export function randomFailure(
+  session: Session,
+  held: Held,
   failureClass: "transient" | "permanent",
-  retryAfterMs: number | null,
-  made: boolean,
 ): ReportedOutcome {
+  const { chance } = session.process;
+  const code = failureClass === "permanent" ? "broken" : chance.pick(CODES);
   return {
     kind: "failure",
     class: failureClass,
     code,
     message: `it said ${code}`,
-    retryAfterMs,
-    noEffect: !made,
+    retryAfterMs: chance.happens(0.15) ? chance.between(1, 1_500) : null,
+    noEffect: chance.happens(0.5) && hasNoEffect(session, held),
   };
 }
 
 /** The lease is over by its own clock: the agent stops, and may say so nevertheless. */
-async function late(session: Session, held: Held, made: boolean): Promise<void> {
+async function late(session: Session, held: Held): Promise<void> {
   const { world, process } = session;
   held.over = true;
   session.held.delete(held);
   if (!world.faults.strikes("report late")) return;
   await process.clock.sleep(process.chance.between(0, 2_500));
-  await reportAgain(session, held, lateOutcome(session, made));
+  await reportAgain(session, held, lateOutcome(session, held));
 }
 
-function lateOutcome({ process: { chance } }: Session, made: boolean): ReportedOutcome {
-  if (made && chance.happens(0.6)) return { kind: "success", output: null };
-  const failureClass = chance.happens(0.3) ? "permanent" : "transient";
-  return failureOf(chance.pick(CODES), failureClass, null, made);
+/** What it turned out to be, when the agent has looked again. */
+export function lateOutcome(session: Session, held: Held): ReportedOutcome {
+  const { world, process } = session;
+  const { task, token } = held;
+  const isDone =
+    token.task === "perform"
+      ? world.remote.stands(task.idempotencyKey)
+      : !world.remote.stands(task.effectKey);
+  if (isDone) return { kind: "success", output: null };
+  return randomFailure(session, held, process.chance.happens(0.4) ? "permanent" : "transient");
 }
 
 /** True if the agent got no further: it crashed, or fell silent for longer than its lease. */
 async function poisoned(session: Session, held: Held): Promise<boolean> {
   const { world, process } = session;
   const { clock, chance } = process;
-  if (chance.happens(0.2)) return false;
   await clock.sleep(chance.between(1, 30));
-  if (chance.happens(0.4)) {
+  if (chance.happens(0.25)) {
     world.faults.count("agent crashed");
     world.recorder.fault({ kind: "process", did: "crash" }, process.name, false);
     process.crash();
@@ -122,9 +145,13 @@ async function poisoned(session: Session, held: Held): Promise<boolean> {
     return new Promise(() => undefined);
   }
   world.faults.count("agent stopped beating");
-  const made = act(session, held);
+  if (chance.happens(0.2)) act(session, held);
   session.muteUntilMs = clock.monotonicMs() + 3_500;
   await clock.sleep(chance.between(3_000, 4_500));
-  await late(session, held, made);
+  held.over = true;
+  session.held.delete(held);
+  if (world.faults.calm || chance.happens(0.2)) return true;
+  world.faults.count("report late");
+  await reportAgain(session, held, lateOutcome(session, held));
   return true;
 }

@@ -134,7 +134,7 @@ async function pollFor(session: Session, lostNow: () => readonly number[]): Prom
     }
     const wish = session.wish(chance.between(1, free));
     const lostPolls = lostNow();
-    const waitMs = chance.between(300, 3_000);
+    const waitMs = chance.between(500, 4_000);
     const server = chance.pick(world.servers);
     const asked = { namespace: shape.namespace, session: session.id, waitMs, lostPolls };
     const call = world.recorder.call(shape.id, server.name, {
@@ -177,8 +177,8 @@ async function beatFor(session: Session, lostNow: () => readonly number[]): Prom
   for (;;) {
     await process.clock.sleep(BEAT_EVERY_MS);
     if (process.clock.monotonicMs() < session.muteUntilMs) continue;
+    if (held.size === 0) continue;
     const lostPolls = lostNow();
-    if (held.size === 0 && lostPolls.length === 0) continue;
     if (world.faults.strikes("agent stopped beating"))
       session.muteUntilMs = process.clock.monotonicMs() + process.chance.between(1_000, 6_000);
     else void beat(session, [...held], lostPolls);
@@ -210,7 +210,7 @@ async function beat(
       lostPolls: lostPolls.map(BigInt),
       reports: listed.map(({ task }) => ({
         taskToken: task.taskToken,
-        progress: { kind: { case: "counter", value: BigInt(sentAtMs) } },
+        progress: { kind: { case: "counter" as const, value: BigInt(sentAtMs) } },
       })),
     }),
     CALL_MS_MAX,

@@ -73,7 +73,7 @@ async function scheduleAll(client: Client): Promise<void> {
   const open: Promise<void>[] = [];
   for (let number = 1; number <= runs; number++) {
     await clock.sleep(chance.between(0, (2 * withinMs) / runs));
-    const key = chance.happens(0.7) ? `${canary}-${number}` : null;
+    const key = chance.happens(0.8) ? `${canary}-${number}` : null;
     const mark = `${canary}-run-${number}`;
     const request = scheduleRequest(namespace, key, mark, randomDefinition(chance, canary));
     open.push(scheduleUntilAnswered(client, request, key, mark));
@@ -149,7 +149,7 @@ async function cancelSome(client: Client): Promise<void> {
     await clock.sleep(chance.between(200, 2_500));
     if (runIds.length === 0 || world.faults.calm) continue;
     // The newest are those that are still on their way.
-    const runId = chance.pick(runIds.slice(-6));
+    const runId = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
     const undo = chance.happens(0.6);
     world.faults.count(undo ? "cancel with undo" : "cancel leaving things");
     void cancelUntilAnswered(client, runId, undo);

@@ -81,7 +81,12 @@ export function createEdges(): Edges {
               moved(view.steps.get(step.no), step, needsOf(step.no), effect.kind);
         view = after;
       }
-      if (!isDeepStrictEqual({ ...view.run, version: 0 }, { ...record.after.run, version: 0 }))
+      // A new run is its own past: there is nothing to follow.
+      const isNew = record.before.run === record.after.run;
+      if (
+        !isNew &&
+        !isDeepStrictEqual({ ...view.run, version: 0 }, { ...record.after.run, version: 0 })
+      )
         strange.push(`the effects alone do not make the run ${record.head.runId}`);
     },
     step(side: "forward" | "undo", on: "claim" | "beat") {
@@ -103,7 +108,7 @@ function runWay(
   return { ...way, on };
 }
 
-/** The event that gave a verdict is not in the record of its pass: what it did tells which it was. */
+/** The event that gave a verdict is not in the record of its pass: what it did tells which. */
 function triggers(reason: string | null, before: readonly Effect[]): readonly RunTrigger[] {
   if (reason === null || reason === "CANCELLED_BY_USER") return ["cancel"];
   if (reason === "TIMED_OUT") return ["run-moment"];

@@ -63,8 +63,10 @@ export interface Faults {
   count(kind: FaultKind): void;
   /** Whether something of this kind happens now; counts it if so. */
   strikes(kind: FaultKind): boolean;
-  message(to: string, isServer: boolean): MessageFate;
-  store(): StoreFate;
+  /** `isOnce`: it may not be repeated. */
+  message(to: string, isServer: boolean, isOnce: boolean): MessageFate;
+  /** `writes`: a plain read is nobody's victim. */
+  store(writes: boolean): StoreFate;
   heal(): void;
 }
 
@@ -79,7 +81,7 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "report late": 0.9,
   "report repeated": 0.1,
   "report contradicted": 0.05,
-  "report unknown": 0.08,
+  "report unknown": 0.14,
   "report transient": 0.3,
   "report permanent": 0.06,
   "report released": 0.06,
@@ -118,7 +120,7 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     },
     count,
     strikes,
-    message(to: string, isServer: boolean): MessageFate {
+    message(to: string, isServer: boolean, isOnce: boolean): MessageFate {
       const usualMs = chance.between(0, 3);
       const record = (did: "lost" | "repeated" | "delayed" | "reordered") =>
         recorder.fault({ kind: "network", did }, to, isServer);
@@ -134,11 +136,11 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
         record("reordered");
         inMs += chance.between(5, 60);
       }
-      if (!strikes("message repeated")) return { kind: "arrives", inMs, againInMs: null };
+      if (isOnce || !strikes("message repeated")) return { kind: "arrives", inMs, againInMs: null };
       record("repeated");
       return { kind: "arrives", inMs, againInMs: inMs + chance.between(0, 2_000) };
     },
-    store(): StoreFate {
+    store(writes: boolean): StoreFate {
       if (strikes("store failed before commit")) {
         recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
         return chance.happens(0.5) ? "before-commit" : "before-commit, known";
@@ -147,7 +149,9 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
         recorder.fault({ kind: "store", did: "after-commit" }, "store", false);
         return "after-commit";
       }
-      return strikes("flight failed and may be repeated") ? "repeatable" : "fine";
+      if (!writes || !strikes("flight failed and may be repeated")) return "fine";
+      recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
+      return "repeatable";
     },
     heal() {
       calm = true;

@@ -184,9 +184,9 @@ export type ReportSeen =
   | { readonly kind: "refused"; readonly reason: string };
 
 /**
- * `crash`, `pause` and `cut` last until `start`, `resume` and `join` of the same target; the store's
- * `down` until `up`. `lost`, `repeated`, `delayed`, `reordered` concern one message, `before-commit`
- * and `after-commit` one transaction. After `heal` nothing more is injected.
+ * `crash`, `pause` and `cut` last until `start`, `resume` and `join` of the same target; the
+ * store's `down` until `up`. `lost`, `repeated`, `delayed`, `reordered` concern one message,
+ * `before-commit` and `after-commit` one transaction. After `heal` nothing more is injected.
  */
 export interface FaultRecord extends Happened {
   readonly kind: "fault";
@@ -208,7 +208,9 @@ export interface FaultRecord extends Happened {
 
 export type MessageFault = "lost" | "repeated" | "delayed" | "reordered";
 
-/** An effect as the remote service saw it; repeats under one key that changed nothing are left out. */
+/**
+ * An effect as the remote service saw it; repeats under one key that changed nothing are left out.
+ */
 export interface EffectRecord extends Happened {
   readonly kind: "effect";
   readonly did: "made" | "undone";
@@ -341,4 +343,28 @@ export function historyText(history: History): string {
     { kind: "final", ...history.final },
   ];
   return `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`;
+}
+
+/** Reads what `historyText` wrote. */
+export function historyOf(text: string): History {
+  const lines: readonly unknown[] = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const [first, last] = [lines[0], lines.at(-1)];
+  if (!isLine(first, "meta") || !isLine(last, "final") || lines.length < 2)
+    throw new Error("this is no history: its first line must be `meta`, its last line `final`");
+  const { kind: _, ...meta } = first;
+  const { kind: __, ...final } = last;
+  return { meta, records: lines.slice(1, -1) as readonly HistoryRecord[], final };
+}
+
+type Line = ({ kind: "meta" } & HistoryMeta) | ({ kind: "final" } & FinalRows);
+
+/** Written by this module: the shape behind the kind is trusted. */
+function isLine<K extends Line["kind"]>(
+  value: unknown,
+  kind: K,
+): value is Extract<Line, { kind: K }> {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === kind;
 }

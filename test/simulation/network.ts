@@ -14,6 +14,7 @@ import { DroverError } from "../../server/errors.ts";
 import { StandardError, statusBytes, toStatus } from "../../server/rpc/errors.ts";
 import type { Call } from "../../server/rpc/mount.ts";
 import type { Faults } from "./faults.ts";
+import { nameIn } from "./seen.ts";
 import type { ServerProcess } from "./server-process.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -22,7 +23,7 @@ export type Reply<M extends Message> =
   | { readonly kind: "ok"; readonly message: M; readonly bytes: Uint8Array }
   | {
       readonly kind: "error";
-      readonly code: keyof typeof Code;
+      readonly code: string;
       readonly reason: string;
       readonly bytes: Uint8Array;
     };
@@ -48,9 +49,11 @@ export interface Network {
 
 type ErrorReply = Extract<Reply<Message>, { kind: "error" }>;
 
+/** Made once: the stack of an error costs more than the rest of a call. */
+const GONE = new Error("the caller has gone");
 const NO_BYTES = new Uint8Array();
 
-const broken = (code: keyof typeof Code): ErrorReply => ({
+const broken = (code: "UNAVAILABLE" | "DEADLINE_EXCEEDED"): ErrorReply => ({
   kind: "error",
   code,
   reason: "",
@@ -65,23 +68,42 @@ interface Caller {
   onGone(tell: () => void): void;
 }
 
+interface Way {
+  /** Streams: no message of theirs is repeated. */
+  readonly isOnce?: boolean;
+  readonly notBeforeMs?: number;
+}
+
 export function createNetwork(time: VirtualTime, faults: Faults): Network {
-  function carry(to: string, isServer: boolean, cutOff: () => boolean, arrive: () => void): boolean {
-    const fate = faults.message(to, isServer);
-    if (fate.kind === "lost" || cutOff()) return false;
+  /** Says when it arrives; null: never. Nothing arrives before `notBeforeMs`. */
+  function carry(
+    to: string,
+    isServer: boolean,
+    cutOff: () => boolean,
+    arrive: () => void,
+    { isOnce = false, notBeforeMs = 0 }: Way = {},
+  ): number | null {
+    const fate = faults.message(to, isServer, isOnce);
+    if (fate.kind === "lost" || cutOff()) return null;
+    const arrivesInMs = Math.max(fate.inMs, notBeforeMs - time.now());
     const deliver = (inMs: number) =>
       time.after(inMs, () => {
         if (!cutOff()) arrive();
       });
-    deliver(fate.inMs);
-    if (fate.againInMs !== null) deliver(fate.againInMs);
-    return true;
+    deliver(arrivesInMs);
+    if (fate.againInMs !== null) deliver(Math.max(fate.againInMs, arrivesInMs));
+    return time.now() + arrivesInMs;
   }
 
-  function answer(server: ServerProcess, caller: Caller, reply: () => void): boolean {
-    return carry(caller.process.name, false, () => server.cutOff, () =>
-      void caller.process.post(0, reply),
-    );
+  function answer(
+    server: ServerProcess,
+    caller: Caller,
+    reply: () => void,
+    way?: Way,
+  ): number | null {
+    const { process } = caller;
+    const cutOff = () => server.cutOff;
+    return carry(process.name, false, cutOff, () => void process.post(0, reply), way);
   }
 
   /** Hands a request to whatever process the server is at its arrival. */
@@ -89,9 +111,10 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
     server: ServerProcess,
     caller: Caller,
     deadlineMs: number,
-    handle: (call: Call, process: SimProcess) => Promise<void>,
+    way: Way,
+    handle: (call: Call) => Promise<void>,
   ): void {
-    carry(server.name, true, () => server.cutOff, () => {
+    const arrive = (): void => {
       const process = server.process();
       if (!process) {
         answer(server, caller, () => caller.hear(broken("UNAVAILABLE"), true));
@@ -105,42 +128,58 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
           if (process.chance.happens(0.6))
             answer(server, caller, () => caller.hear(broken("UNAVAILABLE"), true));
         });
-        caller.onGone(() => void process.post(process.chance.between(0, 3), () => gone.abort()));
-        void handle(call, process).finally(forget);
+        caller.onGone(
+          () => void process.post(process.chance.between(0, 3), () => gone.abort(GONE)),
+        );
+        void handle(call).finally(forget);
       });
-    });
+    };
+    carry(server.name, true, () => server.cutOff, arrive, way);
   }
 
   return Object.freeze({
-    unary(process, server, method, request, deadlineMs) {
+    unary<M extends DescMethodUnary>(
+      process: SimProcess,
+      server: ServerProcess,
+      method: M,
+      request: MessageShape<M["input"]>,
+      deadlineMs: number,
+    ): Promise<Reply<MessageShape<M["output"]>>> {
       const bytes = toBinary(method.input, request);
       return new Promise((resolve) => {
         const caller = createCaller(process, deadlineMs, (reply) =>
-          resolve(replyOf(method.output, reply)),
+          resolve(replyOf<M["output"]>(method.output, reply)),
         );
-        send(server, caller, deadlineMs, async (call) => {
+        send(server, caller, deadlineMs, {}, async (call) => {
           const mounted = server.method(method.name);
           if (mounted.kind !== "unary") throw new Error(`${method.name} is no unary method`);
-          const reply = await mounted.run(fromBinary(method.input, bytes), call).then(
-            (message) => ({ bytes: toBinary(method.output, message) }),
-            errorReply,
-          );
+          const reply = await mounted
+            .run(fromBinary(method.input, bytes), call)
+            .then((message) => ({ bytes: toBinary(method.output, message) }), errorReply);
           answer(server, caller, () => caller.hear(reply, true));
         });
       });
     },
-    stream(process, server, method, request, deadlineMs, heard) {
+    stream<M extends DescMethodServerStreaming>(
+      process: SimProcess,
+      server: ServerProcess,
+      method: M,
+      request: MessageShape<M["input"]>,
+      deadlineMs: number,
+      heard: (reply: Reply<MessageShape<M["output"]>>) => void,
+    ): Promise<void> {
       const bytes = toBinary(method.input, request);
       return new Promise((resolve) => {
         const caller = createCaller(process, deadlineMs, (reply, last) => {
-          if (reply.bytes.length > 0 || "kind" in reply) heard(replyOf(method.output, reply));
+          if (reply.bytes.length > 0 || "kind" in reply)
+            heard(replyOf<M["output"]>(method.output, reply));
           if (last) resolve();
         });
-        send(server, caller, deadlineMs, async (call, serving) => {
+        send(server, caller, deadlineMs, { isOnce: true }, async (call) => {
           const mounted = server.method(method.name);
           if (mounted.kind !== "stream") throw new Error(`${method.name} is no stream`);
-          const line = createLine(serving, (reply, last) =>
-            answer(server, caller, () => caller.hear(reply, last)),
+          const line = createLine((reply, last, notBeforeMs) =>
+            answer(server, caller, () => caller.hear(reply, last), { isOnce: true, notBeforeMs }),
           );
           try {
             for await (const message of mounted.run(fromBinary(method.input, bytes), call))
@@ -155,23 +194,14 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
   } satisfies Network);
 }
 
-/** Messages of one stream keep their order: one that is lost or late holds up or ends the rest. */
-function createLine(
-  serving: SimProcess,
-  transmit: (reply: Sent, last: boolean) => boolean,
-): { send(reply: Sent, last: boolean): void } {
-  const APART_MS = 70;
-  let isBroken = false;
-  let freeAtMs = 0;
+/** Messages of one stream keep their order: a late one holds up the rest, a lost one ends it. */
+function createLine(transmit: (reply: Sent, last: boolean, notBeforeMs: number) => number | null): {
+  send(reply: Sent, last: boolean): void;
+} {
+  let freeAtMs: number | null = 0;
   return {
     send(reply, last) {
-      if (isBroken) return;
-      const now = serving.clock.monotonicMs();
-      const inMs = Math.max(0, freeAtMs - now);
-      freeAtMs = now + inMs + APART_MS;
-      serving.post(inMs, () => {
-        if (!isBroken && !transmit(reply, last)) isBroken = true;
-      });
+      if (freeAtMs !== null) freeAtMs = transmit(reply, last, freeAtMs);
     },
   };
 }
@@ -189,11 +219,11 @@ function createCaller(
     over = true;
     timer.cancel();
     forget();
-    for (const tell of tellers) tell();
   };
   const timer = process.post(deadlineMs, () => {
     if (over) return;
     end();
+    for (const tell of tellers) tell();
     hear(broken("DEADLINE_EXCEEDED"), true);
   });
   const forget = process.onCrash(() => {
@@ -213,19 +243,17 @@ function createCaller(
   };
 }
 
-function replyOf<D extends DescMethodUnary["output"]>(desc: D, reply: Sent): Reply<MessageShape<D>> {
+function replyOf<D extends DescMethodUnary["output"]>(
+  desc: D,
+  reply: Sent,
+): Reply<MessageShape<D>> {
   if ("kind" in reply) return reply;
   return { kind: "ok", message: fromBinary(desc, reply.bytes), bytes: reply.bytes };
 }
 
 function errorReply(error: unknown): ErrorReply {
   if (!(error instanceof DroverError || error instanceof StandardError)) throw error;
-  const code = Code[toStatus(error).code];
+  const code = nameIn(Code, toStatus(error).code);
   const reason = error instanceof DroverError ? error.reason : "";
-  return {
-    kind: "error",
-    code: code as keyof typeof Code,
-    reason,
-    bytes: statusBytes(error),
-  };
+  return { kind: "error", code, reason, bytes: statusBytes(error) };
 }

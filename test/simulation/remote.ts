@@ -3,6 +3,8 @@ import type { TokenParts } from "./history.ts";
 import type { Recorder } from "./recorder.ts";
 
 export interface Remote {
+  /** Whether an effect stands under the key. */
+  stands(key: string): boolean;
   /** The same key again changes nothing. */
   make(key: string, token: TokenParts): void;
   /** Undoes what stands under the key, if anything does. */
@@ -13,6 +15,7 @@ export function createRemote(recorder: Recorder): Remote {
   const standing = new Set<string>();
   const of = ({ runId, step, fence }: TokenParts) => ({ runId, step, fence });
   return Object.freeze({
+    stands: (key: string) => standing.has(key),
     make(key: string, token: TokenParts) {
       if (standing.has(key)) return;
       standing.add(key);

@@ -7,6 +7,7 @@ import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/
 import { outcomeDigest, type ReportedOutcome } from "../../server/rpc/convert-outcome.ts";
 import { payloadField } from "../../server/rpc/payload.ts";
 import { agentMessage, type Held, nextMessage, type Session } from "./agent.ts";
+import { lateOutcome } from "./agent-work.ts";
 import { outcomeFact, type ReportSeen } from "./history.ts";
 import { answerSeen, canariesIn, reportSeen, taskSeen } from "./seen.ts";
 import { canaryWords } from "./world.ts";
@@ -26,11 +27,12 @@ export async function report(
   held.over = true;
   session.held.delete(held);
   if (faults.strikes("report repeated")) await reportAgain(session, held, outcome);
-  if (faults.strikes("report contradicted")) await reportAgain(session, held, otherThan(outcome));
+  if (faults.strikes("report contradicted"))
+    await reportAgain(session, held, otherThan(session, held, outcome));
   if (outcome.kind === "unknown" && !faults.calm && session.process.chance.happens(0.6)) {
     faults.count("report unknown, settled later");
     await session.process.clock.sleep(session.process.chance.between(0, 800));
-    await reportAgain(session, held, settledAs(session));
+    await reportAgain(session, held, lateOutcome(session, held));
   }
 }
 
@@ -43,23 +45,10 @@ export async function reportAgain(
   await untilAnswered(session, held, outcome);
 }
 
-function otherThan(outcome: ReportedOutcome): ReportedOutcome {
+function otherThan(session: Session, held: Held, outcome: ReportedOutcome): ReportedOutcome {
   return outcome.kind === "success"
     ? { kind: "unknown", code: "", message: "or was it?" }
-    : { kind: "success", output: { kind: "json", json: '"after all"' } };
-}
-
-function settledAs({ process: { chance } }: Session): ReportedOutcome {
-  if (chance.happens(0.5)) return { kind: "success", output: null };
-  const isPermanent = chance.happens(0.4);
-  return {
-    kind: "failure",
-    class: isPermanent ? "permanent" : "transient",
-    code: "odd",
-    message: "it has failed",
-    retryAfterMs: chance.happens(0.3) ? chance.between(1, 900) : null,
-    noEffect: false,
-  };
+    : lateOutcome(session, held);
 }
 
 async function untilAnswered(

@@ -1,12 +1,11 @@
 // What callers sent and heard, in the words of the history.
-import { durationMs } from "@bufbuild/protobuf/wkt";
+import type { Message } from "@bufbuild/protobuf";
+import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import type { HeartbeatAnswer } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { type Run, RunState, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
 import type { Status } from "@drover/proto/google/rpc/status_pb.ts";
-import { type Message } from "@bufbuild/protobuf";
-import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { RunState as CoreRunState } from "../../server/core/model.ts";
 import { parseTaskToken } from "../../server/dispatch/token.ts";
 import type { Answer, BeatSeen, ReportSeen, RunSeen, TaskSeen, TokenParts } from "./history.ts";
@@ -32,6 +31,15 @@ const RUN_STATES: Readonly<Record<string, CoreRunState["kind"]>> = {
   CANCELLED: "CANCELLED",
 };
 
+/** The name of a value of an enum of the contract. */
+export function nameIn<Name extends string>(
+  values: Readonly<Record<Name, number>>,
+  value: number,
+): string {
+  for (const name in values) if (values[name] === value) return name;
+  throw new Error(`the contract has no value ${value}`);
+}
+
 export function answerSeen<M extends Message>(reply: Reply<M>, ok: (message: M) => Answer): Answer {
   if (reply.kind === "ok") return ok(reply.message);
   const { code, reason } = reply;
@@ -44,13 +52,13 @@ export function canariesIn(bytes: Uint8Array, words: readonly string[]): readonl
 }
 
 export function runSeen(run: Run | undefined, steps: readonly Step[]): RunSeen {
-  const state = RUN_STATES[RunState[run?.state ?? 0] ?? ""];
+  const state = RUN_STATES[nameIn(RunState, run?.state ?? 0)];
   if (!run || !state) throw new Error("an answer without a run, or in no state that is known");
   return {
     runId: run.runId,
     version: Number(run.version),
     state,
-    steps: steps.map((step) => ({ stepId: step.id, state: StepState[step.state] })),
+    steps: steps.map((step) => ({ stepId: step.id, state: nameIn(StepState, step.state) })),
   };
 }
 

@@ -4,12 +4,13 @@
 // A call that has begun is carried out whatever becomes of its process; only its answer then finds
 // nobody. A transaction needs its process, so it waits while that is paused; it takes no time of
 // its own, as the memory store runs one after the other.
-import type { RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
+
 import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts";
+import type { RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./sim-process.ts";
-import type { StoreWitness } from "./store-witness.ts";
 import { faultyPartitions } from "./store-sessions.ts";
+import type { StoreWitness } from "./store-witness.ts";
 
 export interface StoreWire {
   readonly store: Store;
@@ -30,15 +31,16 @@ export function away(): unknown {
 export function createFaultyStore(wire: StoreWire): Store {
   const { store } = wire;
   const call = <T>(work: () => Promise<T>): Promise<T> => overWire(wire, work);
+  const read = <T>(work: () => Promise<T>): Promise<T> => overWire(wire, work, false);
   // While a transaction is open these are asked too, and it must not take time.
   const atOnce = <T>(work: () => Promise<T>): Promise<T> =>
     wire.isReachable() ? work() : Promise.reject(away());
   return Object.freeze({
     reads: Object.freeze({
-      findRun: (...asked) => call(() => store.reads.findRun(...asked)),
-      runDetail: (...asked) => call(() => store.reads.runDetail(...asked)),
-      listRuns: (...asked) => call(() => store.reads.listRuns(...asked)),
-      listWorkflows: (...asked) => call(() => store.reads.listWorkflows(...asked)),
+      findRun: (...asked) => read(() => store.reads.findRun(...asked)),
+      runDetail: (...asked) => read(() => store.reads.runDetail(...asked)),
+      listRuns: (...asked) => read(() => store.reads.listRuns(...asked)),
+      listWorkflows: (...asked) => read(() => store.reads.listWorkflows(...asked)),
     } satisfies Store["reads"]),
     partitions: faultyPartitions(wire, call),
     transact: (options, work) => transact(wire, options, work),
@@ -52,10 +54,10 @@ export function createFaultyStore(wire: StoreWire): Store {
       }),
     definition: (id) => atOnce(() => store.definition(id)),
     registerWorkflow: (workflow) => call(() => store.registerWorkflow(workflow)),
-    workflowVersion: (...asked) => call(() => store.workflowVersion(...asked)),
+    workflowVersion: (...asked) => read(() => store.workflowVersion(...asked)),
     lanes: (keys) => atOnce(() => store.lanes(keys)),
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
-    taskFacts: (tasks) => call(() => store.taskFacts(tasks)),
+    taskFacts: (tasks) => read(() => store.taskFacts(tasks)),
     beat: (beats) =>
       call(async () => {
         const answers = await store.beat(beats);
@@ -66,23 +68,23 @@ export function createFaultyStore(wire: StoreWire): Store {
           ),
         );
       }),
-    undelivered: (...asked) => call(() => store.undelivered(...asked)),
+    undelivered: (...asked) => read(() => store.undelivered(...asked)),
     markPolled: (...asked) => call(() => store.markPolled(...asked)),
     forgetOld: (rowsMax) => call(() => store.forgetOld(rowsMax)),
-    pulse: (...asked) => call(() => store.pulse(...asked)),
-    dueRows: (...asked) => call(() => store.dueRows(...asked)),
-    ready: () => call(() => store.ready()),
+    pulse: (...asked) => read(() => store.pulse(...asked)),
+    dueRows: (...asked) => read(() => store.dueRows(...asked)),
+    ready: () => read(() => store.ready()),
     close: () => Promise.resolve(),
   } satisfies Store);
 }
 
 /** A statement by itself: it is its own transaction. */
-function overWire<T>(wire: StoreWire, work: () => Promise<T>): Promise<T> {
+function overWire<T>(wire: StoreWire, work: () => Promise<T>, writes = true): Promise<T> {
   const { process, faults } = wire;
   return new Promise((resolve, reject) => {
     const settle = (fn: () => void): void => void process.post(process.chance.between(0, 2), fn);
     wire.witness.after(process.chance.between(0, 2), () => {
-      const fate = faults.store();
+      const fate = faults.store(writes);
       const isLost = fate === "before-commit" || fate === "before-commit, known";
       if (!wire.isReachable() || isLost) {
         settle(() => reject(away()));
@@ -114,7 +116,7 @@ function transact<T>(
         settle(answerMs, () => reject(away()));
         return;
       }
-      const fate = faults.store();
+      const fate = faults.store(true);
       const seen = wire.witness.transaction();
       const run = store.transact(options, async (tx) => {
         const result = await work(watched(wire, seen.watch(tx), options));
@@ -143,9 +145,6 @@ function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
   return {
     ...tx,
     lockRuns: (runs: readonly RunRef[], wait: boolean) =>
-      tx.lockRuns(
-        wait ? runs : runs.filter(() => !faults.strikes("row held by another")),
-        wait,
-      ),
+      tx.lockRuns(wait ? runs : runs.filter(() => !faults.strikes("row held by another")), wait),
   };
 }

@@ -1,6 +1,6 @@
 // The direct session of a server process: it elects the owners of partitions and carries
 // notifications, any of which may get lost.
-import type { NodeInfo, Partitions, PartitionSession } from "../../server/store/store.ts";
+import type { NodeInfo, PartitionSession, Partitions } from "../../server/store/store.ts";
 import type { StoreWire } from "./store-faults.ts";
 
 type Call = <T>(work: () => Promise<T>) => Promise<T>;

@@ -14,15 +14,26 @@ export const UNDO_TASK = "undo";
 /** Agents fall silent over it as long as anything may go wrong. */
 export const POISON_TASK = "poison";
 
-const POISON_SHARE = 0.04;
+const POISON_SHARE = 0.07;
+const POISON_UNDO_SHARE = 0.2;
 const UNDO_SHARE = 0.6;
+
+/** So that nothing but losses ends it. */
+const POISON_TIMEOUTS: Partial<Timeouts> = Object.freeze({
+  heartbeatMs: 2_000,
+  attemptMs: 20_000,
+  totalMs: 60_000,
+  settleMs: 100,
+});
 
 export function randomDefinition(chance: Chance, canary: string): Definition {
   const count = chance.between(1, 6);
+  const steps = Array.from({ length: count }, (_, no) => randomStep(chance, no, canary));
+  const isShort = chance.happens(0.2) && steps.every(({ task }) => task !== POISON_TASK);
   return {
     workflow: `flow-${chance.between(1, 1_000_000)}`,
-    timeoutMs: chance.happens(0.2) ? chance.between(1_500, 8_000) : chance.between(15_000, 60_000),
-    steps: Array.from({ length: count }, (_, no) => randomStep(chance, no, canary)),
+    timeoutMs: isShort ? chance.between(1_500, 8_000) : chance.between(30_000, 60_000),
+    steps,
   };
 }
 
@@ -38,18 +49,20 @@ function randomStep(chance: Chance, no: number, canary: string): StepDefinition 
     queue: chance.pick(QUEUES),
     input: { kind: "json", json: JSON.stringify({ canary, no }) },
     retry: randomRetry(chance),
-    timeouts: isPoison ? { ...randomTimeouts(chance), totalMs: 40_000 } : randomTimeouts(chance),
+    timeouts: isPoison ? POISON_TIMEOUTS : randomTimeouts(chance),
     ...(chance.happens(UNDO_SHARE) ? { compensate: randomUndo(chance) } : {}),
-    ...(chance.happens(0.25)
-      ? { onFailure: chance.pick(["compensate", "fail"] as const) }
-      : {}),
+    ...(chance.happens(0.25) ? { onFailure: chance.pick(["compensate", "fail"] as const) } : {}),
   };
 }
 
 function randomUndo(chance: Chance): CompensateDefinition {
+  if (chance.happens(POISON_UNDO_SHARE))
+    return { task: POISON_TASK, retry: randomRetry(chance), timeouts: POISON_TIMEOUTS };
   return {
     task: UNDO_TASK,
-    retry: chance.happens(0.3) ? randomRetry(chance) : [{ attempts: 8, initialMs: 200, maxMs: 1_500 }],
+    retry: chance.happens(0.3)
+      ? randomRetry(chance)
+      : [{ attempts: 8, initialMs: 200, maxMs: 1_500 }],
     timeouts: { ...randomTimeouts(chance), totalMs: 120_000 },
   };
 }

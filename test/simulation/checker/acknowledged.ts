@@ -189,6 +189,7 @@ export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
     for (const row of run.run.attempts) {
       // A report that was refused as too late is kept as evidence: that changes no state.
       if (row.kind !== "perform" && row.kind !== "compensate") continue;
+      if (endedBySupervisor(row.outcome)) continue;
       const told = reportsAbout(facts, run, row).filter(({ report }) =>
         sameOutcome(report.outcome, row.outcome),
       );

@@ -1,5 +1,5 @@
-// The offline checker: decides from a recorded history alone whether the promises G1 to G17 of
-// docs/ARCHITECTURE.md were kept. Each is one function, whose first comment says how it decides.
+// The offline checker: decides from a recorded history alone whether the promises G1 to G17
+// (violation.ts) were kept. Each is one function, whose comment says how it decides.
 //
 // A check reports what the history proves to be broken, never what it cannot decide: an unknown
 // answer, a fault nearby or an overwritten row make it silent. `violation.ts` has the bounds.
@@ -26,12 +26,14 @@ import {
   type Bounds,
   boundsFor,
   type Finding,
-  PROMISES,
+  PROMISE_NAMES,
   type PromiseName,
   type Violation,
 } from "./violation.ts";
 
-const CHECKS: Readonly<Record<PromiseName, (facts: Facts) => Iterable<Finding>>> = Object.freeze({
+type Check = (facts: Facts) => Iterable<Finding>;
+
+const CHECKS = {
   G1: nothingAcknowledgedIsLost,
   G2: oneKeyOneRun,
   G3: oneAttemptAtATime,
@@ -49,7 +51,7 @@ const CHECKS: Readonly<Record<PromiseName, (facts: Facts) => Iterable<Finding>>>
   G15: readyWorkMeetsWaiters,
   G16: cancelStopsForward,
   G17: nobodyReadsBackwards,
-});
+} satisfies Record<PromiseName, Check>;
 
 /** Every broken promise that the history proves; none for a history as it should be. */
 export function checkHistory(
@@ -57,7 +59,7 @@ export function checkHistory(
   bounds: Bounds = boundsFor(history.meta.source),
 ): readonly Violation[] {
   const facts = factsOf(history, bounds);
-  return PROMISES.flatMap((promise) =>
-    [...CHECKS[promise](facts)].map((finding) => ({ promise, ...finding })),
-  );
+  const violations = (promise: PromiseName): readonly Violation[] =>
+    [...CHECKS[promise](facts)].map((finding) => ({ promise, ...finding }));
+  return PROMISE_NAMES.flatMap(violations);
 }

@@ -10,7 +10,7 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
-import type { Finding } from "./violation.ts";
+import type { Bounds, Finding } from "./violation.ts";
 
 /**
  * G3. The hand-outs of a step, by their rows and open leases, have fences 1, 2, 3 and so on, and
@@ -19,13 +19,17 @@ import type { Finding } from "./violation.ts";
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
-    for (const handOuts of run.handOuts.values()) yield* overlaps(run, handOuts);
+    for (const handOuts of run.handOuts.values()) yield* overlaps(run, handOuts, facts.bounds);
   }
   yield* strayTasks(facts);
   yield* renewedBesideAnother(facts);
 }
 
-function* overlaps(run: RunFacts, handOuts: readonly HandOut[]): Iterable<Finding> {
+function* overlaps(
+  run: RunFacts,
+  handOuts: readonly HandOut[],
+  { transactionMs }: Bounds,
+): Iterable<Finding> {
   const { runId } = run.run;
   let before: HandOut | null = null;
   for (const handOut of handOuts) {
@@ -33,7 +37,7 @@ function* overlaps(run: RunFacts, handOuts: readonly HandOut[]): Iterable<Findin
     const expected: number = (before?.fence ?? 0) + 1;
     if (handOut.fence !== expected)
       yield { runId, text: `${where} was handed out where fence ${expected} should have been` };
-    if (before && (before.end === null || before.end.at > handOut.startedAt)) {
+    if (before && (before.end === null || before.end.at > handOut.startedAt + transactionMs)) {
       const still = before.end === null ? "is still out" : `ended at ${before.end.at}`;
       const text = `${where} was handed out at ${handOut.startedAt}, while fence ${before.fence} ${still}`;
       yield { runId, text };
@@ -74,7 +78,8 @@ function* renewedBesideAnother(facts: Facts): Iterable<Finding> {
         if (answer.answers[place]?.kind !== "carry-on") continue;
         const run = facts.runs.get(token.runId);
         const later = run && laterThan(run, token.step, token.fence);
-        if (!run || !later || later.startedAt >= call.sent.at) continue;
+        const handedOutAt = (later?.startedAt ?? 0) + facts.bounds.transactionMs;
+        if (!run || !later || handedOutAt >= call.sent.at) continue;
         const text = `fence ${token.fence} of ${stepName(run, token.step)} was told to carry on at ${call.sent.at}, after fence ${later.fence} had been handed out at ${later.startedAt}`;
         yield { runId: token.runId, text };
       }
@@ -96,7 +101,7 @@ export function* lateReportsChangeNothing(facts: Facts): Iterable<Finding> {
       const { token } = report.report;
       const run = facts.runs.get(token.runId);
       if (!run) continue;
-      yield* acceptedTooLate(run, report);
+      yield* acceptedTooLate(run, report, facts.bounds);
       yield* evidenceLost(run, report);
     }
   }
@@ -114,11 +119,15 @@ export function* lateReportsChangeNothing(facts: Facts): Iterable<Finding> {
   }
 }
 
-function* acceptedTooLate(run: RunFacts, { report, call, fate }: Report): Iterable<Finding> {
+function* acceptedTooLate(
+  run: RunFacts,
+  { report, call, fate }: Report,
+  { transactionMs }: Bounds,
+): Iterable<Finding> {
   const { token } = report;
   const later = laterThan(run, token.step, token.fence);
   if (fate.kind !== "accepted" || fate.repeated) return;
-  if (!later || later.startedAt >= call.sent.at) return;
+  if (!later || later.startedAt + transactionMs >= call.sent.at) return;
   const text = `the report of fence ${token.fence} of ${stepName(run, token.step)} was accepted, though it was sent at ${call.sent.at} and fence ${later.fence} had been handed out at ${later.startedAt}`;
   yield { runId: token.runId, text };
 }
@@ -152,7 +161,7 @@ export function* oneCompletionOneActivation(facts: Facts): Iterable<Finding> {
     for (const step of run.plan.steps) {
       const name = stepName(run, step.no);
       findings.push(...completions(run, step.no, name));
-      findings.push(...activation(run, step.no, name));
+      findings.push(...activation(run, step.no, name, facts.bounds));
     }
     for (const text of findings) yield { runId, text };
   }
@@ -193,10 +202,18 @@ function handedOutAfter(
     : [];
 }
 
-function activation(run: RunFacts, no: number, name: string): readonly string[] {
+function activation(
+  run: RunFacts,
+  no: number,
+  name: string,
+  { transactionMs }: Bounds,
+): readonly string[] {
   const needs = run.plan.steps[no]?.needs ?? [];
   const step = run.run.steps.find((row) => row.no === no);
-  const begunAt = step?.firstReadyAt ?? run.handOuts.get(no)?.[0]?.startedAt ?? null;
+  const takenAt = run.handOuts.get(no)?.[0]?.startedAt ?? null;
+  const begunAt = step?.firstReadyAt ?? null;
+  if (takenAt !== null && (begunAt === null || takenAt + transactionMs < begunAt))
+    return [`${name} was handed out at ${takenAt}, but it was made ready at ${begunAt}`];
   const ends = needs.map((need) =>
     run.run.attempts.find(
       (row) => row.step === need && row.kind === "perform" && row.outcome.kind === "success",
@@ -209,7 +226,7 @@ function activation(run: RunFacts, no: number, name: string): readonly string[] 
     return due ? [`${name} was never made ready, though all that it needs has succeeded`] : [];
   }
   return ends.flatMap((end, place) => {
-    if (end && end.endedAt <= begunAt) return [];
+    if (end && end.endedAt <= begunAt + transactionMs) return [];
     const when = end ? `which succeeded at ${end.endedAt}` : "which never succeeded";
     return [`${name} was ready at ${begunAt}, but needs "${idOf(place)}", ${when}`];
   });

@@ -7,8 +7,8 @@ import type { Finding } from "./violation.ts";
 
 /**
  * G15. While a task is surely ready and a poll of its lane is surely waiting, with no fault near
- * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready moment the
- * rows do not tell (a first undo, a try that was settled late) is left out.
+ * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready moment
+ * the rows do not tell (a first undo, a try that was settled late) is left out.
  */
 export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const waits = waitsOf(facts);
@@ -113,14 +113,15 @@ function readyFrom(
 }
 
 /**
- * A fault near the span, of a server or the store (a claim of a server that is gone may hold the row
- * for a while), or of a message from or to this waiter.
+ * A fault near the span, of a server or the store (a claim of a server that is gone may hold the
+ * row for a while), or of a message from or to this waiter.
  */
 function excuses(fault: FaultRecord, { sent }: Call, span: Span, { bounds }: Facts): boolean {
   if (fault.at > span.until || fault.at < span.from - bounds.frozenMs) return false;
   if (fault.fault.kind === "heal") return false;
+  const message = fault.fault.kind === "network" && !["cut", "join"].includes(fault.fault.did);
   return (
-    fault.server ||
+    (fault.server && !message) ||
     fault.fault.kind === "store" ||
     fault.target === sent.process ||
     fault.target === sent.server

@@ -4,7 +4,7 @@ import {
   type PlanTask,
   type RetryPolicy,
 } from "../../../server/core/definition.ts";
-import type { TaskKind } from "../../../server/core/model.ts";
+import type { Moment, TaskKind } from "../../../server/core/model.ts";
 import { outcomeText } from "./acknowledged.ts";
 import { type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
 import type { Finding } from "./violation.ts";
@@ -23,10 +23,17 @@ export function* retriesObeyPolicies(facts: Facts): Iterable<Finding> {
         yield { runId: run.run.runId, text: `run ${run.run.runId} has no step ${no} in its plan` };
         continue;
       }
-      yield* brokenTries(run, handOuts, "perform", step);
-      if (step.compensate) yield* brokenTries(run, handOuts, "compensate", step.compensate);
+      yield* brokenTries(run, handOuts, { task: "perform", plan: step, ...facts.bounds });
+      const plan = step.compensate;
+      if (plan) yield* brokenTries(run, handOuts, { task: "compensate", plan, ...facts.bounds });
     }
   }
+}
+
+interface Side {
+  readonly task: TaskKind;
+  readonly plan: PlanTask;
+  readonly transactionMs: number;
 }
 
 interface Tally {
@@ -39,8 +46,7 @@ interface Tally {
 function* brokenTries(
   run: RunFacts,
   all: readonly HandOut[],
-  task: TaskKind,
-  plan: PlanTask,
+  { task, plan, transactionMs }: Side,
 ): Iterable<Finding> {
   const { runId } = run.run;
   const tally: Tally = { counted: 0, lostInARow: 0, charged: new Map() };
@@ -52,7 +58,7 @@ function* brokenTries(
       yield { runId, text };
     }
     const next = handOuts[place + 1];
-    const refusal = takeIn(tally, handOut, plan, next);
+    const refusal = takeIn(tally, handOut, plan, next && next.startedAt + transactionMs);
     if (next && refusal) yield { runId, text: `${where} was followed by another try: ${refusal}` };
   }
 }
@@ -62,7 +68,7 @@ function takeIn(
   tally: Tally,
   handOut: HandOut,
   plan: PlanTask,
-  next: HandOut | undefined,
+  nextAt: Moment | undefined,
 ): string | null {
   const outcome = handOut.end?.outcome;
   if (!outcome || outcome.kind === "released" || outcome.kind === "undelivered") return null;
@@ -86,7 +92,7 @@ function takeIn(
     return `policy ${index} allows ${policy.attempts} tries, and all were used`;
   const retryAfterMs = outcome.kind === "failure" ? (outcome.retryAfterMs ?? 0) : 0;
   const leastMs = Math.max(retryAfterMs, leastBackoffMs(policy, tries, tally.counted));
-  const pausedMs = next && handOut.end ? next.startedAt - handOut.end.at : leastMs;
+  const pausedMs = nextAt !== undefined && handOut.end ? nextAt - handOut.end.at : leastMs;
   return pausedMs < leastMs
     ? `after ${outcomeText(outcome)} it must wait ${leastMs} ms, and waited ${pausedMs} ms`
     : null;

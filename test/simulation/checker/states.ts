@@ -8,7 +8,17 @@ import type { Finding } from "./violation.ts";
 
 type Ways = ReadonlyMap<string, ReadonlySet<string>>;
 
-const RUN_WAYS = closure(RUN_EDGES);
+/** An ESCALATED run with a verdict never goes forward again; the table has one name for both. */
+const WITH_VERDICT = "ESCALATED with a verdict";
+const RUN_WAYS = oneEscalated(
+  closure(
+    RUN_EDGES.map(({ from, to }) => {
+      const undecided = from === "RUNNING" || to === "RUNNING" || to === "STOPPING";
+      const named = (state: string) => (state === "ESCALATED" && !undecided ? WITH_VERDICT : state);
+      return { from: named(from), to: named(to) };
+    }),
+  ),
+);
 /** People see BLOCKED steps of a run with a verdict as CANCELLED. */
 const STEP_WAYS = closure([...FORWARD_EDGES, { from: "BLOCKED", to: "CANCELLED" }]);
 
@@ -21,6 +31,16 @@ function closure(edges: readonly { readonly from: string; readonly to: string }[
     for (const state of reached) for (const next of ways.get(state) ?? []) reached.add(next);
   }
   return ways;
+}
+
+function oneEscalated(ways: Ways): Ways {
+  const seen = new Map<string, ReadonlySet<string>>();
+  for (const [from, reached] of ways) {
+    const name = from === WITH_VERDICT ? "ESCALATED" : from;
+    const to = [...reached].map((state) => (state === WITH_VERDICT ? "ESCALATED" : state));
+    seen.set(name, new Set([...(seen.get(name) ?? []), ...to]));
+  }
+  return seen;
 }
 
 /**
@@ -114,8 +134,8 @@ function* strayWays(
 }
 
 /**
- * G7. In the rows at the end, each open run has a step or a run moment that will wake it, or an open
- * escalation; each moving step has its moment; and if owners are known, its partition has one.
+ * G7. In the rows at the end, each open run has a step or a run moment that will wake it, or an
+ * open escalation; each moving step has its moment; and if owners are known, its partition has one.
  */
 export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
   const { owners } = facts.history.final;
@@ -186,7 +206,8 @@ export function* everyRunEnds(facts: Facts): Iterable<Finding> {
 
 /**
  * G17. A reader that sends a call after it has heard an answer never hears an older version of that
- * run, nor that there is none; a stream never goes back. Calls side by side may overtake each other.
+ * run, nor that there is none; a stream never goes back. Calls side by side may overtake each
+ * other.
  */
 export function* nobodyReadsBackwards(facts: Facts): Iterable<Finding> {
   for (const readings of readingsByReader(facts).values()) {

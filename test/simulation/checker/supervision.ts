@@ -1,14 +1,15 @@
 // What did not happen is noticed in time, by one supervisor: G8 and G9.
 import type { Moment } from "../../../server/core/model.ts";
-import type { FaultRecord, OwnerRecord } from "../history.ts";
-import { type Facts, type RunFacts, stepName } from "./facts.ts";
+import type { FaultRecord, FinalRun, OwnerRecord } from "../history.ts";
+import { callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
 import { momentsOf } from "./states.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
  * G8. Each intervention came within `detectMs` of its due moment, or, where a server or the store
  * was hit by a fault before it acted, within `killedMs` or `frozenMs` of the last such fault; the
- * share of late ones stays below the bound. No row at the end is overdue by more.
+ * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
+ * declared lost while an answered beat still kept it.
  */
 export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
@@ -17,7 +18,9 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   let total = 0;
   for (const run of facts.runs.values()) {
     const { runId } = run.run;
-    for (const { rule, step, dueAt, actedAt } of run.run.interventions) {
+    for (const act of run.run.interventions) {
+      const { rule, step, actedAt } = act;
+      const dueAt = dueFrom(run, act);
       total += 1;
       const allowedAt = latestAct(faults, bounds, dueAt, actedAt);
       if (actedAt <= allowedAt) continue;
@@ -27,6 +30,7 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
     }
   }
   if (late.length > total * (1 - bounds.detectShare)) yield* late;
+  yield* lostTooEarly(facts);
   for (const run of facts.runs.values()) {
     for (const { name, wakeAt } of rowsWithMoment(run)) {
       if (history.final.at <= latestAct(faults, bounds, wakeAt, history.final.at)) continue;
@@ -34,6 +38,43 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
       yield { runId: run.run.runId, text };
     }
   }
+}
+
+/** A beat that was answered *carry on for so long* kept its lease for so long from its sending. */
+function* lostTooEarly(facts: Facts): Iterable<Finding> {
+  for (const { sent, answers, request } of callsTo(facts, "Heartbeat"))
+    for (const { answer } of answers) {
+      if (answer.kind !== "beaten") continue;
+      for (const [place, token] of request.tokens.entries()) {
+        const verdict = answer.answers[place];
+        const run = facts.runs.get(token.runId);
+        if (verdict?.kind !== "carry-on" || !run) continue;
+        const early = run.run.interventions.find(
+          ({ rule, step, fence, actedAt }) =>
+            rule === "lease" &&
+            step === token.step &&
+            fence === token.fence &&
+            actedAt > sent.at &&
+            actedAt < sent.at + verdict.leaseMs,
+        );
+        if (!early) continue;
+        const text = `fence ${token.fence} of ${stepName(run, token.step)} was declared lost at ${early.actedAt}, though its beat of ${sent.at} was answered to carry on for ${verdict.leaseMs} ms`;
+        yield { runId: token.runId, text };
+      }
+    }
+}
+
+/** The end of `total` is looked at while a step is ready: it may come while an agent has it. */
+function dueFrom(
+  run: RunFacts,
+  { rule, step, fence, dueAt }: FinalRun["interventions"][number],
+): Moment {
+  if (rule !== "total" || step === null) return dueAt;
+  const before = run.handOuts.get(step)?.find((handOut) => handOut.fence === fence - 1);
+  const woken = run.run.interventions.flatMap((row) =>
+    row.rule === "backoff" && row.step === step && row.fence === fence - 1 ? [row.actedAt] : [],
+  );
+  return Math.max(dueAt, before?.end?.at ?? 0, ...woken);
 }
 
 function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: Moment }[] {
@@ -59,20 +100,25 @@ function latestAct(
   let latest = dueAt + bounds.detectMs;
   for (const { at, fault } of faults) {
     if (at > actedAt) break;
-    const killed = fault.kind === "process" && (fault.did === "crash" || fault.did === "start");
-    latest = Math.max(latest, at + (killed ? bounds.killedMs : bounds.frozenMs));
+    const frozen = fault.kind !== "heal" && LONG_FAULTS.has(fault.did);
+    latest = Math.max(latest, at + (frozen ? bounds.frozenMs : bounds.killedMs));
   }
   return latest;
 }
 
+/** The others are over within `killedMs`: a process that is gone, or one lost transaction. */
+const LONG_FAULTS: ReadonlySet<string> = new Set(["pause", "resume", "cut", "join", "down", "up"]);
+
+/** Supervisors see the store and not the messages of clients and agents. */
 function concernsWatching({ fault, server }: FaultRecord): boolean {
   if (fault.kind === "store") return true;
-  return server && (fault.kind === "process" || fault.kind === "network");
+  if (fault.kind === "network") return server && LONG_FAULTS.has(fault.did);
+  return server && fault.kind === "process";
 }
 
 /**
- * G9. No two interventions have one key; the epochs of a partition grow with each take-over; what an
- * epoch's owner did was done by that owner, and not after the next owner had taken over.
+ * G9. No two interventions have one key; the epochs of a partition grow with each take-over; what
+ * an epoch's owner did was done by that owner, and not after the next owner had taken over.
  */
 export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
   const takes = takesByPartition(facts.owners);

@@ -10,25 +10,29 @@ import {
   type RunFacts,
   stepName,
 } from "./facts.ts";
-import type { Finding } from "./violation.ts";
+import type { Bounds, Finding } from "./violation.ts";
 
 /**
- * G11. By the rows: a COMPENSATED run has undone each step that can be undone and has left an effect;
- * an undo began after every forward attempt had reported, or its lease plus settle had ended, and
- * after the undos of all steps downstream had succeeded. By the remote service: each effect that was
- * made before that moment is undone at the end.
+ * G11. By the rows: a COMPENSATED run has undone each step that can be undone and has left an
+ * effect; an undo began after every forward attempt had reported, or its lease plus settle had
+ * ended, and after the undos of all steps downstream had succeeded. By the remote service: each
+ * effect that was made before that moment is undone at the end.
  */
 export function* undoneInReverse(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
     const undos = allHandOuts(run).filter(({ task }) => task === "compensate");
-    yield* undoneTooEarly(run, undos);
-    yield* undoneOutOfOrder(run, undos);
+    yield* undoneTooEarly(run, undos, facts.bounds);
+    yield* undoneOutOfOrder(run, undos, facts.bounds);
     yield* leftBehind(facts, run);
   }
   yield* leftAtRemote(facts);
 }
 
-function* undoneTooEarly(run: RunFacts, undos: readonly HandOut[]): Iterable<Finding> {
+function* undoneTooEarly(
+  run: RunFacts,
+  undos: readonly HandOut[],
+  { transactionMs }: Bounds,
+): Iterable<Finding> {
   const [first] = [...undos].sort((a, b) => a.startedAt - b.startedAt);
   if (!first) return;
   const { runId } = run.run;
@@ -36,7 +40,7 @@ function* undoneTooEarly(run: RunFacts, undos: readonly HandOut[]): Iterable<Fin
   for (const handOut of allHandOuts(run)) {
     if (handOut.task !== "perform") continue;
     const quietAt = quietFrom(run, handOut);
-    if (quietAt !== null && quietAt <= first.startedAt) continue;
+    if (quietAt !== null && quietAt <= first.startedAt + transactionMs) continue;
     const until = quietAt === null ? "is still out" : `may act until ${quietAt}`;
     const text = `${undo}, but fence ${handOut.fence} of ${stepName(run, handOut.step)} ${until}`;
     yield { runId, text };
@@ -50,13 +54,17 @@ function quietFrom({ plan }: RunFacts, { step, end }: HandOut): number | null {
   return end.at + (unheard ? (plan.steps[step]?.timeouts.settleMs ?? 0) : 0);
 }
 
-function* undoneOutOfOrder(run: RunFacts, undos: readonly HandOut[]): Iterable<Finding> {
+function* undoneOutOfOrder(
+  run: RunFacts,
+  undos: readonly HandOut[],
+  { transactionMs }: Bounds,
+): Iterable<Finding> {
   for (const undo of undos) {
     for (const no of downstream(run, undo.step)) {
       const state = run.run.steps.find((row) => row.no === no)?.undo.kind ?? "NONE";
       if (state === "NONE") continue;
       const done = undos.find(({ step, end }) => step === no && end?.outcome.kind === "success");
-      if (done?.end && done.end.at <= undo.startedAt) continue;
+      if (done?.end && done.end.at <= undo.startedAt + transactionMs) continue;
       const when = done?.end ? `only at ${done.end.at}` : "not yet";
       const text = `${stepName(run, undo.step)} was being undone at ${undo.startedAt}, but "${run.plan.steps[no]?.id}" after it was undone ${when}`;
       yield { runId: run.run.runId, text };

@@ -1,0 +1,133 @@
+// What happens to whole processes and to the store while anything may go wrong: each kind has its
+// own rhythm in each seed, and every process that goes away comes back, at the latest at the heal.
+
+import { type AgentShape, type Session, startAgent } from "./agent.ts";
+import type { Chance } from "./chance.ts";
+import type { FaultKind } from "./faults.ts";
+import type { ServerProcess } from "./server-process.ts";
+import type { SimProcess } from "./sim-process.ts";
+import type { World } from "./world.ts";
+
+export interface Chaos {
+  isStoreUp(): boolean;
+  start(world: World, shapes: readonly AgentShape[]): void;
+  /** All processes are back and the store answers. */
+  heal(): void;
+}
+
+/** On average between two of a kind, where the seed has it at all. */
+const EVERY_MS: Readonly<Record<string, number>> = {
+  "server crashed": 14_000,
+  "server paused": 12_000,
+  "server cut off": 16_000,
+  "agent crashed": 9_000,
+  "agent paused": 8_000,
+  "store away": 18_000,
+};
+const KIND_SHARE = 0.5;
+
+export function createChaos(chance: Chance): Chaos {
+  let storeUp = true;
+  const undo = new Set<() => void>();
+
+  /** Does something for a while; the heal ends it early. */
+  function forAWhile(world: World, ms: number, end: () => void): void {
+    const once = (): void => {
+      if (undo.delete(once)) end();
+    };
+    undo.add(once);
+    world.time.after(ms, once);
+  }
+
+  function often(world: World, kind: FaultKind, strike: () => void): void {
+    if (!chance.happens(KIND_SHARE)) return;
+    const everyMs = EVERY_MS[kind] ?? 10_000;
+    const plan = (): void =>
+      void world.time.after(chance.between(200, 2 * everyMs), () => {
+        if (world.faults.calm) return;
+        strike();
+        plan();
+      });
+    plan();
+  }
+
+  function crashServer(world: World, server: ServerProcess): void {
+    if (!server.process()) return;
+    world.faults.count("server crashed");
+    world.recorder.fault({ kind: "process", did: "crash" }, server.name, true);
+    server.crash();
+    forAWhile(world, chance.between(50, 8_000), () => {
+      world.recorder.fault({ kind: "process", did: "start" }, server.name, true);
+      server.start();
+    });
+  }
+
+  function pause(world: World, process: SimProcess | null, isServer: boolean): void {
+    if (process?.state() !== "up") return;
+    world.faults.count(isServer ? "server paused" : "agent paused");
+    world.recorder.fault({ kind: "process", did: "pause" }, process.name, isServer);
+    process.pause();
+    forAWhile(world, chance.between(500, 7_000), () => {
+      if (process.state() !== "paused") return;
+      world.recorder.fault({ kind: "process", did: "resume" }, process.name, isServer);
+      process.resume();
+    });
+  }
+
+  function cutOff(world: World, server: ServerProcess): void {
+    if (server.cutOff) return;
+    world.faults.count("server cut off");
+    world.recorder.fault({ kind: "network", did: "cut" }, server.name, true);
+    server.cutOff = true;
+    forAWhile(world, chance.between(300, 6_000), () => {
+      world.recorder.fault({ kind: "network", did: "join" }, server.name, true);
+      server.cutOff = false;
+    });
+  }
+
+  function storeAway(world: World): void {
+    if (!storeUp) return;
+    world.faults.count("store away");
+    world.recorder.fault({ kind: "store", did: "down" }, "store", false);
+    storeUp = false;
+    forAWhile(world, chance.between(100, 6_000), () => {
+      world.recorder.fault({ kind: "store", did: "up" }, "store", false);
+      storeUp = true;
+    });
+  }
+
+  /** An agent of this shape is there, under a new session whenever it was gone. */
+  function keepAgent(world: World, shape: AgentShape, all: Session[], place: number): void {
+    const session = startAgent(world, shape);
+    all[place] = session;
+    session.process.onCrash(() =>
+      forAWhile(world, chance.between(50, 3_000), () => {
+        world.recorder.fault({ kind: "process", did: "start" }, shape.id, false);
+        keepAgent(world, shape, all, place);
+      }),
+    );
+  }
+
+  return Object.freeze({
+    isStoreUp: () => storeUp,
+    start(world: World, shapes: readonly AgentShape[]) {
+      const agents: Session[] = [];
+      for (const [place, shape] of shapes.entries()) keepAgent(world, shape, agents, place);
+      often(world, "server crashed", () => crashServer(world, chance.pick(world.servers)));
+      often(world, "server paused", () => pause(world, chance.pick(world.servers).process(), true));
+      often(world, "server cut off", () => cutOff(world, chance.pick(world.servers)));
+      often(world, "store away", () => storeAway(world));
+      often(world, "agent paused", () => pause(world, chance.pick(agents).process, false));
+      often(world, "agent crashed", () => {
+        const { process } = chance.pick(agents);
+        if (process.state() === "dead") return;
+        world.faults.count("agent crashed");
+        world.recorder.fault({ kind: "process", did: "crash" }, process.name, false);
+        process.crash();
+      });
+    },
+    heal() {
+      for (const end of [...undo]) end();
+    },
+  } satisfies Chaos);
+}

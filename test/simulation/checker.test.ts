@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { BROKEN_CALLS } from "./broken-calls.ts";
+import { BROKEN_ROWS } from "./broken-rows.ts";
+import { checkHistory } from "./checker/check-history.ts";
+import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
+import { addFault, type Mutable, must, runOf, waitLonger } from "./damage.ts";
+import { goodHistory } from "./good-history.ts";
+import { type History, historyOf, historyText } from "./history.ts";
+
+const BROKEN_HISTORIES = [...BROKEN_CALLS, ...BROKEN_ROWS];
+
+function changed(change: (history: Mutable<History>) => void): History {
+  const history = structuredClone(goodHistory()) as Mutable<History>;
+  change(history);
+  return history as History;
+}
+
+function brokenPromises(history: History): readonly string[] {
+  return [...new Set(checkHistory(history).map(({ promise }) => promise))].sort();
+}
+
+describe("the checker", () => {
+  test("finds nothing in a history as it should be", () => {
+    expect(checkHistory(goodHistory())).toEqual([]);
+  });
+
+  test("judges a history that was written to a file and read again as it judged it before", () => {
+    expect(historyOf(historyText(goodHistory()))).toEqual(goodHistory());
+  });
+
+  test("has at least one broken history for each promise", () => {
+    const broken = new Set(BROKEN_HISTORIES.map(({ promise }) => promise));
+    expect(PROMISE_NAMES.filter((promise) => !broken.has(promise))).toEqual([]);
+  });
+
+  describe.each(PROMISE_NAMES)("refuses what breaks %s", (name) => {
+    test.each(BROKEN_HISTORIES.filter(({ promise }) => promise === name))(
+      "$what",
+      ({ promise, break: damage, says, also }) => {
+        const history = changed(damage);
+        expect(brokenPromises(history)).toEqual([promise, ...(also ?? [])].sort());
+        const sentences = checkHistory(history).filter((found) => found.promise === promise);
+        expect(sentences.map(({ text }) => text).join("\n")).toMatch(says);
+      },
+    );
+  });
+});
+
+describe("the checker is silent where nothing is proven", () => {
+  test("a supervisor that was killed has 3 s until its partitions are watched again", () => {
+    const late = (ms: number): History =>
+      changed((history) => {
+        const act = must(runOf(history, "r1").interventions[0], "intervention");
+        addFault(history, { at: act.dueAt + 100, fault: { kind: "process", did: "crash" } });
+        act.actedAt = act.dueAt + 100 + ms;
+      });
+    const bounds = { ...boundsFor("processes"), detectShare: 1 };
+    expect(checkHistory(late(3_000), bounds)).toEqual([]);
+    expect(checkHistory(late(3_001), bounds).map(({ promise }) => promise)).toEqual(["G8"]);
+  });
+
+  test("on a busy machine one moment in a hundred may be met late", () => {
+    const history = changed((copy) => {
+      must(runOf(copy, "r1").interventions[0], "intervention").actedAt += 1_500;
+    });
+    const bounds = { ...boundsFor("processes"), detectShare: 0.5 };
+    expect(checkHistory(history, bounds)).toEqual([]);
+  });
+
+  test("a waiter may miss ready work while a server is paused", () => {
+    const history = changed((copy) => {
+      const at = waitLonger(copy);
+      addFault(copy, { at, fault: { kind: "process", did: "pause" } });
+    });
+    expect(checkHistory(history)).toEqual([]);
+  });
+
+  test("a call without an answer may have taken effect or not", () => {
+    const history = changed((copy) => {
+      for (const record of copy.records)
+        if (record.kind === "answer" && record.answer.kind === "completed")
+          record.answer = { kind: "unknown", code: "UNAVAILABLE" };
+    });
+    expect(checkHistory(history)).toEqual([]);
+  });
+});
+
+describe("no row can be taken away, doubled or moved unnoticed", () => {
+  const good = goodHistory();
+  const rows = good.final.runs.flatMap(({ runId, attempts }) =>
+    attempts.map((row, place) => ({ ...row, runId, place })),
+  );
+
+  test.each(rows)("$kind fence $fence of step $step of $runId", ({ runId, place, kind }) => {
+    const gone = changed((copy) => runOf(copy, runId).attempts.splice(place, 1));
+    expect(checkHistory(gone)).not.toEqual([]);
+    const earlier = changed((copy) => {
+      must(runOf(copy, runId).attempts[place], "row").startedAt = 0;
+    });
+    const doubled = changed((copy) => {
+      const { attempts } = runOf(copy, runId);
+      attempts.push(structuredClone(must(attempts[place], "row")));
+    });
+    // Evidence changes no state, so neither its number nor its time matters.
+    if (kind === "late") return;
+    expect(checkHistory(doubled)).not.toEqual([]);
+    expect(checkHistory(earlier)).not.toEqual([]);
+  });
+
+  test.each(good.final.runs)("run $runId", ({ runId }) => {
+    const gone = changed((copy) => {
+      copy.final.runs = copy.final.runs.filter((run) => run.runId !== runId);
+    });
+    expect(brokenPromises(gone)).toContain("G1");
+  });
+});

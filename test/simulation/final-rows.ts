@@ -1,0 +1,123 @@
+// The rows at the end, and what must be true of them whatever has happened.
+import { planOf } from "../../server/core/definition.ts";
+import { brokenInvariants } from "../../server/core/invariants.ts";
+import { isFinal, isUndoLeft, movingSide, type Run, type View } from "../../server/core/model.ts";
+import { partitionOf } from "../../server/store/partition.ts";
+import type { RunRef, Store } from "../../server/store/store.ts";
+import { type FinalRows, type FinalRun, finalRun } from "./history.ts";
+import type { StoreWitness } from "./store-witness.ts";
+
+export interface AtRest {
+  /** Runs that neither ended nor wait for a person. */
+  readonly unsettled: readonly string[];
+  readonly total: number;
+}
+
+const NAMESPACE_RUNS_MAX = 100_000;
+const EVERYTHING = { attempts: true, interventions: true, escalations: true };
+
+async function everyRun(store: Store, namespaces: readonly string[]) {
+  const found = [];
+  for (const name of namespaces) {
+    const namespace = await store.namespace(name);
+    if (!namespace) throw new Error(`there is no namespace ${name}`);
+    const page = {
+      filter: { states: [], workflow: null, labels: {}, createdAfter: null, createdBefore: null },
+      order: "created-asc",
+      limit: NAMESPACE_RUNS_MAX,
+      after: null,
+    } as const;
+    const runs = await store.reads.listRuns(namespace.id, page);
+    found.push(...runs.map((run) => ({ run, namespace })));
+  }
+  return found;
+}
+
+export async function atRest(store: Store, namespaces: readonly string[]): Promise<AtRest> {
+  const runs = await everyRun(store, namespaces);
+  const unsettled: string[] = [];
+  for (const { run } of runs) {
+    if (run.endedAt !== null) continue;
+    const detail =
+      run.state === "ESCALATED" ? await store.reads.runDetail(run.runId, EVERYTHING) : null;
+    const asks = detail?.escalations.some(({ closedAt }) => closedAt === null) ?? false;
+    if (!asks) unsettled.push(`${run.runId} is ${run.state}`);
+  }
+  return { unsettled, total: runs.length };
+}
+
+export interface Ending {
+  readonly rows: FinalRows;
+  /** Invariants of the core that a run breaks. */
+  readonly broken: readonly string[];
+}
+
+export async function finalRows(
+  store: Store,
+  witness: StoreWitness,
+  { namespaces, at, drained }: { namespaces: readonly string[]; at: number; drained: boolean },
+  /** Every moment that is still to come, by run. */
+  momentOf: ReadonlyMap<string, number>,
+): Promise<Ending> {
+  const runs: FinalRun[] = [];
+  const broken: string[] = [];
+  for (const { run, namespace } of await everyRun(store, namespaces)) {
+    const partition = partitionOf(namespace.region, run.runId);
+    const detail = await store.reads.runDetail(run.runId, EVERYTHING);
+    if (!detail) throw new Error(`run ${run.runId} is listed and cannot be read`);
+    const wakeAt = momentOf.get(run.runId) ?? null;
+    runs.push(finalRun(detail, { namespace: namespace.name, partition, wakeAt }));
+    const definition = witness.definitions.get(run.definitionId);
+    if (!definition) throw new Error(`nobody saw definition ${run.definitionId}`);
+    const plan = planOf(definition);
+    const view = await load(store, { runId: run.runId, partition }, plan.steps.length);
+    for (const problem of brokenInvariants(plan, view)) broken.push(`run ${run.runId}: ${problem}`);
+  }
+  const rows: FinalRows = {
+    at,
+    drained,
+    definitions: [...witness.definitions].map(([id, definition]) => ({ id, definition })),
+    runs,
+    keys: await keysOf(store, witness, namespaces),
+    owners: [...witness.owners].map(([partition, owner]) => ({ partition, ...owner })),
+  };
+  return { rows, broken };
+}
+
+async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly string[]) {
+  const names = new Map<number, string>();
+  for (const name of namespaces) {
+    const namespace = await store.namespace(name);
+    if (namespace) names.set(namespace.id, name);
+  }
+  return [...witness.keys.values()].map(({ namespaceId, key, runId, digest }) => ({
+    namespace: names.get(namespaceId) ?? "",
+    key,
+    runId,
+    digest,
+  }));
+}
+
+function load(store: Store, ref: RunRef, steps: number): Promise<View> {
+  return store.transact({ name: "final" }, async (tx) => {
+    const [open] = await tx.lockRuns([ref], true);
+    const [ended] = open ? [] : await tx.endedRuns([ref]);
+    const head = open ?? ended;
+    if (!head) throw new Error(`run ${ref.runId} is neither open nor ended`);
+    const rows = (await tx.loadSteps([{ runId: ref.runId, steps: "all" }])).get(ref.runId);
+    const view: View = { run: head.run, steps: rows ?? new Map(), attempts: [] };
+    return ended ? { ...view, run: counted(view, steps) } : view;
+  });
+}
+
+/** The counters of a run go with its open row: an ended one is counted anew. */
+function counted({ run, steps }: View, total: number): Run {
+  const all = [...steps.values()];
+  return {
+    ...run,
+    moving: all.filter((step) => movingSide(step) !== null).length,
+    undosLeft: all.filter((step) => isUndoLeft(step.undo)).length,
+    undone: all.filter((step) => step.undo.kind === "DONE").length,
+    stepsLeft: total - all.filter((step) => isFinal(step.forward)).length,
+  };
+}

@@ -1,0 +1,90 @@
+// `npm run simulate -- --seeds N --seed S [--json FILE] [--workers N]`
+//
+// Plays the seeds S to S + N - 1, shared out among workers, and says what it saw. The exit code is
+// 0 only if no promise was broken and the set is not void.
+import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { type Report, reportOf, reportText, type SeedResult, seedResult } from "./report.ts";
+import { simulate } from "./simulate.ts";
+
+interface Share {
+  readonly first: number;
+  readonly end: number;
+  readonly stride: number;
+}
+
+const SHOWN_MAX = 3;
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function work(share: Share): Promise<void> {
+  for (let seed = share.first; seed < share.end; seed += share.stride)
+    parentPort?.postMessage(seedResult(await simulate(seed)));
+}
+
+function numberOf(name: string, text: string | undefined, byDefault: number): number {
+  const value = text === undefined ? byDefault : Number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new Error(`--${name} is "${text}": give a whole number`);
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: "string" },
+      seed: { type: "string" },
+      json: { type: "string" },
+      workers: { type: "string" },
+    },
+  });
+  const seeds = Math.max(1, numberOf("seeds", values.seeds, 100));
+  const first = numberOf("seed", values.seed, 1);
+  const workers = Math.min(seeds, numberOf("workers", values.workers, availableParallelism()) || 1);
+  const startedAtMs = performance.now();
+  const results: SeedResult[] = [];
+  let shown = 0;
+  const hear = (result: SeedResult): void => {
+    results.push(result);
+    if (result.violations.length > 0 && shown++ < SHOWN_MAX) say(violationText(result));
+  };
+  await Promise.all(
+    Array.from({ length: workers }, (_, place) =>
+      inWorker({ first: first + place, end: first + seeds, stride: workers }, hear),
+    ),
+  );
+  const report = reportOf(results, (performance.now() - startedAtMs) / 1_000);
+  if (values.json !== undefined) writeFileSync(values.json, jsonText(report));
+  say(reportText(report));
+  return report.violations.length === 0 && report.void.length === 0 ? 0 : 1;
+}
+
+function inWorker(share: Share, hear: (result: SeedResult) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: share });
+    worker.on("message", hear);
+    worker.on("error", reject);
+    worker.on("exit", (code) =>
+      code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`)),
+    );
+  });
+}
+
+function violationText({ seed, violations, lastRecords }: SeedResult): string {
+  return [
+    `seed ${seed}: the end of its history`,
+    ...lastRecords,
+    `seed ${seed}:`,
+    ...violations,
+  ].join("\n");
+}
+
+function jsonText(report: Report): string {
+  return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+if (isMainThread) process.exitCode = await main();
+else await work(workerData);

@@ -1,0 +1,17 @@
+// A mutant whose place is gone would be caught for the wrong reason, or never be made.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { MUTANTS, NOT_YET } from "./catalogue.ts";
+import { serverFile } from "./mutate.ts";
+
+describe("each mutant", () => {
+  test.each(MUTANTS.map(({ name }) => name))("%s: has one place in its file", (name) => {
+    const { file = "", find = "" } = MUTANTS.find((one) => one.name === name) ?? {};
+    expect(readFileSync(serverFile(file), "utf8").split(find)).toHaveLength(2);
+  });
+
+  test("has a name of its own", () => {
+    const names = [...MUTANTS.map(({ name }) => name), ...Object.keys(NOT_YET)];
+    expect(new Set(names).size).toBe(names.length);
+  });
+});

@@ -1,0 +1,111 @@
+// What a set of seeds has shown, and whether that is worth anything: a set in which a kind of fault
+// or a way between two states hardly ever happened is void, not green.
+import { EVERY_EDGE } from "./edges.ts";
+import { FAULT_KINDS } from "./faults.ts";
+import type { Simulated } from "./simulate.ts";
+
+const RUNS_MIN = 20;
+const FAULT_SEEDS_SHARE_MIN = 0.05;
+/** Each edge 100 times in 20,000 seeds. */
+const EDGES_PER_SEED_MIN = 100 / 20_000;
+
+/** One seed, without its history: what a worker sends. */
+export interface SeedResult {
+  readonly seed: number;
+  readonly runs: number;
+  readonly violations: readonly string[];
+  readonly faults: Readonly<Record<string, number>>;
+  readonly edges: Readonly<Record<string, number>>;
+  /** The last part of the history of a seed with violations. */
+  readonly lastRecords: readonly string[];
+}
+
+export interface Report {
+  readonly seeds: number;
+  readonly firstSeed: number;
+  readonly seconds: number;
+  readonly seedsPerSecond: number;
+  readonly runsPerSeed: { readonly least: number; readonly mean: number };
+  readonly faults: Readonly<Record<string, { readonly times: number; readonly seedShare: number }>>;
+  readonly edges: Readonly<Record<string, number>>;
+  readonly violations: readonly { readonly seed: number; readonly texts: readonly string[] }[];
+  /** Why the set says nothing; none if it does. */
+  readonly void: readonly string[];
+}
+
+const RECORDS_SHOWN = 40;
+
+export function seedResult(simulated: Simulated): SeedResult {
+  const { seed, runs, violations, faults, edges, history } = simulated;
+  const shown = violations.length > 0 ? history.records.slice(-RECORDS_SHOWN) : [];
+  return {
+    ...{ seed, runs, violations },
+    faults: Object.fromEntries(faults),
+    edges: Object.fromEntries(edges),
+    lastRecords: shown.map((record) => JSON.stringify(record)),
+  };
+}
+
+export function reportOf(results: readonly SeedResult[], seconds: number): Report {
+  const runs = results.map((result) => result.runs);
+  const faults = Object.fromEntries(
+    FAULT_KINDS.map((kind) => {
+      const counts = results.map((result) => result.faults[kind] ?? 0);
+      const seedShare = counts.filter((times) => times > 0).length / results.length;
+      return [kind, { times: sum(counts), seedShare }];
+    }),
+  );
+  const edges = Object.fromEntries(
+    EVERY_EDGE.map((edge) => [edge, sum(results.map((result) => result.edges[edge] ?? 0))]),
+  );
+  const least = Math.min(...runs);
+  const edgesMin = Math.floor(EDGES_PER_SEED_MIN * results.length);
+  return {
+    seeds: results.length,
+    firstSeed: Math.min(...results.map(({ seed }) => seed)),
+    seconds,
+    seedsPerSecond: results.length / seconds,
+    runsPerSeed: { least, mean: sum(runs) / runs.length },
+    faults,
+    edges,
+    violations: results
+      .filter(({ violations }) => violations.length > 0)
+      .map(({ seed, violations }) => ({ seed, texts: violations })),
+    void: [
+      ...(least < RUNS_MIN ? [`a seed had ${least} runs, ${RUNS_MIN} are the least`] : []),
+      ...Object.entries(faults)
+        .filter(([, { seedShare }]) => seedShare < FAULT_SEEDS_SHARE_MIN)
+        .map(([kind, { seedShare }]) => `"${kind}" happened in ${percent(seedShare)} of the seeds`),
+      ...Object.entries(edges)
+        .filter(([, times]) => times < edgesMin)
+        .map(([edge, times]) => `"${edge}" was taken ${times} times, ${edgesMin} are the least`),
+    ],
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+/** For people, on a terminal. */
+export function reportText(report: Report): string {
+  const faults = Object.entries(report.faults).map(
+    ([kind, { times, seedShare }]) => `  ${kind}: ${times} times, in ${percent(seedShare)}`,
+  );
+  const edges = Object.entries(report.edges).map(([edge, times]) => `  ${edge}: ${times}`);
+  const { least, mean } = report.runsPerSeed;
+  return [
+    "faults:",
+    ...faults,
+    "edges of the state table:",
+    ...edges,
+    `${report.seeds} seeds from ${report.firstSeed} in ${report.seconds.toFixed(1)} s: ${report.seedsPerSecond.toFixed(1)} seeds per second`,
+    `runs per seed: ${mean.toFixed(1)}, ${least} at least`,
+    `violations: in ${report.violations.length} seeds`,
+    ...report.void.map((why) => `void: ${why}`),
+  ].join("\n");
+}

@@ -1,0 +1,151 @@
+// One seed: a world with servers, agents and clients, some time in which anything may go wrong, and
+// then none in which it may: every run must end, or wait for a person, and what was promised must
+// have been kept.
+import { createHash } from "node:crypto";
+import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import type { AgentShape } from "./agent.ts";
+import { type Chance, createChance } from "./chance.ts";
+import { createChaos } from "./chaos.ts";
+import { checkHistory } from "./checker/check-history.ts";
+import { startClients } from "./client.ts";
+import { createEdges, type EdgeName } from "./edges.ts";
+import { createFaults, type FaultKind } from "./faults.ts";
+import { atRest, finalRows } from "./final-rows.ts";
+import { type History, historyText } from "./history.ts";
+import { createNetwork } from "./network.ts";
+import { createRecorder } from "./recorder.ts";
+import { createRemote } from "./remote.ts";
+import { createServerProcess } from "./server-process.ts";
+import { createStoreWitness } from "./store-witness.ts";
+import { createVirtualTime } from "./virtual-time.ts";
+import { QUEUES } from "./workload.ts";
+import type { World } from "./world.ts";
+
+export interface Simulated {
+  readonly seed: number;
+  readonly history: History;
+  readonly violations: readonly string[];
+  readonly runs: number;
+  readonly faults: ReadonlyMap<FaultKind, number>;
+  readonly edges: ReadonlyMap<EdgeName, number>;
+}
+
+const START_MS = 1_700_000_000_000;
+const PARTITIONS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7];
+const NAMESPACES: readonly string[] = ["default", "other"];
+const RUNS_PER_NAMESPACE = 14;
+/** Requests are checked by the rules of the contract in one of so many seeds. */
+const CHECKED_SEEDS = 8;
+/** Faults for so long; runs are scheduled in the first part of it. */
+const FAULTS_MS_MIN = 9_000;
+const FAULTS_MS_MAX = 20_000;
+/** Until lost sessions are known as lost and their partitions are watched again. */
+const SETTLING_MS = 5_000;
+/** After the heal every run must be settled within so long. */
+const DRAIN_MS_MAX = 180_000;
+const LOOK_EVERY_MS = 1_000;
+
+export async function simulate(seed: number): Promise<Simulated> {
+  const chance = createChance(seed, PARTITIONS.length - 1);
+  const time = createVirtualTime(START_MS);
+  let databaseMs = (): number => time.now();
+  const store = createMemoryStore({ now: () => databaseMs() });
+  for (const name of NAMESPACES) await store.createNamespace(name);
+  const recorder = createRecorder(() => time.now());
+  const faults = createFaults(chance.fork(), recorder);
+  const edges = createEdges();
+  const witness = createStoreWitness(time, recorder, edges);
+  const chaos = createChaos(chance.fork());
+  const defects: string[] = [];
+  const { isStoreUp } = chaos;
+  const isChecked = seed % CHECKED_SEEDS === 0;
+  const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
+  const deps = {
+    time,
+    store,
+    faults,
+    witness,
+    partitions: PARTITIONS,
+    isStoreUp,
+    onDefect,
+    isChecked,
+  };
+  const servers = Array.from({ length: chance.between(2, 3) }, (_, place) =>
+    createServerProcess(`server-${place + 1}`, { ...deps, chance: chance.fork() }),
+  );
+  const network = createNetwork(time, faults);
+  const remote = createRemote(recorder);
+  const canaries = NAMESPACES.map((namespace) => ({ namespace, word: `canary-of-${namespace}` }));
+  const world: World = { time, chance, faults, recorder, network, remote, servers, canaries };
+
+  for (const server of servers) server.start();
+  chaos.start(
+    world,
+    NAMESPACES.flatMap((namespace) => agentShapes(chance, namespace)),
+  );
+  const faultsMs = chance.between(FAULTS_MS_MIN, FAULTS_MS_MAX);
+  const clients = NAMESPACES.map((namespace) =>
+    startClients(world, { namespace, runs: RUNS_PER_NAMESPACE, withinMs: faultsMs * 0.7 }),
+  );
+  await time.run(START_MS + faultsMs, () => false);
+  faults.heal();
+  chaos.heal();
+  await time.run(time.now() + SETTLING_MS, () => false);
+
+  const violations: string[] = [];
+  const drained = await drain(time, async () => {
+    if (!clients.every((client) => client.isDone())) return "clients still schedule";
+    const { unsettled } = await atRest(store, NAMESPACES);
+    return unsettled.length === 0 ? null : unsettled.join(", ");
+  });
+  if (drained !== null)
+    violations.push(`not at rest ${DRAIN_MS_MAX} ms after the heal: ${drained}`);
+
+  databaseMs = () => Number.MAX_SAFE_INTEGER;
+  const { due } = await store.dueRows(PARTITIONS, Number.MAX_SAFE_INTEGER);
+  const moments = new Map(
+    due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
+  );
+  databaseMs = () => time.now();
+  const ending = { namespaces: NAMESPACES, at: time.now(), drained: drained === null };
+  const { rows, broken } = await finalRows(store, witness, ending, moments);
+  const history: History = {
+    meta: { source: "simulation", seed, canaries },
+    records: recorder.records,
+    final: rows,
+  };
+  violations.push(...defects, ...broken, ...edges.strange);
+  violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
+  const { counts } = faults;
+  return { seed, history, violations, runs: rows.runs.length, faults: counts, edges: edges.taken };
+}
+
+/** Equal for equal histories, to the byte. */
+export function digestOf(history: History): string {
+  return createHash("sha256").update(historyText(history)).digest("hex");
+}
+
+/** null once nothing is left to do, else what it still waits for. */
+async function drain(
+  time: ReturnType<typeof createVirtualTime>,
+  left: () => Promise<string | null>,
+): Promise<string | null> {
+  const untilMs = time.now() + DRAIN_MS_MAX;
+  let open = await left();
+  while (open !== null && time.now() < untilMs) {
+    await time.run(time.now() + LOOK_EVERY_MS, () => false);
+    open = await left();
+  }
+  return open;
+}
+
+/** One agent at least performs everything; some lanes may have no other. */
+function agentShapes(chance: Chance, namespace: string): readonly AgentShape[] {
+  return Array.from({ length: chance.between(2, 3) }, (_, place) => ({
+    id: `agent-${place + 1}-of-${namespace}`,
+    namespace,
+    queues: place === 0 || chance.happens(0.5) ? QUEUES : [chance.pick(QUEUES)],
+    tasks: place === 0 || chance.happens(0.6) ? [] : ["book", "undo"],
+    tasksMax: chance.between(2, 6),
+  }));
+}
