@@ -2,6 +2,7 @@
 // The form of single values (names, ranges, sizes) is checked where they enter, by the rules of the
 // proto. A problem names the path of the field, so that every surface can point at it.
 import type { Definition } from "./definition.ts";
+import { nearestWord } from "./nearest-word.ts";
 
 export interface DefinitionProblem {
   /** Path in the message, as `steps[2].needs[0]`. */
@@ -45,23 +46,9 @@ export function definitionProblems(definition: Definition): readonly DefinitionP
 }
 
 function unknownNeed(id: string, need: string, known: readonly string[]): string {
-  const near = known.find((other) => distance(other, need) <= 2);
+  const near = nearestWord(need, known);
   const hint = near ? `did you mean "${near}"?` : `the steps are ${known.slice(0, 8).join(", ")}`;
   return `step "${id}" needs "${need}", which is no step of this workflow: ${hint}`;
-}
-
-/** Levenshtein distance of two short names, for "did you mean". */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substituted = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
 
 function findCycle(definition: Definition): DefinitionProblem | null {

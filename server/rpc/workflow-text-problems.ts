@@ -5,6 +5,7 @@
  * What the text should not say and what this version cannot do are told apart: the whole is
  * NOT_SUPPORTED only if nothing else is wrong, since then leaving something out is all it takes.
  */
+import { nearestWord } from "../core/nearest-word.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
 
 /** Where something stands in the text; both count from 1, columns in UTF-16 units. */
@@ -79,35 +80,6 @@ export function shown(value: string): string {
 
 /** What to write instead of an unknown word: the known one that is nearest, or all of them. */
 export function suggestion(word: string, known: readonly string[]): string {
-  const near = nearest(word, known);
+  const near = nearestWord(word, known);
   return near === null ? `write one of ${known.join(", ")}` : `did you mean "${near}"?`;
-}
-
-function nearest(word: string, known: readonly string[]): string | null {
-  if (word.length > shownCharactersMax) return null;
-  const plain = (text: string) => text.toLowerCase().replaceAll(/[-_ ]/g, "");
-  let best: string | null = null;
-  let least = Math.max(2, Math.floor(word.length / 3));
-  for (const candidate of known) {
-    const edits = distance(plain(word), plain(candidate));
-    // Of equals the first; two edits make any word of two letters out of any other.
-    if (edits > least || edits >= candidate.length || (edits === least && best !== null)) continue;
-    best = candidate;
-    least = edits;
-  }
-  return best;
-}
-
-/** Levenshtein distance. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substituted = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
