@@ -104,7 +104,7 @@ function interventionTable({ details, killed }: Outcome): string {
     const [first, last] = [seconds(Math.min(...after)), seconds(Math.max(...after))];
     const when = first === last ? first : `${first} to ${last}`;
     parts.push(
-      `  When ${killed.agent} was killed, ${after.length} leases ran out; noticed ${when} later, ` +
+      `  When ${killed.agent} was killed, ${after.length} ${after.length === 1 ? "lease" : "leases"} ran out; noticed ${when} later, ` +
         "by heartbeats that did not come.",
     );
   }
