@@ -7,8 +7,11 @@ import { FAULT_KINDS } from "./faults.ts";
 import { historyText } from "./history.ts";
 import { simulate } from "./simulate.ts";
 
-/** 21285: a partition was taken again while a look was under way. */
-const SEEDS = [...Array.from({ length: 30 }, (_, place) => 1 + place), 21_285];
+/**
+ * 21285: a partition was taken again while a look was under way. 9959: an agent that had stopped
+ * with no effect said later that it had failed.
+ */
+const SEEDS = [...Array.from({ length: 30 }, (_, place) => 1 + place), 21_285, 9_959];
 
 test("every promise is kept in each of the fixed seeds, and every kind of fault happens", async () => {
   const happened = new Set<string>();

@@ -9,6 +9,7 @@ import {
   type HandOut,
   type RunFacts,
   stepName,
+  tokenKey,
 } from "./facts.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
@@ -82,7 +83,7 @@ function downstream({ plan }: RunFacts, from: number): ReadonlySet<number> {
 function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
   const { runId, state, steps } = run.run;
   const effects = run.plan.steps.filter(
-    ({ no, compensate }) => compensate !== null && hasEffect(run, no),
+    ({ no, compensate }) => compensate !== null && hasEffect(facts, run, no),
   );
   const undone = steps.filter(({ undo }) => undo.kind === "DONE");
   const all = state === "COMPENSATED" || mustUndo(facts, run);
@@ -111,18 +112,26 @@ function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
   return cancels.every(({ request }) => request.undo);
 }
 
-/** A success, or something unsettled that no later `no_effect` has settled. */
-function hasEffect({ run }: RunFacts, no: number): boolean {
-  const rows = run.attempts
+/**
+ * A success, or something unsettled that no later `no_effect` has settled. A row that a second
+ * report has settled no longer shows what the first one claimed, so the reports are asked too.
+ */
+function hasEffect(facts: Facts, { run }: RunFacts, no: number): boolean {
+  const { runId } = run;
+  const claimed = (row: FinalAttempt): boolean =>
+    facts.reports
+      .get(tokenKey({ runId, step: no, task: "perform", fence: row.fence }))
+      ?.some(({ report: { outcome } }) => "noEffect" in outcome && outcome.noEffect) ?? false;
+  return run.attempts
     .filter((row) => row.step === no && row.kind === "perform")
-    .sort((a, b) => a.fence - b.fence);
-  return rows.reduce(markAfter, false);
+    .sort((one, other) => one.fence - other.fence)
+    .reduce((marked, row) => markAfter(marked, row, claimed(row)), false);
 }
 
-function markAfter(marked: boolean, { outcome }: FinalAttempt): boolean {
+function markAfter(marked: boolean, { outcome }: FinalAttempt, claimed: boolean): boolean {
   if (outcome.kind === "success" || outcome.kind === "unknown") return true;
   if (outcome.kind === "cancelled") return !outcome.noEffect;
-  return outcome.kind === "failure" && outcome.noEffect ? false : marked;
+  return outcome.kind === "failure" && (outcome.noEffect || claimed) ? false : marked;
 }
 
 function* leftAtRemote(facts: Facts): Iterable<Finding> {
