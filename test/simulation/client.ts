@@ -23,6 +23,8 @@ import { randomDefinition } from "./workload.ts";
 import { canaryOf, canaryWords, type World } from "./world.ts";
 
 const CALL_MS_MAX = 3_000;
+/** Runs of a namespace at least: a simulated world with fewer proves too little. */
+const RUNS_LEAST = 10;
 const TRIES_MAX = 40;
 
 export interface Clients {
@@ -90,6 +92,12 @@ async function scheduleAll(client: Client): Promise<void> {
     );
   }
   await Promise.all(open);
+  // What was sent without a key and lost is not sent again: the seed still has runs enough.
+  for (let number = runs + 1; new Set(client.runIds).size < RUNS_LEAST; number++) {
+    const [key, mark] = [`${canary}-${number}`, `${canary}-run-${number}`];
+    const request = scheduleRequest(namespace, key, mark, randomDefinition(chance, canary));
+    await scheduleUntilAnswered(client, request, key, mark);
+  }
 }
 
 function scheduleRequest(
