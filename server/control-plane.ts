@@ -21,6 +21,7 @@ import type { Store } from "./store/store.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
+import { randomUuid } from "./uuid.ts";
 
 /** The one region that exists so far, `default`. */
 const REGION = 0;
@@ -101,7 +102,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     onFenced: (node) => ownership.fenced(node),
   });
   const housekeeping = createHousekeeping(store, clock, log);
-  const node = uuidOf(random);
+  const node = randomUuid(random);
   const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
 
   return Object.freeze({
@@ -145,9 +146,4 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await ownership.stop();
     },
   } satisfies ControlPlane);
-}
-
-function uuidOf(random: Random): string {
-  const hex = Buffer.from(random.bytes(16)).toString("hex");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }

@@ -5,6 +5,7 @@
 // into a task token by whoever was given it.
 import { createHash } from "node:crypto";
 import type { TaskKind } from "../core/model.ts";
+import { uuidText } from "../uuid.ts";
 
 export interface TaskToken {
   readonly namespace: string;
@@ -54,10 +55,9 @@ export function parseTaskToken(text: string): TaskToken | null {
   if (bytes.readUInt8(0) !== VERSION || !task || bytes.readInt32BE(20) !== 0) return null;
   const fence = bytes.readInt32BE(24);
   if (fence < 1) return null;
-  const id = bytes.toString("hex", 2, 18);
   return {
     namespace: bytes.toString("utf8", HEAD_BYTES + SECRET_BYTES),
-    runId: `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`,
+    runId: uuidText(bytes.subarray(2, 18)),
     step: bytes.readUInt16BE(18),
     task,
     fence,

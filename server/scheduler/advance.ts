@@ -9,7 +9,7 @@ import { isEnded, type Moment, movingSide, type View } from "../core/model.ts";
 import { createFlights, type Landing } from "../flights.ts";
 import type { PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { RunHead, RunId, RunRef, Store, Tx, Writer } from "../store/store.ts";
+import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
@@ -72,7 +72,7 @@ interface Item {
 }
 
 export function createAdvance(options: AdvanceOptions): Advance {
-  const { store, clock, random } = options;
+  const { clock, random } = options;
   const slots = Array.from({ length: FLIGHTS_OUT_MAX }, (_, slot) => slot);
 
   const flights = createFlights<Item, Advanced>({
@@ -87,23 +87,12 @@ export function createAdvance(options: AdvanceOptions): Advance {
     isRetryable: options.isRetryable,
     async fly(items, wait) {
       const slot = slots.pop() ?? 0;
-      const claims: Claim[] = [];
+      const use = { name: "advance", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
       try {
-        const flown = await store.transact(
-          { name: "advance", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) },
-          async (tx) => {
-            const passes = await pass(options, tx, items, { wait, slot });
-            const claim = await options.handOver.claim(tx, lanesFilled(passes.records));
-            if (claim) claims.push(claim);
-            return passes;
-          },
+        const flown = await commitAndTell(options, use, (tx) =>
+          pass(options, tx, items, { wait, slot }),
         );
-        for (const claim of claims) claim.deliver();
-        options.tell(told(flown.records, claims));
         return flown.landings;
-      } catch (error) {
-        for (const claim of claims) claim.giveUp(error);
-        throw error;
       } finally {
         slots.push(slot);
       }
@@ -289,7 +278,33 @@ async function withBeats(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
   }));
 }
 
-export function lanesFilled(records: readonly PassRecord[]): ReadonlySet<number> {
+/**
+ * A flight that changes runs: its work, the hand-over to agents that wait for what it made ready,
+ * the commit; then the tasks are delivered and the others told.
+ */
+export async function commitAndTell<T extends { readonly records: readonly PassRecord[] }>(
+  { store, handOver, tell }: Pick<AdvanceOptions, "store" | "handOver" | "tell">,
+  use: TransactOptions,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const claims: Claim[] = [];
+  try {
+    const flown = await store.transact(use, async (tx) => {
+      const worked = await work(tx);
+      const claim = await handOver.claim(tx, lanesFilled(worked.records));
+      if (claim) claims.push(claim);
+      return worked;
+    });
+    for (const claim of claims) claim.deliver();
+    tell(told(flown.records, claims));
+    return flown;
+  } catch (error) {
+    for (const claim of claims) claim.giveUp(error);
+    throw error;
+  }
+}
+
+function lanesFilled(records: readonly PassRecord[]): ReadonlySet<number> {
   return new Set(
     records.flatMap((record) =>
       record.effects.flatMap((effect) => {
@@ -302,7 +317,7 @@ export function lanesFilled(records: readonly PassRecord[]): ReadonlySet<number>
   );
 }
 
-export function told(records: readonly PassRecord[], claims: readonly Claim[]): Told {
+function told(records: readonly PassRecord[], claims: readonly Claim[]): Told {
   const lanes = new Set(lanesFilled(records));
   for (const { drained } of claims) for (const lane of drained) lanes.delete(lane);
   const moments = records.flatMap(({ effects }) =>

@@ -3,6 +3,7 @@
 // day.
 import type { Random } from "../clock.ts";
 import type { Moment } from "../core/model.ts";
+import { uuidText } from "../uuid.ts";
 
 export function newRunId(now: Moment, random: Random): string {
   const bytes = Buffer.alloc(16);
@@ -10,6 +11,5 @@ export function newRunId(now: Moment, random: Random): string {
   bytes.set(random.bytes(10), 6);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = bytes.toString("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return uuidText(bytes);
 }

@@ -10,7 +10,7 @@ import type { PassRecord } from "../store/changes.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
-import { type Claim, type HandOver, lanesFilled, type Told, told } from "./advance.ts";
+import { commitAndTell, type HandOver, type Told } from "./advance.ts";
 import { newRunId } from "./run-id.ts";
 import type { ScheduleRequest } from "./scheduler.ts";
 
@@ -45,7 +45,7 @@ interface Item {
 }
 
 export function createSchedule(options: ScheduleOptions) {
-  const { store, clock } = options;
+  const { clock } = options;
   const flights = createFlights<Item, Scheduled>({
     name: "schedule",
     clock,
@@ -56,21 +56,9 @@ export function createSchedule(options: ScheduleOptions) {
     waitingMax: WAITING_MAX,
     isRetryable: options.isRetryable,
     async fly(items) {
-      const claims: Claim[] = [];
-      try {
-        const flown = await store.transact({ name: "schedule" }, async (tx) => {
-          const result = await accept(options, tx, items);
-          const claim = await options.handOver.claim(tx, lanesFilled(result.records));
-          if (claim) claims.push(claim);
-          return result;
-        });
-        for (const claim of claims) claim.deliver();
-        options.tell(told(flown.records, claims));
-        return flown.landings;
-      } catch (error) {
-        for (const claim of claims) claim.giveUp(error);
-        throw error;
-      }
+      const use = { name: "schedule" };
+      const flown = await commitAndTell(options, use, (tx) => accept(options, tx, items));
+      return flown.landings;
     },
   });
 

@@ -9,6 +9,7 @@
 import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
 import type { PartitionSession, Store } from "../store/store.ts";
+import { randomUuid } from "../uuid.ts";
 import { assign } from "./assignment.ts";
 
 const LOOK_EVERY_MS = 500;
@@ -73,8 +74,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   }
 
   async function join(): Promise<void> {
-    const bytes = Buffer.from(options.random.bytes(16)).toString("hex");
-    const node = bytes.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+    const node = randomUuid(options.random);
     const sentAt = clock.monotonicMs();
     const session = await options.store.partitions.join({ node, address: options.address });
     const joined: Membership = {

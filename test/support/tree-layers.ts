@@ -27,7 +27,7 @@ interface Layer {
 
 /** What stands in server/store itself; its folders are the stores that keep it. */
 const contract = ["server/store/*"];
-const tools = ["server/clock.ts", "server/errors.ts"];
+const tools = ["server/clock.ts", "server/errors.ts", "server/uuid.ts"];
 const roles = ["server/scheduler/", "server/dispatch/", "server/supervisor/"];
 
 export const layers: readonly Layer[] = [
@@ -48,6 +48,12 @@ export const layers: readonly Layer[] = [
     may: [],
     node: false,
     instead: "errors import nothing, since everybody may use them",
+  },
+  {
+    of: ["server/uuid.ts"],
+    may: ["server/clock.ts"],
+    node: false,
+    instead: "names need chance and nothing else",
   },
   {
     of: ["server/config.ts"],

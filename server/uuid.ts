@@ -1,0 +1,13 @@
+// UUIDs as text, from 16 bytes: run ids, and the names that processes give themselves.
+import type { Random } from "./clock.ts";
+
+/** The form that PostgreSQL gives back: lower case, with dashes. */
+export function uuidText(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString("hex");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** A name that nobody else has: 16 random bytes. */
+export function randomUuid(random: Random): string {
+  return uuidText(random.bytes(16));
+}
