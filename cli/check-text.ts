@@ -5,6 +5,7 @@
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { RPC_DEFAULTS } from "@drover/server/config.ts";
 import { DroverError, type FieldProblem } from "@drover/server/errors.ts";
+import { checkDefinition } from "@drover/server/expressions/definition-expressions.ts";
 import { definitionOfText } from "@drover/server/rpc/definition-source.ts";
 import { createRequestCheck } from "@drover/server/rpc/request-check.ts";
 import { parseWorkflowText } from "@drover/server/rpc/workflow-text.ts";
@@ -16,7 +17,7 @@ export type Checked =
 
 export function checkText(text: string): Checked {
   try {
-    definitionOfText(text, createRequestCheck(RPC_DEFAULTS));
+    definitionOfText(text, createRequestCheck(RPC_DEFAULTS), checkDefinition);
     return { kind: "good", definition: parseWorkflowText(text).definition };
   } catch (error) {
     if (error instanceof DroverError && error.fields.length > 0)

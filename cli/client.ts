@@ -6,6 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import {
   type RunRef,
   SchedulerService,
@@ -15,10 +16,12 @@ import { usageFailure } from "./failure.ts";
 import { isFinal } from "./run-words.ts";
 
 export type Scheduler = Client<typeof SchedulerService>;
+export type Operator = Client<typeof OperatorService>;
 
 /** What every command that calls a server is given. */
 export interface Connection {
   readonly scheduler: Scheduler;
+  readonly operator: Operator;
   readonly namespace: string;
 }
 
@@ -30,7 +33,11 @@ export function createConnection(address: string, namespace: string): Connection
     httpVersion: "1.1",
     defaultTimeoutMs: callMsMax,
   });
-  return Object.freeze({ scheduler: createClient(SchedulerService, transport), namespace });
+  return Object.freeze({
+    scheduler: createClient(SchedulerService, transport),
+    operator: createClient(OperatorService, transport),
+    namespace,
+  });
 }
 
 function baseUrlOf(address: string): string {

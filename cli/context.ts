@@ -60,6 +60,11 @@ export function addLabel(
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
+/** `--role a --role b` */
+export function addText(text: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, text];
+}
+
 /** A parser of whole numbers for commander, which puts the option's name before its message. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {

@@ -20,8 +20,13 @@ export function readText(file: string): string {
   }
 }
 
-/** `--input`: JSON, or @FILE with JSON in it. It is sent as it was written. */
-export function readJson(given: string): string {
+/** What an option gives: JSON, or @FILE with JSON in it. It is sent as it was written. */
+export function readPayload(given: string | undefined, option: string) {
+  if (given === undefined) return undefined;
+  return { body: { case: "json" as const, value: readJson(given, option) } };
+}
+
+function readJson(given: string, option: string): string {
   const text = given.startsWith("@") ? readText(given.slice(1)) : given;
   try {
     JSON.parse(text);
@@ -29,8 +34,8 @@ export function readJson(given: string): string {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw usageFailure(
-      `--input is not JSON: ${why}`,
-      `--input '{"name": "value"}', or --input @file.json`,
+      `${option} is not JSON: ${why}`,
+      `${option} '{"name": "value"}', or ${option} @file.json`,
     );
   }
 }

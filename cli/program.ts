@@ -8,12 +8,17 @@ import { addGlobalOptions } from "./context.ts";
 import { type Ended, usageFailure } from "./failure.ts";
 import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
+import { addEscalationVerbs } from "./verbs/escalation.ts";
 import { addMigrate } from "./verbs/migrate.ts";
 import { addRunCancel } from "./verbs/run-cancel.ts";
+import { addRunDecide } from "./verbs/run-decide.ts";
 import { addRunList } from "./verbs/run-list.ts";
+import { addRunPause } from "./verbs/run-pause.ts";
 import { addRunShow } from "./verbs/run-show.ts";
+import { addRunSignal } from "./verbs/run-signal.ts";
 import { addRunStart } from "./verbs/run-start.ts";
 import { addRunWatch } from "./verbs/run-watch.ts";
+import { addRunWhy } from "./verbs/run-why.ts";
 import { addServer } from "./verbs/server.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
@@ -37,12 +42,17 @@ export function createProgram(version: string, ended: Ended): Command {
   addMigrate(program, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
   addWorkflowVerbs(program.command("workflow").description("workflows: check, apply"), ended);
-  const run = program.command("run").description("runs: start, list, show, watch, cancel");
+  const run = program.command("run").description("runs: start, follow, steer and stop them");
   addRunStart(run, ended);
   addRunList(run, ended);
   addRunShow(run, ended);
+  addRunWhy(run, ended);
   addRunWatch(run, ended);
+  addRunSignal(run, ended);
+  addRunDecide(run, ended);
+  addRunPause(run, ended);
   addRunCancel(run, ended);
+  addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
   prepareAll(program);
   return program;
 }

@@ -2,10 +2,18 @@
  * A run told as lines, one for each change, for pipes and logs: the states of a watch are whole, so
  * what is told is what differs from the one before.
  */
-import { RunState, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type { WatchRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Output } from "./output.ts";
-import { errorWords, runVerdict, stepState, undoWords, workflowWords } from "./run-words.ts";
+import {
+  errorWords,
+  mannerWords,
+  needsPerson,
+  runVerdict,
+  stepState,
+  undoWords,
+  workflowWords,
+} from "./run-words.ts";
 import { between, clean } from "./words.ts";
 
 export function changeLines(
@@ -24,9 +32,9 @@ export function changeLines(
   if (run && run.state !== before?.run?.state) {
     const took = between(run.createdTime, run.endedTime);
     lines.push(`run ${runVerdict(run, output)}${took === "" ? "" : ` after ${took}`}`);
-    if (run.state === RunState.ESCALATED)
-      lines.push(`run waits for a person: drover run show ${clean(run.runId)}`);
   }
+  if (run && needsPerson(run, steps) && !(before?.run && needsPerson(before.run, before.steps)))
+    lines.push(`run waits for a person: drover run show ${clean(run.runId)}`);
   return lines;
 }
 
@@ -35,6 +43,10 @@ function differs(old: Step, step: Step): boolean {
     old.state !== step.state ||
     old.undoState !== step.undoState ||
     old.attempt !== step.attempt ||
+    old.strategy !== step.strategy ||
+    old.waitingOn !== step.waitingOn ||
+    old.verifies !== step.verifies ||
+    old.approvals !== step.approvals ||
     old.agentId !== step.agentId
   );
 }
@@ -45,6 +57,7 @@ function stepLine(old: Step | undefined, step: Step, output: Output): string {
     `step ${clean(step.id)} ${stepState(step, output)}`,
     step.attempt > 0 && step.attempt !== old?.attempt ? `attempt ${step.attempt}` : "",
     step.agentId === "" ? "" : `agent ${clean(step.agentId)}`,
+    ...mannerWords(step),
     undoWords(step),
     ended ? "" : errorWords(step.error),
   ];

@@ -11,7 +11,14 @@
 import { type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type { WatchRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Output } from "./output.ts";
-import { errorWords, runVerdict, stepState, undoWords, workflowWords } from "./run-words.ts";
+import {
+  errorWords,
+  mannerWords,
+  runVerdict,
+  stepState,
+  undoWords,
+  workflowWords,
+} from "./run-words.ts";
 import { tableLines } from "./table.ts";
 import { between, clean, clip, timeOfDay } from "./words.ts";
 
@@ -65,7 +72,8 @@ function detailsOf(step: Step, also: readonly string[]): string {
   const details = [
     step.attempt > 1 || (step.attempt === 1 && step.agentId) ? `attempt ${step.attempt}` : "",
     clean(step.agentId),
-    step.state === StepState.BACKOFF && step.nextTime ? `next ${timeOfDay(step.nextTime)}` : "",
+    ...mannerWords(step),
+    nextWords(step),
     undo,
     endedStates.has(step.state) && step.state !== StepState.FAILED
       ? ""
@@ -73,6 +81,12 @@ function detailsOf(step: Step, also: readonly string[]): string {
     also.length > 0 ? `also needs ${also.map(clean).join(", ")}` : "",
   ];
   return details.filter((detail) => detail !== "").join(", ");
+}
+
+/** When it moves by itself; a step that an agent has may report at any time. */
+function nextWords({ state, agentId, nextTime }: Step): string {
+  const moves = state === StepState.BACKOFF || (state === StepState.VERIFYING && agentId === "");
+  return moves && nextTime ? `next ${timeOfDay(nextTime)}` : "";
 }
 
 interface Row {

@@ -10,9 +10,11 @@ import {
   StepStateSchema,
   UndoState,
   UndoStateSchema,
+  WaitingOn,
+  WaitingOnSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output, Style } from "./output.ts";
-import { clean, phrase, word } from "./words.ts";
+import { clean, counted, moment, phrase, word } from "./words.ts";
 
 const finalStates: ReadonlySet<RunState> = new Set([
   RunState.COMPLETED,
@@ -27,9 +29,11 @@ export function isFinal(state: RunState): boolean {
 
 const runStyles: Readonly<Partial<Record<RunState, Style>>> = {
   [RunState.RUNNING]: "cyan",
+  [RunState.PAUSED]: "yellow",
   [RunState.STOPPING]: "yellow",
   [RunState.COMPENSATING]: "yellow",
   [RunState.ESCALATED]: "red",
+  [RunState.FINISHING]: "cyan",
   [RunState.COMPLETED]: "green",
   [RunState.FAILED]: "red",
   [RunState.COMPENSATED]: "yellow",
@@ -40,6 +44,8 @@ const stepStyles: Readonly<Partial<Record<StepState, Style>>> = {
   [StepState.BLOCKED]: "dim",
   [StepState.LEASED]: "cyan",
   [StepState.BACKOFF]: "yellow",
+  [StepState.WAITING]: "cyan",
+  [StepState.VERIFYING]: "yellow",
   [StepState.ESCALATED]: "red",
   [StepState.SUCCEEDED]: "green",
   [StepState.FAILED]: "red",
@@ -53,17 +59,62 @@ export function runState(run: Run, output: Output): string {
   return style ? output.paint(style, text) : text;
 }
 
-/** `COMPENSATED (step failed)` */
+/** `COMPENSATED (step failed)`, `COMPLETED with 1 warning` */
 export function runVerdict(run: Run, output: Output): string {
   const told = run.reason !== RunReason.UNSPECIFIED && run.reason !== RunReason.DONE;
   const reason = told ? ` (${phrase(RunReasonSchema, run.reason)})` : "";
-  return `${runState(run, output)}${reason}`;
+  const warnings = run.warnings > 0 ? ` with ${counted(run.warnings, "warning")}` : "";
+  return `${runState(run, output)}${reason}${warnings}`;
 }
 
 export function stepState(step: Step, output: Output): string {
   const style = stepStyles[step.state];
   const text = word(StepStateSchema, step.state);
   return style ? output.paint(style, text) : text;
+}
+
+/** Whether something in the run can move only when a person answers. */
+export function needsPerson(run: Run, steps: readonly Step[]): boolean {
+  if (isFinal(run.state)) return false;
+  const stuck = ({ state, undoState }: Step) =>
+    state === StepState.ESCALATED || undoState === UndoState.FAILED;
+  return run.state === RunState.ESCALATED || steps.some(stuck);
+}
+
+/**
+ * How a step is tried or what it waits for, in words of which each may be absent: `fallback 1`,
+ * `for a signal until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
+ */
+export function mannerWords(step: Step): readonly string[] {
+  const { strategy, verifies, approvals } = step;
+  return [
+    strategy > 0 ? `fallback ${strategy}` : "",
+    waitingWords(step),
+    verifies > 0 ? `${counted(verifies, "verify", "verifies")} could not tell` : "",
+    approvals > 0 ? counted(approvals, "approval") : "",
+  ].filter((text) => text !== "");
+}
+
+function waitingWords({ state, waitingOn, nextTime }: Step): string {
+  if (state !== StepState.WAITING) return "";
+  const until = nextTime ? `until ${moment(nextTime)}` : "";
+  return [waitedFor(waitingOn), until].filter((text) => text !== "").join(" ");
+}
+
+function waitedFor(waitingOn: WaitingOn): string {
+  switch (waitingOn) {
+    case WaitingOn.UNSPECIFIED:
+    case WaitingOn.TIMER:
+      return "";
+    case WaitingOn.SIGNAL:
+      return "for a signal";
+    case WaitingOn.APPROVAL:
+      return "for people";
+    case WaitingOn.CALLBACK:
+      return "for a callback";
+    default:
+      return `for ${phrase(WaitingOnSchema, waitingOn)}`;
+  }
 }
 
 /** Empty while nothing is to be undone. */

@@ -12,6 +12,13 @@ export function printTable(
     output.line(line);
 }
 
+/** A name and what it stands for, a line each; those that stand for nothing are left out. */
+export function printPairs(output: Output, pairs: readonly (readonly [string, string])[]): void {
+  const most = Math.max(...pairs.map(([name]) => name.length));
+  for (const [name, text] of pairs)
+    if (text) output.line(`${output.paint("dim", name.padEnd(most))}  ${text}`);
+}
+
 export function tableLines(
   headers: readonly string[],
   rows: readonly (readonly string[])[],

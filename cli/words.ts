@@ -59,6 +59,11 @@ function hex(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16).padStart(4, "0");
 }
 
+/** `1 step`, `2 steps` */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 export function clip(text: string, lengthMax: number): string {
   return text.length > lengthMax ? `${text.slice(0, lengthMax - 1)}…` : text;
 }
@@ -71,6 +76,11 @@ export function payloadWords(payload: Payload | undefined): string {
   if (body.case === "json") return clip(clean(body.value), payloadShownMax);
   if (body.case === "data") return `${body.value.length} bytes of ${clean(contentType) || "data"}`;
   return "";
+}
+
+/** A name of a person, which counts as what the caller stated until somebody has verified it. */
+export function statedName(name: string, verified: boolean): string {
+  return `${clean(name)}${verified ? "" : " (not verified)"}`;
 }
 
 /** a=b c=d */

@@ -1,23 +1,28 @@
 /**
  * Makes docs/STATES.md from the rules: the table of states, what each outcome leads to (asked of
- * the rules, one by one), and the defaults. `node docs/generate.ts` writes the page; a test
- * compares it.
+ * the rules, one by one), and the defaults. `node docs/generate.ts` writes the page, and
+ * docs/workflow.schema.json with it; a test compares them.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { decide, start } from "../server/core/decide.ts";
+import type { Effects, RetryPolicy } from "../server/core/definition.ts";
+import type { RunEvent } from "../server/core/event.ts";
+import { currentMark } from "../server/core/evolve.ts";
+import { NOTHING_TO_JUDGE } from "../server/core/judge.ts";
+import { type Lease, movingSide, type View } from "../server/core/model.ts";
+import { planTaskOf } from "../server/core/pass.ts";
 import {
   AVOID_SESSION_MS,
   HEARTBEAT_MS_MIN,
   LOSSES_IN_A_ROW_MAX,
   type Plan,
   planOf,
-  type RetryPolicy,
   RUN_TIMEOUT_MS,
-} from "../server/core/definition.ts";
-import type { RunEvent } from "../server/core/event.ts";
-import { type Lease, movingSide, type View } from "../server/core/model.ts";
+  WAIT_FOR_PEOPLE_MS,
+} from "../server/core/plan.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../server/core/state-table.ts";
+import { workflowSchemaText } from "./workflow-schema.ts";
 
 interface Edge {
   readonly from: string;
@@ -30,9 +35,9 @@ export function statesPage(): string {
   return [
     "# States",
     "<!-- Made by `node docs/generate.ts` from server/core: change the rules, not this page. -->",
-    "Every state, every way from one to another, what each outcome leads to, and the defaults. A step has a forward state and, beside it, an undo state; at most one of the two moves, that is READY, LEASED or BACKOFF. A row from a state to itself, left out of the pictures, changes what belongs to the state, such as its next moment.",
+    "Every state, every way from one to another, what each outcome leads to, and the defaults. A step has a forward state and, beside it, an undo state; at most one of the two moves, that is READY, LEASED, BACKOFF, WAITING or HELD (ready while its run is paused). A row from a state to itself, left out of the pictures, changes what belongs to the state, such as its next moment.",
     "## Run",
-    "Begins RUNNING. On an event, or (`counters`) at the end of any event, when its counters ask for it.",
+    "Begins RUNNING. `counters`: at the end of any event, when its counters ask for it; `verdict`: a step has failed for good; `thaw`: somebody speaks to a run that stood still; `leave`: a person ends it as things are.",
     ...pictureAndTable(RUN_EDGES, "RUNNING"),
     "## Step, forward",
     "Begins BLOCKED. On an effect of a decision; `claim` and `beat` happen to rows alone, outside of one.",
@@ -41,7 +46,7 @@ export function statesPage(): string {
     "Begins NONE. Undoing begins when the forward side can move no more.",
     ...pictureAndTable(UNDO_EDGES, "NONE"),
     "## Outcomes",
-    "What becomes of a leased step, as the rules answer for a step with defaults and a `compensate`, at its first attempt. *Counted* tries are charged to a retry policy; *unsettled* means that an effect may exist and is undone if the run is; *made* means that it exists.",
+    "What becomes of a leased step, as the rules answer for a step with defaults and a `compensate`, at its first attempt, by its `effects`; and of a verify and an undo. *Counted* tries are charged to a retry policy; *unsettled* means that an effect may exist and is undone if the run is; *made* means that it exists.",
     outcomeTable(),
     "An outcome that the supervisor finds is an intervention as well. A failure that no policy answers, or for the last time, is for good: the step is FAILED and the run gets its verdict.",
     "## Defaults",
@@ -81,10 +86,19 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const NOW = 1_000_000;
 
 /** `a` may be undone; `b`, beside it, is what fails where the run is to compensate. */
-const PLAN = planOf({
-  workflow: "w",
-  steps: ["a", "b"].map((id) => ({ id, needs: [], task: id, compensate: { task: `undo-${id}` } })),
-});
+function planWith(effects: Effects): Plan {
+  return planOf({
+    workflow: "w",
+    steps: ["a", "b"].map((id) => ({
+      id,
+      needs: [],
+      task: id,
+      effects,
+      ...(effects === "verifiable" ? { verify: { task: `find-${id}` } } : {}),
+      compensate: { task: `undo-${id}` },
+    })),
+  });
+}
 
 type Report = Extract<RunEvent, { kind: "report" }>;
 type Said = Report["outcome"];
@@ -108,6 +122,8 @@ const OUTCOMES: readonly (readonly [
   ["failure, permanent", "agent", said(failure("permanent"))],
   ["failure, permanent, no effect", "agent", said(failure("permanent", true))],
   ["unknown", "agent", said({ kind: "unknown", code: "drover.unknown", message: "" })],
+  ["again", "agent", said({ kind: "again", afterMs: 1_000 })],
+  ["deferred", "agent", said({ kind: "deferred" })],
   ["cancelled", "agent", said({ kind: "cancelled", noEffect: false })],
   ["cancelled, no effect", "agent", said({ kind: "cancelled", noEffect: true })],
   ["released", "agent", said({ kind: "released" })],
@@ -137,50 +153,89 @@ function silence({ fence }: Lease): RunEvent {
   return { kind: "lease-moment", step: 0, fence, lastBeatAt: null, watchingSince: 0 };
 }
 
-/** Situations in which a task may end, each with step 0 leased. */
-const SITUATIONS: readonly (readonly [name: string, view: View])[] = [
-  ["RUNNING", leased(started())],
-  ["RUNNING, told to stop: past its time", leased(started(), "timeout")],
-  ["STOPPING", stopping()],
-  ["undo, COMPENSATING", leased(compensating())],
-];
+interface Situation {
+  readonly name: string;
+  readonly plan: Plan;
+  /** With step 0 leased. */
+  readonly view: View;
+}
+
+function situations(): readonly Situation[] {
+  const [idempotent, verifiable, once] = [
+    planWith("idempotent"),
+    planWith("verifiable"),
+    planWith("once"),
+  ];
+  return [
+    { name: "idempotent", plan: idempotent, view: leased(idempotent, started(idempotent)) },
+    { name: "verifiable", plan: verifiable, view: leased(verifiable, started(verifiable)) },
+    { name: "once", plan: once, view: leased(once, started(once)) },
+    {
+      name: "told to stop: past its time",
+      plan: idempotent,
+      view: leased(idempotent, started(idempotent), "timeout"),
+    },
+    { name: "in a run that stops", plan: idempotent, view: stopping(idempotent) },
+    { name: "verify", plan: verifiable, view: leased(verifiable, verifying(verifiable)) },
+    { name: "undo", plan: idempotent, view: leased(idempotent, compensating(idempotent)) },
+  ];
+}
 
 function outcomeTable(): string {
+  const all = situations();
   const rows = OUTCOMES.map(([name, by, eventOf]) => [
     name,
     by,
-    ...SITUATIONS.map(([, view]) => whatFollows(view, eventOf)),
+    ...all.map((situation) => whatFollows(situation, eventOf)),
   ]);
-  return table(["outcome", "said by", ...SITUATIONS.map(([name]) => name)], rows);
+  return table(["outcome", "said by", ...all.map(({ name }) => name)], rows);
 }
 
-function whatFollows(view: View, eventOf: (lease: Lease) => RunEvent): string {
+const MARKS = {
+  NONE: "",
+  ATTEMPTED: "attempted",
+  UNSETTLED: "unsettled",
+  LINGERING: "unsettled",
+  MADE: "made",
+};
+
+function whatFollows({ plan, view }: Situation, eventOf: (lease: Lease) => RunEvent): string {
   const lease = leaseOf(view);
-  const after = passed(view, eventOf(lease), lease.grantedAt + lease.heartbeatMs);
+  const after = passed(plan, view, eventOf(lease), lease.grantedAt + lease.heartbeatMs);
   const step = after.view.steps.get(0);
   if (!step) throw new Error("the step has gone");
   const counted = after.effects.some((effect) => effect.kind === "task-ended" && effect.counted);
-  const marks = { NONE: "", UNSETTLED: "unsettled", MADE: "made" };
   const isUndo = lease.task === "compensate";
+  const mark = currentMark(step);
+  const { forward } = step;
+  const verifies = "task" in forward && forward.task === "verify" ? " to verify" : "";
   const parts = [
-    isUndo ? step.undo.kind : step.forward.kind,
+    isUndo ? step.undo.kind : `${forward.kind}${verifies}`,
     counted ? "counted" : "",
-    isUndo ? "" : marks[step.effect],
+    isUndo || mark === "UNDONE" ? "" : MARKS[mark],
   ];
   return parts.filter((part) => part !== "").join(", ");
 }
 
-function started(): View {
-  return start(PLAN, NOW).view;
+function started(plan: Plan): View {
+  return start({ plan, judge: NOTHING_TO_JUDGE }, NOW, null).view;
 }
 
-function stopping(): View {
-  return passed(leased(started()), { kind: "cancel", undo: true, note: "" }).view;
+function stopping(plan: Plan): View {
+  const cancel = { kind: "cancel", undo: true, note: "" } as const;
+  return passed(plan, leased(plan, started(plan)), cancel).view;
 }
 
-function compensating(): View {
-  const done = passed(leased(started()), said({ kind: "success", output: null })).view;
-  return passed(leased(done, null, 1), (lease) => ({ ...reportOf(lease), step: 1 })).view;
+function verifying(plan: Plan): View {
+  const unknown = said({ kind: "unknown", code: "drover.unknown", message: "" });
+  return passed(plan, leased(plan, started(plan)), unknown).view;
+}
+
+function compensating(plan: Plan): View {
+  const success = said({ kind: "success", output: null });
+  const done = passed(plan, leased(plan, started(plan)), success).view;
+  const last = leased(plan, done, null, 1);
+  return passed(plan, last, (lease) => ({ ...reportOf(lease), step: 1 })).view;
 }
 
 function reportOf(lease: Lease): Report {
@@ -189,9 +244,9 @@ function reportOf(lease: Lease): Report {
   return event;
 }
 
-function passed(view: View, event: RunEvent | ((lease: Lease) => RunEvent), now = NOW) {
+function passed(plan: Plan, view: View, event: RunEvent | ((lease: Lease) => RunEvent), now = NOW) {
   const asked = typeof event === "function" ? event(leaseOf(view)) : event;
-  return decide(PLAN, view, now, [{ event: asked, draw: 0.5 }]);
+  return decide({ plan, judge: NOTHING_TO_JUDGE }, view, now, [{ event: asked, draw: 0.5 }]);
 }
 
 function leaseOf(view: View): Lease {
@@ -203,18 +258,20 @@ function leaseOf(view: View): Lease {
 }
 
 /** The same with the ready task of a step in an agent's hands, as a claim leaves it. */
-function leased(view: View, cause: "timeout" | null = null, no = 0): View {
+function leased(plan: Plan, view: View, cause: "timeout" | null = null, no = 0): View {
   const step = view.steps.get(no);
+  const planned = plan.steps[no];
   const moving = step ? movingSide(step) : null;
-  if (!step || moving?.state.kind !== "READY") throw new Error(`step ${no} is not ready`);
+  if (!step || !planned || moving?.state.kind !== "READY")
+    throw new Error(`step ${no} is not ready`);
   const { task, fence, attempt } = moving.state;
-  const { heartbeatMs, cancelMs, attemptMs } = timeoutsOf(PLAN, task);
+  const { heartbeatMs, cancelMs, attemptMs } = planTaskOf(planned, step, task).timeouts;
   const lease: Lease = {
     kind: "LEASED",
     task,
     fence,
     attempt,
-    secret: "secret",
+    secret: `secret ${no} ${task}`,
     session: "session",
     agentId: "agent",
     pollSeq: 1,
@@ -222,31 +279,28 @@ function leased(view: View, cause: "timeout" | null = null, no = 0): View {
     attemptBy: NOW + attemptMs,
     heartbeatMs,
     cancelMs,
+    stallMs: null,
+    progressAt: NOW,
     cancel: cause ? { kind: "asked", cause, at: NOW } : { kind: "none" },
     wakeAt: NOW + heartbeatMs,
   };
   return { ...view, steps: new Map(view.steps).set(no, { ...step, [moving.side]: lease }) };
 }
 
-function timeoutsOf(plan: Plan, task: Lease["task"]) {
-  const [step] = plan.steps;
-  const planned = task === "perform" ? step : step?.compensate;
-  if (!planned) throw new Error(`the plan has no ${task}`);
-  return planned.timeouts;
-}
-
 function defaultTables(): string[] {
-  const [step] = PLAN.steps;
-  if (!step?.compensate) throw new Error("the plan has no undo");
+  const [step] = planWith("verifiable").steps;
+  if (!step?.compensate || !step.verify || step.work.kind !== "task")
+    throw new Error("the plan has no verify, or no undo");
   const { timeouts } = step;
-  const policies = [step.retry, step.compensate.retry].map(([policy]) => policy);
+  const tasks = [step.work.strategies[0], step.verify, step.compensate];
+  const policies = tasks.map((task) => task?.retry[0]);
   const retryRow = (name: string, of: (policy: RetryPolicy) => string) => [
     name,
     ...policies.map((policy) => (policy ? of(policy) : "")),
   ];
   return [
     table(
-      ["retry", "step", "undo"],
+      ["retry", "step", "verify", "undo"],
       [
         retryRow("tries, the first included", ({ attempts }) => String(attempts)),
         retryRow("first wait", ({ initialMs }) => words(initialMs)),
@@ -273,9 +327,16 @@ function defaultTables(): string[] {
         [
           "`settle`",
           words(timeouts.settleMs),
-          "from the end of a lost lease to the first undo: `heartbeat`, and at least 5 s",
+          "from the end of a lost lease to what could meet it: `heartbeat`, and at least 5 s",
         ],
         ["`total`", words(timeouts.totalMs), "all tries of a step from its first READY"],
+        ["`stall`", "off", "progress that stands still while the agent beats"],
+        ["`callback`", words(timeouts.callbackMs), "from *deferred* to the callback"],
+        [
+          "`within`",
+          words(WAIT_FOR_PEOPLE_MS),
+          "a signal or an approval that does not come; then `on_expiry`: escalate",
+        ],
         ["the run's `timeout`", words(RUN_TIMEOUT_MS), "the run, until it gets a verdict"],
       ],
     ),
@@ -295,4 +356,7 @@ function words(ms: number): string {
   return unit ? `${ms / unit[1]} ${unit[0]}` : `${ms} ms`;
 }
 
-if (import.meta.main) writeFileSync(join(import.meta.dirname, "STATES.md"), statesPage());
+if (import.meta.main) {
+  writeFileSync(join(import.meta.dirname, "STATES.md"), statesPage());
+  writeFileSync(join(import.meta.dirname, "workflow.schema.json"), workflowSchemaText());
+}

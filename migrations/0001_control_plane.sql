@@ -1,5 +1,5 @@
--- The control plane's tables. Numbers stand for names on the hot path; the views at the end say them
--- in words. Rules for changing this folder: migrations/README.md.
+-- The control plane's tables. Numbers stand for names on the hot path; the views of 0002 say them in
+-- words. Rules for changing this folder: migrations/README.md.
 --
 -- Heat: `ready`, `lease`, `due`, `run_open`, `step` and `agent_session` change with every task and stay
 -- small or narrow; everything else is appended or cold. No foreign keys between hot tables, and no
@@ -63,6 +63,7 @@ create table run (
   state smallint,
   reason smallint,
   last_version integer,
+  warnings smallint,
   ended_at timestamptz,
   cancel_note text,
   primary key (id)
@@ -80,13 +81,21 @@ create table run_open (
   state smallint not null,
   version integer not null,
   steps_left smallint not null,
+  finally_left smallint not null,
   moving smallint not null,
+  asking smallint not null,
   undos_left smallint not null,
   undone smallint not null,
-  verdict smallint,
+  warnings smallint not null,
+  escalations smallint not null,
+  pivoted boolean not null,
   verdict_undoes boolean,
+  verdict smallint,
+  ends_as smallint,
+  stage smallint,
   deadline timestamptz,
-  deadline_left_ms bigint,
+  left_ms bigint,
+  since timestamptz,
   settle_until timestamptz,
   wake_at timestamptz,
   primary key (partition, run_id)
@@ -94,6 +103,8 @@ create table run_open (
   autovacuum_vacuum_cost_delay = 0);
 create index run_open_wake on run_open (partition, wake_at);
 comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
+comment on column run_open.verdict is 'The reason of the verdict, or of the end once that is certain.';
+comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';
 
 create table step (
   run_id uuid not null,
@@ -101,22 +112,31 @@ create table step (
   item integer not null default 0,
   forward smallint not null,
   undo smallint not null,
+  held smallint,
   waiting_for smallint not null,
-  strategy smallint not null default 0,
-  effect smallint not null,
+  needs_ok smallint not null,
+  needs_skipped smallint not null,
+  verifies smallint not null,
   fence integer not null,
   attempt smallint not null,
   lost smallint not null,
   tries smallint[] not null,
+  strategies smallint[] not null,
   first_ready_at timestamptz,
   settle_until timestamptz,
   result_fence integer,
+  result_kind smallint,
+  result_n integer,
+  doubt text,
   primary key (run_id, no, item)
 ) partition by range (run_id);
 create table step_default partition of step default
   with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_cost_delay = 0);
 comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';
+comment on column step.held is 'The task of a HELD step, which has no row beside it.';
+comment on column step.strategies is 'Those begun: the plan''s number * 16, + 8 with a changed input, + the mark of the effect.';
+comment on column step.doubt is 'What the ladder goes on with once the effect in doubt is settled, as JSON.';
 
 create table lane (
   id integer generated always as identity primary key,
@@ -147,6 +167,7 @@ create table ready (
   attempt_ms bigint not null,
   heartbeat_ms integer not null,
   cancel_ms integer not null,
+  stall_ms bigint,
   wake_at timestamptz not null,
   primary key (run_id, step_no, item)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -172,12 +193,13 @@ create table lease (
   attempt_by timestamptz not null,
   heartbeat_ms integer not null,
   cancel_ms integer not null,
+  stall_ms bigint,
   cancel smallint not null default 0,
   cancel_cause smallint,
   cancel_asked_at timestamptz,
   cancel_by timestamptz,
   progress text,
-  progress_at timestamptz,
+  progress_at timestamptz not null,
   details_type text,
   details_json text,
   details_data bytea,
@@ -188,6 +210,7 @@ create table lease (
 create index lease_wake on lease (partition, wake_at);
 create index lease_session on lease (session);
 comment on table lease is 'A step in the hands of an agent is a row here.';
+comment on column lease.progress_at is 'When the progress last became another one; the grant, until then.';
 
 create table due (
   run_id uuid not null,
@@ -200,7 +223,7 @@ create table due (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 create index due_wake on due (partition, wake_at);
-comment on table due is 'Moments of what has no row of its own: backoffs.';
+comment on table due is 'Moments of what has no row of its own: backoffs, timers, signals, approvals, callbacks.';
 
 create table agent_session (
   session bytea primary key,
@@ -227,6 +250,7 @@ create table attempt (
   kind smallint not null,
   n integer not null default 0,
   attempt smallint not null,
+  charged smallint,
   agent_id text,
   session bytea,
   secret bytea,
@@ -249,6 +273,7 @@ create table attempt (
   primary key (run_id, step_no, item, fence, kind, n)
 ) partition by range (run_id);
 create table attempt_default partition of attempt default;
+comment on column attempt.charged is 'The retry policy that its try was charged to, -1 if to none; null: it did not count.';
 comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
 
 create table intervention (
@@ -273,6 +298,7 @@ comment on column intervention.step_no is '-1: about the run.';
 create table escalation (
   run_id uuid not null,
   n integer not null,
+  namespace_id integer not null,
   step_no smallint not null,
   item integer not null default 0,
   reason smallint not null,
@@ -280,9 +306,60 @@ create table escalation (
   opened_at timestamptz not null,
   closed_at timestamptz,
   closed_by text,
+  answer smallint,
+  answered_by text,
+  answered_why text,
   primary key (run_id, n)
 ) partition by range (run_id);
 create table escalation_default partition of escalation default;
+create index escalation_by_namespace on escalation (namespace_id, run_id, n);
+create index escalation_open on escalation (namespace_id, run_id, n) where closed_at is null;
+comment on table escalation is 'A question that only a person may answer; its number is that of the run.';
+
+create table signal (
+  run_id uuid not null,
+  seq integer not null,
+  id text not null,
+  name text not null,
+  payload_type text,
+  payload_json text,
+  payload_data bytea,
+  at timestamptz not null,
+  taken_by smallint,
+  primary key (run_id, seq),
+  unique (run_id, id)
+) partition by range (run_id);
+create table signal_default partition of signal default;
+comment on table signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
+
+create table decision (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer not null default 0,
+  approver text not null,
+  approved boolean not null,
+  comment text not null,
+  form_type text,
+  form_json text,
+  form_data bytea,
+  at timestamptz not null,
+  primary key (run_id, step_no, item, approver)
+) partition by range (run_id);
+create table decision_default partition of decision default;
+comment on table decision is 'What each approver has said to an approval step.';
+
+create table step_override (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer not null default 0,
+  strategy smallint not null,
+  input_type text,
+  input_json text,
+  input_data bytea,
+  primary key (run_id, step_no, item, strategy)
+) partition by range (run_id);
+create table step_override_default partition of step_override default;
+comment on table step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
 
 create table idempotency (
   namespace_id integer not null,
@@ -315,83 +392,3 @@ create table partition_lease (
   taken_at timestamptz
 ) with (fillfactor = 20);
 insert into partition_lease (partition, epoch) select p, 0 from generate_series(0, 255) as p;
-
--- For people: names in place of numbers.
-
-create view run_view as
-select
-  r.id as run_id,
-  n.name as namespace,
-  r.key,
-  r.workflow,
-  r.version as workflow_version,
-  (array['RUNNING', 'STOPPING', 'COMPENSATING', 'ESCALATED', 'COMPLETED', 'FAILED', 'COMPENSATED',
-    'CANCELLED'])[coalesce(o.state, r.state) + 1] as state,
-  (array['DONE', 'STEP_FAILED', 'TIMED_OUT', 'CANCELLED_BY_USER'])[coalesce(r.reason, o.verdict) + 1]
-    as reason,
-  r.created_at,
-  r.ended_at,
-  o.deadline,
-  o.steps_left,
-  o.moving,
-  r.labels,
-  r.cancel_note,
-  r.partition
-from run as r
-join namespace as n on n.id = r.namespace_id
-left join run_open as o on o.partition = r.partition and o.run_id = r.id;
-
-create view step_view as
-select
-  s.run_id,
-  d.id as step,
-  s.no,
-  case
-    when s.forward = 1 and l.run_id is not null and l.kind = 0 then 'LEASED'
-    when s.forward = 1 then 'READY'
-    else (array['BLOCKED', 'OPEN', 'BACKOFF', 'ESCALATED', 'SUCCEEDED', 'FAILED', 'CANCELLED'])
-      [s.forward + 1]
-  end as state,
-  (array['NONE', 'PENDING', 'ACTIVE', 'ACTIVE', 'DONE', 'FAILED'])[s.undo + 1] as undo,
-  (array['NONE', 'UNSETTLED', 'MADE'])[s.effect + 1] as effect,
-  s.attempt as tries,
-  coalesce(l.fence, s.fence) as fence,
-  l.agent_id,
-  l.progress,
-  coalesce(l.wake_at, y.wake_at, u.wake_at) as next_look_at
-from step as s
-join run as r on r.id = s.run_id
-join definition as f on f.id = r.definition_id
-cross join lateral (
-  select e.value ->> 'id' as id
-  from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
-  where e.place = s.no + 1
-) as d
-left join lease as l on l.run_id = s.run_id and l.step_no = s.no and l.item = s.item
-left join ready as y on y.run_id = s.run_id and y.step_no = s.no and y.item = s.item
-left join due as u on u.run_id = s.run_id and u.step_no = s.no and u.item = s.item;
-
-create view intervention_view as
-select
-  i.run_id,
-  d.id as step,
-  (array['lease', 'delivery', 'attempt', 'pickup', 'total', 'backoff', 'settle', 'deadline',
-    'late-effect'])[i.rule + 1] as rule,
-  i.fence,
-  i.n,
-  i.saw,
-  i.did,
-  i.due_at,
-  i.acted_at,
-  i.acted_at - i.due_at as took,
-  i.node,
-  i.partition,
-  i.epoch
-from intervention as i
-join run as r on r.id = i.run_id
-join definition as f on f.id = r.definition_id
-left join lateral (
-  select e.value ->> 'id' as id
-  from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
-  where e.place = i.step_no + 1
-) as d on true;

@@ -88,12 +88,13 @@ create table lease (
   attempt_by timestamp with time zone not null,
   heartbeat_ms integer not null,
   cancel_ms integer not null,
+  stall_ms bigint,
   cancel smallint default 0 not null,
   cancel_cause smallint,
   cancel_asked_at timestamp with time zone,
   cancel_by timestamp with time zone,
   progress text,
-  progress_at timestamp with time zone,
+  progress_at timestamp with time zone not null,
   details_type text,
   details_json text,
   details_data bytea,
@@ -149,6 +150,7 @@ create table ready (
   attempt_ms bigint not null,
   heartbeat_ms integer not null,
   cancel_ms integer not null,
+  stall_ms bigint,
   wake_at timestamp with time zone not null,
   constraint ready_pkey primary key (run_id, step_no, item)
 )
@@ -163,13 +165,21 @@ create table run_open (
   state smallint not null,
   version integer not null,
   steps_left smallint not null,
+  finally_left smallint not null,
   moving smallint not null,
+  asking smallint not null,
   undos_left smallint not null,
   undone smallint not null,
-  verdict smallint,
+  warnings smallint not null,
+  escalations smallint not null,
+  pivoted boolean not null,
   verdict_undoes boolean,
+  verdict smallint,
+  ends_as smallint,
+  stage smallint,
   deadline timestamp with time zone,
-  deadline_left_ms bigint,
+  left_ms bigint,
+  since timestamp with time zone,
   settle_until timestamp with time zone,
   wake_at timestamp with time zone,
   constraint run_open_pkey primary key (partition, run_id)
@@ -209,6 +219,7 @@ create table attempt (
   kind smallint not null,
   n integer default 0 not null,
   attempt smallint not null,
+  charged smallint,
   agent_id text,
   session bytea,
   secret bytea,
@@ -231,9 +242,24 @@ create table attempt (
   constraint attempt_pkey primary key (run_id, step_no, item, fence, kind, n)
 ) partition by range (run_id);
 
+create table decision (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  approver text not null,
+  approved boolean not null,
+  comment text not null,
+  form_type text,
+  form_json text,
+  form_data bytea,
+  at timestamp with time zone not null,
+  constraint decision_pkey primary key (run_id, step_no, item, approver)
+) partition by range (run_id);
+
 create table escalation (
   run_id uuid not null,
   n integer not null,
+  namespace_id integer not null,
   step_no smallint not null,
   item integer default 0 not null,
   reason smallint not null,
@@ -241,6 +267,9 @@ create table escalation (
   opened_at timestamp with time zone not null,
   closed_at timestamp with time zone,
   closed_by text,
+  answer smallint,
+  answered_by text,
+  answered_why text,
   constraint escalation_pkey primary key (run_id, n)
 ) partition by range (run_id);
 
@@ -278,10 +307,25 @@ create table run (
   state smallint,
   reason smallint,
   last_version integer,
+  warnings smallint,
   ended_at timestamp with time zone,
   cancel_note text,
   constraint run_pkey primary key (id)
 ) partition by range (id);
+
+create table signal (
+  run_id uuid not null,
+  seq integer not null,
+  id text not null,
+  name text not null,
+  payload_type text,
+  payload_json text,
+  payload_data bytea,
+  at timestamp with time zone not null,
+  taken_by smallint,
+  constraint signal_pkey primary key (run_id, seq),
+  constraint signal_run_id_id_key unique (run_id, id)
+) partition by range (run_id);
 
 create table step (
   run_id uuid not null,
@@ -289,20 +333,39 @@ create table step (
   item integer default 0 not null,
   forward smallint not null,
   undo smallint not null,
+  held smallint,
   waiting_for smallint not null,
-  strategy smallint default 0 not null,
-  effect smallint not null,
+  needs_ok smallint not null,
+  needs_skipped smallint not null,
+  verifies smallint not null,
   fence integer not null,
   attempt smallint not null,
   lost smallint not null,
   tries smallint[] not null,
+  strategies smallint[] not null,
   first_ready_at timestamp with time zone,
   settle_until timestamp with time zone,
   result_fence integer,
+  result_kind smallint,
+  result_n integer,
+  doubt text,
   constraint step_pkey primary key (run_id, no, item)
 ) partition by range (run_id);
 
+create table step_override (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  strategy smallint not null,
+  input_type text,
+  input_json text,
+  input_data bytea,
+  constraint step_override_pkey primary key (run_id, step_no, item, strategy)
+) partition by range (run_id);
+
 create table attempt_default partition of attempt default;
+
+create table decision_default partition of decision default;
 
 create table escalation_default partition of escalation default;
 
@@ -310,12 +373,18 @@ create table intervention_default partition of intervention default;
 
 create table run_default partition of run default;
 
+create table signal_default partition of signal default;
+
 create table step_default partition of step default
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table step_override_default partition of step_override default;
 
 -- indexes
 
 create index due_wake on due using btree (partition, wake_at);
+create index escalation_by_namespace on escalation using btree (namespace_id, run_id, n);
+create index escalation_open on escalation using btree (namespace_id, run_id, n) where (closed_at is null);
 create index idempotency_expiry on idempotency using btree (expires_at);
 create index lease_session on lease using btree (session);
 create index lease_wake on lease using btree (partition, wake_at);
@@ -332,13 +401,15 @@ create view run_view as
     r.key,
     r.workflow,
     r.version as workflow_version,
-    (array['RUNNING'::text, 'STOPPING'::text, 'COMPENSATING'::text, 'ESCALATED'::text, 'COMPLETED'::text, 'FAILED'::text, 'COMPENSATED'::text, 'CANCELLED'::text])[coalesce(o.state, r.state) + 1] as state,
+    (array['RUNNING'::text, 'STOPPING'::text, 'COMPENSATING'::text, 'ESCALATED'::text, 'COMPLETED'::text, 'FAILED'::text, 'COMPENSATED'::text, 'CANCELLED'::text, 'PAUSED'::text, 'FINISHING'::text])[coalesce(o.state, r.state) + 1] as state,
     (array['DONE'::text, 'STEP_FAILED'::text, 'TIMED_OUT'::text, 'CANCELLED_BY_USER'::text])[coalesce(r.reason, o.verdict) + 1] as reason,
     r.created_at,
     r.ended_at,
     o.deadline,
     o.steps_left,
     o.moving,
+    o.asking,
+    coalesce(o.warnings, r.warnings) as warnings,
     r.labels,
     r.cancel_note,
     r.partition
@@ -351,16 +422,19 @@ create view step_view as
     d.id as step,
     s.no,
         case
-            when s.forward = 1 and l.run_id is not null and l.kind = 0 then 'LEASED'::text
+            when w.is_verify then 'VERIFYING'::text
+            when s.forward = 1 and l.run_id is not null then 'LEASED'::text
             when s.forward = 1 then 'READY'::text
-            else (array['BLOCKED'::text, 'OPEN'::text, 'BACKOFF'::text, 'ESCALATED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'CANCELLED'::text])[s.forward + 1]
+            else (array['BLOCKED'::text, 'OPEN'::text, 'BACKOFF'::text, 'ESCALATED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'CANCELLED'::text, 'WAITING'::text, 'READY'::text, 'SKIPPED'::text])[s.forward + 1]
         end as state,
-    (array['NONE'::text, 'PENDING'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'DONE'::text, 'FAILED'::text])[s.undo + 1] as undo,
-    (array['NONE'::text, 'UNSETTLED'::text, 'MADE'::text])[s.effect + 1] as effect,
+    (array['NONE'::text, 'PENDING'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'DONE'::text, 'FAILED'::text, 'ACTIVE'::text, 'ACTIVE'::text])[s.undo + 1] as undo,
+    s.strategies[cardinality(s.strategies)] / 16 as strategy,
+    (array['NONE'::text, 'UNSETTLED'::text, 'MADE'::text, 'ATTEMPTED'::text, 'UNDONE'::text, 'LINGERING'::text])[s.strategies[cardinality(s.strategies)]::integer % 8 + 1] as effect,
     s.attempt as tries,
     coalesce(l.fence, s.fence) as fence,
     l.agent_id,
     l.progress,
+    w.waits_for,
     coalesce(l.wake_at, y.wake_at, u.wake_at) as next_look_at
    from step s
      join run r on r.id = s.run_id
@@ -370,12 +444,14 @@ create view step_view as
           where e.place = (s.no + 1)) d
      left join lease l on l.run_id = s.run_id and l.step_no = s.no and l.item = s.item
      left join ready y on y.run_id = s.run_id and y.step_no = s.no and y.item = s.item
-     left join due u on u.run_id = s.run_id and u.step_no = s.no and u.item = s.item;
+     left join due u on u.run_id = s.run_id and u.step_no = s.no and u.item = s.item
+     cross join lateral ( select (array['perform retry'::text, 'perform again'::text, 'perform settle'::text, 'compensate retry'::text, 'compensate again'::text, 'compensate settle'::text, 'verify retry'::text, 'verify again'::text, 'verify settle'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text])[u.kind + 1] as waits_for,
+            coalesce(l.kind = 4, y.kind = 4, u.kind >= 6 and u.kind <= 8, s.held = 4, false) as is_verify) w;
 
 create view intervention_view as
  select i.run_id,
     d.id as step,
-    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text])[i.rule + 1] as rule,
+    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text])[i.rule + 1] as rule,
     i.fence,
     i.n,
     i.saw,
@@ -396,12 +472,23 @@ create view intervention_view as
 -- comments
 
 comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
+comment on column attempt.charged is 'The retry policy that its try was charged to, -1 if to none; null: it did not count.';
+comment on table decision is 'What each approver has said to an approval step.';
 comment on table definition is 'What workflows say, by content: each content once in a namespace.';
-comment on table due is 'Moments of what has no row of its own: backoffs.';
+comment on table due is 'Moments of what has no row of its own: backoffs, timers, signals, approvals, callbacks.';
+comment on table escalation is 'A question that only a person may answer; its number is that of the run.';
 comment on column intervention.step_no is '-1: about the run.';
 comment on table lease is 'A step in the hands of an agent is a row here.';
+comment on column lease.progress_at is 'When the progress last became another one; the grant, until then.';
 comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
 comment on column run.state is 'null while a row in run_open says it; written once, at the end.';
 comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
+comment on column run_open.verdict is 'The reason of the verdict, or of the end once that is certain.';
+comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';
+comment on table signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
 comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';
+comment on column step.held is 'The task of a HELD step, which has no row beside it.';
+comment on column step.strategies is 'Those begun: the plan''s number * 16, + 8 with a changed input, + the mark of the effect.';
+comment on column step.doubt is 'What the ladder goes on with once the effect in doubt is settled, as JSON.';
+comment on table step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
 comment on table writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';

@@ -36,7 +36,7 @@ export function createBeat(options: BeatOptions): Loop {
     if (lanes.length === 0 && runs.length === 0) return;
     await mark(lanes);
     const pulse = await store.pulse(lanes, runs);
-    if (pulse.lanes.length > 0) options.claims.look(pulse.lanes);
+    if (pulse.lanes.length > 0) void options.claims.look(pulse.lanes);
     watch.pulsed(runs, pulse.runs);
   }
 

@@ -9,6 +9,7 @@ import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
+import { judgeOf } from "./expressions/judge.ts";
 import type { Loop } from "./loop.ts";
 import { type Advance, createAdvance, type HandOver, type Told } from "./scheduler/advance.ts";
 import { createRegister } from "./scheduler/register.ts";
@@ -51,7 +52,7 @@ export interface ControlPlane {
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { store, clock, random, log, isRetryable } = options;
-  const plans = createPlans(store);
+  const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
   const watch = createWatch();
   const lanes = createLanes(store);
@@ -60,7 +61,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const tell = (told: Told): void => {
     for (const run of told.runs) watch.changed(run);
     if (told.lanes.size > 0) {
-      claims.look(told.lanes);
+      void claims.look(told.lanes);
       ownership.announceLanes([...told.lanes]);
     }
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
@@ -90,7 +91,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     address: options.address,
     partitions: options.partitions ?? partitionsOf(REGION),
     onTaken: (partitions) => watches.taken(partitions),
-    onLanes: (announced) => claims.look(announced),
+    onLanes: (announced) => void claims.look(announced),
     quiet: () => watches.quiet(),
   });
   const watches = createWatches({
@@ -109,10 +110,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     scheduler: {
       ...createRegister(store),
       schedule: schedule.schedule,
-      async cancel(run, { undo, note }) {
-        const answer = await advance.submit(run, { kind: "cancel", undo, note });
+      async tell(run, event) {
+        const answer = await advance.submit(run, event);
         if (answer.kind === "fenced" || answer.kind === "no-such-run")
-          throw new Error(`the cancel of run ${run.runId} was answered ${answer.kind}`);
+          throw new Error(`the ${event.kind} of run ${run.runId} was answered ${answer.kind}`);
         return answer;
       },
       runChange: watch.change,

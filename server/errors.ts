@@ -24,7 +24,13 @@ export type Reason =
   | "OVERLOADED"
   | "STORE_UNAVAILABLE"
   | "DRAINING"
-  | "INTERNAL";
+  | "INTERNAL"
+  | "ESCALATION_NOT_FOUND"
+  | "STEP_NOT_FOUND"
+  | "ESCALATION_CLOSED"
+  | "ANSWER_NOT_ALLOWED"
+  | "DECISION_REFUSED"
+  | "SIGNAL_LIMIT";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

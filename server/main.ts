@@ -12,6 +12,7 @@ import {
 } from "./config.ts";
 import { createControlPlane } from "./control-plane.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
+import { checkDefinition } from "./expressions/definition-expressions.ts";
 import { createRpcServer } from "./rpc/server.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
@@ -65,6 +66,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       scheduler: plane.scheduler,
       dispatcher: plane.dispatcher,
       store,
+      definitionCheck: checkDefinition,
       config: {
         ...RPC_DEFAULTS,
         ...options.limits,

@@ -27,7 +27,7 @@ describe("the README", () => {
 
   test("shows a workflow that the server takes", () => {
     const [text = ""] = blocks("yaml");
-    const definition = definitionOfText(text, createRequestCheck(RPC_DEFAULTS));
+    const definition = definitionOfText(text, createRequestCheck(RPC_DEFAULTS), () => []);
     expect(definition.steps.map(({ id }) => id)).toEqual(["flight", "hotel", "car"]);
   });
 

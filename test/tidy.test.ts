@@ -9,6 +9,7 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { statesPage } from "../docs/generate.ts";
+import { workflowSchemaText } from "../docs/workflow-schema.ts";
 import { isHandwritten, readTree, type SourceFile, scan, treeRoot } from "./support/tree.ts";
 import { brokenLayers, type Finding } from "./support/tree-layers.ts";
 import { brokenDependencies, deadFiles } from "./support/tree-packages.ts";
@@ -262,6 +263,11 @@ describe("what is generated is up to date", () => {
 
   test("docs/STATES.md is what `node docs/generate.ts` writes", () => {
     expect(readFileSync(join(treeRoot, "docs/STATES.md"), "utf8")).toBe(statesPage());
+  });
+
+  test("docs/workflow.schema.json is what `node docs/generate.ts` writes", () => {
+    const written = readFileSync(join(treeRoot, "docs/workflow.schema.json"), "utf8");
+    expect(written).toBe(workflowSchemaText());
   });
 });
 

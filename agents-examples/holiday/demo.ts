@@ -8,25 +8,17 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, type RunDetails } from "@drover/sdk";
-import { CutShort, createEnding, type Ending } from "./demo/ending.ts";
-import { type Follow, followRuns, isOver } from "./demo/follow.ts";
+import { CutShort, createEnding, type Ending } from "../stage/ending.ts";
+import { type Follow, followRuns } from "../stage/follow.ts";
+import { type Drover, leaveNothing, makePlace, type Place, startDrover } from "../stage/place.ts";
+import { createProcesses, type Processes } from "../stage/processes.ts";
+import { createTimeline, type Timeline } from "../stage/timeline.ts";
 import { holidays, travellersWithoutHotel } from "./demo/holidays.ts";
-import { type Killed, killWhileItWorks } from "./demo/kill.ts";
+import { isOver, type Killed, killWhileItWorks } from "./demo/kill.ts";
 import { judge, readLedgers } from "./demo/ledgers.ts";
 import { type Options, readOptions, usage } from "./demo/options.ts";
-import { createProcesses, type Processes } from "./demo/processes.ts";
 import { insideSteps, nextSteps, type Outcome, summary, writeJson } from "./demo/report.ts";
-import { createTimeline, type Timeline } from "./demo/timeline.ts";
-import {
-  type Drover,
-  leaveNothing,
-  makePlace,
-  type Place,
-  type Services,
-  startAgent,
-  startDrover,
-  startServices,
-} from "./demo/world.ts";
+import { ledgerFiles, type Services, startAgent, startServices } from "./demo/world.ts";
 import type { ServiceKind } from "./services/booking-desk.ts";
 
 /** From the first line to the verdict. */
@@ -61,7 +53,7 @@ async function play(stage: Stage): Promise<Ended> {
   console.log(intro);
   timeline.head();
   const [drover, services] = await Promise.all([
-    startDrover(place, processes),
+    startDrover(place, processes, null),
     startServices(place, processes, options.seed),
   ]);
   timeline.act(`PostgreSQL and Drover are up at ${drover.address}, and three remote services`);
@@ -87,6 +79,7 @@ async function conclude(stage: Stage, { drover, outcome }: Ended): Promise<numbe
 async function bookHolidays(stage: Stage, drover: Drover, services: Services): Promise<Outcome> {
   const { options, place, processes, timeline, ending, startedTime } = stage;
   const { signal } = ending;
+  const files = ledgerFiles(place);
   const { address } = drover;
   const start = (kind: ServiceKind) => {
     const agent = startAgent(processes, kind, { address, service: services[kind] });
@@ -102,7 +95,7 @@ async function bookHolidays(stage: Stage, drover: Drover, services: Services): P
     const workflow = await scheduleAll(client, signal);
     timeline.act(`${holidays.length} runs of ${workflow} scheduled`);
     const runs = holidays.map(({ run }) => run);
-    const follow = followRuns({ client, runs, onNews: timeline.news, signal });
+    const follow = followRuns({ client, runs, onNews: timeline.news, signal, isOver });
     ending.waitFor(() => tellOpen(openRuns(follow)));
     const strike = killWhileItWorks({
       kind: "hotel",
@@ -110,13 +103,13 @@ async function bookHolidays(stage: Stage, drover: Drover, services: Services): P
       startAnother: () => start("hotel"),
       onKilled: (killed) => tellKill(timeline, killed),
       follow,
-      ledger: place.ledgers.hotel,
+      ledger: files.hotel,
       signal,
     });
     const [killed] = await Promise.all([strike, follow.ended]);
     await sleep(lateEffectMs, undefined, { signal });
     const details = follow.details();
-    const ledgers = readLedgers(place.ledgers);
+    const ledgers = readLedgers(files);
     const problems = judge(holidays, statesOf(details), ledgers);
     const tookMs = Date.now() - startedTime.getTime();
     return {
@@ -185,12 +178,12 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const startedTime = new Date();
   const ending = createEnding(limitMs);
-  const place = makePlace(options.dataDir);
+  const place = makePlace("holiday", options.dataDir);
   const processes = createProcesses({
     logFolder: place.logs,
     onLost: (message) => ending.cutShort(message, exitCodes.failed),
   });
-  const timeline = createTimeline(startedTime.getTime(), (line) => console.log(line));
+  const timeline = createTimeline(startedTime.getTime(), "demo", (line) => console.log(line));
   try {
     const stage = { options, place, processes, timeline, ending, startedTime };
     return await conclude(stage, await Promise.race([play(stage), ending.never()]));

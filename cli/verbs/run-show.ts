@@ -1,34 +1,46 @@
 /**
  * `drover run show`: a run with all that happened to it: its steps, every hand-out of a task, what
- * the supervisor noticed, after how long, and what it did, and what a person is asked.
+ * the supervisor noticed, after how long, and what it did, what came from outside, and what people
+ * are asked.
  */
 import {
-  type Attempt,
   type Escalation,
-  type Intervention,
-  OutcomeKindSchema,
   type Run,
+  RunState,
   type Step,
+  StepKind,
+  StepKindSchema,
+  StepState,
+  WaitingOn,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type GetRunResponse,
   GetRunResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
+import { closedWords, escalationName, resolveCommand, subjectWords } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
+import {
+  printAttempts,
+  printDecisions,
+  printInterventions,
+  printSettings,
+  printSignals,
+  textShownMax,
+} from "../run-history.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import {
   errorWords,
   isFinal,
+  mannerWords,
   runVerdict,
   stepState,
   undoWords,
   workflowWords,
 } from "../run-words.ts";
-import { printTable } from "../table.ts";
+import { printPairs, printTable } from "../table.ts";
 import {
   between,
   clean,
@@ -40,10 +52,15 @@ import {
   timeOfDay,
 } from "../words.ts";
 
+interface ShowOptions extends RunRefOptions {
+  readonly settings?: boolean;
+}
+
 export function addRunShow(run: Command, ended: Ended): void {
   addRunRef(run.command("show"))
-    .description("show a run: steps, attempts, interventions, escalations")
-    .action(async (name: string | undefined, options: RunRefOptions, command: Command) => {
+    .description("show a run: steps, attempts, interventions, signals, decisions, escalations")
+    .option("--settings", "also every setting with the value that holds, and where it comes from")
+    .action(async (name: string | undefined, options: ShowOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
       const answer = await scheduler.getRun({
@@ -52,6 +69,9 @@ export function addRunShow(run: Command, ended: Ended): void {
         includeAttempts: true,
         includeInterventions: true,
         includeEscalations: true,
+        includeSignals: true,
+        includeDecisions: true,
+        includeSettings: options.settings ?? false,
       });
       output.data(GetRunResponseSchema, answer);
       if (output.format === "table") print(answer, output);
@@ -60,7 +80,7 @@ export function addRunShow(run: Command, ended: Ended): void {
 }
 
 function print(answer: GetRunResponse, output: Output): void {
-  const { run, steps, attempts, interventions, escalations } = answer;
+  const { run, steps, attempts, interventions, signals, decisions, settings } = answer;
   if (run) printRun(run, output);
   printSection("steps", steps.length, output);
   printSteps(steps, output);
@@ -68,9 +88,29 @@ function print(answer: GetRunResponse, output: Output): void {
   printAttempts(attempts, output);
   printSection("interventions", interventions.length, output);
   printInterventions(interventions, output);
-  printSection("escalations", escalations.length, output);
-  for (const escalation of escalations) printEscalation(escalation, run, output);
-  if (run && !isFinal(run.state)) output.note(`  next: drover run watch ${clean(run.runId)}`);
+  printSection("signals", signals.length, output);
+  printSignals(signals, output);
+  printSection("decisions", decisions.length, output);
+  printDecisions(decisions, output);
+  printSection("settings", settings.length, output);
+  printSettings(settings, output);
+  printSection("escalations", answer.escalations.length, output);
+  for (const escalation of answer.escalations) printEscalation(escalation, output);
+  if (run) for (const command of nextCommands(run, steps)) output.note(`  next: ${command}`);
+}
+
+/** Who is waited for comes first; any run that has not ended can be followed. */
+function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
+  if (isFinal(run.state)) return [];
+  const id = clean(run.runId);
+  const approval = steps.find(
+    ({ state, waitingOn }) => state === StepState.WAITING && waitingOn === WaitingOn.APPROVAL,
+  );
+  return [
+    ...(approval ? [`drover run decide ${id} ${clean(approval.id)} --approve --as NAME`] : []),
+    ...(run.state === RunState.PAUSED ? [`drover run resume ${id}`] : []),
+    `drover run watch ${id}`,
+  ];
 }
 
 function printSection(title: string, count: number, output: Output): void {
@@ -79,7 +119,7 @@ function printSection(title: string, count: number, output: Output): void {
 
 function printRun(run: Run, output: Output): void {
   const took = between(run.createdTime, run.endedTime);
-  const rows = [
+  printPairs(output, [
     ["run", clean(run.runId)],
     ["state", runVerdict(run, output)],
     ["workflow", workflowWords(run)],
@@ -90,89 +130,58 @@ function printRun(run: Run, output: Output): void {
     ["ended", run.endedTime ? `${moment(run.endedTime)}, after ${took}` : ""],
     ["cancelled", clean(run.cancelReason)],
     ["input", payloadWords(run.input)],
-  ];
-  for (const [name, text] of rows)
-    if (text) output.line(`${output.paint("dim", (name ?? "").padEnd(9))}  ${text}`);
+  ]);
 }
 
-const textShownMax = 100;
-
 function printSteps(steps: readonly Step[], output: Output): void {
-  const headers = ["STEP", "STATE", "UNDO", "TASK", "QUEUE", "ATTEMPT", "AGENT", "NEXT", "RESULT"];
+  const headers = [
+    "STEP",
+    "KIND",
+    "STATE",
+    "UNDO",
+    "TASK",
+    "QUEUE",
+    "ATTEMPT",
+    "AGENT",
+    "NEXT",
+    "HOW",
+    "RESULT",
+  ];
   const rows = steps.map((step) => [
     clean(step.id),
+    kindWords(step),
     stepState(step, output),
     undoWords(step),
     clean(step.task),
     clean(step.queue),
     step.attempt > 0 ? String(step.attempt) : "",
     clean(step.agentId),
-    timeOfDay(step.nextTime),
+    step.state === StepState.WAITING ? "" : timeOfDay(step.nextTime),
+    mannerWords(step).join(", "),
     clip(payloadWords(step.output) || errorWords(step.error), textShownMax),
   ]);
   printTable(output, headers, rows);
 }
 
-function printAttempts(attempts: readonly Attempt[], output: Output): void {
-  const headers = [
-    "STARTED",
-    "STEP",
-    "KIND",
-    "FENCE",
-    "ATTEMPT",
-    "AGENT",
-    "TOOK",
-    "OUTCOME",
-    "WHY",
-  ];
-  const rows = attempts.map((attempt) => [
-    moment(attempt.startedTime),
-    clean(attempt.stepId),
-    phrase(TaskKindSchema, attempt.kind),
-    String(attempt.fence),
-    String(attempt.attempt),
-    clean(attempt.agentId),
-    between(attempt.startedTime, attempt.endedTime),
-    outcomeWords(attempt),
-    clip(errorWords(attempt.failure), textShownMax),
-  ]);
-  printTable(output, headers, rows);
+/** A task has a name that says so already. */
+function kindWords({ kind }: Step): string {
+  if (kind === StepKind.UNSPECIFIED || kind === StepKind.TASK) return "";
+  return phrase(StepKindSchema, kind);
 }
 
-function outcomeWords({ outcome, late, endedTime }: Attempt): string {
-  if (endedTime === undefined) return "in hand";
-  return `${phrase(OutcomeKindSchema, outcome)}${late ? ", too late" : ""}`;
-}
-
-function printInterventions(interventions: readonly Intervention[], output: Output): void {
-  const headers = ["ACTED", "STEP", "RULE", "SAW", "NOTICED AFTER", "DID", "BY"];
-  const rows = interventions.map((intervention) => [
-    moment(intervention.actedTime),
-    clean(intervention.stepId) || "the run",
-    clean(intervention.rule),
-    clean(intervention.saw),
-    between(intervention.dueTime, intervention.actedTime),
-    clean(intervention.did),
-    `${clean(intervention.supervisor)} (partition ${intervention.partition})`,
-  ]);
-  printTable(output, headers, rows);
-}
-
-/** The answers of an escalation as commands of this program. */
-function printEscalation(escalation: Escalation, run: Run | undefined, output: Output): void {
-  const { closedTime, closedBy } = escalation;
-  const where = clean(escalation.stepId) || "the run";
-  const opened = `${moment(escalation.openedTime)}  ${where}  ${clean(escalation.reason)}`;
-  output.line(`${opened}: ${clean(escalation.message)}`);
+/** What is asked, the command that answers it, and the way out that is always there. */
+function printEscalation(escalation: Escalation, output: Output): void {
+  const { closedTime, answers } = escalation;
+  const opened = `${moment(escalation.openedTime)}  ${subjectWords(escalation)}`;
+  output.line(`${opened}  ${clean(escalation.reason)}: ${clean(escalation.message)}`);
   if (closedTime) {
-    output.line(`  closed ${moment(closedTime)} by ${clean(closedBy)}`);
+    output.line(`  closed ${closedWords(escalation)}`);
     return;
   }
   output.line(`  ${output.paint("red", "open")}: a person must answer`);
-  for (const answer of escalation.answers) {
-    const id = clean(run?.runId ?? "");
-    const way =
-      answer === "cancel" ? `drover run cancel ${id} --leave --reason WHY` : clean(answer);
-    output.line(`  next: ${way}`);
-  }
+  if (answers.length > 0) {
+    output.line(`  answers: ${answers.map(clean).join(", ")}`);
+    output.line(`  next: ${resolveCommand(escalation)}`);
+  } else output.line(`  next: drover escalation show ${escalationName(escalation)}`);
+  output.line(`  or: drover run cancel ${clean(escalation.runId)} --leave --reason WHY`);
 }

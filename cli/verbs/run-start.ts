@@ -11,7 +11,7 @@ import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { addLabel, type Context, contextOf, wholeNumber } from "../context.ts";
 import { type Ended, type ExitCode, exitCodes, usageFailure } from "../failure.ts";
-import { readJson } from "../input.ts";
+import { readPayload } from "../input.ts";
 import { isFinal, runVerdict } from "../run-words.ts";
 import { between, clean } from "../words.ts";
 import { exitOfRun, watchRun } from "./run-watch.ts";
@@ -57,16 +57,15 @@ export function addRunStart(run: Command, ended: Ended): void {
 
 function schedule(
   workflow: string,
-  { input, key, version, priority, label }: StartOptions,
+  { key, version, priority, label, ...options }: StartOptions,
   { scheduler, namespace }: Connection,
 ): Promise<ScheduleResponse> {
   if (key === "") throw usageFailure("--key is empty", "--key NAME, or leave it out");
+  const input = readPayload(options.input, "--input");
   return scheduler.schedule({
     namespace,
     target: { case: "workflow", value: { name: workflow, version } },
-    ...(input === undefined
-      ? {}
-      : { input: { body: { case: "json" as const, value: readJson(input) } } }),
+    ...(input && { input }),
     key: key ?? "",
     priority,
     labels: { ...label },

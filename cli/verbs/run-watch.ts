@@ -16,6 +16,7 @@ import type { Output } from "../output.ts";
 import { changeLines } from "../run-lines.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { treeLines } from "../run-tree.ts";
+import { needsPerson } from "../run-words.ts";
 import { clean } from "../words.ts";
 
 export function addRunWatch(run: Command, ended: Ended): void {
@@ -58,7 +59,7 @@ function show(before: WatchRunResponse | null, state: WatchRunResponse, output: 
   if (screen === null) for (const line of changeLines(before, state, output)) output.line(line);
   else {
     const lines = treeLines(state, output, screen.rows - rowsFree);
-    const waits = state.run?.state === RunState.ESCALATED;
+    const waits = state.run !== undefined && needsPerson(state.run, state.steps);
     const hint = `waits for a person: drover run show ${clean(state.run?.runId ?? "")}`;
     screen.draw(waits ? [...lines, hint] : lines);
   }

@@ -21,7 +21,7 @@ export interface AgentOptions {
   readonly queues?: readonly (string | { readonly name: string; readonly weight: number })[];
   /** Most tasks at a time. Default 10. */
   readonly slots?: number;
-  /** What to do, by name of the task; tasks that undo stand beside the others. */
+  /** What to do, by name of the task; those that verify and undo stand beside the others. */
   readonly handlers: Readonly<Record<string, Handler>>;
   /** What running handlers get to finish when the agent stops. Default 15 s. */
   readonly graceMs?: number;

@@ -45,6 +45,8 @@ const reportsWaitingMax = 1_000;
 /** What handlers get to stop once they are told to, and reports to be answered. */
 const stopMs = 5_000;
 const farewellMs = 2_000;
+/** A newer server may have others, for newer agents. */
+const knownKinds: readonly TaskKind[] = [TaskKind.PERFORM, TaskKind.VERIFY, TaskKind.COMPENSATE];
 
 export function createAgent(options: AgentOptions): Agent {
   const settings = checkAgentOptions(options);
@@ -128,7 +130,7 @@ export function createAgent(options: AgentOptions): Agent {
       const taken = holdTask(clock, task, sentMs, waitedMs);
       held.add(taken);
       beats.add(taken);
-      const handler = isKnown(task) ? handlers.get(task.task) : undefined;
+      const handler = knownKinds.includes(task.kind) ? handlers.get(task.task) : undefined;
       // What came too late, or while draining, was not begun: another can have it at once.
       if (handler === undefined || state === "draining" || taken.leftMs() === 0) {
         taken.end();
@@ -212,8 +214,4 @@ export function createAgent(options: AgentOptions): Agent {
     stop,
     done: ended.promise,
   });
-}
-
-function isKnown(task: Task): boolean {
-  return task.kind === TaskKind.PERFORM || task.kind === TaskKind.COMPENSATE;
 }

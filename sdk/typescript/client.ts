@@ -3,8 +3,8 @@
  *
  * Every call is repeated, with growing and jittered waits, as long as nobody knows whether it took
  * effect or the server asks to come back later. That is safe because each of them is idempotent:
- * `schedule` by its key, which is made here if the caller gives none, the others by what they do.
- * Any other refusal is thrown at once as DroverCallError.
+ * `schedule` by its key and `signal` by its id, which are made here if the caller gives none, the
+ * others by what they do. Any other refusal is thrown at once as DroverCallError.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
@@ -13,29 +13,36 @@ import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type RunFilterSchema,
   RunOrder,
-  type RunRefSchema,
   SchedulerService,
-  Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { createBackoff, repeat } from "./backoff.ts";
+import { createBackoff } from "./backoff.ts";
+import { type CallControl, createCall, present, tryMs } from "./call.ts";
 import { DroverCallError, verdictOf } from "./call-error.ts";
 import { openChannel } from "./channel.ts";
 import { sleep, systemClock } from "./clock.ts";
+import { type Commands, createCommands } from "./commands.ts";
+import { toDefinition } from "./definition.ts";
 import { toDuration } from "./duration.ts";
+import { createEscalations, type Escalations } from "./escalations.ts";
+import { type RunExplanation, readExplanation } from "./explanation.ts";
 import { toPayload } from "./payload.ts";
 import {
   type Attempt,
+  type Decision,
   type Escalation,
   type Intervention,
-  type Run,
+  type ReceivedSignal,
   readAttempt,
+  readDecision,
   readEscalation,
   readIntervention,
-  readRun,
-  readStep,
-  type Step,
-} from "./runs.ts";
-import { toDefinition, type WorkflowSpec } from "./workflow.ts";
+  readSetting,
+  readSignal,
+  type Setting,
+} from "./run-history.ts";
+import { type RunName, toRef } from "./run-name.ts";
+import { type Run, readRun, readStep, type Step } from "./runs.ts";
+import type { WorkflowSpec } from "./workflow.ts";
 
 export interface ClientOptions {
   /** host:port. */
@@ -44,13 +51,6 @@ export interface ClientOptions {
   readonly namespace?: string;
   /** For how long a call is repeated while the server cannot be reached. Default 30 s. */
   readonly patienceMs?: number;
-}
-
-/** A run by its id, or by the caller's own key. */
-export type RunName = string | { readonly key: string };
-
-export interface CallControl {
-  readonly signal?: AbortSignal;
 }
 
 export interface ScheduleSpec {
@@ -81,10 +81,15 @@ export interface Registered {
   readonly created: boolean;
 }
 
+/** What to return beside the run and its steps. Default: nothing. */
 export interface GetRunSpec extends CallControl {
   readonly attempts?: boolean;
   readonly interventions?: boolean;
   readonly escalations?: boolean;
+  readonly signals?: boolean;
+  readonly decisions?: boolean;
+  /** Every setting with the value that holds, and where that comes from. */
+  readonly settings?: boolean;
 }
 
 export interface RunDetails {
@@ -93,6 +98,9 @@ export interface RunDetails {
   readonly attempts: readonly Attempt[];
   readonly interventions: readonly Intervention[];
   readonly escalations: readonly Escalation[];
+  readonly signals: readonly ReceivedSignal[];
+  readonly decisions: readonly Decision[];
+  readonly settings: readonly Setting[];
 }
 
 export interface ListRunsSpec extends CallControl {
@@ -119,13 +127,7 @@ export interface RunSnapshot {
   readonly steps: readonly Step[];
 }
 
-export interface CancelSpec extends CallControl {
-  /** What becomes of work that was done. Default: it is undone. */
-  readonly undo?: "compensate" | "leave";
-  readonly reason?: string;
-}
-
-export interface Client {
+export interface Client extends Commands {
   /** A definition, or its text in YAML or JSON. */
   registerWorkflow(
     definition: WorkflowSpec | string,
@@ -134,6 +136,8 @@ export interface Client {
   schedule(spec: ScheduleSpec, options?: CallControl): Promise<Scheduled>;
   getRun(run: RunName, options?: GetRunSpec): Promise<RunDetails>;
   listRuns(options?: ListRunsSpec): Promise<RunPage>;
+  /** Why it is not moving, what happens next, and what a person can do. */
+  explainRun(run: RunName, options?: CallControl): Promise<RunExplanation>;
   /** The state now and after each change, to the end of the run; goes on after a break. */
   watchRun(
     run: RunName,
@@ -141,13 +145,12 @@ export interface Client {
   ): AsyncGenerator<RunSnapshot, void, undefined>;
   /** The run when it has ended; waits as long as that takes, or until the signal is aborted. */
   waitRun(run: RunName, options?: CallControl): Promise<Run>;
-  cancelRun(run: RunName, options?: CancelSpec): Promise<Run>;
+  /** What waits for a person. */
+  readonly escalations: Escalations;
   /** Ends the connection; may be called twice. */
   close(): void;
 }
 
-/** Time for one try of a call; for WaitRun beyond its own wait. */
-const tryMs = 10_000;
 const waitMs = 30_000;
 
 export function createClient(options: ClientOptions): Client {
@@ -155,13 +158,7 @@ export function createClient(options: ClientOptions): Client {
   const channel = openChannel(options.address);
   const rpc = SchedulerService.method;
 
-  /** One method, repeated as the contract allows. */
-  const unary: typeof channel.unary = (method, request, { timeoutMs, signal }) =>
-    repeat(() => channel.unary(method, request, { timeoutMs, signal }), {
-      clock: systemClock,
-      patienceMs,
-      signal,
-    });
+  const call = createCall(channel, patienceMs);
 
   async function* watchRun(
     name: RunName,
@@ -208,7 +205,7 @@ export function createClient(options: ClientOptions): Client {
           ? { case: "text" as const, value: definition }
           : { case: "definition" as const, value: toDefinition(definition) };
       const request = { namespace, source, keepDefault };
-      const answer = await unary(rpc.registerWorkflow, request, { timeoutMs: tryMs, signal });
+      const answer = await call(rpc.registerWorkflow, request, { signal });
       return { name: answer.name, version: answer.version, created: answer.created };
     },
 
@@ -223,7 +220,7 @@ export function createClient(options: ClientOptions): Client {
         labels: { ...spec.labels },
         ...(input && { input }),
       };
-      const answer = await unary(rpc.schedule, request, { timeoutMs: tryMs, signal });
+      const answer = await call(rpc.schedule, request, { signal });
       return { runId: answer.runId, key, created: answer.created };
     },
 
@@ -234,13 +231,19 @@ export function createClient(options: ClientOptions): Client {
         includeAttempts: spec.attempts ?? false,
         includeInterventions: spec.interventions ?? false,
         includeEscalations: spec.escalations ?? false,
+        includeSignals: spec.signals ?? false,
+        includeDecisions: spec.decisions ?? false,
+        includeSettings: spec.settings ?? false,
       };
-      const answer = await unary(rpc.getRun, request, { timeoutMs: tryMs, signal: spec.signal });
+      const answer = await call(rpc.getRun, request, { signal: spec.signal });
       return {
         ...readSnapshot(answer),
         attempts: answer.attempts.map(readAttempt),
         interventions: answer.interventions.map(readIntervention),
         escalations: answer.escalations.map(readEscalation),
+        signals: answer.signals.map(readSignal),
+        decisions: answer.decisions.map(readDecision),
+        settings: answer.settings.map(readSetting),
       };
     },
 
@@ -252,8 +255,13 @@ export function createClient(options: ClientOptions): Client {
         pageSize: spec.pageSize ?? 0,
         pageToken: spec.pageToken ?? "",
       };
-      const answer = await unary(rpc.listRuns, request, { timeoutMs: tryMs, signal: spec.signal });
+      const answer = await call(rpc.listRuns, request, { signal: spec.signal });
       return { runs: answer.runs.map(readRun), nextPageToken: answer.nextPageToken };
+    },
+
+    async explainRun(name: RunName, { signal }: CallControl = {}): Promise<RunExplanation> {
+      const request = { namespace, run: toRef(name) };
+      return readExplanation(await call(rpc.explainRun, request, { signal }));
     },
 
     watchRun,
@@ -262,7 +270,7 @@ export function createClient(options: ClientOptions): Client {
       const request = { namespace, run: toRef(name), wait: toDuration(waitMs) };
       for (;;) {
         const sentMs = systemClock.monotonicMs();
-        const answer = await unary(rpc.waitRun, request, { timeoutMs: waitMs + tryMs, signal });
+        const answer = await call(rpc.waitRun, request, { timeoutMs: waitMs + tryMs, signal });
         if (answer.ended) return readRun(present(answer.run));
         // A server that drains answers at once: do not ask it again in a hurry.
         const restMs = 100 - (systemClock.monotonicMs() - sentMs);
@@ -270,25 +278,10 @@ export function createClient(options: ClientOptions): Client {
       }
     },
 
-    async cancelRun(name: RunName, spec: CancelSpec = {}): Promise<Run> {
-      const request = {
-        namespace,
-        run: toRef(name),
-        undo: spec.undo === "leave" ? Undo.LEAVE : Undo.COMPENSATE,
-        reason: spec.reason ?? "",
-      };
-      const answer = await unary(rpc.cancelRun, request, { timeoutMs: tryMs, signal: spec.signal });
-      return readRun(present(answer.run));
-    },
-
+    ...createCommands(call, namespace),
+    escalations: createEscalations(call, namespace),
     close: channel.close,
   });
-}
-
-function toRef(name: RunName): MessageInitShape<typeof RunRefSchema> {
-  return typeof name === "string"
-    ? { ref: { case: "runId", value: name } }
-    : { ref: { case: "key", value: name.key } };
 }
 
 function toTarget({ workflow, version = 0 }: ScheduleSpec) {
@@ -312,10 +305,4 @@ function readSnapshot(answer: {
   steps: readonly wire.Step[];
 }): RunSnapshot {
   return { run: readRun(present(answer.run)), steps: answer.steps.map(readStep) };
-}
-
-function present(run: wire.Run | undefined): wire.Run {
-  if (run === undefined)
-    throw new DroverCallError("INTERNAL", "The server answered without a run.");
-  return run;
 }

@@ -17,8 +17,8 @@ import { json, type Parse, readPayload, toPayload } from "./payload.ts";
 import { PermanentError } from "./task-errors.ts";
 
 /**
- * Does one attempt. What it returns is the step's output: JSON, a Payload, or nothing. What it
- * throws is how it failed, see task-errors.ts.
+ * Does one attempt. What it returns is the step's output, JSON, a Payload or nothing, or another
+ * Answer, see answers.ts. What it throws is how it failed, see task-errors.ts.
  */
 export type Handler = (task: Task, context: TaskContext) => unknown;
 
@@ -31,19 +31,22 @@ export interface Read {
 export interface Task {
   /** Name of the task, as in the definition. */
   readonly name: string;
-  readonly kind: "perform" | "compensate";
+  /** Verify: finds out whether an earlier attempt took effect, and never does the work itself. */
+  readonly kind: "perform" | "verify" | "compensate";
   readonly queue: string;
   readonly runId: string;
   readonly stepId: string;
-  /** From 1. */
+  /** From 1. Verifies are numbered by themselves. */
   readonly attempt: number;
   readonly workflow: string;
   /** 0: the definition came with the run. */
   readonly workflowVersion: number;
   /** For the remote service, so that a repeated request takes effect once. */
   readonly idempotencyKey: string;
-  /** Compensate: the key under which the effect was made. */
+  /** Verify and compensate: the key under which the effect was made, or would have been. */
   readonly effectKey: string;
+  /** Perform: for a remote service that reports by itself, to `client.completeDeferred`. */
+  readonly callbackToken: string;
   /** Grows with each hand-out of the step, for services that refuse a lower one. */
   readonly fence: number;
   /** Labels of the run. */
@@ -51,7 +54,7 @@ export interface Task {
   readonly input: Read;
   /** Compensate: the step's output; `undefined` if it is not known. */
   readonly output: Read;
-  /** What an earlier attempt gave to `context.details`, to resume from. */
+  /** What an earlier attempt gave to `context.details`, to resume from; verify: the lost one. */
   readonly lastDetails: Read;
 }
 
@@ -99,7 +102,7 @@ export async function attempt({ handler, held, log, noted }: AttemptOptions): Pr
     log,
   });
   try {
-    return outcomeOfResult(await handler(readTask(held.task), context));
+    return outcomeOfResult(await handler(readTask(held.task), context), held.task.kind);
   } catch (error) {
     const stopped = held.stopped();
     if (isUnexpected(error, stopped)) {
@@ -113,7 +116,7 @@ export async function attempt({ handler, held, log, noted }: AttemptOptions): Pr
 function readTask(task: TaskMessage): Task {
   return Object.freeze({
     name: task.task,
-    kind: task.kind === TaskKind.COMPENSATE ? "compensate" : "perform",
+    kind: kindOf(task.kind),
     queue: task.queue,
     runId: task.runId,
     stepId: task.stepId,
@@ -122,12 +125,18 @@ function readTask(task: TaskMessage): Task {
     workflowVersion: task.workflowVersion,
     idempotencyKey: task.idempotencyKey,
     effectKey: task.effectKey,
+    callbackToken: task.callbackToken,
     fence: task.fence,
     labels: task.labels,
     input: reader(task.input, "input"),
     output: reader(task.output, "output"),
     lastDetails: reader(task.lastDetails, "details"),
   });
+}
+
+function kindOf(kind: TaskKind): Task["kind"] {
+  if (kind === TaskKind.VERIFY) return "verify";
+  return kind === TaskKind.COMPENSATE ? "compensate" : "perform";
 }
 
 function reader(payload: Payload | undefined, what: string): Read {

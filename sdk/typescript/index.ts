@@ -2,10 +2,17 @@
  * The SDK: `createClient` starts runs and asks after them, `createAgent` performs their steps.
  */
 export { type Agent, type AgentOptions, createAgent } from "./agent.ts";
+export {
+  type Answer,
+  again,
+  cannotTell,
+  deferred,
+  didNotHappen,
+  happened,
+} from "./answers.ts";
+export type { CallControl } from "./call.ts";
 export { type CallCode, type CallField, DroverCallError } from "./call-error.ts";
 export {
-  type CallControl,
-  type CancelSpec,
   type Client,
   type ClientOptions,
   createClient,
@@ -13,18 +20,53 @@ export {
   type ListRunsSpec,
   type Registered,
   type RunDetails,
-  type RunName,
   type RunPage,
   type RunSnapshot,
   type Scheduled,
   type ScheduleSpec,
 } from "./client.ts";
 export type { Clock, Timer } from "./clock.ts";
+export type {
+  CancelSpec,
+  Commands,
+  Decided,
+  DecideSpec,
+  DeferredOutcome,
+  ReasonSpec,
+  Signalled,
+  SignalSpec,
+} from "./commands.ts";
 export { type Duration, durationMs } from "./duration.ts";
+export type {
+  EscalationDetails,
+  EscalationPage,
+  Escalations,
+  ListEscalationsSpec,
+  Resolved,
+  ResolveSpec,
+} from "./escalations.ts";
+export type {
+  AgentWait,
+  LaneWait,
+  PersonAction,
+  RunExplanation,
+  RunWait,
+  Tried,
+} from "./explanation.ts";
 export type { Handler, ProgressMark, Read, Task, TaskContext } from "./handler.ts";
 export type { Logger } from "./logger.ts";
 export { bytes, json, type Parse, type Payload } from "./payload.ts";
-export type { Attempt, Escalation, Failure, Intervention, Run, Step } from "./runs.ts";
+export type {
+  Attempt,
+  Decision,
+  Escalation,
+  EscalationAnswer,
+  Intervention,
+  ReceivedSignal,
+  Setting,
+} from "./run-history.ts";
+export type { RunName } from "./run-name.ts";
+export type { Failure, Run, Step } from "./runs.ts";
 export {
   CancelledError,
   PermanentError,
@@ -34,9 +76,15 @@ export {
   UnknownError,
 } from "./task-errors.ts";
 export type {
+  ApprovalSpec,
   CompensateSpec,
+  FallbackSpec,
   RetrySpec,
+  SignalWaitSpec,
+  StepKindSpec,
   StepSpec,
   TimeoutsSpec,
+  VerifySpec,
+  WaitSpec,
   WorkflowSpec,
 } from "./workflow.ts";

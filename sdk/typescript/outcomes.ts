@@ -1,10 +1,17 @@
 /**
  * From what a handler returned or threw to the outcome that is reported.
  */
-import { create } from "@bufbuild/protobuf";
-import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import { create, isMessage } from "@bufbuild/protobuf";
+import {
+  FailureClass,
+  type Outcome,
+  type Outcome_Failed,
+  Outcome_FailedSchema,
+  OutcomeSchema,
+  TaskKind,
+} from "@drover/proto/drover/v1/task_pb.ts";
+import { happened } from "./answers.ts";
 import { toDuration } from "./duration.ts";
-import { toPayload } from "./payload.ts";
 import {
   CancelledError,
   PermanentError,
@@ -12,19 +19,25 @@ import {
   TransientError,
   UnknownError,
 } from "./task-errors.ts";
-
-const messageLengthMax = 4_096;
-const codeLengthMax = 128;
+import { tidyCode, tidyMessage } from "./tidy-text.ts";
 
 export const released: Outcome = create(OutcomeSchema, { kind: { case: "released", value: {} } });
 
-/** `undefined` is a success without output. What has no JSON form is an unknown: it was done. */
-export function outcomeOfResult(value: unknown): Outcome {
+/**
+ * An Answer is reported as it is; all else is the output of a success, `undefined` one without.
+ * What has no JSON form is an unknown: it was done.
+ *
+ * A verify has to answer: a lookup that found nothing and returns must not pass for "it happened".
+ */
+export function outcomeOfResult(value: unknown, kind: TaskKind): Outcome {
+  if (isMessage(value, OutcomeSchema)) return value;
+  if (kind === TaskKind.VERIFY)
+    return unknown(
+      "no-answer",
+      "A handler that verifies returns happened(output), didNotHappen() or cannotTell(message).",
+    );
   try {
-    const output = toPayload(value);
-    return create(OutcomeSchema, {
-      kind: { case: "success", value: output === undefined ? {} : { output } },
-    });
+    return happened(value);
   } catch (error) {
     return unknown("bad-output", `The handler's result cannot be sent: ${textOf(error)}`);
   }
@@ -32,11 +45,7 @@ export function outcomeOfResult(value: unknown): Outcome {
 
 /** `stopped` is the reason of the task's signal, if it was aborted by then. */
 export function outcomeOfError(error: unknown, stopped: TaskStopped | null): Outcome {
-  if (error instanceof TransientError) {
-    const { retryAfterMs } = error;
-    return failed(error, FailureClass.TRANSIENT, retryAfterMs);
-  }
-  if (error instanceof PermanentError) return failed(error, FailureClass.PERMANENT, null);
+  if (error instanceof TransientError || error instanceof PermanentError) return failed(error);
   if (error instanceof UnknownError) return unknown(error.code, error.message);
   if (error instanceof CancelledError) return cancelled(error.noEffect);
   if (stopped !== null && isAbort(error, stopped)) {
@@ -61,19 +70,20 @@ function isAbort(error: unknown, stopped: TaskStopped): boolean {
   return error instanceof Error && (error.name === "AbortError" || error.cause === stopped);
 }
 
-function failed(
-  error: TransientError | PermanentError,
-  failureClass: FailureClass,
-  retryAfterMs: number | null,
-): Outcome {
-  const value = {
+function failed(error: TransientError | PermanentError): Outcome {
+  return create(OutcomeSchema, { kind: { case: "failed", value: toFailed(error) } });
+}
+
+export function toFailed(error: TransientError | PermanentError): Outcome_Failed {
+  const transient = error instanceof TransientError ? error : null;
+  const retryAfterMs = transient?.retryAfterMs ?? null;
+  return create(Outcome_FailedSchema, {
     code: tidyCode(error.code),
     message: tidyMessage(error.message),
-    failureClass,
+    failureClass: transient ? FailureClass.TRANSIENT : FailureClass.PERMANENT,
     noEffect: error.noEffect,
     ...(retryAfterMs !== null && { retryAfter: toDuration(Math.max(0, retryAfterMs)) }),
-  };
-  return create(OutcomeSchema, { kind: { case: "failed", value } });
+  });
 }
 
 function unknown(code: string, message: string): Outcome {
@@ -87,14 +97,4 @@ function cancelled(noEffect: boolean): Outcome {
 
 function textOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-}
-
-/** A code made from what a remote service said must not cost the report. */
-function tidyCode(code: string): string {
-  const tidy = code.replaceAll(/[^A-Za-z0-9._-]/g, "-").replace(/^drover\./, "drover-");
-  return tidy.slice(0, codeLengthMax) || "error";
-}
-
-function tidyMessage(message: string): string {
-  return message.replaceAll("\0", " ").slice(0, messageLengthMax).toWellFormed();
 }

@@ -6,13 +6,14 @@
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
 import {
-  OutcomeKind,
   RunReason,
   RunState,
+  StepKind,
   StepState,
   UndoState,
+  WaitingOn,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
 import { readPayload } from "./payload.ts";
 
 export interface Run {
@@ -34,15 +35,27 @@ export interface Run {
   readonly deadlineTime: Date | null;
   readonly version: bigint;
   readonly cancelReason: string;
+  /** How many failures it went on after. */
+  readonly warnings: number;
 }
 
 export interface Step {
   readonly id: string;
+  readonly kind: keyof typeof StepKind;
   readonly state: keyof typeof StepState;
   readonly undoState: keyof typeof UndoState;
+  /** In WAITING: what for, until `nextTime`. */
+  readonly waitingOn: keyof typeof WaitingOn;
+  /** Empty if it is of another kind. */
   readonly task: string;
   readonly queue: string;
+  /** Which way it is tried: 0 as defined, n by the n-th fallback. */
+  readonly strategy: number;
   readonly attempt: number;
+  /** Of an unknown outcome that is looked up: verifies so far that could not tell. */
+  readonly verifies: number;
+  /** So far, of an approval. */
+  readonly approvals: number;
   readonly fence: number;
   readonly agentId: string;
   readonly nextTime: Date | null;
@@ -58,51 +71,12 @@ export interface Failure {
   readonly class: keyof typeof FailureClass;
 }
 
-export interface Attempt {
-  readonly stepId: string;
-  readonly kind: keyof typeof TaskKind;
-  readonly fence: number;
-  readonly attempt: number;
-  readonly agentId: string;
-  readonly startedTime: Date | null;
-  readonly endedTime: Date | null;
-  readonly outcome: keyof typeof OutcomeKind;
-  readonly failure: Failure | null;
-  readonly output: unknown;
-  readonly late: boolean;
-}
-
-export interface Intervention {
-  readonly stepId: string;
-  readonly rule: string;
-  readonly saw: string;
-  readonly did: string;
-  readonly dueTime: Date | null;
-  readonly actedTime: Date | null;
-  readonly supervisor: string;
-  readonly partition: number;
-  readonly epoch: bigint;
-  readonly fence: number;
-  readonly attempt: number;
-}
-
-export interface Escalation {
-  readonly id: string;
-  readonly stepId: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly openedTime: Date | null;
-  readonly closedTime: Date | null;
-  readonly closedBy: string;
-  readonly answers: readonly string[];
-}
-
 const runStates = namesOf(RunState);
 const runReasons = namesOf(RunReason);
 const stepStates = namesOf(StepState);
 const undoStates = namesOf(UndoState);
-const taskKinds = namesOf(TaskKind);
-const outcomeKinds = namesOf(OutcomeKind);
+const stepKinds = namesOf(StepKind);
+const waitingOns = namesOf(WaitingOn);
 const failureClasses = namesOf(FailureClass);
 
 const finalStates: ReadonlySet<number> = new Set([
@@ -130,17 +104,23 @@ export function readRun(run: wire.Run): Run {
     deadlineTime: readTime(run.deadlineTime),
     version: run.version,
     cancelReason: run.cancelReason,
+    warnings: run.warnings,
   });
 }
 
 export function readStep(step: wire.Step): Step {
   return Object.freeze({
     id: step.id,
+    kind: stepKinds.get(step.kind) ?? "UNSPECIFIED",
     state: stepStates.get(step.state) ?? "UNSPECIFIED",
     undoState: undoStates.get(step.undoState) ?? "UNSPECIFIED",
+    waitingOn: waitingOns.get(step.waitingOn) ?? "UNSPECIFIED",
     task: step.task,
     queue: step.queue,
+    strategy: step.strategy,
     attempt: step.attempt,
+    verifies: step.verifies,
+    approvals: step.approvals,
     fence: step.fence,
     agentId: step.agentId,
     nextTime: readTime(step.nextTime),
@@ -150,62 +130,17 @@ export function readStep(step: wire.Step): Step {
   });
 }
 
-export function readAttempt(attempt: wire.Attempt): Attempt {
-  return Object.freeze({
-    stepId: attempt.stepId,
-    kind: taskKinds.get(attempt.kind) ?? "UNSPECIFIED",
-    fence: attempt.fence,
-    attempt: attempt.attempt,
-    agentId: attempt.agentId,
-    startedTime: readTime(attempt.startedTime),
-    endedTime: readTime(attempt.endedTime),
-    outcome: outcomeKinds.get(attempt.outcome) ?? "UNSPECIFIED",
-    failure: readFailure(attempt.failure),
-    output: readPayload(attempt.output),
-    late: attempt.late,
-  });
-}
-
-export function readIntervention(intervention: wire.Intervention): Intervention {
-  return Object.freeze({
-    stepId: intervention.stepId,
-    rule: intervention.rule,
-    saw: intervention.saw,
-    did: intervention.did,
-    dueTime: readTime(intervention.dueTime),
-    actedTime: readTime(intervention.actedTime),
-    supervisor: intervention.supervisor,
-    partition: intervention.partition,
-    epoch: intervention.epoch,
-    fence: intervention.fence,
-    attempt: intervention.attempt,
-  });
-}
-
-export function readEscalation(escalation: wire.Escalation): Escalation {
-  return Object.freeze({
-    id: escalation.id,
-    stepId: escalation.stepId,
-    reason: escalation.reason,
-    message: escalation.message,
-    openedTime: readTime(escalation.openedTime),
-    closedTime: readTime(escalation.closedTime),
-    closedBy: escalation.closedBy,
-    answers: escalation.answers,
-  });
-}
-
-function readFailure(failure: wire.Failure | undefined): Failure | null {
+export function readFailure(failure: wire.Failure | undefined): Failure | null {
   if (failure === undefined) return null;
   const { code, message } = failure;
   return { code, message, class: failureClasses.get(failure.failureClass) ?? "UNSPECIFIED" };
 }
 
-function readTime(time: Timestamp | undefined): Date | null {
+export function readTime(time: Timestamp | undefined): Date | null {
   return time === undefined ? null : timestampDate(time);
 }
 
-function namesOf<T extends Readonly<Record<string, number>>>(
+export function namesOf<T extends Readonly<Record<string, number>>>(
   values: T,
 ): ReadonlyMap<number, Extract<keyof T, string>> {
   const names = new Map<number, Extract<keyof T, string>>();

@@ -2,51 +2,111 @@
  * A workflow as a plain object, typed, with the words of the YAML dialect: an editor completes it,
  * and the server checks it. It holds what the server can run today, nothing else.
  */
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import {
-  type CompensateSchema,
-  OnFailure,
-  type RetryPolicySchema,
-  type StepDefinitionSchema,
-  type TimeoutsSchema,
-  type WorkflowDefinition,
-  WorkflowDefinitionSchema,
-} from "@drover/proto/drover/v1/workflow_pb.ts";
-import { type Duration, toDuration } from "./duration.ts";
-import { toPayload } from "./payload.ts";
+import type { Duration } from "./duration.ts";
 
 export interface WorkflowSpec {
   readonly workflow: string;
   /** Longest time of a run. Default 7 days. */
   readonly timeout?: Duration;
+  /** JSON Schema that the input of a run has to keep. */
+  readonly inputSchema?: unknown;
   readonly steps: readonly StepSpec[];
 }
 
-export interface StepSpec {
+/** A step is of exactly one kind. */
+export type StepSpec = StepSettings & StepKindSpec;
+
+export type StepKindSpec =
+  /** Name of the task that an agent performs, and its queue, by default "default". */
+  | { readonly task: string; readonly queue?: string }
+  /** A timer: so long, or until a moment. */
+  | { readonly wait: Duration | WaitSpec }
+  /** Waits for `client.signal`, by the name of the signal alone or with its own settings. */
+  | { readonly signal: string | SignalWaitSpec }
+  /** Waits for `client.decide`. */
+  | { readonly approval: ApprovalSpec };
+
+export interface WaitSpec {
+  /** A Date, a moment as 2026-03-01T08:00:00Z, or an expression, `${...}`. */
+  readonly until: string | Date;
+}
+
+export interface SignalWaitSpec {
+  readonly name: string;
+  /** Default 7 days. */
+  readonly within?: Duration;
+  /** What follows when none has come by then. Default: a person is asked. */
+  readonly onExpiry?: "escalate" | "fail" | "skip";
+}
+
+export interface ApprovalSpec {
+  /** Names or roles of those who may decide. Default: anybody. */
+  readonly approvers?: readonly string[];
+  /** How many have to approve. Default 1. */
+  readonly need?: number;
+  /** Who started the run, as its label `requester` says, may not decide. Default false. */
+  readonly notRequester?: boolean;
+  /** JSON Schema of what an approver fills in. */
+  readonly form?: unknown;
+  /** Default 7 days. */
+  readonly within?: Duration;
+  /** What follows when too few have decided by then. Default: another person is asked. */
+  readonly onExpiry?: "escalate" | "reject" | "approve";
+}
+
+/** Those from `input` to `onPickup` are for tasks alone. */
+export interface StepSettings {
   readonly id: string;
-  /** Name of the task that an agent performs. */
-  readonly task: string;
-  /** Default: "default". */
-  readonly queue?: string;
   /** Steps that must have ended before this one starts. */
   readonly needs?: readonly string[];
-  /** JSON, or a Payload. Default: the run's input. */
+  /** CEL; false: the step is skipped. */
+  readonly when?: string;
+  /** How the steps that it needs must have ended. Default: `ended`. */
+  readonly runIf?: "ended" | "all_ok" | "any_ok";
+  /** A finally step: runs once, last, whatever happened. */
+  readonly always?: boolean;
+  /** Once it has succeeded, there is no way back: later failures ask a person. */
+  readonly pivot?: boolean;
+  /** JSON, or a Payload; its strings may hold expressions. Default: the run's input. */
   readonly input?: unknown;
   /** The first policy that matches the code of a failure decides. */
   readonly retry?: RetrySpec | readonly RetrySpec[];
   readonly timeouts?: TimeoutsSpec;
+  /** What a repeated attempt does to the world. Default: `idempotent`. */
+  readonly effects?: "idempotent" | "verifiable" | "once";
+  /** The task that finds out whether a lost attempt took effect; with `verifiable` alone. */
+  readonly verify?: string | VerifySpec;
+  /** Other ways to try it, in this order. */
+  readonly fallback?: readonly FallbackSpec[];
+  /** What happens when nobody polls for the task. Default: `alarm`. */
+  readonly onPickup?: "alarm" | "escalate" | "fallback";
   /** The task that undoes the step, by its name alone or with its own settings. */
   readonly compensate?: string | CompensateSpec;
   /** Default: compensate if an effect that can be undone exists by then, else fail. */
-  readonly onFailure?: "compensate" | "fail";
+  readonly onFailure?: "compensate" | "fail" | "continue" | "escalate";
+  /** JSON Schema that the output has to keep. */
+  readonly outputSchema?: unknown;
 }
 
-export interface CompensateSpec {
+export interface VerifySpec {
   readonly task: string;
   /** Default: the queue of the step. */
   readonly queue?: string;
   readonly retry?: RetrySpec | readonly RetrySpec[];
   readonly timeouts?: TimeoutsSpec;
+}
+
+export interface CompensateSpec extends VerifySpec {
+  /** Default: `finished`; `attempted` also undoes a step that failed half-way. */
+  readonly when?: "finished" | "attempted";
+}
+
+/** What is not given stays as it was. */
+export interface FallbackSpec {
+  readonly queue?: string;
+  readonly task?: string;
+  /** JSON object that is merged over the step's input, key by key. */
+  readonly input?: unknown;
 }
 
 export interface RetrySpec {
@@ -65,83 +125,11 @@ export interface TimeoutsSpec {
   readonly attempt?: Duration;
   /** Length of the lease, at least 2 s. */
   readonly heartbeat?: Duration;
+  /** How long the progress that a handler reports may stand still. Default: off. */
+  readonly stall?: Duration;
   readonly total?: Duration;
   readonly cancel?: Duration;
   readonly settle?: Duration;
-}
-
-export function toDefinition(spec: WorkflowSpec): WorkflowDefinition {
-  return create(WorkflowDefinitionSchema, {
-    workflow: spec.workflow,
-    ...durations({ timeout: spec.timeout }),
-    steps: spec.steps.map(toStep),
-  });
-}
-
-function toStep(step: StepSpec): MessageInitShape<typeof StepDefinitionSchema> {
-  const input = toPayload(step.input);
-  return {
-    id: step.id,
-    needs: [...(step.needs ?? [])],
-    kind: { case: "task", value: { name: step.task, queue: step.queue ?? "" } },
-    retry: toRetry(step.retry),
-    onFailure: toOnFailure(step.onFailure),
-    ...(input && { input }),
-    ...(step.timeouts && { timeouts: toTimeouts(step.timeouts) }),
-    ...(step.compensate !== undefined && { compensate: toCompensate(step.compensate) }),
-  };
-}
-
-function toCompensate(
-  compensate: string | CompensateSpec,
-): MessageInitShape<typeof CompensateSchema> {
-  if (typeof compensate === "string") return { task: compensate };
-  return {
-    task: compensate.task,
-    queue: compensate.queue ?? "",
-    retry: toRetry(compensate.retry),
-    ...(compensate.timeouts && { timeouts: toTimeouts(compensate.timeouts) }),
-  };
-}
-
-function toRetry(
-  retry: RetrySpec | readonly RetrySpec[] | undefined,
-): MessageInitShape<typeof RetryPolicySchema>[] {
-  const policies: readonly RetrySpec[] =
-    retry === undefined ? [] : "length" in retry ? retry : [retry];
-  return policies.map((policy) => ({
-    on: [...(policy.on ?? [])],
-    ...(policy.attempts !== undefined && { attempts: policy.attempts }),
-    ...(policy.factor !== undefined && { factor: policy.factor }),
-    ...(policy.jitter !== undefined && { jitter: policy.jitter }),
-    ...durations({ initial: policy.initial, max: policy.max }),
-  }));
-}
-
-function toTimeouts(timeouts: TimeoutsSpec): MessageInitShape<typeof TimeoutsSchema> {
-  const { pickup, attempt, heartbeat, total, cancel, settle } = timeouts;
-  return durations({ pickup, attempt, heartbeat, total, cancel, settle });
-}
-
-function toOnFailure(onFailure: StepSpec["onFailure"]): OnFailure {
-  switch (onFailure) {
-    case "compensate":
-      return OnFailure.COMPENSATE;
-    case "fail":
-      return OnFailure.FAIL;
-    case undefined:
-      return OnFailure.UNSPECIFIED;
-  }
-}
-
-/** What is not given stays out of the message: absent means the default. */
-function durations<K extends string>(
-  given: Readonly<Record<K, Duration | undefined>>,
-): { [P in K]?: ReturnType<typeof toDuration> } {
-  const out: { [P in K]?: ReturnType<typeof toDuration> } = {};
-  for (const key in given) {
-    const value = given[key];
-    if (value !== undefined) out[key] = toDuration(value);
-  }
-  return out;
+  /** From `deferred()` until its outcome must have come. Default 24 hours. */
+  readonly callback?: Duration;
 }

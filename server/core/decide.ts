@@ -1,14 +1,27 @@
 // The rules' front door: (plan, view, events) → effects, answers and the view that they make.
 // Pure: the same arguments give the same decision, on any machine and at any time.
-import type { Plan } from "./definition.ts";
+
+import type { Moment } from "./attempt.ts";
 import type { Effect } from "./effect.ts";
 import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
-import type { Moment, Run, View } from "./model.ts";
-import { onCancel, onUndelivered } from "./on-command.ts";
-import { onBackoffMoment, onLeaseMoment, onReadyMoment, onRunMoment } from "./on-moment.ts";
-import { onReport } from "./on-report.ts";
-import { makeReady, type Pass } from "./pass.ts";
+import type { Judge } from "./judge.ts";
+import { emptyView, type Facts, type Run, type View } from "./model.ts";
+import { onAnswer } from "./on-answer.ts";
+import { onCancel, onPause, onResume, onUndelivered } from "./on-command.ts";
+import { onDueMoment, onRunMoment } from "./on-due.ts";
+import { onLeaseMoment, onReadyMoment } from "./on-moment.ts";
+import { onCallback, onReport } from "./on-report.ts";
+import { onDecide, onSignal } from "./on-signal.ts";
+import { open } from "./open.ts";
+import type { Pass } from "./pass.ts";
+import type { Plan } from "./plan.ts";
 import { settleRun } from "./saga.ts";
+
+/** A plan, and what answers the questions that only its expressions and schemas can. */
+export interface Rules {
+  readonly plan: Plan;
+  readonly judge: Judge;
+}
 
 export interface PassItem {
   readonly event: RunEvent;
@@ -23,7 +36,7 @@ export interface Decision<Item extends PassItem> {
 
 /** One pass over a run: all of its events, reports first. */
 export function decide<Item extends PassItem>(
-  plan: Plan,
+  rules: Rules,
   view: View,
   now: Moment,
   items: readonly Item[],
@@ -32,7 +45,8 @@ export function decide<Item extends PassItem>(
   const effects: Effect[] = [];
   let current = view;
   for (const item of inPassOrder(items)) {
-    const pass: Pass = { plan, occasion: { now, draw: item.draw }, view: current, effects };
+    const occasion: Occasion = { now, draw: item.draw };
+    const pass: Pass = { ...rules, occasion, view: current, effects };
     answers.set(item, apply(pass, item.event));
     settleRun(pass);
     current = pass.view;
@@ -40,21 +54,33 @@ export function decide<Item extends PassItem>(
   return { view: withVersion(current, effects), effects, answers };
 }
 
-/** The first pass of a run: its roots are ready. */
-export function start(plan: Plan, now: Moment): { view: View; effects: readonly Effect[] } {
+/** The first pass of a run: its roots begin. `facts`: the run's own, where it has expressions. */
+export function start(
+  rules: Rules,
+  now: Moment,
+  facts: Facts | null,
+): { view: View; effects: readonly Effect[] } {
+  const { plan } = rules;
+  const always = plan.steps.filter((step) => step.always).length;
   const run: Run = {
     state: { kind: "RUNNING", deadline: now + plan.timeoutMs },
     version: 1,
-    stepsLeft: plan.steps.length,
+    stepsLeft: plan.steps.length - always,
+    finallyLeft: always,
     moving: 0,
+    asking: 0,
     undosLeft: 0,
     undone: 0,
+    warnings: 0,
+    pivoted: false,
+    escalations: 0,
   };
-  const occasion: Occasion = { now, draw: 0 };
   const effects: Effect[] = [];
-  const pass: Pass = { plan, occasion, view: { run, steps: new Map(), attempts: [] }, effects };
-  for (const step of plan.steps)
-    if (step.needs.length === 0) makeReady(pass, step.no, "forward", null);
+  const view: View = { ...emptyView(run), facts };
+  const pass: Pass = { ...rules, occasion: { now, draw: 0 }, view, effects };
+  for (const { no, always: last, needs } of plan.steps)
+    if (needs.length === 0 && !last) open(pass, no);
+  settleRun(pass);
   return { view: pass.view, effects };
 }
 
@@ -62,16 +88,28 @@ function apply(pass: Pass, event: RunEvent): Answer {
   switch (event.kind) {
     case "report":
       return onReport(pass, event);
+    case "callback":
+      return onCallback(pass, event);
     case "undelivered":
       return onUndelivered(pass, event);
+    case "signal":
+      return onSignal(pass, event);
+    case "decide":
+      return onDecide(pass, event);
+    case "answer":
+      return onAnswer(pass, event);
     case "cancel":
       return onCancel(pass, event);
+    case "pause":
+      return onPause(pass, event);
+    case "resume":
+      return onResume(pass, event);
     case "lease-moment":
       return onLeaseMoment(pass, event);
     case "ready-moment":
       return onReadyMoment(pass, event);
-    case "backoff-moment":
-      return onBackoffMoment(pass, event);
+    case "due-moment":
+      return onDueMoment(pass, event);
     case "run-moment":
       return onRunMoment(pass);
   }

@@ -1,8 +1,10 @@
-// What is wrong with a definition as a whole: duplicate ids, unknown needs, cycles.
+// What is wrong with a definition as a whole: duplicate ids, unknown needs, cycles, needs between
+// steps that run last and others. What is wrong with a step by itself is in step-check.ts.
 // The form of single values (names, ranges, sizes) is checked where they enter, by the rules of the
 // proto. A problem names the path of the field, so that every surface can point at it.
 import type { Definition } from "./definition.ts";
 import { nearestWord } from "./nearest-word.ts";
+import { notSchema, stepProblems } from "./step-check.ts";
 
 export interface DefinitionProblem {
   /** Path in the message, as `steps[2].needs[0]`. */
@@ -14,6 +16,19 @@ export interface DefinitionProblem {
  * Every problem of the definition, in the order of its steps; none means that a plan can be made.
  */
 export function definitionProblems(definition: Definition): readonly DefinitionProblem[] {
+  return [
+    ...graphProblems(definition),
+    ...inputSchemaProblem(definition),
+    ...definition.steps.flatMap((step, no) => stepProblems(step, `steps[${no}]`)),
+  ];
+}
+
+function inputSchemaProblem({ inputSchema }: Definition): DefinitionProblem[] {
+  const wrong = notSchema(inputSchema);
+  return wrong === null ? [] : [{ path: "input_schema", message: `the schema ${wrong}` }];
+}
+
+function graphProblems(definition: Definition): DefinitionProblem[] {
   const problems: DefinitionProblem[] = [];
   const first = new Map<string, number>();
   definition.steps.forEach((step, no) => {
@@ -42,7 +57,23 @@ export function definitionProblems(definition: Definition): readonly DefinitionP
     const cycle = findCycle(definition);
     if (cycle) problems.push(cycle);
   }
+  problems.push(...needsAcrossTheEnd(definition));
   return problems;
+}
+
+/** Steps that run last begin when all others have ended, so no need leads from one to the other. */
+function needsAcrossTheEnd({ steps }: Definition): DefinitionProblem[] {
+  const always = new Map(steps.map((step) => [step.id, step.always ?? false]));
+  return steps.flatMap((step, no) =>
+    step.needs.flatMap((need, index) => {
+      const needed = always.get(need);
+      if (needed === undefined || needed === (step.always ?? false)) return [];
+      const message = needed
+        ? `step "${step.id}" needs "${need}", which is an always step and runs after all others: remove the need, or make "${step.id}" an always step too`
+        : `step "${step.id}" is an always step, which runs after all others by itself: remove its need "${need}"`;
+      return [{ path: `steps[${no}].needs[${index}]`, message }];
+    }),
+  );
 }
 
 function unknownNeed(id: string, need: string, known: readonly string[]): string {

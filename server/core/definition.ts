@@ -1,11 +1,5 @@
-// A workflow definition as its author wrote it, and the plan that the rules work with.
-//
-//   Definition   what was registered or sent inline: only what was said, durations in milliseconds
-//   Plan         the same with every default filled in, steps numbered, needs and successors as
-//                numbers
-//
-// A definition is stored; a plan is derived from it and never stored, so a run keeps what it
-// started with. Defaults are part of the contract and never change (docs/ARCHITECTURE.md).
+// A workflow definition as its author wrote it: only what was said, durations in milliseconds.
+// It is stored; the plan that the rules work with is derived from it (plan.ts).
 import type { Payload } from "./payload.ts";
 
 export interface RetryPolicy {
@@ -29,6 +23,10 @@ export interface Timeouts {
   readonly heartbeatMs: number;
   /** All strategies and retries of a step from its first READY. */
   readonly totalMs: number;
+  /** Progress that stands still for so long while the agent beats; null: not watched. */
+  readonly stallMs: number | null;
+  /** From `deferred` until its outcome must have come by the callback token. */
+  readonly callbackMs: number;
   /** From the beat that told the agent to stop until its lease ends. */
   readonly cancelMs: number;
   /** From the end of a lost lease until anything that could meet its late effect may start. */
@@ -40,133 +38,100 @@ export interface CompensateDefinition {
   readonly queue?: string;
   readonly retry?: readonly Partial<RetryPolicy>[];
   readonly timeouts?: Partial<Timeouts>;
+  /** `attempted`: also a step that failed half-way. Default `finished`. */
+  readonly when?: "finished" | "attempted";
 }
 
-export interface StepDefinition {
-  readonly id: string;
-  readonly needs: readonly string[];
+export interface VerifyDefinition {
   readonly task: string;
   readonly queue?: string;
+  readonly retry?: readonly Partial<RetryPolicy>[];
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+/** Another way to try a step: what is absent stays as it was. */
+export interface FallbackDefinition {
+  readonly queue?: string;
+  readonly task?: string;
+  /** A JSON object that is merged over the step's input, key by key. */
+  readonly input?: Payload;
+}
+
+export type Effects = "idempotent" | "verifiable" | "once";
+export type OnFailure = "compensate" | "fail" | "continue" | "escalate";
+export type OnPickup = "alarm" | "escalate" | "fallback";
+export type RunIf = "ended" | "all_ok" | "any_ok";
+/** What follows when the deadline of a signal or an approval has passed. */
+export type SignalExpiry = "escalate" | "fail" | "skip";
+export type ApprovalExpiry = "escalate" | "reject" | "approve";
+
+/** An agent performs it. A step without `kind` is a task. */
+export interface TaskWork {
+  readonly kind?: "task";
+  readonly task: string;
+  readonly queue?: string;
+}
+
+/** A timer: exactly one of the two. */
+export interface WaitWork {
+  readonly kind: "wait";
+  readonly forMs?: number;
+  /** A moment in RFC 3339, or an expression that gives one. */
+  readonly until?: string;
+}
+
+export interface SignalWork {
+  readonly kind: "signal";
+  readonly name: string;
+  readonly withinMs?: number;
+  readonly onExpiry?: SignalExpiry;
+}
+
+export interface ApprovalWork {
+  readonly kind: "approval";
+  /** Roles or names that may answer; empty: anybody. */
+  readonly approvers: readonly string[];
+  /** How many have to approve. Default 1. */
+  readonly need?: number;
+  /** Who started the run may not approve it. */
+  readonly notRequester?: boolean;
+  /** JSON Schema of what an approver fills in. */
+  readonly form?: Payload;
+  readonly withinMs?: number;
+  readonly onExpiry?: ApprovalExpiry;
+}
+
+export type StepWork = TaskWork | WaitWork | SignalWork | ApprovalWork;
+
+export interface StepRules {
+  readonly id: string;
+  readonly needs: readonly string[];
   readonly input?: Payload;
   readonly retry?: readonly Partial<RetryPolicy>[];
   readonly timeouts?: Partial<Timeouts>;
+  readonly effects?: Effects;
+  readonly verify?: VerifyDefinition;
   readonly compensate?: CompensateDefinition;
-  readonly onFailure?: "compensate" | "fail";
+  readonly fallback?: readonly FallbackDefinition[];
+  readonly onFailure?: OnFailure;
+  readonly onPickup?: OnPickup;
+  readonly runIf?: RunIf;
+  /** A CEL condition; false makes the step SKIPPED. */
+  readonly when?: string;
+  /** Runs once, last, whatever happened, after compensation too. */
+  readonly always?: boolean;
+  /** Once it has succeeded, later failures escalate and never compensate. */
+  readonly pivot?: boolean;
+  /** JSON Schema that an output has to keep; one that breaks it is the failure drover.schema. */
+  readonly outputSchema?: Payload;
 }
+
+export type StepDefinition = StepRules & StepWork;
 
 export interface Definition {
   readonly workflow: string;
   readonly timeoutMs?: number;
+  /** JSON Schema that the input of a run has to keep; checked before a run is stored. */
+  readonly inputSchema?: Payload;
   readonly steps: readonly StepDefinition[];
-}
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-export const RUN_TIMEOUT_MS = 7 * DAY;
-export const DEFAULT_QUEUE = "default";
-/** The least silence that ends a lease: agents beat at a third of it. */
-export const HEARTBEAT_MS_MIN = 2 * SECOND;
-/** Losses in a row of one strategy that make a step poison. */
-export const LOSSES_IN_A_ROW_MAX = 3;
-/** How long a retried lost task is kept for another agent than the one that lost it. */
-export const AVOID_SESSION_MS = 2 * SECOND;
-
-export const RETRY_DEFAULT: RetryPolicy = Object.freeze({
-  on: [],
-  attempts: 5,
-  initialMs: SECOND,
-  factor: 2,
-  maxMs: MINUTE,
-  jitter: 0.2,
-});
-
-export const UNDO_RETRY_DEFAULT: RetryPolicy = Object.freeze({
-  ...RETRY_DEFAULT,
-  attempts: 10,
-  maxMs: 5 * MINUTE,
-});
-
-export const TIMEOUTS_DEFAULT: Omit<Timeouts, "settleMs"> = Object.freeze({
-  pickupMs: 5 * MINUTE,
-  attemptMs: 15 * MINUTE,
-  heartbeatMs: 30 * SECOND,
-  totalMs: DAY,
-  cancelMs: 10 * SECOND,
-});
-
-const SETTLE_MS_MIN = 5 * SECOND;
-
-/** What a lane and a lease need to know about a task: the forward one of a step, or its undo. */
-export interface PlanTask {
-  readonly task: string;
-  readonly queue: string;
-  readonly retry: readonly RetryPolicy[];
-  readonly timeouts: Timeouts;
-}
-
-export interface PlanStep extends PlanTask {
-  readonly no: number;
-  readonly id: string;
-  readonly needs: readonly number[];
-  readonly successors: readonly number[];
-  readonly input: Payload | null;
-  readonly compensate: PlanTask | null;
-  /** null: decided when the step fails. */
-  readonly onFailure: "compensate" | "fail" | null;
-}
-
-export interface Plan {
-  readonly workflow: string;
-  readonly timeoutMs: number;
-  readonly steps: readonly PlanStep[];
-}
-
-/** The plan of a definition that `definitionProblems` found nothing wrong with. */
-export function planOf(definition: Definition): Plan {
-  const numbers = new Map(definition.steps.map((step, no) => [step.id, no]));
-  const needs = definition.steps.map((step) =>
-    step.needs.map((id) => {
-      const no = numbers.get(id);
-      if (no === undefined) throw new Error(`step ${step.id} needs ${id}, which is no step`);
-      return no;
-    }),
-  );
-  return {
-    workflow: definition.workflow,
-    timeoutMs: definition.timeoutMs ?? RUN_TIMEOUT_MS,
-    steps: definition.steps.map((step, no) => ({
-      no,
-      id: step.id,
-      ...planTask(step, RETRY_DEFAULT),
-      needs: needs[no] ?? [],
-      successors: needs.flatMap((of, successor) => (of.includes(no) ? [successor] : [])),
-      input: step.input ?? null,
-      compensate: step.compensate
-        ? planTask({ ...pickQueue(step), ...step.compensate }, UNDO_RETRY_DEFAULT)
-        : null,
-      onFailure: step.onFailure ?? null,
-    })),
-  };
-}
-
-/** An undo goes to the queue of its step unless it names another. */
-function pickQueue(step: StepDefinition): { readonly queue?: string } {
-  return step.queue === undefined ? {} : { queue: step.queue };
-}
-
-function planTask(
-  source: Pick<StepDefinition, "task" | "queue" | "retry" | "timeouts">,
-  retryDefault: RetryPolicy,
-): PlanTask {
-  const timeouts = { ...TIMEOUTS_DEFAULT, ...source.timeouts };
-  const settleMs = source.timeouts?.settleMs ?? Math.max(timeouts.heartbeatMs, SETTLE_MS_MIN);
-  return {
-    task: source.task,
-    queue: source.queue ?? DEFAULT_QUEUE,
-    retry: source.retry?.map((policy) => ({ ...retryDefault, ...policy })) ?? [retryDefault],
-    timeouts: { ...timeouts, settleMs },
-  };
 }

@@ -1,30 +1,49 @@
 // What a decision does, as data. `evolve` alone says what an effect means for the state; the store
 // writes the difference and appends the rows that an effect carries.
-import type {
-  Attempt,
-  EffectMark,
-  EscalationReason,
-  Intervention,
-  Moment,
-  Ready,
-  RunState,
-} from "./model.ts";
+import type { Attempt, Counted, Moment, TaskKind } from "./attempt.ts";
+import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
+import type { BackoffCause, Doubt, Ready, ResultRef, RunState, WaitingFor } from "./model.ts";
+import type { Payload } from "./payload.ts";
+import type { EffectMark } from "./strategy.ts";
+
+/** What moves a run from one state to another. */
+export type RunTrigger =
+  /** What the counters say at the end of any event (`nextRunState`). */
+  | "counters"
+  /** A step has failed for good. */
+  | "verdict"
+  | "deadline"
+  | "cancel"
+  | "pause"
+  | "resume"
+  /** Somebody has spoken to a run that stood still: an answer, a late report, a command. */
+  | "thaw"
+  /** A person ends it as things are. */
+  | "leave";
 
 export type Side = "forward" | "undo";
 
+/** How a need of a step has ended. */
+export type NeedEnd = "ok" | "skipped" | "failed";
+
 export type Effect =
   /** One need of the step has ended; its row is written with the first. */
-  | { readonly kind: "need-ended"; readonly step: number }
-  | {
-      readonly kind: "made-ready";
-      readonly step: number;
-      readonly side: Side;
-      readonly ready: Ready;
-    }
+  | { readonly kind: "need-ended"; readonly step: number; readonly how: NeedEnd }
+  | { readonly kind: "made-ready"; readonly step: number; readonly ready: Ready }
+  /** Ready, but its run is paused. */
+  | { readonly kind: "held"; readonly step: number; readonly task: TaskKind }
   | {
       readonly kind: "backed-off";
       readonly step: number;
-      readonly side: Side;
+      readonly task: TaskKind;
+      readonly cause: BackoffCause;
+      readonly wakeAt: Moment;
+    }
+  | {
+      readonly kind: "began-waiting";
+      readonly step: number;
+      readonly on: WaitingFor;
+      readonly at: Moment;
       readonly wakeAt: Moment;
     }
   /** A moment fired too early, or an alarm was given: the row waits for its next moment. */
@@ -33,43 +52,102 @@ export type Effect =
   | {
       readonly kind: "cancel-asked";
       readonly step: number;
-      readonly cause: "run" | "timeout";
+      readonly cause: "run" | "timeout" | "stalled";
       readonly at: Moment;
     }
   /** The lease is gone and its row is appended. */
   | {
       readonly kind: "task-ended";
       readonly attempt: Attempt;
-      /**
-       * A try that counts, by the index of the policy that it is charged to (null: none matched).
-       */
-      readonly counted: { readonly policy: number | null } | null;
+      readonly counted: Counted;
       readonly lost: boolean;
     }
   /** A report for an attempt that had ended open: it now counts as its agent says. */
   | {
       readonly kind: "attempt-settled";
       readonly attempt: Attempt;
-      readonly counted: { readonly policy: number | null } | null;
+      /** What it was charged to before. */
+      readonly was: Counted;
+      readonly counted: Counted;
     }
-  /** A row that changes no state: a late report, or a failure that no agent reported. */
+  /** A row that changes no state: a late report, or an outcome that no agent reported. */
   | { readonly kind: "attempt-kept"; readonly attempt: Attempt }
-  | { readonly kind: "effect-marked"; readonly step: number; readonly mark: EffectMark }
+  | {
+      readonly kind: "effect-marked";
+      readonly step: number;
+      readonly strategy: number;
+      readonly mark: EffectMark;
+    }
   | { readonly kind: "settling"; readonly step: number; readonly until: Moment }
-  | { readonly kind: "succeeded"; readonly step: number; readonly fence: number }
+  /** The effect of the attempt that ended is in doubt, or (null) no longer. */
+  | { readonly kind: "doubted"; readonly step: number; readonly doubt: Doubt | null }
+  /** Another way to try the step: fresh retries, an effect of its own. */
+  | {
+      readonly kind: "strategy-begun";
+      readonly step: number;
+      /** Its place in the list; one there, in which nothing was done, leaves it to this one. */
+      readonly place: number;
+      readonly planned: number;
+      /** The whole input that a person gave instead; null: as planned. */
+      readonly input: Payload | null;
+    }
+  /** The strategy before it has succeeded after all, and no task of this one was handed out. */
+  | { readonly kind: "strategy-dropped"; readonly step: number; readonly attempt: number }
+  /** A person lets the step be tried anew: fresh retries of the same strategy, a fresh `total`. */
+  | { readonly kind: "retries-renewed"; readonly step: number; readonly side: Side }
+  /** The run stood still for so long, and with it the step's `total`. */
+  | { readonly kind: "total-moved"; readonly step: number; readonly byMs: number }
+  | { readonly kind: "succeeded"; readonly step: number; readonly result: ResultRef | null }
   | { readonly kind: "failed"; readonly step: number; readonly code: string }
+  /** The run goes on after the failure. */
+  | { readonly kind: "warned"; readonly step: number }
+  | { readonly kind: "skipped"; readonly step: number }
   | { readonly kind: "cancelled"; readonly step: number }
   | { readonly kind: "undo-planned"; readonly step: number }
+  /** The effect of one strategy is undone. */
+  | { readonly kind: "effect-undone"; readonly step: number; readonly strategy: number }
   | { readonly kind: "undone"; readonly step: number }
   | { readonly kind: "undo-failed"; readonly step: number }
   | {
       readonly kind: "escalated";
       readonly step: number;
+      /** Its number within the run. */
+      readonly n: number;
       readonly reason: EscalationReason;
       readonly message: string;
     }
+  /** Closes the open escalations of the step, except `doubled` ones. */
   | { readonly kind: "escalation-closed"; readonly step: number; readonly by: string }
-  | { readonly kind: "run-moved"; readonly state: RunState }
-  /** Who asked for the cancel said why. */
-  | { readonly kind: "cancel-noted"; readonly note: string }
+  | {
+      readonly kind: "escalation-answered";
+      readonly step: number;
+      readonly n: number;
+      readonly answer: AnswerKind;
+      readonly by: string;
+      readonly why: string;
+    }
+  | {
+      readonly kind: "signal-stored";
+      readonly seq: number;
+      readonly id: string;
+      readonly name: string;
+      readonly payload: Payload | null;
+    }
+  | { readonly kind: "signal-taken"; readonly step: number; readonly seq: number }
+  | {
+      readonly kind: "decision-stored";
+      readonly step: number;
+      readonly approver: string;
+      readonly approved: boolean;
+      readonly comment: string;
+      readonly form: Payload | null;
+      readonly at: Moment;
+    }
+  | { readonly kind: "run-moved"; readonly by: RunTrigger; readonly state: RunState }
+  /** A person asked for it, and said why. */
+  | {
+      readonly kind: "command-noted";
+      readonly command: "cancel" | "pause" | "resume";
+      readonly note: string;
+    }
   | { readonly kind: "intervened"; readonly intervention: Intervention };

@@ -1,6 +1,10 @@
 // What can happen to a run, and what is answered to whoever said it.
 // An event carries every fact that its rule needs: no rule asks a clock, a database or a die.
-import type { Moment, Outcome, RunState, TaskKind } from "./model.ts";
+import type { Moment, Outcome, TaskKind } from "./attempt.ts";
+import type { AnswerKind } from "./history.ts";
+import type { RunState, WaitingFor } from "./model.ts";
+import type { Payload } from "./payload.ts";
+import type { Plan } from "./plan.ts";
 
 /** Facts of the pass, the same for all of its events. */
 export interface Occasion {
@@ -10,6 +14,9 @@ export interface Occasion {
   readonly draw: number;
 }
 
+/** What an agent may say. */
+export type Reported = Exclude<Outcome, { kind: "undelivered" | "superseded" }>;
+
 export type RunEvent =
   /** Complete: an agent says how a task ended. */
   | {
@@ -18,10 +25,25 @@ export type RunEvent =
       readonly task: TaskKind;
       readonly fence: number;
       readonly secret: string;
-      readonly outcome: Exclude<Outcome, { kind: "undelivered" }>;
+      readonly outcome: Reported;
       readonly digest: string;
       readonly agentId: string;
       readonly session: string;
+    }
+  /** CompleteDeferred: somebody who holds the callback token says how the attempt ended. */
+  | {
+      readonly kind: "callback";
+      readonly step: number;
+      readonly fence: number;
+      /** SHA-256 of the attempt's secret, hex. */
+      readonly secretDigest: string;
+      /**
+       * The secret of this digest, of a lease or an ended attempt of the step; null: none has it.
+       * Who sends the event leaves it null: it is found once the run is locked.
+       */
+      readonly secret: string | null;
+      readonly outcome: Extract<Outcome, { kind: "success" | "failure" }>;
+      readonly digest: string;
     }
   /** A session says that the poll which this task was granted to ended without an answer. */
   | {
@@ -30,6 +52,40 @@ export type RunEvent =
       readonly fence: number;
       readonly secret: string;
     }
+  | {
+      readonly kind: "signal";
+      /** The caller's own name for it: a repeat is one signal. */
+      readonly id: string;
+      readonly name: string;
+      readonly payload: Payload | null;
+    }
+  /** An approver's word on an approval step. */
+  | {
+      readonly kind: "decide";
+      readonly step: number;
+      readonly approver: string;
+      /** Roles that the approver states. */
+      readonly roles: readonly string[];
+      readonly approved: boolean;
+      readonly comment: string;
+      readonly form: Payload | null;
+      /** Who started the run, where that is known. */
+      readonly requester: string | null;
+    }
+  /** ResolveEscalation. */
+  | {
+      readonly kind: "answer";
+      /** Number of the escalation within the run. */
+      readonly n: number;
+      readonly answer: AnswerKind;
+      readonly by: string;
+      readonly why: string;
+      /** retry-changed: the whole input; succeed: the output. */
+      readonly payload: Payload | null;
+    }
+  | { readonly kind: "cancel"; readonly undo: boolean; readonly note: string }
+  | { readonly kind: "pause"; readonly note: string }
+  | { readonly kind: "resume"; readonly note: string }
   /** The moment of a lease has come. */
   | {
       readonly kind: "lease-moment";
@@ -44,37 +100,41 @@ export type RunEvent =
       readonly kind: "ready-moment";
       readonly step: number;
       readonly fence: number;
-      /** Somebody polled its lane in the last minute. */
+      /** Somebody polled its lane in the last minute, or the lane is held. */
       readonly polled: boolean;
     }
-  | { readonly kind: "backoff-moment"; readonly step: number }
+  /** The moment of a backoff, a timer, a signal, an approval or a callback. */
+  | { readonly kind: "due-moment"; readonly step: number; readonly on: "backoff" | WaitingFor }
   /** The run's own moment: its deadline, or the end of what it lets settle. */
-  | { readonly kind: "run-moment" }
-  | { readonly kind: "cancel"; readonly undo: boolean; readonly note: string };
+  | { readonly kind: "run-moment" };
 
 export type EventKind = RunEvent["kind"];
 
 export type Answer =
   /** It is done, or was needless: the state is what was asked for. */
   | { readonly kind: "done" }
-  /** The same report was accepted before. */
+  /** The same was accepted before. */
   | { readonly kind: "repeated" }
   /** Another task of the step was handed out since, or step or run are final: kept as evidence. */
   | { readonly kind: "lease-lost"; readonly run: RunState["kind"] }
-  /** The attempt was ended by another report of its agent. */
+  /** The attempt was ended by another report. */
   | { readonly kind: "over"; readonly outcome: Outcome["kind"] }
   /** No task of this run ever had this token. */
   | { readonly kind: "no-such-task" }
-  | { readonly kind: "refused"; readonly run: RunState["kind"]; readonly why: string };
+  /** The run has no escalation of this number, or no step of this kind. */
+  | { readonly kind: "no-such-question" }
+  | { readonly kind: "refused"; readonly run: RunState["kind"]; readonly why: string }
+  /** The run keeps as many signals as it may. */
+  | { readonly kind: "full"; readonly limit: number };
 
 /**
- * The steps that a pass must load: those named by a success and its successors, else all. Only a
- * plain success in a RUNNING run can be judged without the rest; everything else may give a
+ * The steps that a pass must load: those named by a success and those that it may open, else all.
+ * Only a plain success in a RUNNING run can be judged without the rest; everything else may give a
  * verdict.
  */
 export function stepsToLoad(
   state: RunState["kind"],
-  successorsOf: (step: number) => readonly number[],
+  plan: Plan,
   events: readonly RunEvent[],
 ): readonly number[] | "all" {
   if (state !== "RUNNING") return "all";
@@ -82,23 +142,38 @@ export function stepsToLoad(
   for (const event of events) {
     const plain =
       (event.kind === "report" &&
-        (event.outcome.kind === "success" || event.outcome.kind === "released")) ||
+        event.task === "perform" &&
+        (event.outcome.kind === "success" || event.outcome.kind === "released") &&
+        !plan.steps[event.step]?.outputSchema) ||
       event.kind === "undelivered" ||
-      event.kind === "backoff-moment";
+      (event.kind === "due-moment" && event.on === "backoff");
     if (!plain) return "all";
     named.add(event.step);
-    for (const successor of successorsOf(event.step)) named.add(successor);
+    for (const reached of plan.steps[event.step]?.reach ?? []) named.add(reached);
   }
   return [...named];
 }
 
-/** The order of events within one pass: reports first, then people's commands, then moments. */
+/**
+ * The order of events within one pass: reports first, then callbacks and signals, then people's
+ * commands, then moments.
+ */
 export function inPassOrder<T extends { readonly event: RunEvent }>(items: readonly T[]): T[] {
-  const rank = (event: RunEvent): number => {
-    if (event.kind === "report") return 0;
-    if (event.kind === "undelivered") return 1;
-    if (event.kind === "cancel") return 2;
-    return 3;
-  };
-  return [...items].sort((a, b) => rank(a.event) - rank(b.event));
+  return [...items].sort((a, b) => RANKS[a.event.kind] - RANKS[b.event.kind]);
 }
+
+const RANKS: Readonly<Record<EventKind, number>> = Object.freeze({
+  report: 0,
+  undelivered: 1,
+  callback: 2,
+  signal: 2,
+  decide: 3,
+  answer: 3,
+  cancel: 3,
+  pause: 3,
+  resume: 3,
+  "lease-moment": 4,
+  "ready-moment": 4,
+  "due-moment": 4,
+  "run-moment": 4,
+});

@@ -1,8 +1,9 @@
 // What is true of every run between two passes. Broken means a bug of ours, never an operating
 // error: the property tests assert it after each decision, the integrity sweep for the rows of a
 // run. The view must hold every step row of the run.
-import type { Plan, PlanStep } from "./definition.ts";
-import { untouchedStep } from "./evolve.ts";
+
+import type { TaskKind } from "./attempt.ts";
+import { asks, currentMark, untouchedStep } from "./evolve.ts";
 import {
   isEnded,
   isFinal,
@@ -11,9 +12,12 @@ import {
   movingSide,
   type RunState,
   type Step,
+  stageOf,
   type View,
 } from "./model.ts";
+import type { Plan, PlanStep } from "./plan.ts";
 import { reaches } from "./saga.ts";
+import { currentStrategy, isUnsettled, strategyToUndo } from "./strategy.ts";
 
 interface Run {
   readonly plan: Plan;
@@ -21,6 +25,8 @@ interface Run {
   /** All steps of the plan, with those that no row says anything about. */
   readonly steps: readonly Step[];
   readonly state: RunState;
+  /** What the run does, or did when it came to stand. */
+  readonly stage: "RUNNING" | "STOPPING" | "COMPENSATING" | "FINISHING" | "ENDED";
 }
 
 /** Every invariant that the run breaks, in words; none for a run as it should be. */
@@ -28,13 +34,15 @@ export function brokenInvariants(plan: Plan, view: View): readonly string[] {
   const steps = plan.steps.map(
     (step) => view.steps.get(step.no) ?? untouchedStep(step.no, step.needs.length),
   );
-  const run: Run = { plan, view, steps, state: view.run.state };
+  const { state } = view.run;
+  const stage = isEnded(state) ? "ENDED" : stageOf(state);
+  const run: Run = { plan, view, steps, state, stage };
   const broken = [...brokenCounters(run), ...brokenRunState(run)];
   for (const step of steps) {
     const planned = plan.steps[step.no];
     if (!planned) continue;
     const found = [
-      ...brokenSides(step, run),
+      ...brokenSides(step, planned, run),
       ...brokenNeeds(step, planned, run),
       ...brokenMoving(step, planned, run),
       ...brokenEffect(step, planned, run),
@@ -45,30 +53,41 @@ export function brokenInvariants(plan: Plan, view: View): readonly string[] {
   return broken;
 }
 
-function brokenCounters({ view, steps }: Run): string[] {
+function brokenCounters({ plan, view, steps }: Run): string[] {
+  const left = (always: boolean): number =>
+    steps.filter((step) => plan.steps[step.no]?.always === always && !isFinal(step.forward)).length;
   const counted = {
-    stepsLeft: steps.filter((step) => !isFinal(step.forward)).length,
+    stepsLeft: left(false),
+    finallyLeft: left(true),
     moving: steps.filter((step) => movingSide(step) !== null).length,
+    asking: steps.filter(asks).length,
     undosLeft: steps.filter((step) => isUndoLeft(step.undo)).length,
     undone: steps.filter((step) => step.undo.kind === "DONE").length,
   };
-  const names = ["stepsLeft", "moving", "undosLeft", "undone"] as const;
+  const names = ["stepsLeft", "finallyLeft", "moving", "asking", "undosLeft", "undone"] as const;
   return names
     .filter((name) => view.run[name] !== counted[name])
     .map((name) => `${name} is ${view.run[name]}, the steps say ${counted[name]}`);
 }
 
 /** Every state that is not final has a due moment, or a person who owns it. */
-function brokenRunState({ view, steps, state }: Run): string[] {
-  const { moving, stepsLeft, undosLeft, undone } = view.run;
+function brokenRunState({ plan, view, steps, state }: Run): string[] {
+  const { moving, asking, stepsLeft, finallyLeft, undosLeft, undone } = view.run;
   const broken: string[] = [];
   const must = (holds: boolean, what: string): void => {
     if (!holds) broken.push(`run ${state.kind}: ${what}`);
   };
-  if (isEnded(state)) must(moving === 0, `${moving} steps still move`);
+  if (isEnded(state)) {
+    must(moving === 0, `${moving} steps still move`);
+    must(finallyLeft === 0, `${finallyLeft} always steps have not run`);
+  }
   switch (state.kind) {
     case "RUNNING":
+    case "COMPENSATING":
+    case "FINISHING":
       must(moving > 0, "nothing moves");
+      break;
+    case "PAUSED":
       break;
     case "STOPPING": {
       const settle = Math.max(...steps.map((step) => step.settleUntil ?? 0));
@@ -80,22 +99,20 @@ function brokenRunState({ view, steps, state }: Run): string[] {
       );
       break;
     }
-    case "COMPENSATING":
-      must(moving > 0, "nothing moves");
-      break;
     case "ESCALATED":
       must(moving === 0, `${moving} steps still move`);
-      must(
-        steps.some((step) =>
-          state.verdict === null ? step.forward.kind === "ESCALATED" : step.undo.kind === "FAILED",
-        ),
-        "nothing waits for a person",
-      );
+      must(asking > 0, "nothing waits for a person");
       break;
     case "COMPLETED":
       must(stepsLeft === 0 && state.reason === "DONE", `${stepsLeft} steps left, ${state.reason}`);
       must(
-        steps.every((step) => step.forward.kind === "SUCCEEDED"),
+        steps.every(
+          ({ no, forward }) =>
+            forward.kind === "SUCCEEDED" ||
+            forward.kind === "SKIPPED" ||
+            (forward.kind === "FAILED" && plan.steps[no]?.onFailure === "continue") ||
+            (forward.kind === "CANCELLED" && plan.steps[no]?.always === true),
+        ),
         "a step did not succeed",
       );
       break;
@@ -103,7 +120,7 @@ function brokenRunState({ view, steps, state }: Run): string[] {
       must(undone > 0 && undosLeft === 0, `${undone} undone, ${undosLeft} left`);
       break;
     case "FAILED":
-      must(undone === 0 && undosLeft === 0, `${undone} undone, ${undosLeft} left`);
+      must(undosLeft > 0 || undone === 0, "all was undone, so it is COMPENSATED");
       break;
     case "CANCELLED":
       must(state.reason === "CANCELLED_BY_USER", `reason ${state.reason}`);
@@ -114,36 +131,73 @@ function brokenRunState({ view, steps, state }: Run): string[] {
 }
 
 /** Which sides of a step may be in which state, by the state of the run. */
-function brokenSides({ forward, undo }: Step, { state }: Run): string[] {
+function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): string[] {
+  const { state, stage } = run;
   const broken: string[] = [];
+  const must = (holds: boolean, what: string): void => {
+    if (!holds) broken.push(`${what} in a ${state.kind} run`);
+  };
   if (isMoving(forward) && isMoving(undo)) broken.push("forward and undo move at once");
-  if (undo.kind !== "NONE" && !isFinal(forward))
-    broken.push(`undo is ${undo.kind} while forward is ${forward.kind}`);
-  const running = state.kind === "RUNNING";
-  const undecided = running || (state.kind === "ESCALATED" && state.verdict === null);
-  const unstarted = undecided || state.kind === "STOPPING" || state.kind === "COMPLETED";
-  if (unstarted && undo.kind !== "NONE") broken.push(`undo is ${undo.kind} in a ${state.kind} run`);
-  if (isMoving(undo) && state.kind !== "COMPENSATING")
-    broken.push(`undo is ${undo.kind} in a ${state.kind} run`);
-  if ((forward.kind === "READY" || forward.kind === "BACKOFF") && !running)
-    broken.push(`${forward.kind} in a ${state.kind} run`);
-  if (forward.kind === "ESCALATED" && !undecided) broken.push(`ESCALATED in a ${state.kind} run`);
-  if (forward.kind === "LEASED" && state.kind === "STOPPING" && forward.cancel.kind === "none")
-    broken.push("its agent is not told to stop");
-  if (forward.kind === "LEASED" && !running && state.kind !== "STOPPING")
-    broken.push(`LEASED in a ${state.kind} run`);
-  if ((forward.kind === "FAILED" || forward.kind === "CANCELLED") && undecided)
-    broken.push(`${forward.kind} in a run without a verdict`);
+  if (undo.kind !== "NONE") {
+    if (!isFinal(forward)) broken.push(`undo is ${undo.kind} while forward is ${forward.kind}`);
+    const unstarted = stage === "RUNNING" || stage === "STOPPING" || state.kind === "COMPLETED";
+    must(!unstarted, `undo is ${undo.kind}`);
+  }
+  must(!isMoving(undo) || state.kind === "COMPENSATING", `undo is ${undo.kind}`);
+  if (planned.always) {
+    const may = stage === "FINISHING" || stage === "ENDED" || forward.kind === "BLOCKED";
+    must(may, `an always step is ${forward.kind}`);
+    return broken;
+  }
+  switch (forward.kind) {
+    case "READY":
+    case "BACKOFF":
+      must(mayHandOut(forward.task, state), `${forward.kind} to ${forward.task}`);
+      break;
+    case "LEASED":
+      must(stage === "RUNNING" || stage === "STOPPING", "LEASED");
+      if (state.kind === "STOPPING" && forward.cancel.kind === "none")
+        must(mayHandOut(forward.task, state), "its agent is not told to stop");
+      break;
+    case "WAITING":
+      must(stage === "RUNNING" && state.kind !== "ESCALATED", "WAITING");
+      break;
+    case "HELD":
+      must(state.kind === "PAUSED", "HELD");
+      break;
+    case "ESCALATED":
+      must(stage === "RUNNING" || stage === "STOPPING", "ESCALATED");
+      break;
+    case "FAILED":
+      if (stage === "RUNNING" && planned.onFailure !== "continue")
+        must(state.kind === "PAUSED" && state.verdict !== null, "FAILED without a verdict");
+      break;
+    case "CANCELLED":
+      must(stage !== "RUNNING", "CANCELLED without a verdict");
+      break;
+    default:
+      break;
+  }
   return broken;
 }
 
-function brokenNeeds(step: Step, planned: PlanStep, { steps, state }: Run): string[] {
-  const unfinished = planned.needs.filter((no) => steps[no]?.forward.kind !== "SUCCEEDED").length;
+function mayHandOut(task: TaskKind, state: RunState): boolean {
+  if (state.kind === "RUNNING" || (state.kind === "PAUSED" && task !== "compensate")) return true;
+  return task === "verify" && state.kind === "STOPPING" && state.verdict.undo;
+}
+
+function brokenNeeds(step: Step, planned: PlanStep, { steps, state, stage }: Run): string[] {
+  const unfinished = planned.needs.filter((no) => {
+    const kind = steps[no]?.forward.kind;
+    // Behind an always step that a person has left, the others run all the same.
+    if (planned.always && kind === "CANCELLED") return false;
+    return kind !== "SUCCEEDED" && kind !== "SKIPPED" && kind !== "FAILED";
+  }).length;
   if (step.forward.kind !== "BLOCKED")
     return unfinished > 0 ? [`${step.forward.kind} with ${unfinished} needs left`] : [];
-  // Once there is a verdict nobody counts needs any more.
-  if (state.kind !== "RUNNING" && !(state.kind === "ESCALATED" && state.verdict === null))
-    return [];
+  // Once there is a verdict nobody counts needs any more; always steps wait for the end.
+  const verdict = state.kind === "PAUSED" && state.verdict !== null;
+  if (stage !== "RUNNING" || verdict || planned.always) return [];
   const { waitingFor } = step.forward;
   if (waitingFor !== unfinished) return [`waits for ${waitingFor} needs, ${unfinished} are left`];
   return waitingFor === 0 ? ["BLOCKED, but waits for nothing"] : [];
@@ -152,59 +206,70 @@ function brokenNeeds(step: Step, planned: PlanStep, { steps, state }: Run): stri
 /** A ready row and a lease are the next hand-out; each moving state has a moment. */
 function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): string[] {
   const moving = movingSide(step);
-  if (!moving) return [];
+  if (!moving || moving.state.kind === "HELD") return [];
   const { side, state } = moving;
   const broken: string[] = [];
   if (!Number.isFinite(state.wakeAt)) broken.push(`${state.kind} without a moment`);
-  if (state.kind === "BACKOFF") return broken;
-  if (state.fence !== step.fence + 1)
-    broken.push(`${state.kind} has fence ${state.fence}, ${step.fence} were handed out`);
-  if (state.attempt !== step.attempt + 1)
-    broken.push(`${state.kind} is attempt ${state.attempt}, ${step.attempt} are counted`);
-  if (state.task !== (side === "forward" ? "perform" : "compensate"))
+  if (state.kind === "WAITING") return broken;
+  if ((side === "undo") !== (state.task === "compensate"))
     broken.push(`${side} is ${state.kind} with the task ${state.task}`);
-  if (state.kind === "READY" && side === "forward") {
+  if (state.task === "verify" && step.doubt === null) broken.push("verified without a doubt");
+  if (state.kind === "BACKOFF") return broken;
+  const next = state.task === "verify" ? step.fence : step.fence + 1;
+  if (state.fence !== next) broken.push(`${state.kind} has fence ${state.fence}, ${next} is next`);
+  const attempt = (state.task === "verify" ? step.verifies : step.attempt) + 1;
+  if (state.attempt !== attempt)
+    broken.push(`${state.kind} is attempt ${state.attempt}, ${attempt} is next`);
+  if (state.kind === "READY" && state.task === "perform") {
     const totalEnd = (step.firstReadyAt ?? state.readyAt) + planned.timeouts.totalMs;
     if (state.wakeAt > totalEnd) broken.push("nobody looks at it when its total is over");
-    const bound = runState.kind === "RUNNING" ? Math.min(totalEnd, runState.deadline) : totalEnd;
+    const deadline = runState.kind === "RUNNING" ? runState.deadline : null;
+    const bound = Math.min(totalEnd, deadline ?? totalEnd);
     if (state.until !== bound) broken.push(`runs until ${state.until}, and may until ${bound}`);
   }
   return broken;
 }
 
 /** What is undone is every effect, in reverse order, and nothing else. */
-function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state }: Run): string[] {
-  const { forward, undo, effect, resultFence } = step;
+function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage }: Run): string[] {
+  const { forward, undo, result } = step;
   const broken: string[] = [];
+  const mark = currentMark(step);
   if (forward.kind === "SUCCEEDED") {
-    if (effect !== "MADE") broken.push(`SUCCEEDED, but its effect is ${effect}`);
-    if (resultFence === null || resultFence > step.fence || resultFence < 1)
-      broken.push(`SUCCEEDED with the result of fence ${resultFence} of ${step.fence}`);
-  } else {
-    if (resultFence !== null) broken.push(`${forward.kind}, but has a result`);
-    if (effect === "MADE") broken.push(`${forward.kind}, but its effect is MADE`);
-  }
-  const undoable = effect !== "NONE" && planned.compensate !== null;
-  if (undo.kind !== "NONE" && !undoable) broken.push(`undo is ${undo.kind}, with nothing to undo`);
+    if (planned.work.kind === "task") {
+      if (mark !== "MADE" && mark !== "UNDONE") broken.push(`SUCCEEDED, but its effect is ${mark}`);
+      if (result === null || result.fence > step.fence)
+        broken.push(`SUCCEEDED with the result of fence ${result?.fence} of ${step.fence}`);
+    }
+  } else if (result !== null) broken.push(`${forward.kind}, but has a result`);
+  const left = strategyToUndo(step);
+  const undoable = left !== null && planned.compensate !== null;
+  if (isUndoLeft(undo) && !undoable) broken.push(`undo is ${undo.kind}, with nothing to undo`);
+  if (undo.kind === "DONE" && left !== null) broken.push(`undo is DONE, strategy ${left} is left`);
   const undoing =
-    state.kind === "COMPENSATING" ||
+    stage === "COMPENSATING" ||
     state.kind === "COMPENSATED" ||
-    (state.kind === "ESCALATED" && state.verdict !== null);
+    (state.kind === "FINISHING" && state.end.kind === "COMPENSATED");
   if (undoing && undoable && undo.kind === "NONE") broken.push("its effect is forgotten");
   if (isMoving(undo) || undo.kind === "DONE" || undo.kind === "FAILED") {
-    const left = new Set(steps.flatMap((other) => (isUndoLeft(other.undo) ? [other.no] : [])));
-    if (reaches(plan, step.no, left)) broken.push(`undo is ${undo.kind} before its successors`);
+    const others = new Set(steps.flatMap((other) => (isUndoLeft(other.undo) ? [other.no] : [])));
+    if (reaches(plan, step.no, others)) broken.push(`undo is ${undo.kind} before its successors`);
   }
+  if (step.doubt !== null && !isUnsettled(mark) && !isFinal(forward))
+    broken.push(`in doubt, but its effect is ${mark}`);
   return broken;
 }
 
 function brokenTries(step: Step, planned: PlanStep): string[] {
-  const task = step.undo.kind === "NONE" ? planned : planned.compensate;
+  const { work } = planned;
+  const strategy = step.strategies[currentStrategy(step)]?.planned ?? 0;
+  const forward = work.kind === "task" ? (work.strategies[strategy]?.retry ?? []) : [];
+  const retry = step.undo.kind === "NONE" ? forward : (planned.compensate?.retry ?? []);
   const broken: string[] = [];
   const charged = step.tries.reduce((sum, tries) => sum + tries, 0);
   if (charged > step.attempt) broken.push(`${charged} tries charged, ${step.attempt} counted`);
   step.tries.forEach((tries, index) => {
-    const allowed = task?.retry[index]?.attempts ?? 0;
+    const allowed = retry[index]?.attempts ?? 0;
     if (tries > allowed) broken.push(`${tries} tries of policy ${index}, ${allowed} allowed`);
   });
   if (step.attempt > step.fence)

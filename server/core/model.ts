@@ -1,25 +1,26 @@
 // What a run and its steps are at a moment: the state that the rules read and change.
 //
-//   Run      RUNNING → STOPPING → COMPENSATING → an end; ESCALATED beside RUNNING and COMPENSATING
+//   Run      RUNNING → STOPPING → COMPENSATING → FINISHING → an end; PAUSED and ESCALATED beside
 //   Step     a forward state and, beside it, an undo state. At most one of the two is moving, that
-//            is READY (a row in `ready`), LEASED (a row in `lease`) or BACKOFF (a row in `due`)
+//            is READY (a row in `ready`), LEASED (a row in `lease`), BACKOFF or WAITING (a row in
+//            `due`), or HELD (ready, but its run is paused)
 //
-// The run counts instead of looking: `stepsLeft`, `moving` and `undosLeft` decide its state, so a
-// pass loads only the steps that it touches (docs/ARCHITECTURE.md, "Counters, not counts").
+// The run counts instead of looking: its counters decide its state, so a pass loads only the steps
+// that it touches (docs/ARCHITECTURE.md, "Counters, not counts").
+import type { AttemptKind, EndedAttempt, Moment, TaskKind } from "./attempt.ts";
+import type { Decision, OpenEscalation, StoredSignal } from "./history.ts";
 import type { Payload } from "./payload.ts";
-
-/** Milliseconds since 1970 by the database's clock. */
-export type Moment = number;
-
-/** What an agent is asked to do. `verify` comes with the outcomes that need it. */
-export type TaskKind = "perform" | "compensate";
+import type { Strategy } from "./strategy.ts";
 
 export interface Ready {
   readonly kind: "READY";
   readonly task: TaskKind;
-  /** The fence that the next hand-out gets. */
+  /**
+   * The fence that the next hand-out gets. A verify raises none: it has that of the attempt which
+   * it is about.
+   */
   readonly fence: number;
-  /** The number of the attempt that the next hand-out is. */
+  /** The number of the attempt that the next hand-out is; verifies are numbered by themselves. */
   readonly attempt: number;
   readonly readyAt: Moment;
   /**
@@ -34,7 +35,7 @@ export interface Ready {
   readonly wakeAt: Moment;
 }
 
-export type CancelCause = "run" | "timeout";
+export type CancelCause = "run" | "timeout" | "stalled";
 
 export type LeaseCancel =
   | { readonly kind: "none" }
@@ -58,24 +59,62 @@ export interface Lease {
   readonly attemptBy: Moment;
   readonly heartbeatMs: number;
   readonly cancelMs: number;
+  /** Progress may stand still for so long; null: it is not watched. */
+  readonly stallMs: number | null;
+  /** When the progress last changed; the grant, while none was reported. */
+  readonly progressAt: Moment;
   readonly cancel: LeaseCancel;
   readonly wakeAt: Moment;
 }
 
+/** Why a task is not handed out before a moment. */
+export type BackoffCause =
+  /** A policy spaces its tries. */
+  | "retry"
+  /** The agent asked to be asked again. */
+  | "again"
+  /** A lost attempt may still act until then. */
+  | "settle";
+
 export interface Backoff {
   readonly kind: "BACKOFF";
+  /** What is handed out then. */
+  readonly task: TaskKind;
+  readonly cause: BackoffCause;
   readonly wakeAt: Moment;
 }
 
-/** A state in which something will happen by itself. */
-export type Moving = Ready | Lease | Backoff;
+/** What a step waits for that no agent holds. */
+export type WaitingFor = "timer" | "signal" | "approval" | "callback";
+
+export interface Waiting {
+  readonly kind: "WAITING";
+  readonly on: WaitingFor;
+  readonly wakeAt: Moment;
+}
+
+/** Ready while its run is paused: not in its queue; resuming puts it there. */
+export interface Held {
+  readonly kind: "HELD";
+  readonly task: TaskKind;
+}
+
+/** A state in which something will happen by itself, or on resume. */
+export type Moving = Ready | Lease | Backoff | Waiting | Held;
 
 export type Forward =
-  | { readonly kind: "BLOCKED"; readonly waitingFor: number }
+  /** Of its needs, how many have not ended, have succeeded, and were skipped. */
+  | {
+      readonly kind: "BLOCKED";
+      readonly waitingFor: number;
+      readonly ok: number;
+      readonly skipped: number;
+    }
   | Moving
   | { readonly kind: "ESCALATED" }
   | { readonly kind: "SUCCEEDED" }
   | { readonly kind: "FAILED" }
+  | { readonly kind: "SKIPPED" }
   | { readonly kind: "CANCELLED" };
 
 export type Undo =
@@ -85,29 +124,57 @@ export type Undo =
   | { readonly kind: "DONE" }
   | { readonly kind: "FAILED" };
 
-/** What a strategy of a step may have left behind at the remote service. */
-export type EffectMark = "NONE" | "UNSETTLED" | "MADE";
+/** What stands in the way of a step now. */
+export interface Setback {
+  readonly code: string;
+  readonly message: string;
+  readonly permanent: boolean;
+  /** Nobody knows whether the attempt took effect. */
+  readonly unknown: boolean;
+  readonly retryAfterMs: number | null;
+  /** The session that lost it; null when it was not lost. */
+  readonly lostBy: string | null;
+}
+
+/** A setback that the ladder goes on with once a verify has settled the effect. */
+export interface Doubt extends Setback {
+  /** Verifies that could not tell. */
+  readonly tries: number;
+}
+
+/** The attempt row that holds a step's output. */
+export interface ResultRef {
+  readonly fence: number;
+  readonly kind: AttemptKind;
+  /** Tells apart rows of one fence and kind: the number of a verify, else 0. */
+  readonly n: number;
+}
 
 export interface Step {
   readonly no: number;
   readonly forward: Forward;
   readonly undo: Undo;
-  readonly effect: EffectMark;
+  /** The strategies begun so far; the last one is current. Never empty. */
+  readonly strategies: readonly Strategy[];
   /**
    * Perform and compensate tasks handed out and ended so far; a lease or a ready row has the next.
    */
   readonly fence: number;
-  /** Tries that counted, of the forward strategy or, once it began, of the undo. */
+  /** Tries that counted, of the current strategy or, once it began, of the undo. */
   readonly attempt: number;
   /** Attempts lost in a row. */
   readonly lost: number;
   /** Tries by retry policy, in the plan's order; shorter than the list where none was counted. */
   readonly tries: readonly number[];
+  /** Of the attempt of this fence nobody knows whether it took effect; null: no doubt. */
+  readonly doubt: Doubt | null;
+  /** Verify tasks about this fence that were handed out and ended; they number the next. */
+  readonly verifies: number;
+  /** Moved on by the time that its run was paused or escalated. */
   readonly firstReadyAt: Moment | null;
-  /** Nothing may be undone before: the end of a lost lease plus `settle`. */
+  /** Nothing that could meet a lost attempt may start before: its lease's end plus `settle`. */
   readonly settleUntil: Moment | null;
-  /** The fence of the attempt whose output is the step's. */
-  readonly resultFence: number | null;
+  readonly result: ResultRef | null;
 }
 
 export type EndKind = "COMPLETED" | "FAILED" | "COMPENSATED" | "CANCELLED";
@@ -119,110 +186,83 @@ export interface Verdict {
   readonly undo: boolean;
 }
 
-export type RunState =
-  | { readonly kind: "RUNNING"; readonly deadline: Moment }
+export interface End {
+  readonly kind: EndKind;
+  readonly reason: Reason;
+}
+
+/** What a run was doing when no step could move without a person. */
+export type Stage =
+  /** What the deadline has left: it stands still. `since`: when the run came to stand. */
+  | { readonly kind: "RUNNING"; readonly leftMs: number | null; readonly since: Moment }
   | { readonly kind: "STOPPING"; readonly verdict: Verdict; readonly settleUntil: Moment | null }
   | { readonly kind: "COMPENSATING"; readonly verdict: Verdict }
-  /**
-   * No step can move without a person. `deadlineLeftMs` is what the deadline had left (no verdict).
-   */
-  | { readonly kind: "ESCALATED"; readonly verdict: null; readonly deadlineLeftMs: number }
-  | { readonly kind: "ESCALATED"; readonly verdict: Verdict }
-  | { readonly kind: EndKind; readonly reason: Reason };
+  | { readonly kind: "FINISHING"; readonly end: End };
+
+export type RunState =
+  /** No deadline: it has passed after the pivot, and from there on only forward. */
+  | { readonly kind: "RUNNING"; readonly deadline: Moment | null }
+  /** By a person. A step that fails for good meanwhile gives its verdict when it is resumed. */
+  | {
+      readonly kind: "PAUSED";
+      readonly leftMs: number | null;
+      readonly since: Moment;
+      readonly verdict: Verdict | null;
+    }
+  | { readonly kind: "STOPPING"; readonly verdict: Verdict; readonly settleUntil: Moment | null }
+  | { readonly kind: "COMPENSATING"; readonly verdict: Verdict }
+  /** How it ends is certain; its `always` steps run. */
+  | { readonly kind: "FINISHING"; readonly end: End }
+  | { readonly kind: "ESCALATED"; readonly from: Stage }
+  | End;
 
 export interface Run {
   readonly state: RunState;
   /** Grows by one with each pass that changes the run. */
   readonly version: number;
-  /** Steps whose forward state is not final. */
+  /** Steps, without the `always` ones, whose forward state is not final. */
   readonly stepsLeft: number;
-  /** Steps whose forward or undo state is READY, LEASED or BACKOFF. */
+  /** `always` steps whose forward state is not final. */
+  readonly finallyLeft: number;
+  /** Steps whose forward or undo state is moving. */
   readonly moving: number;
-  /** Effects that are to be undone and are not yet. */
+  /** Steps that wait for a person: forward ESCALATED, or an undo that FAILED. */
+  readonly asking: number;
+  /** Steps whose effects are to be undone and are not yet. */
   readonly undosLeft: number;
   readonly undone: number;
+  /** Failures that the run continued after. */
+  readonly warnings: number;
+  /** A pivot has succeeded: from here on only forward. */
+  readonly pivoted: boolean;
+  /** Escalations opened so far; the next one is numbered one more. */
+  readonly escalations: number;
 }
 
-export type FailureClass = "transient" | "permanent";
-
-/** How an attempt ended, as its agent says or as the supervisor finds. */
-export type Outcome =
-  | { readonly kind: "success"; readonly output: Payload | null }
-  | {
-      readonly kind: "failure";
-      readonly class: FailureClass;
-      readonly code: string;
-      readonly message: string;
-      readonly retryAfterMs: number | null;
-      readonly noEffect: boolean;
-    }
-  | { readonly kind: "unknown"; readonly code: string; readonly message: string }
-  | { readonly kind: "released" }
-  | { readonly kind: "cancelled"; readonly noEffect: boolean }
-  /** Granted to a poll that ended without an answer. Only the supervisor's rules say so. */
-  | { readonly kind: "undelivered" };
-
-/**
- * Row kinds of `attempt`: the task that ended, a late report, or a failure that no agent reported.
- */
-export type AttemptKind = TaskKind | "late" | "engine";
-
-export interface Attempt {
-  readonly step: number;
-  readonly kind: AttemptKind;
-  readonly fence: number;
-  readonly attempt: number;
-  readonly agentId: string | null;
-  readonly session: string | null;
-  readonly secret: string | null;
-  readonly startedAt: Moment;
-  readonly endedAt: Moment;
-  readonly outcome: Outcome;
-  /** SHA-256 prefix of the outcome as sent; null when the supervisor ended it. */
-  readonly digest: string | null;
+/** What expressions see of a step. */
+export interface StepFacts {
+  readonly status: Forward["kind"];
+  readonly output: Payload | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** What a later report about an ended attempt is judged by. */
-export interface EndedAttempt {
-  readonly step: number;
-  readonly kind: TaskKind;
-  readonly fence: number;
-  readonly attempt: number;
-  readonly secret: string;
-  readonly startedAt: Moment;
-  readonly outcome: Outcome["kind"];
-  /** Ended as `drover.lost`, which charged no retry policy. */
-  readonly lost: boolean;
-  /** Digest of the last report that was accepted for it; null when no agent has reported. */
-  readonly digest: string | null;
+/** What an expression may see: facts that never change once they are there. */
+export interface Facts {
+  readonly run: RunFacts;
+  /** By number of the step; one that is absent has not ended. */
+  readonly steps: ReadonlyMap<number, StepFacts>;
 }
 
-/** The watches of the supervisor that exist so far: the `rule` of an intervention. */
-export type Rule =
-  | "lease"
-  | "delivery"
-  | "attempt"
-  | "pickup"
-  | "total"
-  | "backoff"
-  | "settle"
-  | "deadline"
-  | "late-effect";
-
-export interface Intervention {
-  /** null: about the run. */
-  readonly step: number | null;
-  readonly fence: number;
-  readonly rule: Rule;
-  /** Tells apart several of one rule about one fence (repeated pickup alarms). */
-  readonly n: number;
-  readonly saw: string;
-  readonly did: string;
-  readonly dueAt: Moment;
-  readonly actedAt: Moment;
+export interface RunFacts {
+  readonly id: string;
+  readonly workflow: string;
+  /** 0: an inline definition. */
+  readonly version: number;
+  readonly key: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAt: Moment;
+  readonly input: Payload | null;
 }
-
-export type EscalationReason = "undo-failed" | "poison";
 
 /**
  * The part of a run that a pass has loaded. Steps without a row are BLOCKED with all their needs.
@@ -232,23 +272,64 @@ export interface View {
   readonly steps: ReadonlyMap<number, Step>;
   /** Ended attempts that reports of this pass may be about. */
   readonly attempts: readonly EndedAttempt[];
+  /** For the expressions of the steps that this pass may open; null: they have none. */
+  readonly facts: Facts | null;
+  /** The run's signals, where a step may take one. */
+  readonly signals: readonly StoredSignal[];
+  /** What approvers have said, where one speaks. */
+  readonly decisions: readonly Decision[];
+  /** The escalations that are being answered. */
+  readonly escalations: readonly OpenEscalation[];
+}
+
+/** What a pass has loaded of a run, before it has loaded anything. */
+export function emptyView(run: Run): View {
+  return {
+    run,
+    steps: new Map(),
+    attempts: [],
+    facts: null,
+    signals: [],
+    decisions: [],
+    escalations: [],
+  };
 }
 
 export function isMoving(state: Forward | Undo): state is Moving {
-  return state.kind === "READY" || state.kind === "LEASED" || state.kind === "BACKOFF";
+  return (
+    state.kind === "READY" ||
+    state.kind === "LEASED" ||
+    state.kind === "BACKOFF" ||
+    state.kind === "WAITING" ||
+    state.kind === "HELD"
+  );
 }
 
 export function isFinal(forward: Forward): boolean {
-  return forward.kind === "SUCCEEDED" || forward.kind === "FAILED" || forward.kind === "CANCELLED";
+  return (
+    forward.kind === "SUCCEEDED" ||
+    forward.kind === "FAILED" ||
+    forward.kind === "SKIPPED" ||
+    forward.kind === "CANCELLED"
+  );
 }
 
-export function isEnded(state: RunState): state is Extract<RunState, { kind: EndKind }> {
+export function isEnded(state: RunState): state is End {
+  return isEndKind(state.kind);
+}
+
+export function isEndKind(kind: RunState["kind"]): kind is EndKind {
   return (
-    state.kind === "COMPLETED" ||
-    state.kind === "FAILED" ||
-    state.kind === "COMPENSATED" ||
-    state.kind === "CANCELLED"
+    kind === "COMPLETED" || kind === "FAILED" || kind === "COMPENSATED" || kind === "CANCELLED"
   );
+}
+
+/** What the run does, or did when it came to stand. */
+export function stageOf(state: RunState): Stage["kind"] {
+  if (state.kind === "ESCALATED") return state.from.kind;
+  return state.kind === "STOPPING" || state.kind === "COMPENSATING" || state.kind === "FINISHING"
+    ? state.kind
+    : "RUNNING";
 }
 
 /** The undo counts as left until it is DONE; a FAILED one waits for a person. */

@@ -2,38 +2,83 @@
 import type { Answer, RunEvent } from "./event.ts";
 import { isEnded, movingSide } from "./model.ts";
 import { endTask } from "./on-task-end.ts";
-import { emit, intervene, type Pass, stepOf, touchedSteps } from "./pass.ts";
-import { stop } from "./saga.ts";
+import { emit, intervene, makeReady, type Pass, stepOf, touchedSteps } from "./pass.ts";
+import { finishAsIs, goOn, leftOf, stop, thaw } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
 
 /** Cancel, undoing what was done or leaving it. Repeating it changes nothing. */
 export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }>): Answer {
-  const { state } = pass.view.run;
-  if (isEnded(state)) {
-    if (state.reason === "CANCELLED_BY_USER") return DONE;
-    return { kind: "refused", run: state.kind, why: "it has ended, and final is final" };
-  }
+  const { state, pivoted } = pass.view.run;
+  const refused = (why: string): Answer => ({ kind: "refused", run: state.kind, why });
+  const note = { kind: "command-noted", command: "cancel", note: event.note } as const;
+  if (isEnded(state))
+    return state.reason === "CANCELLED_BY_USER"
+      ? DONE
+      : refused("it has ended, and final is final");
   if (state.kind === "STOPPING" || state.kind === "COMPENSATING") return DONE;
-  if (state.kind === "RUNNING" || state.verdict === null) {
-    emit(pass, { kind: "cancel-noted", note: event.note });
-    stop(pass, { reason: "CANCELLED_BY_USER", undo: event.undo });
+  if (state.kind === "FINISHING")
+    return state.end.reason === "CANCELLED_BY_USER"
+      ? DONE
+      : refused("how it ends is certain; only its always steps run");
+  const stage = state.kind === "ESCALATED" ? state.from.kind : "RUNNING";
+  if (stage !== "RUNNING") {
+    if (event.undo)
+      return refused("its end waits for a person: answer, or cancel with LEAVE to end it as it is");
+    emit(pass, note);
+    thaw(pass);
+    finishAsIs(pass, "cancel, leaving things", "CANCELLED");
     return DONE;
   }
-  if (event.undo)
-    return {
-      kind: "refused",
-      run: state.kind,
-      why: "its undoing has failed and waits for a person: cancel with LEAVE ends it as it is",
-    };
-  emit(pass, { kind: "cancel-noted", note: event.note });
-  for (const step of touchedSteps(pass))
-    if (step.undo.kind === "FAILED")
-      emit(pass, { kind: "escalation-closed", step: step.no, by: "cancel, leaving things" });
+  if (event.undo && pivoted)
+    return refused("its pivot has succeeded, and nothing is undone from there on: use LEAVE");
+  emit(pass, note);
+  thaw(pass);
+  stop(pass, { reason: "CANCELLED_BY_USER", undo: event.undo });
+  return DONE;
+}
+
+/**
+ * Nothing new is handed out; leased work may finish. The deadline and each `total` stand still; the
+ * outside world does not: reports, callbacks and signals count, and what they make ready is held.
+ */
+export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>): Answer {
+  const { state } = pass.view.run;
+  const { now } = pass.occasion;
+  if (state.kind === "PAUSED") return DONE;
+  const stands = state.kind === "ESCALATED" && state.from.kind === "RUNNING" ? state.from : null;
+  if (state.kind !== "RUNNING" && !stands) {
+    const why = isEnded(state)
+      ? "it has ended, and final is final"
+      : "it is on its way to its end, which cannot be paused";
+    return { kind: "refused", run: state.kind, why };
+  }
+  const since = stands?.since ?? now;
+  const leftMs = state.kind === "RUNNING" ? leftOf(state.deadline, now) : (stands?.leftMs ?? null);
+  emit(pass, { kind: "command-noted", command: "pause", note: event.note });
   emit(pass, {
     kind: "run-moved",
-    state: { kind: "CANCELLED", reason: "CANCELLED_BY_USER" },
+    by: "pause",
+    state: { kind: "PAUSED", leftMs, since, verdict: null },
   });
+  for (const { no, forward } of touchedSteps(pass))
+    if (forward.kind === "READY") emit(pass, { kind: "held", step: no, task: forward.task });
+  return DONE;
+}
+
+export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }>): Answer {
+  const { state } = pass.view.run;
+  if (isEnded(state))
+    return { kind: "refused", run: state.kind, why: "it has ended, and final is final" };
+  if (state.kind !== "PAUSED") return DONE;
+  emit(pass, { kind: "command-noted", command: "resume", note: event.note });
+  goOn(pass, "resume", state);
+  if (state.verdict) {
+    stop(pass, state.verdict);
+    return DONE;
+  }
+  for (const { no, forward } of touchedSteps(pass))
+    if (forward.kind === "HELD") makeReady(pass, no, forward.task);
   return DONE;
 }
 
@@ -50,6 +95,7 @@ export function onUndelivered(
   intervene(pass, "delivery", {
     step,
     fence: lease.fence,
+    n: lease.task === "verify" ? lease.attempt : 0,
     dueAt: pass.occasion.now,
     saw: `poll ${lease.pollSeq} of ${agentId} ended without an answer: the task never arrived`,
     did: "gave it back; nothing counted",

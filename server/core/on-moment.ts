@@ -1,17 +1,19 @@
-// A moment has come: what did *not* happen, and what follows. Each rule looks again before it acts:
-// the row may have moved since the supervisor saw it, and a moment may fire too early, never too
-// late.
+// The moment of a lease or of a ready row has come: what did *not* happen, and what follows. Each
+// rule looks again before it acts: the row may have moved since the supervisor saw it, and a moment
+// may fire too early, never too late.
 
+import type { Moment } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
-import { leaseWakeAt, runWakeAt } from "./evolve.ts";
-import { totalOver } from "./ladder.ts";
-import { type Lease, type Moment, movingSide, type Step } from "./model.ts";
+import { leaseWakeAt } from "./evolve.ts";
+import { leave, nextPlanned, PERMANENT, totalOver } from "./ladder.ts";
+import { type Lease, movingSide, type Ready, type Step } from "./model.ts";
 import { endTask } from "./on-task-end.ts";
 import {
   emit,
+  escalate,
+  inShort,
   intervene,
   inWords,
-  makeReady,
   type Pass,
   planStep,
   planTaskOf,
@@ -19,17 +21,15 @@ import {
   stepOf,
   totalEndsAt,
 } from "./pass.ts";
-import { stop } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
-/** The largest number that its column holds. */
-const INTERVENTION_N_MAX = 2_147_483_647;
 
 /**
- * The moment of a lease: cancel grace over, silent, or past its time; else it moves to its next
- * moment. Silence counts from the last beat of the session, and only while somebody could have
- * heard one. An agent that beats and yet does not hear of a cancel no longer names this task: by
- * its own clock its lease has ended, and other beats must not keep it for ever.
+ * The moment of a lease: cancel grace over, silent, past its time, or its progress stands still;
+ * else it moves to its next moment. Silence counts from the last beat of the session, and only
+ * while somebody could have heard one. An agent that beats and yet does not hear of a cancel no
+ * longer names this task: by its own clock its lease has ended, and other beats must not keep it
+ * for ever.
  */
 export function onLeaseMoment(
   pass: Pass,
@@ -39,48 +39,95 @@ export function onLeaseMoment(
   const lease = movingSide(step)?.state;
   if (lease?.kind !== "LEASED" || lease.fence !== event.fence) return DONE;
   const { now } = pass.occasion;
-  const heardAt = Math.max(lease.grantedAt, event.lastBeatAt ?? 0);
   const { cancel } = lease;
-  const quietAt = Math.max(heardAt, event.watchingSince) + lease.heartbeatMs;
-  const unnamedAt =
-    cancel.kind === "asked"
-      ? Math.max(cancel.at, event.watchingSince) + lease.heartbeatMs
-      : Number.POSITIVE_INFINITY;
-  const silentAt = Math.min(quietAt, unnamedAt);
+  const moments = momentsOf(lease, event);
   if (cancel.kind === "heard") {
     if (now >= cancel.by) graceOver(pass, step, lease, cancel.by);
-  } else if (now >= silentAt) {
-    silent(pass, step, lease, { heardAt, silentAt, quietAt });
+  } else if (now >= moments.silentAt) {
+    silent(pass, step, lease, moments);
   } else if (cancel.kind === "none" && now >= lease.attemptBy) {
-    intervene(pass, "attempt", {
-      step,
-      fence: lease.fence,
+    tellToStop(pass, step, lease, moments.silentAt, {
+      rule: "attempt",
+      cause: "timeout",
       dueAt: lease.attemptBy,
-      saw: `attempt ${lease.attempt} by ${lease.agentId} ran past ${inWords(lease.attemptBy - lease.grantedAt)}`,
-      did: "told the agent to stop",
+      saw: `ran past ${inWords(lease.attemptBy - lease.grantedAt)}`,
     });
-    emit(pass, { kind: "cancel-asked", step: step.no, cause: "timeout", at: now });
-    const unheardAt = Math.min(silentAt, now + lease.heartbeatMs);
-    emit(pass, { kind: "wake-moved", step: step.no, wakeAt: unheardAt });
+  } else if (cancel.kind === "none" && now >= moments.stalledAt) {
+    tellToStop(pass, step, lease, moments.silentAt, {
+      rule: "stall",
+      cause: "stalled",
+      dueAt: moments.stalledAt,
+      saw: `beats, and its progress stands still since ${inWords(now - lease.progressAt)}`,
+    });
   } else {
-    emit(pass, { kind: "wake-moved", step: step.no, wakeAt: leaseWakeAt(lease, silentAt) });
+    const wakeAt = leaseWakeAt(lease, moments.silentAt, moments.stalledAt);
+    emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
   }
   return DONE;
 }
 
-function silent(
+interface LeaseMoments {
+  readonly heardAt: Moment;
+  /** No beat of the session, or none that names the task after it should stop. */
+  readonly silentAt: Moment;
+  readonly quietAt: Moment;
+  readonly stalledAt: Moment;
+}
+
+function momentsOf(
+  lease: Lease,
+  {
+    lastBeatAt,
+    watchingSince,
+  }: Pick<Extract<RunEvent, { kind: "lease-moment" }>, "lastBeatAt" | "watchingSince">,
+): LeaseMoments {
+  const { cancel, heartbeatMs, stallMs } = lease;
+  const heardAt = Math.max(lease.grantedAt, lastBeatAt ?? 0);
+  const quietAt = Math.max(heardAt, watchingSince) + heartbeatMs;
+  const unnamedAt =
+    cancel.kind === "asked"
+      ? Math.max(cancel.at, watchingSince) + heartbeatMs
+      : Number.POSITIVE_INFINITY;
+  const stalledAt =
+    stallMs === null
+      ? Number.POSITIVE_INFINITY
+      : Math.max(lease.progressAt, watchingSince) + stallMs;
+  return { heardAt, silentAt: Math.min(quietAt, unnamedAt), quietAt, stalledAt };
+}
+
+function tellToStop(
   pass: Pass,
   step: Step,
   lease: Lease,
-  moments: { heardAt: Moment; silentAt: Moment; quietAt: Moment },
+  silentAt: Moment,
+  why: { rule: "attempt" | "stall"; cause: "timeout" | "stalled"; dueAt: Moment; saw: string },
 ): void {
   const { now } = pass.occasion;
-  const timedOut = lease.cancel.kind === "asked" && lease.cancel.cause === "timeout";
+  intervene(pass, why.rule, {
+    step,
+    fence: lease.fence,
+    n: numberOf(lease, 0),
+    dueAt: why.dueAt,
+    saw: `attempt ${lease.attempt} by ${lease.agentId} ${why.saw}`,
+    did: "told the agent to stop",
+  });
+  emit(pass, { kind: "cancel-asked", step: step.no, cause: why.cause, at: now });
+  const unheardAt = Math.min(silentAt, now + lease.heartbeatMs);
+  emit(pass, { kind: "wake-moved", step: step.no, wakeAt: unheardAt });
+}
+
+/** Tells apart interventions of one rule about one fence: verifies share theirs. */
+function numberOf(lease: Lease, n: number): number {
+  return lease.task === "verify" ? 2 * lease.attempt + n : n;
+}
+
+function silent(pass: Pass, step: Step, lease: Lease, moments: LeaseMoments): void {
+  const { now } = pass.occasion;
   const quiet = inWords(now - moments.heardAt);
   const allowed = inWords(lease.heartbeatMs);
   const beats = now < moments.quietAt;
   endAsUnknown(pass, step, lease, {
-    code: timedOut ? "drover.timeout" : "drover.lost",
+    code: stopCode(lease) ?? "drover.lost",
     message: beats
       ? `its agent beats and did not name it for ${allowed} after it should stop`
       : `no heartbeat for ${quiet}, ${allowed} allowed`,
@@ -94,12 +141,18 @@ function silent(
 
 function graceOver(pass: Pass, step: Step, lease: Lease, by: Moment): void {
   endAsUnknown(pass, step, lease, {
-    code: "drover.timeout",
+    code: stopCode(lease) ?? "drover.timeout",
     message: `did not stop within ${inWords(lease.cancelMs)} of being told to`,
     saw: `${lease.agentId} heard that it should stop and did not`,
     dueAt: by,
     rule: "attempt",
   });
+}
+
+/** What the task was told to stop for; null: its run stops, or nobody told it. */
+function stopCode({ cancel }: Lease): "drover.timeout" | "drover.stalled" | null {
+  if (cancel.kind === "none" || cancel.cause === "run") return null;
+  return cancel.cause === "timeout" ? "drover.timeout" : "drover.stalled";
 }
 
 function endAsUnknown(
@@ -109,31 +162,16 @@ function endAsUnknown(
   end: { code: string; message: string; saw: string; dueAt: Moment; rule: "lease" | "attempt" },
 ): void {
   const outcome = { kind: "unknown", code: end.code, message: end.message } as const;
-  endTask(pass, step, lease, outcome, {
-    agentId: lease.agentId,
-    session: lease.session,
-    digest: null,
-  });
+  const { agentId, session } = lease;
+  endTask(pass, step, lease, outcome, { agentId, session, digest: null });
   intervene(pass, end.rule, {
     step,
     fence: lease.fence,
-    n: 1,
+    n: numberOf(lease, 1),
     dueAt: end.dueAt,
     saw: end.saw,
-    did: `ended attempt ${lease.attempt} as ${end.code}: ${followUp(pass, step.no)}`,
+    did: `ended attempt ${lease.attempt} as ${end.code}: ${inShort(pass, step.no)}`,
   });
-}
-
-/** What the rules made of the step, in words. */
-function followUp(pass: Pass, no: number): string {
-  const step = stepOf(pass, no);
-  const moving = movingSide(step)?.state;
-  if (moving?.kind === "READY")
-    return moving.avoid ? "ready again at once, for another agent" : "ready again";
-  if (moving?.kind === "BACKOFF")
-    return `next try in ${inWords(moving.wakeAt - pass.occasion.now)}`;
-  if (step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED") return "a person is asked";
-  return `the step is ${step.forward.kind}, the run ${pass.view.run.state.kind}`;
 }
 
 /** Nobody took a ready task in time. */
@@ -141,13 +179,11 @@ export function onReadyMoment(
   pass: Pass,
   event: Extract<RunEvent, { kind: "ready-moment" }>,
 ): Answer {
-  const step = stepOf(pass, event.step);
-  const moving = movingSide(step);
-  if (moving?.state.kind !== "READY" || moving.state.fence !== event.fence) return DONE;
-  const { side, state: ready } = moving;
   const { now } = pass.occasion;
-  if (now < ready.wakeAt) return DONE;
-  if (side === "forward" && now >= totalEndsAt(pass, step)) {
+  const step = stepOf(pass, event.step);
+  const ready = movingSide(step)?.state;
+  if (ready?.kind !== "READY" || ready.fence !== event.fence || now < ready.wakeAt) return DONE;
+  if (ready.task === "perform" && now >= totalEndsAt(pass, step)) {
     // A task that was given back after its total was over became due when it was ready again.
     const dueAt = Math.max(totalEndsAt(pass, step), ready.readyAt);
     totalOver(pass, step);
@@ -156,71 +192,34 @@ export function onReadyMoment(
       fence: ready.fence,
       dueAt,
       saw: `"${planStep(pass, step.no).id}" is not done within its total time`,
-      did: "failed the step with drover.total",
+      did: `gave it up as drover.total: ${inShort(pass, step.no)}`,
     });
     return DONE;
   }
-  const { queue, task } = planTaskOf(pass, step.no, side);
-  const wakeAt = readyWakeAt(pass, step, side);
-  if (event.polled) {
-    emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
-    return DONE;
-  }
-  intervene(pass, "pickup", {
-    step,
-    fence: ready.fence,
-    n: ready.alarms,
-    dueAt: ready.wakeAt,
-    saw: `nobody polls queue "${queue}" for task "${task}"; it waits since ${inWords(now - ready.readyAt)}`,
-    did: `alarmed; looks again in ${inWords(wakeAt - now)}. Start an agent for this queue and task`,
-  });
-  emit(pass, { kind: "pickup-alarmed", step: step.no, wakeAt });
+  const wakeAt = readyWakeAt(pass, step, ready.task);
+  if (event.polled) emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
+  else notPickedUp(pass, step, ready, wakeAt);
   return DONE;
 }
 
-export function onBackoffMoment(
-  pass: Pass,
-  event: Extract<RunEvent, { kind: "backoff-moment" }>,
-): Answer {
-  const step = stepOf(pass, event.step);
-  const moving = movingSide(step);
-  if (moving?.state.kind !== "BACKOFF" || pass.occasion.now < moving.state.wakeAt) return DONE;
-  intervene(pass, "backoff", {
-    step,
-    fence: step.fence,
-    // A late failure can send one fence into backoff twice: the moment tells them apart.
-    n: Math.min(moving.state.wakeAt - (step.firstReadyAt ?? 0), INTERVENTION_N_MAX),
-    dueAt: moving.state.wakeAt,
-    saw: `the backoff after attempt ${step.attempt} is over`,
-    did: `ready for attempt ${step.attempt + 1}`,
-  });
-  makeReady(pass, step.no, moving.side, null);
-  return DONE;
-}
-
-/** The run's own moment: its deadline, or the end of what had to settle before its undoing. */
-export function onRunMoment(pass: Pass): Answer {
-  const { state } = pass.view.run;
+/** Nobody polls its lane: alarmed, and what `on_pickup` says. */
+function notPickedUp(pass: Pass, step: Step, ready: Ready, wakeAt: Moment): void {
   const { now } = pass.occasion;
-  const wakeAt = runWakeAt(pass.view.run);
-  if (wakeAt === null || now < wakeAt) return DONE;
-  if (state.kind === "RUNNING") {
-    intervene(pass, "deadline", {
-      step: null,
-      fence: 0,
-      dueAt: wakeAt,
-      saw: `the run is not done within ${inWords(pass.plan.timeoutMs)}`,
-      did: "stopped it: what moves is told to cancel, what was done is undone",
-    });
-    stop(pass, { reason: "TIMED_OUT", undo: true });
+  const { no } = step;
+  const plan = planStep(pass, no);
+  const { queue, task } = planTaskOf(plan, step, ready.task);
+  const saw = `nobody polls queue "${queue}" for task "${task}"; it waits since ${inWords(now - ready.readyAt)}`;
+  const about = { step, fence: ready.fence, n: ready.alarms, dueAt: ready.wakeAt, saw };
+  const onPickup = ready.task === "perform" ? plan.onPickup : "alarm";
+  if (onPickup === "escalate") {
+    intervene(pass, "pickup", { ...about, did: "asked a person" });
+    escalate(pass, no, "pickup", `${saw}: start an agent for this queue and task, then retry`);
+  } else if (onPickup === "fallback" && nextPlanned(pass, step) !== null) {
+    intervene(pass, "pickup", { ...about, did: "fell back to the next strategy" });
+    leave(pass, no, { ...PERMANENT, code: "drover.pickup", message: saw });
   } else {
-    intervene(pass, "settle", {
-      step: null,
-      fence: 0,
-      dueAt: wakeAt,
-      saw: "no lost attempt can act any more",
-      did: "let the undoing begin",
-    });
+    const did = `alarmed; looks again in ${inWords(wakeAt - now)}. Start an agent for this queue and task`;
+    intervene(pass, "pickup", { ...about, did });
+    emit(pass, { kind: "pickup-alarmed", step: no, wakeAt });
   }
-  return DONE;
 }

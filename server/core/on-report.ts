@@ -1,124 +1,227 @@
-// An agent reports how a task ended. The end of a lease revokes nothing by itself: a report counts
-// while its attempt is current, that is until another perform or compensate task of the step is
-// handed out. After that it changes nothing and is kept as evidence.
+// An agent, or whoever holds its callback token, reports how a task ended. The end of a lease
+// revokes nothing by itself: a report counts while its attempt is current, that is until another
+// perform or compensate task of the step is handed out. After that it changes nothing and is kept
+// as evidence.
+
+import type { AttemptKind, EndedAttempt, Outcome } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import {
   currentFence,
-  type EndedAttempt,
   isEnded,
   isFinal,
+  type Lease,
   movingSide,
-  type Outcome,
   type Step,
+  stageOf,
 } from "./model.ts";
-import { endTask, forwardEnded, type TaskEnd, undoEnded } from "./on-task-end.ts";
-import { emit, intervene, type Pass, planTaskOf, stepOf } from "./pass.ts";
+import { attemptOf, endTask, judged, setbackOf, taskEnded } from "./on-task-end.ts";
+import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "./pass.ts";
 import { policyFor } from "./retry.ts";
+import { thaw } from "./saga.ts";
+import { isFresh } from "./strategy.ts";
 
 type Report = Extract<RunEvent, { kind: "report" }>;
+type Callback = Extract<RunEvent, { kind: "callback" }>;
+
+/** What is said of an ended attempt, and by whom. */
+interface Said {
+  readonly outcome: Outcome;
+  readonly digest: string;
+  readonly agentId: string;
+  readonly session: string;
+  /** By the callback token. */
+  readonly called: boolean;
+}
 
 export function onReport(pass: Pass, report: Report): Answer {
   if (!pass.plan.steps[report.step]) return { kind: "no-such-task" };
   const step = stepOf(pass, report.step);
-  const moving = movingSide(step)?.state;
-  if (moving?.kind === "LEASED" && moving.fence === report.fence && moving.task === report.task) {
-    if (moving.secret !== report.secret) return { kind: "no-such-task" };
-    endTask(pass, step, moving, report.outcome, report);
-    return { kind: "done" };
+  const lease = movingSide(step)?.state;
+  if (lease?.kind === "LEASED" && lease.fence === report.fence && lease.task === report.task) {
+    if (lease.secret === report.secret) {
+      endTask(pass, step, lease, report.outcome, report);
+      return { kind: "done" };
+    }
+    // Verifies of one attempt share its fence.
+    if (report.task !== "verify") return { kind: "no-such-task" };
   }
-  const ended = pass.view.attempts.find(
-    (attempt) =>
-      attempt.step === report.step &&
-      attempt.fence === report.fence &&
-      attempt.kind === report.task &&
-      attempt.secret === report.secret,
-  );
-  return ended ? onLateReport(pass, step, ended, report) : { kind: "no-such-task" };
+  const ended = findEnded(pass, report.task, report);
+  return ended
+    ? onEnded(pass, step, ended, { ...report, called: false })
+    : { kind: "no-such-task" };
 }
 
-function onLateReport(pass: Pass, step: Step, ended: EndedAttempt, report: Report): Answer {
-  if (ended.digest === report.digest) return { kind: "repeated" };
-  const open = ended.outcome === "unknown" || ended.outcome === "cancelled";
-  if (!open) return { kind: "over", outcome: ended.outcome };
+/** CompleteDeferred: valid whether or not the agent has deferred, also before it has answered. */
+export function onCallback(pass: Pass, callback: Callback): Answer {
+  const { secret, fence, outcome, digest } = callback;
+  if (secret === null || !pass.plan.steps[callback.step]) return { kind: "no-such-task" };
+  const step = stepOf(pass, callback.step);
+  const { forward } = step;
+  if (forward.kind === "LEASED" && forward.task === "perform" && forward.secret === secret) {
+    const { agentId, session } = forward;
+    endTask(pass, step, forward, outcome, { agentId, session, digest });
+    return { kind: "done" };
+  }
+  const ended = findEnded(pass, "perform", { step: callback.step, fence, secret });
+  if (!ended) return { kind: "no-such-task" };
+  const { agentId, session } = ended;
+  return onEnded(pass, step, ended, { outcome, digest, agentId, session, called: true });
+}
+
+function findEnded(
+  pass: Pass,
+  kind: EndedAttempt["kind"],
+  { step, fence, secret }: Pick<Report, "step" | "fence" | "secret">,
+): EndedAttempt | undefined {
+  return pass.view.attempts.find(
+    (attempt) =>
+      attempt.step === step &&
+      attempt.fence === fence &&
+      attempt.kind === kind &&
+      attempt.secret === secret,
+  );
+}
+
+function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: Said): Answer {
+  if (ended.digest === said.digest) return { kind: "repeated" };
+  const settled = ended.outcome === "success" || ended.outcome === "failure";
+  // The callback came before the agent's own answer.
+  if (!said.called && settled && said.outcome.kind === "deferred") return { kind: "repeated" };
+  const open =
+    ended.outcome === "unknown" ||
+    ended.outcome === "cancelled" ||
+    ended.outcome === "deferred" ||
+    (said.called && said.outcome.kind === "success" && ended.transient);
+  if (!open && ended.outcome !== "superseded") return { kind: "over", outcome: ended.outcome };
   const run = pass.view.run.state;
-  const settles = report.outcome.kind === "success" || report.outcome.kind === "failure";
-  if (!settles) return { kind: "lease-lost", run: run.kind };
-  const over = report.task === "perform" ? isFinal(step.forward) : step.undo.kind === "DONE";
-  if (isEnded(run) || over || currentFence(step) !== report.fence) {
-    keepEvidence(pass, step, ended, report, isEnded(run) || over);
+  const { outcome } = said;
+  if (outcome.kind !== "success" && outcome.kind !== "failure")
+    return { kind: "lease-lost", run: run.kind };
+  const over =
+    ended.kind === "compensate"
+      ? step.undo.kind === "DONE" || stageOf(run) === "FINISHING" || isUndone(step)
+      : isFinal(step.forward);
+  const stale = ended.kind === "verify" || currentFence(step) !== ended.fence;
+  if (isEnded(run) || over || stale) {
+    emit(pass, { kind: "attempt-kept", attempt: endedAttempt(pass, ended, said, "late") });
+    if (outcome.kind === "success" && ended.kind !== "verify")
+      lateSuccess(pass, step, ended, said, { final: isEnded(run) || over, stale });
     return { kind: "lease-lost", run: run.kind };
   }
-  settle(pass, step, ended, report, report.outcome);
+  settle(pass, step, ended, said, outcome);
   return { kind: "done" };
 }
 
+/** The effect that the last undo was about is undone, and nothing was done about the next one. */
+function isUndone({ strategies, attempt, lost }: Step): boolean {
+  return attempt === 0 && lost === 0 && strategies.some(({ mark }) => mark === "UNDONE");
+}
+
+/** A report of the current attempt closes what was begun because of the silence. */
 function settle(
   pass: Pass,
   step: Step,
   ended: EndedAttempt,
-  report: Report,
-  outcome: Extract<Outcome, { kind: "success" | "failure" }>,
+  said: Said,
+  told: Extract<Outcome, { kind: "success" | "failure" }>,
 ): void {
-  const side = ended.kind === "perform" ? "forward" : "undo";
-  const code = outcome.kind === "failure" ? outcome.code : null;
-  const policy = code === null ? null : policyFor(planTaskOf(pass, step.no, side).retry, code);
+  const task = ended.kind;
+  const outcome = task === "perform" ? judged(pass, step.no, told) : told;
+  const setback = setbackOf(outcome, null);
+  if (task === "perform" && isFresh(step)) {
+    if (outcome.kind !== "success") {
+      failedBefore(pass, step, ended, { ...said, outcome });
+      return;
+    }
+    const attempt = ended.counted ? ended.attempt : ended.attempt - 1;
+    emit(pass, { kind: "strategy-dropped", step: step.no, attempt });
+  }
+  const { retry } = planTaskOf(planStep(pass, step.no), step, task);
+  if (step.forward.kind === "LEASED") supersede(pass, step, step.forward);
   emit(pass, {
     kind: "attempt-settled",
-    attempt: attemptOf(pass, ended, report, ended.kind),
-    counted: ended.lost ? { policy } : null,
+    attempt: endedAttempt(pass, ended, { ...said, outcome }, task),
+    was: ended.counted,
+    counted: { policy: setback ? policyFor(retry, setback.code) : null },
   });
+  thaw(pass);
   if (step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED")
     emit(pass, { kind: "escalation-closed", step: step.no, by: "a late report of the attempt" });
-  const setback =
-    outcome.kind === "success"
-      ? null
-      : {
-          code: outcome.code,
-          message: outcome.message,
-          permanent: outcome.class === "permanent",
-          retryAfterMs: outcome.retryAfterMs,
-          lostBy: null,
-        };
-  const end: TaskEnd = { fence: ended.fence, session: report.session, outcome, setback };
-  if (side === "forward") forwardEnded(pass, step.no, end);
-  else undoEnded(pass, step.no, end);
+  if (step.doubt) emit(pass, { kind: "doubted", step: step.no, doubt: null });
+  const { fence, session } = ended;
+  taskEnded(pass, step.no, task, { fence, n: 0, session, outcome, setback, settles: true });
 }
 
-function keepEvidence(
+/** A strategy that was left did fail: what was begun instead goes on. */
+function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: Said): void {
+  const attempt = endedAttempt(pass, ended, said, "perform");
+  emit(pass, { kind: "attempt-settled", attempt, was: null, counted: null });
+  if (said.outcome.kind !== "failure" || !said.outcome.noEffect) return;
+  const strategy = step.strategies.length - 2;
+  emit(pass, { kind: "effect-marked", step: step.no, strategy, mark: "NONE" });
+}
+
+/** The verify that was begun because of the silence is needless now. */
+function supersede(pass: Pass, step: Step, lease: Lease): void {
+  const { agentId, session } = lease;
+  emit(pass, {
+    kind: "task-ended",
+    attempt: attemptOf(
+      pass,
+      step,
+      lease,
+      { kind: "superseded" },
+      { agentId, session, digest: null },
+    ),
+    counted: null,
+    lost: false,
+  });
+}
+
+/** An effect that nobody counted on: the supervisor tells, and a person is asked about a double. */
+function lateSuccess(
   pass: Pass,
   step: Step,
   ended: EndedAttempt,
-  report: Report,
-  final: boolean,
+  said: Said,
+  { final, stale }: { readonly final: boolean; readonly stale: boolean },
 ): void {
-  emit(pass, { kind: "attempt-kept", attempt: attemptOf(pass, ended, report, "late") });
-  if (final && report.outcome.kind === "success")
+  const { no, undo } = step;
+  const saw = `${said.agentId} reports a success of attempt ${ended.attempt}`;
+  if (final)
     intervene(pass, "late-effect", {
       step,
       fence: ended.fence,
       dueAt: pass.occasion.now,
-      saw: `${report.agentId} reports a success of attempt ${ended.attempt} after the step was final`,
+      saw: `${saw} after the step was final`,
       did: "kept the report as evidence; nothing changed",
     });
+  const again =
+    stale && ended.kind === "perform" && (undo.kind === "NONE" || undo.kind === "PENDING");
+  const doubled = again && planStep(pass, no).effects !== "idempotent";
+  const asked = pass.view.escalations.some(
+    (one) => one.step === no && one.reason === "doubled" && one.closedBy === null,
+  );
+  if (!doubled || asked || isEnded(pass.view.run.state)) return;
+  const message = `${saw}, after another attempt was handed out: the effect may be doubled`;
+  escalate(pass, no, "doubled", message);
 }
 
-function attemptOf(
-  pass: Pass,
-  ended: EndedAttempt,
-  report: Report,
-  kind: "perform" | "compensate" | "late",
-) {
+function endedAttempt(pass: Pass, ended: EndedAttempt, said: Said, kind: AttemptKind) {
+  const late = kind === "late" && said.outcome.kind === "success";
   return {
     step: ended.step,
     kind,
     fence: ended.fence,
+    // A late success is evidence of its own beside a late failure of the same attempt.
+    n: kind === "late" ? Number(late) : ended.n,
     attempt: ended.attempt,
-    agentId: report.agentId,
-    session: report.session,
+    agentId: said.agentId,
+    session: said.session,
     secret: ended.secret,
     startedAt: ended.startedAt,
     endedAt: pass.occasion.now,
-    outcome: report.outcome,
-    digest: report.digest,
+    outcome: said.outcome,
+    digest: said.digest,
   };
 }

@@ -1,84 +1,165 @@
 // What the end of a task means: a report of its agent, or what the supervisor found in its place.
-import { climb, type Setback } from "./ladder.ts";
-import type { Attempt, EffectMark, Lease, Outcome, Step } from "./model.ts";
-import { emit, makeReady, type Pass, planTaskOf, stepOf } from "./pass.ts";
+
+import type { Attempt, Outcome } from "./attempt.ts";
+import { currentMark } from "./evolve.ts";
+import { SCHEMA_BROKEN } from "./judge.ts";
+import { climb, totalOver } from "./ladder.ts";
+import type { Lease, Setback, Step } from "./model.ts";
+import { succeed } from "./open.ts";
+import {
+  emit,
+  makeReady,
+  markEffect,
+  type Pass,
+  planStep,
+  planTaskOf,
+  stepOf,
+  type TaskEnd,
+  totalEndsAt,
+} from "./pass.ts";
 import { policyFor } from "./retry.ts";
-import { startUndos } from "./saga.ts";
+import { startUndos, stopped } from "./saga.ts";
+import { type EffectMark, strategyToUndo } from "./strategy.ts";
+import { verifyEnded } from "./verify.ts";
 
 export interface Teller {
-  /** Who says so; null when the supervisor does. */
   readonly agentId: string;
   readonly session: string;
+  /** Of the outcome as it was sent; null when the supervisor says so. */
   readonly digest: string | null;
 }
 
 /** Ends the lease of a step with an outcome, and decides what follows. */
-export function endTask(pass: Pass, step: Step, lease: Lease, outcome: Outcome, by: Teller): void {
-  const side = lease.task === "perform" ? "forward" : "undo";
+export function endTask(pass: Pass, step: Step, lease: Lease, said: Outcome, by: Teller): void {
+  const plan = planStep(pass, step.no);
+  const outcome = judgedOf(pass, step, lease, said);
   const setback = setbackOf(outcome, lease);
-  const lost = setback?.lostBy != null;
-  const counts = outcome.kind === "success" || (setback !== null && !lost);
-  const { retry, timeouts } = planTaskOf(pass, step.no, side);
+  const lost = setback?.lostBy != null && lease.task !== "verify";
+  const counts = countsOf(lease, outcome, setback) && !lost;
+  const { retry, timeouts } = planTaskOf(plan, step, lease.task);
   emit(pass, {
     kind: "task-ended",
     attempt: attemptOf(pass, step, lease, outcome, by),
     counted: counts ? { policy: setback ? policyFor(retry, setback.code) : null } : null,
     lost,
   });
-  if (by.digest === null && outcome.kind === "unknown")
+  if (by.digest === null && outcome.kind === "unknown" && lease.task !== "verify")
     emit(pass, { kind: "settling", step: step.no, until: pass.occasion.now + timeouts.settleMs });
-  const ended: TaskEnd = { fence: lease.fence, session: lease.session, outcome, setback };
-  if (side === "forward") forwardEnded(pass, step.no, ended);
-  else undoEnded(pass, step.no, ended);
+  taskEnded(pass, step.no, lease.task, {
+    fence: lease.fence,
+    n: lease.task === "verify" ? lease.attempt : 0,
+    session: lease.session,
+    outcome,
+    setback,
+    settles: false,
+  });
 }
 
-export interface TaskEnd {
-  readonly fence: number;
-  /** The session that held the task. */
-  readonly session: string;
-  readonly outcome: Outcome;
-  /** What stands in the way now; null where nothing failed. */
-  readonly setback: Setback | null;
+/** What follows from the end of a task, whoever told it and when. */
+export function taskEnded(pass: Pass, no: number, task: Lease["task"], ended: TaskEnd): void {
+  if (task === "perform") forwardEnded(pass, no, ended);
+  else if (task === "verify") verifyEnded(pass, no, ended);
+  else undoEnded(pass, no, ended);
 }
 
-function setbackOf(outcome: Outcome, lease: Lease): Setback | null {
+/** A success whose output breaks the step's schema is a failure that no retry mends. */
+export function judged(pass: Pass, no: number, outcome: Outcome): Outcome {
+  if (outcome.kind !== "success") return outcome;
+  const problem = pass.judge.outputProblem(no, outcome.output);
+  if (problem === null) return outcome;
+  return {
+    kind: "failure",
+    class: "permanent",
+    code: SCHEMA_BROKEN,
+    message: problem,
+    retryAfterMs: null,
+    noEffect: false,
+  };
+}
+
+/** The output of a perform or verify task is the step's; only a perform task can be deferred. */
+function judgedOf(pass: Pass, step: Step, { task }: Lease, said: Outcome): Outcome {
+  const outcome = task === "perform" ? said : undeferred(said);
+  return task === "compensate" ? outcome : judged(pass, step.no, outcome);
+}
+
+/** Only a perform task has a callback token to hand on. */
+function undeferred(outcome: Outcome): Outcome {
+  return outcome.kind === "deferred"
+    ? { kind: "unknown", code: "drover.unknown", message: "only a perform task can be deferred" }
+    : outcome;
+}
+
+function countsOf(lease: Lease, outcome: Outcome, setback: Setback | null): boolean {
+  if (outcome.kind === "success" || setback !== null) return true;
+  return lease.task === "verify" && outcome.kind === "again";
+}
+
+const UNKNOWN = Object.freeze({
+  permanent: false,
+  unknown: true,
+  retryAfterMs: null,
+  lostBy: null,
+});
+
+export function setbackOf(outcome: Outcome, lease: Lease | null): Setback | null {
   if (outcome.kind === "failure")
     return {
       code: outcome.code,
       message: outcome.message,
       permanent: outcome.class === "permanent",
+      unknown: false,
       retryAfterMs: outcome.retryAfterMs,
       lostBy: null,
     };
   if (outcome.kind === "unknown") {
-    const lostBy = outcome.code === "drover.lost" ? lease.session : null;
-    return { ...unknownSetback, code: outcome.code, message: outcome.message, lostBy };
+    const lostBy = outcome.code === "drover.lost" ? (lease?.session ?? null) : null;
+    return { ...UNKNOWN, code: outcome.code, message: outcome.message, lostBy };
   }
-  if (outcome.kind !== "cancelled") return null;
-  if (lease.cancel.kind === "none")
-    return { ...unknownSetback, code: "drover.unknown", message: "stopped, though nobody asked" };
-  const message = "stopped when it had run past its time";
-  return lease.cancel.cause === "timeout"
-    ? { ...unknownSetback, code: "drover.timeout", message }
-    : null;
+  if (outcome.kind !== "cancelled" || !lease) return null;
+  const cause = lease.cancel.kind === "none" ? null : lease.cancel.cause;
+  // Told to stop by its run, it is no setback.
+  return cause === "run"
+    ? null
+    : { ...UNKNOWN, unknown: !outcome.noEffect, ...STOPPED[cause ?? "unasked"] };
 }
 
-const unknownSetback = { permanent: false, retryAfterMs: null, lostBy: null } as const;
+/** What an attempt that its agent stopped is taken as. */
+const STOPPED = Object.freeze({
+  timeout: { code: "drover.timeout", message: "stopped when it had run past its time" },
+  stalled: { code: "drover.stalled", message: "stopped when its progress stood still" },
+  unasked: { code: "drover.unknown", message: "stopped, though nobody asked" },
+});
 
-export function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
+function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome, setback } = ended;
-  const mark = markAfter(outcome, stepOf(pass, no).effect);
-  if (mark !== stepOf(pass, no).effect) emit(pass, { kind: "effect-marked", step: no, mark });
+  const step = stepOf(pass, no);
+  const attempted = planStep(pass, no).compensate?.when === "attempted";
+  markEffect(pass, no, markAfter(ended, currentMark(step), attempted));
   if (outcome.kind === "success") {
-    succeed(pass, no, ended.fence);
+    succeed(pass, no, { fence: ended.fence, kind: "perform", n: 0 }, outcome.output);
   } else if (pass.view.run.state.kind === "STOPPING") {
-    if (outcome.kind === "failure") emit(pass, { kind: "failed", step: no, code: outcome.code });
-    else emit(pass, { kind: "cancelled", step: no });
+    stopped(pass, stepOf(pass, no), outcome);
   } else if (setback) {
-    climb(pass, no, "forward", setback);
+    climb(pass, no, "perform", setback);
+  } else if (outcome.kind === "again") {
+    askAgain(pass, no, outcome.afterMs);
+  } else if (outcome.kind === "deferred") {
+    const { now } = pass.occasion;
+    const callbackBy = now + planStep(pass, no).timeouts.callbackMs;
+    const wakeAt = Math.min(callbackBy, totalEndsAt(pass, step));
+    emit(pass, { kind: "began-waiting", step: no, on: "callback", at: now, wakeAt });
   } else {
-    makeReady(pass, no, "forward", released(ended));
+    makeReady(pass, no, "perform", released(ended));
   }
+}
+
+/** Not yet: no slot is held meanwhile and no attempt is counted; `total` bounds it. */
+function askAgain(pass: Pass, no: number, afterMs: number): void {
+  const step = stepOf(pass, no);
+  const wakeAt = pass.occasion.now + afterMs;
+  if (wakeAt >= totalEndsAt(pass, step)) totalOver(pass, step);
+  else emit(pass, { kind: "backed-off", step: no, task: "perform", cause: "again", wakeAt });
 }
 
 /** A released task goes to another agent: the one that gave it back is draining. */
@@ -86,47 +167,65 @@ function released(ended: TaskEnd): string | null {
   return ended.outcome.kind === "released" ? ended.session : null;
 }
 
-function succeed(pass: Pass, no: number, fence: number): void {
-  emit(pass, { kind: "succeeded", step: no, fence });
-  if (pass.view.run.state.kind === "STOPPING") return;
-  for (const successor of pass.plan.steps[no]?.successors ?? []) {
-    emit(pass, { kind: "need-ended", step: successor });
-    const { forward } = stepOf(pass, successor);
-    if (forward.kind === "BLOCKED" && forward.waitingFor === 0)
-      makeReady(pass, successor, "forward", null);
-  }
-}
-
-export function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
-  if (ended.outcome.kind === "success") {
-    emit(pass, { kind: "undone", step: no });
-    startUndos(pass);
-  } else if (ended.setback) climb(pass, no, "undo", ended.setback);
-  else makeReady(pass, no, "undo", released(ended));
+function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
+  const { outcome, setback } = ended;
+  if (outcome.kind === "success") {
+    const strategy = strategyToUndo(stepOf(pass, no));
+    if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
+    if (strategyToUndo(stepOf(pass, no)) !== null) makeReady(pass, no, "compensate");
+    else {
+      emit(pass, { kind: "undone", step: no });
+      startUndos(pass);
+    }
+  } else if (outcome.kind === "again") {
+    const wakeAt = pass.occasion.now + outcome.afterMs;
+    emit(pass, { kind: "backed-off", step: no, task: "compensate", cause: "again", wakeAt });
+  } else if (setback) climb(pass, no, "compensate", setback);
+  else makeReady(pass, no, "compensate", released(ended));
 }
 
 /** What the strategy may have left at the remote service, after this outcome. */
-function markAfter(outcome: Outcome, before: EffectMark): EffectMark {
+function markAfter(ended: TaskEnd, found: EffectMark, attempted: boolean): EffectMark {
+  const { outcome, settles } = ended;
+  // What an attempt left open stays so once another one has ended; its own report closes it.
+  const before = found === "UNSETTLED" && !settles ? "LINGERING" : found;
   switch (outcome.kind) {
     case "success":
       return "MADE";
-    case "failure":
-      return outcome.noEffect ? "NONE" : before;
+    case "failure": {
+      if (outcome.noEffect) return "NONE";
+      // The agent had done it; only what it says of it is no good.
+      if (outcome.code === SCHEMA_BROKEN) return "MADE";
+      const left = before === "UNSETTLED" ? "NONE" : before;
+      return attempted && left === "NONE" ? "ATTEMPTED" : left;
+    }
     case "cancelled":
-      return outcome.noEffect ? "NONE" : "UNSETTLED";
+      if (outcome.noEffect) return "NONE";
+      return before === "LINGERING" ? before : "UNSETTLED";
     case "unknown":
-      return "UNSETTLED";
+    case "deferred":
+      return before === "LINGERING" ? before : "UNSETTLED";
+    case "again":
+      return "LINGERING";
     case "released":
     case "undelivered":
-      return before;
+    case "superseded":
+      return found;
   }
 }
 
-function attemptOf(pass: Pass, step: Step, lease: Lease, outcome: Outcome, by: Teller): Attempt {
+export function attemptOf(
+  pass: Pass,
+  step: Step,
+  lease: Lease,
+  outcome: Outcome,
+  by: Teller,
+): Attempt {
   return {
     step: step.no,
     kind: lease.task,
     fence: lease.fence,
+    n: lease.task === "verify" ? lease.attempt : 0,
     attempt: lease.attempt,
     agentId: lease.agentId,
     session: lease.session,

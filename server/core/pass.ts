@@ -1,21 +1,53 @@
 // A pass: one run, one plan, the facts of the occasion, and what the rules have decided so far.
 // Handlers emit effects; each is evolved at once, so the next rule sees the state that it made.
-import { AVOID_SESSION_MS, type Plan, type PlanStep, type PlanTask } from "./definition.ts";
-import type { Effect, Side } from "./effect.ts";
+
+import type { Moment, Outcome, TaskKind } from "./attempt.ts";
+import type { Effect } from "./effect.ts";
 import type { Occasion } from "./event.ts";
-import { evolve, untouchedStep } from "./evolve.ts";
-import type { Intervention, Moment, Ready, Rule, Step, View } from "./model.ts";
+import { evolve, type Shape, untouchedStep } from "./evolve.ts";
+import type { EscalationReason, Intervention, Rule } from "./history.ts";
+import type { Judge } from "./judge.ts";
+import {
+  type Facts,
+  movingSide,
+  type Ready,
+  type Setback,
+  type Step,
+  type StepFacts,
+  type View,
+} from "./model.ts";
+import { AVOID_SESSION_MS, type Plan, type PlanStep, type PlanTask } from "./plan.ts";
+import { currentStrategy, type EffectMark } from "./strategy.ts";
 
 export interface Pass {
   readonly plan: Plan;
+  readonly judge: Judge;
   readonly occasion: Occasion;
   view: View;
   readonly effects: Effect[];
 }
 
+/** A task of a step, and how it ended. */
+export interface TaskEnd {
+  readonly fence: number;
+  /** Tells verifies of one fence apart; 0 for others. */
+  readonly n: number;
+  /** The session that held the task. */
+  readonly session: string;
+  readonly outcome: Outcome;
+  /** What stands in the way now; null where nothing failed. */
+  readonly setback: Setback | null;
+  /** It is told of an attempt that had ended open. */
+  readonly settles: boolean;
+}
+
 export function emit(pass: Pass, effect: Effect): void {
-  pass.view = evolve(pass.view, effect, (step) => planStep(pass, step).needs.length);
+  pass.view = evolve(pass.view, effect, (step) => shapeOf(planStep(pass, step)));
   pass.effects.push(effect);
+}
+
+export function shapeOf({ needs, always, pivot }: PlanStep): Shape {
+  return { needs: needs.length, always, pivot };
 }
 
 export function planStep(pass: Pass, no: number): PlanStep {
@@ -24,12 +56,19 @@ export function planStep(pass: Pass, no: number): PlanStep {
   return step;
 }
 
-/** The task that a side of a step performs. */
-export function planTaskOf(pass: Pass, no: number, side: Side): PlanTask {
-  const step = planStep(pass, no);
-  if (side === "forward") return step;
-  if (!step.compensate) throw new Error(`step ${step.id} has no compensate`);
-  return step.compensate;
+/** What an agent performs, verifies or undoes: of the strategy that the step is tried in. */
+export function planTaskOf(plan: PlanStep, step: Step, task: TaskKind): PlanTask {
+  const planned = step.strategies[currentStrategy(step)]?.planned ?? 0;
+  const found =
+    task === "verify"
+      ? plan.verify
+      : task === "compensate"
+        ? plan.compensate
+        : plan.work.kind === "task"
+          ? plan.work.strategies[planned]
+          : null;
+  if (!found) throw new Error(`step ${plan.id} has no task to ${task}`);
+  return found;
 }
 
 export function stepOf(pass: Pass, no: number): Step {
@@ -41,44 +80,104 @@ export function touchedSteps(pass: Pass): readonly Step[] {
   return [...pass.view.steps.values()].sort((a, b) => a.no - b.no);
 }
 
-/** Puts the side of a step into its queue, for the next attempt at once. */
-export function makeReady(pass: Pass, no: number, side: Side, avoidSession: string | null): void {
+/** Puts a task of the step into its queue, for the next attempt at once; held while paused. */
+export function makeReady(
+  pass: Pass,
+  no: number,
+  task: TaskKind,
+  avoidSession: string | null = null,
+): void {
+  if (pass.view.run.state.kind === "PAUSED") {
+    emit(pass, { kind: "held", step: no, task });
+    return;
+  }
   const { now } = pass.occasion;
   const step = stepOf(pass, no);
-  const until = side === "forward" ? attemptsEndAt(pass, step) : null;
   const ready: Ready = {
     kind: "READY",
-    task: side === "forward" ? "perform" : "compensate",
-    fence: step.fence + 1,
-    attempt: step.attempt + 1,
+    task,
+    fence: task === "verify" ? step.fence : step.fence + 1,
+    attempt: (task === "verify" ? step.verifies : step.attempt) + 1,
     readyAt: now,
-    until,
+    until: task === "perform" ? attemptsEndAt(pass, step) : null,
     avoid: avoidSession === null ? null : { session: avoidSession, until: now + AVOID_SESSION_MS },
     alarms: 0,
-    wakeAt: readyWakeAt(pass, step, side),
+    wakeAt: readyWakeAt(pass, step, task),
   };
-  emit(pass, { kind: "made-ready", step: no, side, ready });
+  emit(pass, { kind: "made-ready", step: no, ready });
 }
 
 /** When a ready row is looked at: after `pickup`, and no later than the end of `total`. */
-export function readyWakeAt(pass: Pass, step: Step, side: Side): Moment {
-  const pickupAt = pass.occasion.now + planTaskOf(pass, step.no, side).timeouts.pickupMs;
-  return side === "forward" ? Math.min(pickupAt, totalEndsAt(pass, step)) : pickupAt;
+export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): Moment {
+  const plan = planStep(pass, step.no);
+  const pickupAt = pass.occasion.now + planTaskOf(plan, step, task).timeouts.pickupMs;
+  return task === "perform" ? Math.min(pickupAt, totalEndsAt(pass, step)) : pickupAt;
 }
 
-/** The end of `total`, counted from the first READY of the step. */
+/** The end of `total`, counted from the first READY of the step; it stands still in a pause. */
 export function totalEndsAt(pass: Pass, step: Step): Moment {
-  return (step.firstReadyAt ?? pass.occasion.now) + planStep(pass, step.no).timeouts.totalMs;
+  const { now } = pass.occasion;
+  const { totalMs } = planStep(pass, step.no).timeouts;
+  if (step.firstReadyAt === null) return now + totalMs;
+  const { state } = pass.view.run;
+  const stood = state.kind === "PAUSED" ? now - Math.max(state.since, step.firstReadyAt) : 0;
+  return step.firstReadyAt + stood + totalMs;
 }
 
 function attemptsEndAt(pass: Pass, step: Step): Moment {
   const { state } = pass.view.run;
   const total = totalEndsAt(pass, step);
-  if (state.kind === "RUNNING") return Math.min(total, state.deadline);
-  // A late report is about to move the run on, with what its deadline had left.
-  if (state.kind === "ESCALATED" && state.verdict === null)
-    return Math.min(total, pass.occasion.now + state.deadlineLeftMs);
-  return total;
+  return state.kind === "RUNNING" && state.deadline !== null
+    ? Math.min(total, state.deadline)
+    : total;
+}
+
+/** Marks what the current strategy may have left, unless it is marked so already. */
+export function markEffect(pass: Pass, no: number, mark: EffectMark): void {
+  const step = stepOf(pass, no);
+  const strategy = currentStrategy(step);
+  if (step.strategies[strategy]?.mark !== mark)
+    emit(pass, { kind: "effect-marked", step: no, strategy, mark });
+}
+
+/** Asks a person. What moves of the step stops, unless nothing has to wait for the answer. */
+export function escalate(pass: Pass, no: number, reason: EscalationReason, message: string): void {
+  const n = pass.view.run.escalations + 1;
+  emit(pass, { kind: "escalated", step: no, n, reason, message });
+}
+
+/** What expressions see now; the facts of steps that ended in this pass are among them. */
+export function factsOf(pass: Pass): Facts {
+  if (!pass.view.facts) throw new Error(`no facts were loaded for ${pass.plan.workflow}`);
+  return pass.view.facts;
+}
+
+/** Keeps what expressions of this pass may ask about a step that has just ended. */
+export function keepFacts(pass: Pass, no: number, facts: StepFacts): void {
+  const before = pass.view.facts;
+  if (!before) return;
+  const steps = new Map(before.steps).set(no, facts);
+  pass.view = { ...pass.view, facts: { ...before, steps } };
+}
+
+/** What the rules made of a step, in words for an intervention. */
+export function inShort(pass: Pass, no: number): string {
+  const step = stepOf(pass, no);
+  const moving = movingSide(step)?.state;
+  if (step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED") return "a person is asked";
+  switch (moving?.kind) {
+    case "READY":
+      if (moving.task === "verify") return "a verify finds out whether it took effect";
+      return moving.avoid ? "ready again at once, for another agent" : "ready again";
+    case "BACKOFF": {
+      const left = inWords(moving.wakeAt - pass.occasion.now);
+      return moving.task === "verify" ? `a verify in ${left}` : `next try in ${left}`;
+    }
+    case "HELD":
+      return "held until the run is resumed";
+    default:
+      return `the step is ${step.forward.kind}, the run ${pass.view.run.state.kind}`;
+  }
 }
 
 export function intervene(
@@ -99,9 +198,11 @@ export function intervene(
   emit(pass, { kind: "intervened", intervention });
 }
 
-/** A duration in words for a person: `850 ms`, `12.3 s`, `4 min`. */
+/** A duration in words for a person: `850 ms`, `12.3 s`, `4 min`, `3 h`, `7 d`. */
 export function inWords(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 120_000) return `${Math.round(ms / 100) / 10} s`;
-  return `${Math.round(ms / 60_000)} min`;
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`;
+  if (ms < 172_800_000) return `${Math.round(ms / 3_600_000)} h`;
+  return `${Math.round(ms / 86_400_000)} d`;
 }

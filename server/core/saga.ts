@@ -1,38 +1,110 @@
-// From a verdict to an end: stop what moves, let it settle, undo every effect in reverse order.
+// From a verdict to an end: stop what moves, settle what is in doubt, undo every effect in reverse
+// order, run what always runs.
 //
 //   STOPPING       nothing new forward; each lease is told to cancel; a success that still comes
-//                  counts
+//                  counts; an effect in doubt is verified, if it would be undone
 //   COMPENSATING   an effect is undone once nothing that came after it is left to undo
-//   ESCALATED      an undo has failed and nothing else moves
+//   FINISHING      how the run ends is certain; its `always` steps run
+//   ESCALATED      something of this waits for a person, and nothing else moves
 //
 // Whether there is anything to undo is decided when all has stopped and not when the step failed: a
 // branch that succeeds while it is being cancelled would otherwise be left behind.
-import type { Plan } from "./definition.ts";
-import { isUndoLeft, type Moment, type Run, type RunState, type Verdict } from "./model.ts";
-import { emit, makeReady, type Pass, planStep, touchedSteps } from "./pass.ts";
+
+import type { Moment, Outcome } from "./attempt.ts";
+import { inDoubt } from "./doubt.ts";
+import type { RunTrigger } from "./effect.ts";
+import { asks, currentMark } from "./evolve.ts";
+import {
+  type End,
+  isFinal,
+  isUndoLeft,
+  type Run,
+  type RunState,
+  type Step,
+  type Verdict,
+} from "./model.ts";
+import { leaveAsIs, open } from "./open.ts";
+import { emit, keepFacts, makeReady, type Pass, planStep, touchedSteps } from "./pass.ts";
+import type { Plan } from "./plan.ts";
+import { isUnsettled, strategyToUndo } from "./strategy.ts";
+
+const TRIGGERS: Readonly<Record<Verdict["reason"], RunTrigger>> = Object.freeze({
+  STEP_FAILED: "verdict",
+  TIMED_OUT: "deadline",
+  CANCELLED_BY_USER: "cancel",
+});
 
 /** Gives the verdict. The pass must have loaded every step of the run. */
 export function stop(pass: Pass, verdict: Verdict): void {
-  let settleUntil: Moment | null = null;
-  for (const step of touchedSteps(pass)) {
-    if (step.settleUntil !== null) settleUntil = Math.max(settleUntil ?? 0, step.settleUntil);
-    const { forward } = step;
-    if (forward.kind === "LEASED") {
-      if (forward.cancel.kind === "none")
-        emit(pass, { kind: "cancel-asked", step: step.no, cause: "run", at: pass.occasion.now });
-    } else if (forward.kind === "READY" || forward.kind === "BACKOFF") {
-      emit(pass, { kind: "cancelled", step: step.no });
-    } else if (forward.kind === "ESCALATED") {
-      emit(pass, { kind: "escalation-closed", step: step.no, by: verdict.reason });
-      emit(pass, { kind: "cancelled", step: step.no });
-    }
+  const settles = touchedSteps(pass).map(({ settleUntil }) => settleUntil ?? 0);
+  const settleUntil = Math.max(0, ...settles);
+  emit(pass, {
+    kind: "run-moved",
+    by: TRIGGERS[verdict.reason],
+    state: {
+      kind: "STOPPING",
+      verdict,
+      settleUntil: verdict.undo && settleUntil > 0 ? settleUntil : null,
+    },
+  });
+  for (const step of touchedSteps(pass)) stopStep(pass, step, verdict);
+}
+
+function stopStep(pass: Pass, step: Step, verdict: Verdict): void {
+  const { no, forward } = step;
+  const verifying = verdict.undo && step.doubt !== null;
+  switch (forward.kind) {
+    case "LEASED":
+      if (forward.cancel.kind === "none" && !(verifying && forward.task === "verify"))
+        emit(pass, { kind: "cancel-asked", step: no, cause: "run", at: pass.occasion.now });
+      return;
+    case "HELD":
+      if (verifying && forward.task === "verify") makeReady(pass, no, "verify");
+      else stopped(pass, step, null);
+      return;
+    case "READY":
+    case "BACKOFF":
+      if (!(verifying && forward.task === "verify")) stopped(pass, step, null);
+      return;
+    case "WAITING":
+      stopped(pass, step, null);
+      return;
+    case "ESCALATED":
+      // Undoing has to know: the question stands, unless an undo takes away what may be there.
+      if (verdict.undo && isInDoubt(pass, step) && !planStep(pass, no).compensate) return;
+      emit(pass, { kind: "escalation-closed", step: no, by: verdict.reason });
+      emit(pass, { kind: "cancelled", step: no });
+      return;
+    default:
+      return;
   }
-  const state: RunState = {
-    kind: "STOPPING",
-    verdict,
-    settleUntil: verdict.undo ? settleUntil : null,
-  };
-  emit(pass, { kind: "run-moved", state });
+}
+
+function isInDoubt(pass: Pass, step: Step): boolean {
+  return isUnsettled(currentMark(step)) && planStep(pass, step.no).effects !== "idempotent";
+}
+
+/** The forward side of a step stands still in a run that stops; null: no task of it was out. */
+export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
+  const { state } = pass.view.run;
+  const undo = state.kind === "STOPPING" && state.verdict.undo;
+  if (undo && isInDoubt(pass, step)) {
+    const message = "it was stopped, and nobody knows whether it took effect";
+    inDoubt(pass, step.no, {
+      code: "drover.unknown",
+      message,
+      permanent: false,
+      unknown: true,
+      retryAfterMs: null,
+      lostBy: null,
+    });
+  } else if (outcome?.kind === "failure") {
+    const { code, message } = outcome;
+    emit(pass, { kind: "failed", step: step.no, code });
+    keepFacts(pass, step.no, { status: "FAILED", output: null, error: { code, message } });
+  } else {
+    emit(pass, { kind: "cancelled", step: step.no });
+  }
 }
 
 /** Moves the run as far as its counters say; called at the end of each event. */
@@ -40,8 +112,9 @@ export function settleRun(pass: Pass): void {
   for (;;) {
     const next = nextRunState(pass.view.run, pass.occasion.now);
     if (!next) return;
-    emit(pass, { kind: "run-moved", state: next });
+    emit(pass, { kind: "run-moved", by: "counters", state: next });
     if (next.kind === "COMPENSATING") planUndos(pass);
+    if (next.kind === "FINISHING") finish(pass);
   }
 }
 
@@ -50,43 +123,92 @@ export function nextRunState(run: Run, now: Moment): RunState | null {
   const { state } = run;
   switch (state.kind) {
     case "RUNNING":
-      if (run.stepsLeft === 0) return { kind: "COMPLETED", reason: "DONE" };
+      if (run.stepsLeft === 0) return finishing(run, { kind: "COMPLETED", reason: "DONE" });
       if (run.moving > 0) return null;
       return {
         kind: "ESCALATED",
-        verdict: null,
-        deadlineLeftMs: Math.max(0, state.deadline - now),
+        from: { kind: "RUNNING", leftMs: leftOf(state.deadline, now), since: now },
       };
     case "STOPPING":
       if (run.moving > 0) return null;
-      if (!state.verdict.undo) return ended(run, state.verdict);
+      if (run.asking > 0) return { kind: "ESCALATED", from: state };
+      if (!state.verdict.undo) return finishing(run, endOf(run, state.verdict));
       if (state.settleUntil !== null && state.settleUntil > now) return null;
       return { kind: "COMPENSATING", verdict: state.verdict };
     case "COMPENSATING":
-      if (run.undosLeft === 0) return ended(run, state.verdict);
-      return run.moving > 0 ? null : { kind: "ESCALATED", verdict: state.verdict };
-    case "ESCALATED":
-      if (state.verdict !== null)
-        return run.moving > 0 || run.undosLeft === 0
-          ? { kind: "COMPENSATING", verdict: state.verdict }
-          : null;
-      return run.moving > 0 || run.stepsLeft === 0
-        ? { kind: "RUNNING", deadline: now + state.deadlineLeftMs }
-        : null;
+      if (run.undosLeft === 0) return finishing(run, endOf(run, state.verdict));
+      return run.moving > 0 ? null : { kind: "ESCALATED", from: state };
+    case "FINISHING":
+      if (run.finallyLeft === 0) return state.end;
+      return run.moving > 0 ? null : { kind: "ESCALATED", from: state };
     default:
       return null;
   }
 }
 
-function ended(run: Run, verdict: Verdict): RunState {
-  const { reason } = verdict;
+/** What a deadline has left, so that it can stand still; null: there is none. */
+export function leftOf(deadline: Moment | null, now: Moment): number | null {
+  return deadline === null ? null : Math.max(0, deadline - now);
+}
+
+/** An escalated run goes on where it stood: what stood still moves on by the time between. */
+export function thaw(pass: Pass): void {
+  const { state } = pass.view.run;
+  if (state.kind !== "ESCALATED") return;
+  if (state.from.kind === "RUNNING") goOn(pass, "thaw", state.from);
+  else emit(pass, { kind: "run-moved", by: "thaw", state: state.from });
+}
+
+/** Runs again after it stood still: its deadline, and `total` of each open step, move on. */
+export function goOn(
+  pass: Pass,
+  by: "thaw" | "resume",
+  { leftMs, since }: { readonly leftMs: number | null; readonly since: Moment },
+): void {
+  const { now } = pass.occasion;
+  const deadline = leftMs === null ? null : now + leftMs;
+  emit(pass, { kind: "run-moved", by, state: { kind: "RUNNING", deadline } });
+  if (now <= since) return;
+  for (const { no, forward, firstReadyAt } of touchedSteps(pass))
+    if (!isFinal(forward) && firstReadyAt !== null)
+      emit(pass, { kind: "total-moved", step: no, byMs: now - Math.max(since, firstReadyAt) });
+}
+
+function endOf(run: Run, { reason }: Verdict): End {
   if (run.undone > 0) return { kind: "COMPENSATED", reason };
   return { kind: reason === "CANCELLED_BY_USER" ? "CANCELLED" : "FAILED", reason };
 }
 
+/** The end, once its `always` steps have run. */
+export function finishing(run: Run, end: End): RunState {
+  return run.finallyLeft > 0 ? { kind: "FINISHING", end } : end;
+}
+
+/** Begins the `always` steps that wait for no other. */
+export function finish(pass: Pass): void {
+  for (const { no, always, needs } of pass.plan.steps)
+    if (always && needs.length === 0 && !pass.view.steps.has(no)) open(pass, no);
+}
+
+/** Ends a run whose end waits for a person as things are: every open question is closed. */
+export function finishAsIs(pass: Pass, by: string, kind: "CANCELLED" | "FAILED"): void {
+  const { state } = pass.view.run;
+  for (const step of touchedSteps(pass)) {
+    if (!asks(step)) continue;
+    emit(pass, { kind: "escalation-closed", step: step.no, by });
+    if (step.forward.kind === "ESCALATED") leaveAsIs(pass, step.no);
+  }
+  if (state.kind === "FINISHING") return;
+  const verdict = state.kind === "STOPPING" || state.kind === "COMPENSATING" ? state.verdict : null;
+  const reason = kind === "CANCELLED" || !verdict ? "CANCELLED_BY_USER" : verdict.reason;
+  const next = finishing(pass.view.run, { kind, reason });
+  emit(pass, { kind: "run-moved", by: "leave", state: next });
+  if (next.kind === "FINISHING") finish(pass);
+}
+
 function planUndos(pass: Pass): void {
   for (const step of touchedSteps(pass)) {
-    const undoable = step.effect !== "NONE" && planStep(pass, step.no).compensate !== null;
+    const undoable = strategyToUndo(step) !== null && planStep(pass, step.no).compensate !== null;
     if (undoable && step.undo.kind === "NONE") emit(pass, { kind: "undo-planned", step: step.no });
   }
   startUndos(pass);
@@ -99,7 +221,7 @@ export function startUndos(pass: Pass): void {
   );
   for (const step of touchedSteps(pass)) {
     if (step.undo.kind !== "PENDING") continue;
-    if (!reaches(pass.plan, step.no, left)) makeReady(pass, step.no, "undo", null);
+    if (!reaches(pass.plan, step.no, left)) makeReady(pass, step.no, "compensate");
   }
 }
 

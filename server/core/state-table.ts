@@ -3,13 +3,12 @@
 // in it, and that each of its rows is taken.
 //
 //   Run       begins RUNNING; its end is final
-//   Forward   begins BLOCKED; SUCCEEDED, FAILED and CANCELLED are final. Steps without a row are
-//             BLOCKED
+//   Forward   begins BLOCKED; SUCCEEDED, FAILED, SKIPPED and CANCELLED are final. Steps without
+//             a row are BLOCKED
 //   Undo      begins NONE; DONE is final. Undoing begins when the forward side can move no more
 //
 // A row from a state to itself changes what belongs to the state, as its next moment.
-import type { Effect } from "./effect.ts";
-import type { EventKind } from "./event.ts";
+import type { Effect, RunTrigger } from "./effect.ts";
 import type { Forward, RunState, Undo } from "./model.ts";
 
 export interface Edge<State extends string, Trigger extends string> {
@@ -19,8 +18,6 @@ export interface Edge<State extends string, Trigger extends string> {
   readonly why: string;
 }
 
-/** An event, or what the counters say at the end of any event (`nextRunState`). */
-export type RunTrigger = EventKind | "counters";
 /** An effect of a decision, or what happens to a ready row or a lease outside of one. */
 export type StepTrigger = Effect["kind"] | "claim" | "beat";
 
@@ -38,14 +35,19 @@ function edges<State extends string, Trigger extends string>(
 }
 
 export const RUN_EDGES: readonly RunEdge[] = edges<RunState["kind"], RunTrigger>([
-  ["RUNNING", "counters", "COMPLETED", "every step has ended and none failed"],
+  ["RUNNING", "counters", "COMPLETED", "every step has ended, and none gave a verdict"],
+  ["RUNNING", "counters", "FINISHING", "every step has ended; the always steps run"],
   ["RUNNING", "counters", "ESCALATED", "no step can move without a person"],
-  ["RUNNING", "report", "STOPPING", "a step has failed for good"],
-  ["RUNNING", "lease-moment", "STOPPING", "a step was lost or timed out once too often"],
-  ["RUNNING", "ready-moment", "STOPPING", "the total time of a step is over"],
-  ["RUNNING", "run-moment", "STOPPING", "the deadline of the run has come"],
+  ["RUNNING", "verdict", "STOPPING", "a step has failed for good"],
+  ["RUNNING", "deadline", "STOPPING", "the deadline of the run has come"],
+  ["RUNNING", "deadline", "RUNNING", "the deadline has come after the pivot: only forward"],
   ["RUNNING", "cancel", "STOPPING", "a person cancelled it"],
+  ["RUNNING", "pause", "PAUSED", "a person paused it"],
+  ["PAUSED", "resume", "RUNNING", "a person resumed it"],
+  ["PAUSED", "verdict", "PAUSED", "a step has failed for good: the verdict waits for the resume"],
+  ["PAUSED", "cancel", "STOPPING", "a person cancelled it"],
   ["STOPPING", "counters", "COMPENSATING", "all has stopped and settled, and is to be undone"],
+  ["STOPPING", "counters", "FINISHING", "all has stopped and stays as it is; the always steps run"],
   ["STOPPING", "counters", "FAILED", "all has stopped, and a failure leaves things as they are"],
   [
     "STOPPING",
@@ -53,54 +55,91 @@ export const RUN_EDGES: readonly RunEdge[] = edges<RunState["kind"], RunTrigger>
     "CANCELLED",
     "all has stopped, and the cancel leaves things as they are",
   ],
+  ["STOPPING", "counters", "ESCALATED", "a person has to say whether an effect took place"],
+  ["STOPPING", "leave", "CANCELLED", "a person ends it without an answer"],
+  ["STOPPING", "leave", "FINISHING", "a person ends it without an answer; the always steps run"],
   ["COMPENSATING", "counters", "COMPENSATED", "every effect is undone"],
+  ["COMPENSATING", "counters", "FINISHING", "every effect is undone; the always steps run"],
   ["COMPENSATING", "counters", "FAILED", "there was no effect to undo"],
   ["COMPENSATING", "counters", "CANCELLED", "there was no effect to undo"],
   ["COMPENSATING", "counters", "ESCALATED", "an undo has failed for good, and nothing else moves"],
-  ["ESCALATED", "counters", "RUNNING", "a late report settled the step that waited for a person"],
-  ["ESCALATED", "counters", "COMPENSATING", "a late report settled the undo that had failed"],
-  ["ESCALATED", "report", "STOPPING", "a late report says that the step has failed for good"],
-  ["ESCALATED", "cancel", "STOPPING", "a person cancelled it"],
-  [
-    "ESCALATED",
-    "cancel",
-    "CANCELLED",
-    "its undoing had failed; a person leaves things as they are",
-  ],
+  ["COMPENSATING", "leave", "FAILED", "a person answers that an effect stays"],
+  ["COMPENSATING", "leave", "CANCELLED", "a person cancels it and leaves things as they are"],
+  ["COMPENSATING", "leave", "FINISHING", "a person leaves things as they are; always steps run"],
+  ["FINISHING", "counters", "COMPLETED", "its always steps have run"],
+  ["FINISHING", "counters", "FAILED", "its always steps have run"],
+  ["FINISHING", "counters", "COMPENSATED", "its always steps have run"],
+  ["FINISHING", "counters", "CANCELLED", "its always steps have run"],
+  ["FINISHING", "counters", "ESCALATED", "an always step has failed for good"],
+  ["ESCALATED", "thaw", "RUNNING", "an answer, a late report or a command lets it move again"],
+  ["ESCALATED", "thaw", "STOPPING", "an answer or a late report says what took place"],
+  ["ESCALATED", "thaw", "COMPENSATING", "an answer or a late report is about the failed undo"],
+  ["ESCALATED", "thaw", "FINISHING", "an answer or a late report is about an always step"],
+  ["ESCALATED", "pause", "PAUSED", "a person paused it"],
 ]);
 
 export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], StepTrigger>([
   ["BLOCKED", "need-ended", "BLOCKED", "one need less to wait for"],
-  ["BLOCKED", "made-ready", "READY", "all of its needs have succeeded, or it has none"],
+  ["BLOCKED", "made-ready", "READY", "all of its needs have ended, or it has none"],
+  ["BLOCKED", "held", "HELD", "all of its needs have ended, and the run is paused"],
+  ["BLOCKED", "began-waiting", "WAITING", "a timer, a signal or an approval"],
+  ["BLOCKED", "skipped", "SKIPPED", "`when` or `run_if` says no, or every need was skipped"],
+  ["BLOCKED", "escalated", "ESCALATED", "one of its expressions failed"],
   ["READY", "claim", "LEASED", "an agent polled for it"],
   ["READY", "wake-moved", "READY", "nobody took it in time, but its lane is polled: a backlog"],
   ["READY", "pickup-alarmed", "READY", "nobody polls its lane"],
-  ["READY", "succeeded", "SUCCEEDED", "a late report of the current attempt"],
+  ["READY", "made-ready", "READY", "the next strategy, or the deadline no longer bounds it"],
+  ["READY", "held", "HELD", "the run is paused"],
   ["READY", "backed-off", "BACKOFF", "a late report of the current attempt: it failed"],
+  ["READY", "succeeded", "SUCCEEDED", "a late report of the current attempt"],
   ["READY", "failed", "FAILED", "total is over, or a late report: it failed for good"],
+  ["READY", "escalated", "ESCALATED", "nobody picks it up, or it failed and a person decides"],
   ["READY", "cancelled", "CANCELLED", "the run got its verdict"],
   ["LEASED", "wake-moved", "LEASED", "its moment came too early: the agent has beaten since"],
-  ["LEASED", "cancel-asked", "LEASED", "it ran past its time, or the run got its verdict"],
+  ["LEASED", "cancel-asked", "LEASED", "past its time, stalled, or the run got its verdict"],
   ["LEASED", "beat", "LEASED", "the agent heard that it should stop"],
-  ["LEASED", "made-ready", "READY", "released, never delivered, or lost: another agent, at once"],
-  ["LEASED", "backed-off", "BACKOFF", "it failed or is unknown, and a policy allows another try"],
+  ["LEASED", "made-ready", "READY", "released, never delivered, or lost; or the next strategy"],
+  ["LEASED", "held", "HELD", "the same, while the run is paused"],
+  ["LEASED", "backed-off", "BACKOFF", "a policy allows another try, asked again, or to settle"],
+  ["LEASED", "began-waiting", "WAITING", "deferred: the outcome comes by the callback token"],
   ["LEASED", "succeeded", "SUCCEEDED", "its agent says so, also when it was told to stop"],
   ["LEASED", "failed", "FAILED", "it failed for good, or while the run was stopping"],
   ["LEASED", "cancelled", "CANCELLED", "it ended otherwise while the run was stopping"],
-  ["LEASED", "escalated", "ESCALATED", "lost three times in a row: poison"],
+  ["LEASED", "escalated", "ESCALATED", "poison, unknown, unverified, or it failed for good"],
   ["BACKOFF", "made-ready", "READY", "its moment has come"],
-  ["BACKOFF", "succeeded", "SUCCEEDED", "a late report of the current attempt"],
+  ["BACKOFF", "held", "HELD", "its moment has come, and the run is paused"],
   ["BACKOFF", "backed-off", "BACKOFF", "a late report: it failed, and says when to try again"],
+  ["BACKOFF", "succeeded", "SUCCEEDED", "a late report of the current attempt"],
   ["BACKOFF", "failed", "FAILED", "a late report: it failed for good"],
+  ["BACKOFF", "escalated", "ESCALATED", "a late report: it failed for good, and a person decides"],
   ["BACKOFF", "cancelled", "CANCELLED", "the run got its verdict"],
-  ["ESCALATED", "succeeded", "SUCCEEDED", "a late report of the current attempt"],
+  ["WAITING", "made-ready", "READY", "no callback came, or one that failed: the next task"],
+  ["WAITING", "held", "HELD", "the same, while the run is paused"],
+  ["WAITING", "backed-off", "BACKOFF", "no callback came, or one that failed: a policy allows"],
+  ["WAITING", "succeeded", "SUCCEEDED", "the timer, the signal, the approval or the callback came"],
+  ["WAITING", "failed", "FAILED", "rejected, expired, or the callback says so"],
+  ["WAITING", "skipped", "SKIPPED", "no signal came, and the step says skip"],
+  ["WAITING", "escalated", "ESCALATED", "what it waits for did not come, or failed"],
+  ["WAITING", "cancelled", "CANCELLED", "the run got its verdict"],
+  ["HELD", "made-ready", "READY", "the run is resumed"],
+  ["HELD", "held", "HELD", "a late report: it failed, and its next strategy is held"],
+  ["HELD", "backed-off", "BACKOFF", "a late report: it failed, and a policy allows another try"],
+  ["HELD", "succeeded", "SUCCEEDED", "a late report of the current attempt"],
+  ["HELD", "failed", "FAILED", "a late report: it failed for good"],
+  ["HELD", "escalated", "ESCALATED", "a late report: it failed for good, and a person decides"],
+  ["HELD", "cancelled", "CANCELLED", "the run got its verdict"],
+  ["ESCALATED", "made-ready", "READY", "answered: try again"],
+  ["ESCALATED", "held", "HELD", "answered: try again, while the run is paused"],
+  ["ESCALATED", "escalated", "ESCALATED", "tried again, its expression fails again"],
+  ["ESCALATED", "succeeded", "SUCCEEDED", "answered so, or a late report of the current attempt"],
+  ["ESCALATED", "skipped", "SKIPPED", "answered: skip it"],
   [
     "ESCALATED",
     "backed-off",
     "BACKOFF",
     "a late report: it failed, and a policy allows another try",
   ],
-  ["ESCALATED", "failed", "FAILED", "a late report: it failed for good"],
+  ["ESCALATED", "failed", "FAILED", "answered so, or a late report: it failed for good"],
   ["ESCALATED", "cancelled", "CANCELLED", "the run got its verdict"],
 ]);
 
@@ -110,13 +149,14 @@ export const UNDO_EDGES: readonly UndoEdge[] = edges<Undo["kind"], StepTrigger>(
   ["READY", "claim", "LEASED", "an agent polled for it"],
   ["READY", "wake-moved", "READY", "nobody took it in time, but its lane is polled: a backlog"],
   ["READY", "pickup-alarmed", "READY", "nobody polls its lane"],
+  ["READY", "made-ready", "READY", "a late report: undone; the strategy before is undone next"],
   ["READY", "undone", "DONE", "a late report of the current attempt"],
   ["READY", "backed-off", "BACKOFF", "a late report of the current attempt: it failed"],
   ["READY", "undo-failed", "FAILED", "a late report: it failed for good"],
   ["LEASED", "wake-moved", "LEASED", "its moment came too early: the agent has beaten since"],
   ["LEASED", "cancel-asked", "LEASED", "it ran past its time"],
   ["LEASED", "beat", "LEASED", "the agent heard that it should stop"],
-  ["LEASED", "made-ready", "READY", "released, never delivered, or lost: another agent, at once"],
+  ["LEASED", "made-ready", "READY", "released, never delivered, lost; or the next effect"],
   ["LEASED", "backed-off", "BACKOFF", "it failed or is unknown, and a policy allows another try"],
   ["LEASED", "undone", "DONE", "its agent says so"],
   ["LEASED", "undo-failed", "FAILED", "it failed for good, or was lost three times in a row"],
@@ -124,7 +164,8 @@ export const UNDO_EDGES: readonly UndoEdge[] = edges<Undo["kind"], StepTrigger>(
   ["BACKOFF", "undone", "DONE", "a late report of the current attempt"],
   ["BACKOFF", "backed-off", "BACKOFF", "a late report: it failed, and says when to try again"],
   ["BACKOFF", "undo-failed", "FAILED", "a late report: it failed for good"],
-  ["FAILED", "undone", "DONE", "a late report of the current attempt"],
+  ["FAILED", "made-ready", "READY", "answered: try again, or undone and the next effect"],
+  ["FAILED", "undone", "DONE", "answered so, or a late report of the current attempt"],
   ["FAILED", "backed-off", "BACKOFF", "a late report: it failed, and a policy allows another try"],
   ["FAILED", "undo-failed", "FAILED", "a late report: it failed for good; a person is asked anew"],
 ]);

@@ -8,11 +8,11 @@ import type { Clock, Random } from "../clock.ts";
 import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
 import type { Claim, HandOver } from "../scheduler/advance.ts";
-import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { Grant, Granted, ReadyRow, Store, TaskFacts, Tx } from "../store/store.ts";
+import type { Plans } from "../store/plans.ts";
+import type { Grant, Granted, ReadyRow, Store, Tx } from "../store/store.ts";
 import type { HandedTask } from "./dispatcher.ts";
+import { handedTasks, type Won } from "./handed-task.ts";
 import { type Match, match } from "./matching.ts";
-import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
 /** Rows locked of one lane at most; more waiters are served by the next claim. */
@@ -20,12 +20,12 @@ const LANE_ROWS_MAX = 500;
 const SPACING_MS = 4;
 /** Payloads of one answer: clients refuse messages of more than 4 MiB unless told otherwise. */
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
-/** Agents beat three times within the silence that would end their lease. */
-const BEATS_PER_LEASE = 3;
 
 export interface Claims extends HandOver {
-  /** Looks for ready rows of these lanes soon; many calls become one look. */
-  look(lanes: Iterable<number>): void;
+  /**
+   * Looks for ready rows of these lanes soon; many calls become one look. Resolves when it is over.
+   */
+  look(lanes: Iterable<number>): Promise<void>;
   idle(): Promise<void>;
 }
 
@@ -40,14 +40,10 @@ export interface ClaimsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-interface Won {
-  readonly waiter: Waiter;
-  readonly granted: readonly Granted[];
-}
-
 export function createClaims(options: ClaimsOptions): Claims {
   const { store, waiters, clock, random } = options;
   let wanted = new Set<number>();
+  let round = Promise.withResolvers<void>();
   let looking: Promise<void> | null = null;
 
   /**
@@ -99,30 +95,25 @@ export function createClaims(options: ClaimsOptions): Claims {
   /** Returns places, and looks again for what came while they were reserved. */
   function free(left: readonly Waiter[]): void {
     const reminded = waiters.release(left);
-    if (reminded.size > 0) look(reminded);
+    if (reminded.size > 0) void look(reminded);
   }
 
-  function look(lanes: Iterable<number>): void {
+  async function look(lanes: Iterable<number>): Promise<void> {
     for (const lane of lanes) wanted.add(lane);
-    looking ??= lookAll().finally(() => {
-      looking = null;
-    });
+    if (wanted.size === 0) return;
+    const { promise } = round;
+    looking ??= lookAll();
+    await promise;
   }
 
   async function deliver(won: readonly Won[], startedAtMs: number): Promise<void> {
     if (won.length === 0) return;
     try {
-      const leases = won.flatMap(({ granted }) => granted);
-      const facts = await store.taskFacts(leases);
-      const byLease = new Map(facts.map((fact) => [`${fact.runId}/${fact.step}`, fact]));
+      const handed = await handedTasks(store, options.plans, won);
       for (const { waiter, granted } of won) {
-        const tasks = await Promise.all(
-          granted.map((lease) => {
-            const fact = byLease.get(`${lease.ready.runId}/${lease.ready.step}`);
-            if (!fact) throw new Error(`run ${lease.ready.runId} has no facts for its task`);
-            return handedTask(options.plans, waiter, lease, fact);
-          }),
-        );
+        const tasks = granted
+          .map((lease) => handed.get(lease))
+          .filter((task) => task !== undefined);
         const fit = tasksThatFit(tasks);
         waiters.serve(waiter, { tasks: tasks.slice(0, fit), grantedAtMs: startedAtMs });
         granted.slice(fit).forEach(options.giveBack);
@@ -137,15 +128,17 @@ export function createClaims(options: ClaimsOptions): Claims {
   }
 
   async function lookAll(): Promise<void> {
-    for (;;) {
-      const lanes = wanted;
-      if (lanes.size === 0) return;
-      wanted = new Set();
+    while (wanted.size > 0) {
+      const [lanes, looked] = [wanted, round];
+      [wanted, round] = [new Set(), Promise.withResolvers()];
       const startedAtMs = clock.monotonicMs();
       await claimAlone(lanes);
+      looked.resolve();
       const left = startedAtMs + SPACING_MS - clock.monotonicMs();
       if (wanted.size > 0 && left > 0) await clock.sleep(left);
     }
+    // At once: who wants a look from now on must begin one.
+    looking = null;
   }
 
   async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
@@ -255,50 +248,4 @@ function drained(
 
 function takerOf(waiter: Waiter) {
   return { session: waiter.agent.session, places: waiter.places, lanes: waiter.lanes, waiter };
-}
-
-async function handedTask(
-  plans: Plans,
-  waiter: Waiter,
-  lease: Granted,
-  facts: TaskFacts,
-): Promise<HandedTask> {
-  const { ready } = lease;
-  const laned: LanedPlan = await plans.get(waiter.namespaceId, facts.definitionId);
-  const step = laned.plan.steps[ready.step];
-  if (!step) throw new Error(`definition ${facts.definitionId} has no step ${ready.step}`);
-  const side = ready.task === "perform" ? "forward" : "undo";
-  const { task } = laned.laneOf(ready.step, side);
-  const token: TaskToken = {
-    namespace: waiter.namespace,
-    runId: ready.runId,
-    step: ready.step,
-    task: ready.task,
-    fence: ready.fence,
-    secret: lease.secret,
-  };
-  // generation.strategy: the key changes exactly when the input may.
-  const effectKey = `${ready.runId}/${step.id}/0.0`;
-  return {
-    token: formatTaskToken(token),
-    callbackToken: formatCallbackToken(token),
-    runId: ready.runId,
-    stepId: step.id,
-    attempt: ready.attempt,
-    workflow: laned.plan.workflow,
-    version: facts.version,
-    kind: ready.task,
-    task: task.task,
-    queue: task.queue,
-    input: step.input ?? facts.input,
-    lastDetails: facts.lastDetails,
-    output: facts.output,
-    idempotencyKey: side === "forward" ? effectKey : `${effectKey}u`,
-    effectKey: side === "forward" ? "" : effectKey,
-    fence: ready.fence,
-    leaseMs: ready.heartbeatMs,
-    attemptMs: Math.max(0, lease.attemptBy - lease.grantedAt),
-    beatEveryMs: Math.floor(ready.heartbeatMs / BEATS_PER_LEASE),
-    labels: facts.labels,
-  };
 }

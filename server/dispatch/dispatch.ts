@@ -62,8 +62,9 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const arrivedAtMs = clock.monotonicMs();
       await giveBackLost(request.agent.session, request.lostPolls);
       const parked = await park(request, false);
-      options.claims.look(parked.waiter.lanes.map(({ lane }) => lane));
-      const timer = clock.after(request.waitMs, parked.end);
+      const looked = options.claims.look(parked.waiter.lanes.map(({ lane }) => lane));
+      // However short it waits, it has looked once.
+      const timer = clock.after(request.waitMs, () => void looked.then(parked.end));
       if (signal.aborted) parked.end();
       signal.addEventListener("abort", parked.end, { once: true });
       try {
@@ -206,6 +207,8 @@ function resultAnswer(answer: Advanced, token: TaskToken): ResultAnswer {
       );
     case "refused":
     case "fenced":
+    case "full":
+    case "no-such-question":
       throw new Error(`a report was answered ${answer.kind}`);
   }
 }

@@ -1,7 +1,9 @@
 // Dispatch: hands tasks to waiting agents and takes their reports back.
 // This is what `rpc` sees of it; the parts are dispatch.ts, waiters.ts, claims.ts and
 // heartbeats.ts.
-import type { Outcome, TaskKind } from "../core/model.ts";
+
+import type { TaskKind } from "../core/attempt.ts";
+import type { Reported } from "../core/event.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Namespace } from "../store/store.ts";
 import type { TaskToken } from "./token.ts";
@@ -79,7 +81,7 @@ export interface CompleteRequest {
   readonly agent: AgentIdentity;
   readonly results: readonly {
     readonly token: TaskToken;
-    readonly outcome: Exclude<Outcome, { kind: "undelivered" }>;
+    readonly outcome: Reported;
     /** SHA-256, hex, of the outcome as sent. */
     readonly digest: string;
   }[];

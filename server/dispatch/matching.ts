@@ -2,7 +2,7 @@
 // Rows come in the order of their lanes (priority, then age). A waiter takes the best priority
 // first; between lanes of one priority its queues take turns by weight. A row that should go to
 // another session than the one that lost it waits for one until its moment has passed.
-import type { Moment } from "../core/model.ts";
+import type { Moment } from "../core/attempt.ts";
 import type { ReadyRow } from "../store/store.ts";
 
 /** A lane that a waiter asks for, with the weight of its queue. */

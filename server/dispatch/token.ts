@@ -3,8 +3,8 @@
 //   namespace
 // A callback token is the same with the SHA-256 of the secret (32 bytes), so it cannot be turned
 // into a task token by whoever was given it.
-import { createHash } from "node:crypto";
-import type { TaskKind } from "../core/model.ts";
+import type { TaskKind } from "../core/attempt.ts";
+import { secretDigest } from "../secret.ts";
 import { uuidText } from "../uuid.ts";
 
 export interface TaskToken {
@@ -18,20 +18,27 @@ export interface TaskToken {
   readonly secret: string;
 }
 
+/** What a callback token says: enough to know the attempt, too little to speak as its agent. */
+export interface CallbackToken extends Omit<TaskToken, "secret"> {
+  /** SHA-256 of the hand-out's secret, hex. */
+  readonly secretDigest: string;
+}
+
 const VERSION = 1;
 const CALLBACK_VERSION = 2;
 const HEAD_BYTES = 28;
 const SECRET_BYTES = 16;
-const NAMESPACE_BYTES_MAX = 128;
-const KINDS: readonly TaskKind[] = ["perform", "compensate"];
+const DIGEST_BYTES = 32;
+const NAMESPACE = /^[A-Za-z0-9._-]{1,128}$/;
+/** By their number in tokens, which outlive servers: append, never reorder. */
+const KINDS: readonly TaskKind[] = ["perform", "compensate", "verify"];
 
 export function formatTaskToken(token: TaskToken): string {
   return format(VERSION, token, Buffer.from(token.secret, "hex"));
 }
 
 export function formatCallbackToken(token: TaskToken): string {
-  const secret = createHash("sha256").update(Buffer.from(token.secret, "hex")).digest();
-  return format(CALLBACK_VERSION, token, secret);
+  return format(CALLBACK_VERSION, token, Buffer.from(secretDigest(token.secret), "hex"));
 }
 
 function format(version: number, token: TaskToken, secret: Buffer): string {
@@ -47,20 +54,32 @@ function format(version: number, token: TaskToken, secret: Buffer): string {
 
 /** The token, or null where the text is none of ours. */
 export function parseTaskToken(text: string): TaskToken | null {
+  const parsed = parse(text, VERSION, SECRET_BYTES);
+  return parsed && { ...parsed.head, secret: parsed.secret };
+}
+
+/** The callback token, or null where the text is none of ours. */
+export function parseCallbackToken(text: string): CallbackToken | null {
+  const parsed = parse(text, CALLBACK_VERSION, DIGEST_BYTES);
+  return parsed && { ...parsed.head, secretDigest: parsed.secret };
+}
+
+function parse(text: string, version: number, secretBytes: number) {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return null;
   const bytes = Buffer.from(text, "base64url");
-  const namespaceBytes = bytes.length - HEAD_BYTES - SECRET_BYTES;
-  if (namespaceBytes < 1 || namespaceBytes > NAMESPACE_BYTES_MAX) return null;
+  const namespaceAt = HEAD_BYTES + secretBytes;
+  const namespace = bytes.toString("utf8", namespaceAt);
+  if (!NAMESPACE.test(namespace)) return null;
   const task = KINDS[bytes.readUInt8(1)];
-  if (bytes.readUInt8(0) !== VERSION || !task || bytes.readInt32BE(20) !== 0) return null;
+  if (bytes.readUInt8(0) !== version || !task || bytes.readInt32BE(20) !== 0) return null;
   const fence = bytes.readInt32BE(24);
   if (fence < 1) return null;
-  return {
-    namespace: bytes.toString("utf8", HEAD_BYTES + SECRET_BYTES),
+  const head = {
+    namespace,
     runId: uuidText(bytes.subarray(2, 18)),
     step: bytes.readUInt16BE(18),
     task,
     fence,
-    secret: bytes.toString("hex", HEAD_BYTES, HEAD_BYTES + SECRET_BYTES),
   };
+  return { head, secret: bytes.toString("hex", HEAD_BYTES, namespaceAt) };
 }

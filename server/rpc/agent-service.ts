@@ -10,10 +10,9 @@ import type {
   PollTaskRequest,
   QueueWeight,
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
-import type { Progress } from "@drover/proto/drover/v1/task_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import type { Clock } from "../clock.ts";
-import { DEFAULT_QUEUE } from "../core/definition.ts";
+import { DEFAULT_QUEUE } from "../core/plan.ts";
 import type {
   AgentIdentity,
   BeatVerdict,
@@ -25,6 +24,7 @@ import { parseTaskToken, type TaskToken } from "../dispatch/token.ts";
 import { DroverError } from "../errors.ts";
 import type { Namespace } from "../store/store.ts";
 import { outcomeDigest, outcomeFrom } from "./convert-outcome.ts";
+import { progressText } from "./convert-progress.ts";
 import { taskMessage, wholeMs } from "./convert-task.ts";
 import type { Drain } from "./drain.ts";
 import { toStatus, visibleError } from "./errors.ts";
@@ -91,7 +91,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
           if (!outcome) throw new Error("a result without an outcome has passed the rules");
           return {
             token,
-            outcome: outcomeFrom(outcome, `results[${index}].outcome`),
+            outcome: outcomeFrom(outcome),
             digest: outcomeDigest(outcome),
           };
         }),
@@ -259,18 +259,6 @@ function completeAnswer(answer: ResultAnswer, log: Log): CompleteAnswerInit {
 
 function refused(error: DroverError): CompleteAnswerInit {
   return { status: toStatus(error) };
-}
-
-/** As the agent said it, kind and value, so that two of them can be told apart. */
-function progressText(progress: Progress | undefined): string | null {
-  switch (progress?.kind.case) {
-    case "fraction":
-    case "counter":
-    case "cursor":
-      return `${progress.kind.case} ${progress.kind.value}`;
-    default:
-      return null;
-  }
 }
 
 /** Rounded down: an agent adds it to when it sent the call, so more would lengthen its lease. */

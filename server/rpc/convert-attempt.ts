@@ -5,24 +5,38 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type Attempt,
   AttemptSchema,
+  AttemptSource,
   type Failure,
   FailureSchema,
   OutcomeKind,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import type { Plan } from "../core/definition.ts";
-import { type Lease, movingSide, type Outcome, type Step } from "../core/model.ts";
+import type { AttemptKind, Outcome } from "../core/attempt.ts";
+import { type Lease, movingSide, type Step } from "../core/model.ts";
+import type { Plan } from "../core/plan.ts";
 import type { AttemptRecord, RunDetail } from "../store/reads.ts";
 import { TASK_KINDS } from "./convert-task.ts";
 import { payloadField } from "./payload.ts";
 
-const OUTCOMES: Readonly<Record<Outcome["kind"], OutcomeKind>> = Object.freeze({
+export const OUTCOMES: Readonly<Record<Outcome["kind"], OutcomeKind>> = Object.freeze({
   success: OutcomeKind.SUCCESS,
   failure: OutcomeKind.FAILURE,
   unknown: OutcomeKind.UNKNOWN,
+  again: OutcomeKind.AGAIN,
+  deferred: OutcomeKind.DEFERRED,
   released: OutcomeKind.RELEASED,
   cancelled: OutcomeKind.CANCELLED,
   undelivered: OutcomeKind.GIVEN_BACK,
+  superseded: OutcomeKind.SUPERSEDED,
+});
+
+const SOURCES: Readonly<Record<AttemptKind, AttemptSource>> = Object.freeze({
+  perform: AttemptSource.TASK,
+  verify: AttemptSource.TASK,
+  compensate: AttemptSource.TASK,
+  late: AttemptSource.TASK,
+  engine: AttemptSource.ENGINE,
+  answer: AttemptSource.ANSWER,
 });
 
 /** Oldest first, what is still in hand included. */
@@ -55,6 +69,8 @@ function endedMessage(record: AttemptRecord, all: readonly AttemptRecord[], plan
     ...(failure ? { failure } : {}),
     ...payloadField("output", outcome.kind === "success" ? outcome.output : null),
     late: record.kind === "late",
+    source: SOURCES[record.kind],
+    n: record.n,
   });
 }
 
@@ -67,12 +83,18 @@ function inHandMessage(step: Step, lease: Lease, plan: Plan): Attempt {
     agentId: lease.agentId,
     session: Buffer.from(lease.session, "hex"),
     startedTime: timestampFromMs(lease.grantedAt),
+    source: AttemptSource.TASK,
+    n: lease.task === "verify" ? lease.attempt : 0,
   });
 }
 
-/** A late report is of the task whose fence it has; the engine itself ends forward tasks alone. */
+/**
+ * A late report is of the task whose fence it has; the engine itself and people end forward tasks
+ * alone.
+ */
 function taskKind(record: AttemptRecord, all: readonly AttemptRecord[]): TaskKind {
-  if (record.kind === "perform" || record.kind === "compensate") return TASK_KINDS[record.kind];
+  if (record.kind !== "late" && record.kind !== "engine" && record.kind !== "answer")
+    return TASK_KINDS[record.kind];
   const undo = all.some(
     ({ step, fence, kind }) =>
       step === record.step && fence === record.fence && kind === "compensate",

@@ -1,68 +1,126 @@
-// A workflow definition between the wire and the core. What the contract has and this engine cannot
-// do yet is refused with the path of each, never dropped.
+// A workflow definition between the wire and the core: what is not said stays unsaid, both ways.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import {
   type Compensate,
   CompensateSchema,
   CompensateWhen,
   Effects,
+  type Fallback,
+  FallbackSchema,
   OnFailure,
+  OnPickup,
   type RetryPolicy as RetryMessage,
   RetryPolicySchema,
+  RunIf,
   StepDefinitionSchema,
   type StepDefinition as StepMessage,
   type Timeouts as TimeoutsMessage,
   TimeoutsSchema,
+  type Verify,
+  VerifySchema,
   type WorkflowDefinition,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type {
   CompensateDefinition,
+  Effects as CoreEffects,
+  OnFailure as CoreOnFailure,
+  OnPickup as CoreOnPickup,
+  RunIf as CoreRunIf,
   Definition,
+  FallbackDefinition,
   RetryPolicy,
   StepDefinition,
+  StepRules,
   Timeouts,
+  VerifyDefinition,
 } from "../core/definition.ts";
-import type { FieldProblem } from "../errors.ts";
-import { refusal } from "./errors.ts";
+import { workFrom, workMessage } from "./convert-work.ts";
+import { durationField, given, msOf, wordOf } from "./definition-values.ts";
 import { payloadFrom, payloadMessage } from "./payload.ts";
 
-/** `at`: where the definition stands in the request, as `definition`; "" for a text. */
-export function definitionFrom(message: WorkflowDefinition, at: string): Definition {
-  const problems = unsupported(message).map(({ path, message: text }) => ({
-    path: at === "" ? path : `${at}.${path}`,
-    message: text,
-  }));
-  if (problems.length > 0) throw refusal("NOT_SUPPORTED", problems);
+const EFFECTS: Readonly<Record<CoreEffects, Effects>> = Object.freeze({
+  idempotent: Effects.IDEMPOTENT,
+  verifiable: Effects.VERIFIABLE,
+  once: Effects.ONCE,
+});
+
+const ON_FAILURE: Readonly<Record<CoreOnFailure, OnFailure>> = Object.freeze({
+  compensate: OnFailure.COMPENSATE,
+  fail: OnFailure.FAIL,
+  continue: OnFailure.CONTINUE,
+  escalate: OnFailure.ESCALATE,
+});
+
+const ON_PICKUP: Readonly<Record<CoreOnPickup, OnPickup>> = Object.freeze({
+  alarm: OnPickup.ALARM,
+  escalate: OnPickup.ESCALATE,
+  fallback: OnPickup.FALLBACK,
+});
+
+const RUN_IF: Readonly<Record<CoreRunIf, RunIf>> = Object.freeze({
+  ended: RunIf.ENDED,
+  all_ok: RunIf.ALL_OK,
+  any_ok: RunIf.ANY_OK,
+});
+
+const COMPENSATE_WHEN = Object.freeze({
+  finished: CompensateWhen.FINISHED,
+  attempted: CompensateWhen.ATTEMPTED,
+});
+
+/** Of a message that has passed the rules of the proto. */
+export function definitionFrom(message: WorkflowDefinition): Definition {
   return {
     workflow: message.workflow,
     ...given("timeoutMs", msOf(message.timeout)),
+    ...given("inputSchema", payloadFrom(message.inputSchema) ?? undefined),
     steps: message.steps.map(stepFrom),
   };
 }
 
 function stepFrom(message: StepMessage): StepDefinition {
-  return {
+  const rules: StepRules = {
     id: message.id,
     needs: [...message.needs],
-    task: message.kind.value?.name ?? "",
-    ...given("queue", message.kind.value?.queue || undefined),
     ...given("input", payloadFrom(message.input) ?? undefined),
     ...given("retry", retryFrom(message.retry)),
     ...given("timeouts", message.timeouts && timeoutsFrom(message.timeouts)),
+    ...given("effects", wordOf(EFFECTS, message.effects)),
+    ...given("verify", message.verify && otherTaskFrom(message.verify)),
     ...given("compensate", message.compensate && compensateFrom(message.compensate)),
-    ...given("onFailure", onFailureFrom(message.onFailure)),
+    ...given("fallback", fallbackFrom(message.fallback)),
+    ...given("onFailure", wordOf(ON_FAILURE, message.onFailure)),
+    ...given("onPickup", wordOf(ON_PICKUP, message.onPickup)),
+    ...given("runIf", wordOf(RUN_IF, message.runIf)),
+    ...given("when", message.when || undefined),
+    ...given("always", message.always || undefined),
+    ...given("pivot", message.pivot || undefined),
+    ...given("outputSchema", payloadFrom(message.outputSchema) ?? undefined),
   };
+  return { ...rules, ...workFrom(message.kind) };
 }
 
-function compensateFrom(message: Compensate): CompensateDefinition {
+function otherTaskFrom(message: Verify | Compensate): VerifyDefinition {
   return {
     task: message.task,
     ...given("queue", message.queue || undefined),
     ...given("retry", retryFrom(message.retry)),
     ...given("timeouts", message.timeouts && timeoutsFrom(message.timeouts)),
   };
+}
+
+function compensateFrom(message: Compensate): CompensateDefinition {
+  return { ...otherTaskFrom(message), ...given("when", wordOf(COMPENSATE_WHEN, message.when)) };
+}
+
+function fallbackFrom(messages: readonly Fallback[]): FallbackDefinition[] | undefined {
+  if (messages.length === 0) return undefined;
+  return messages.map((message) => ({
+    ...given("queue", message.queue || undefined),
+    ...given("task", message.task || undefined),
+    ...given("input", payloadFrom(message.input) ?? undefined),
+  }));
 }
 
 /** An empty list says nothing: the default policy. */
@@ -83,58 +141,12 @@ function timeoutsFrom(message: TimeoutsMessage): Partial<Timeouts> {
     ...given("pickupMs", msOf(message.pickup)),
     ...given("attemptMs", msOf(message.attempt)),
     ...given("heartbeatMs", msOf(message.heartbeat)),
+    ...given("stallMs", msOf(message.stall)),
     ...given("totalMs", msOf(message.total)),
     ...given("cancelMs", msOf(message.cancel)),
     ...given("settleMs", msOf(message.settle)),
+    ...given("callbackMs", msOf(message.callback)),
   };
-}
-
-function onFailureFrom(value: OnFailure): "compensate" | "fail" | undefined {
-  if (value === OnFailure.COMPENSATE) return "compensate";
-  return value === OnFailure.FAIL ? "fail" : undefined;
-}
-
-function unsupported(message: WorkflowDefinition): FieldProblem[] {
-  const later = "is not supported by this version of the server: leave it out";
-  const problems: FieldProblem[] = [];
-  message.steps.forEach((step, no) => {
-    const at = `steps[${no}]`;
-    const refuse = (field: string, text: string) => {
-      problems.push({ path: `${at}.${field}`, message: text });
-    };
-    if (step.when !== "") refuse("when", `a condition ${later}`);
-    if (step.fallback.length > 0) refuse("fallback", `a fallback ${later}`);
-    if (step.verify) refuse("verify", `verify ${later}`);
-    if (step.effects !== Effects.UNSPECIFIED && step.effects !== Effects.IDEMPOTENT)
-      refuse("effects", `${nameOf(Effects, step.effects)} ${later}, or say IDEMPOTENT`);
-    if (step.onFailure === OnFailure.CONTINUE || step.onFailure === OnFailure.ESCALATE)
-      refuse("on_failure", `${nameOf(OnFailure, step.onFailure)} ${later}`);
-    if (step.compensate?.when === CompensateWhen.ATTEMPTED)
-      refuse("compensate.when", `ATTEMPTED ${later}, or say FINISHED`);
-    if (step.timeouts?.stall) refuse("timeouts.stall", `a stall timeout ${later}`);
-    if (step.compensate?.timeouts?.stall)
-      refuse("compensate.timeouts.stall", `a stall timeout ${later}`);
-    if (step.input?.body.case === "json" && hasExpression(JSON.parse(step.input.body.value)))
-      refuse("input.json", `an expression, "\${...}", ${later}, or write the value`);
-  });
-  return problems;
-}
-
-/** Walks without recursion: a payload may be nested as deep as it is long. */
-function hasExpression(root: unknown): boolean {
-  const left: unknown[] = [root];
-  while (left.length > 0) {
-    const value = left.pop();
-    if (typeof value === "string" && value.includes("${")) return true;
-    if (typeof value !== "object" || value === null) continue;
-    if (!Array.isArray(value)) left.push(...Object.keys(value));
-    for (const inner of Object.values(value)) left.push(inner);
-  }
-  return false;
-}
-
-function nameOf(names: Readonly<Record<string, number>>, value: number): string {
-  return Object.keys(names).find((name) => names[name] === value) ?? String(value);
 }
 
 /** The definition as registered: what was not said stays unsaid. */
@@ -142,6 +154,7 @@ export function definitionMessage(definition: Definition): WorkflowDefinition {
   return create(WorkflowDefinitionSchema, {
     workflow: definition.workflow,
     ...given("timeout", durationField(definition.timeoutMs)),
+    ...given("inputSchema", definition.inputSchema && payloadMessage(definition.inputSchema)),
     steps: definition.steps.map(stepMessage),
   });
 }
@@ -150,25 +163,45 @@ function stepMessage(step: StepDefinition): MessageInitShape<typeof StepDefiniti
   return create(StepDefinitionSchema, {
     id: step.id,
     needs: [...step.needs],
-    kind: { case: "task", value: { name: step.task, queue: step.queue ?? "" } },
+    kind: workMessage(step),
     retry: step.retry?.map(retryMessage) ?? [],
+    fallback: step.fallback?.map(fallbackMessage) ?? [],
+    when: step.when ?? "",
+    always: step.always ?? false,
+    pivot: step.pivot ?? false,
     ...given("input", step.input && payloadMessage(step.input)),
     ...given("timeouts", step.timeouts && timeoutsMessage(step.timeouts)),
+    ...given("effects", step.effects && EFFECTS[step.effects]),
+    ...given("verify", step.verify && create(VerifySchema, otherTaskMessage(step.verify))),
     ...given("compensate", step.compensate && compensateMessage(step.compensate)),
-    ...given("onFailure", step.onFailure && onFailureValue(step.onFailure)),
+    ...given("onFailure", step.onFailure && ON_FAILURE[step.onFailure]),
+    ...given("onPickup", step.onPickup && ON_PICKUP[step.onPickup]),
+    ...given("runIf", step.runIf && RUN_IF[step.runIf]),
+    ...given("outputSchema", step.outputSchema && payloadMessage(step.outputSchema)),
   });
 }
 
-function onFailureValue(value: "compensate" | "fail"): OnFailure {
-  return value === "compensate" ? OnFailure.COMPENSATE : OnFailure.FAIL;
+function otherTaskMessage(other: VerifyDefinition) {
+  return {
+    task: other.task,
+    queue: other.queue ?? "",
+    retry: other.retry?.map(retryMessage) ?? [],
+    ...given("timeouts", other.timeouts && timeoutsMessage(other.timeouts)),
+  };
 }
 
 function compensateMessage(compensate: CompensateDefinition): Compensate {
   return create(CompensateSchema, {
-    task: compensate.task,
-    queue: compensate.queue ?? "",
-    retry: compensate.retry?.map(retryMessage) ?? [],
-    ...given("timeouts", compensate.timeouts && timeoutsMessage(compensate.timeouts)),
+    ...otherTaskMessage(compensate),
+    ...given("when", compensate.when && COMPENSATE_WHEN[compensate.when]),
+  });
+}
+
+function fallbackMessage(fallback: FallbackDefinition): Fallback {
+  return create(FallbackSchema, {
+    queue: fallback.queue ?? "",
+    task: fallback.task ?? "",
+    ...given("input", fallback.input && payloadMessage(fallback.input)),
   });
 }
 
@@ -188,24 +221,10 @@ function timeoutsMessage(timeouts: Partial<Timeouts>): TimeoutsMessage {
     ...given("pickup", durationField(timeouts.pickupMs)),
     ...given("attempt", durationField(timeouts.attemptMs)),
     ...given("heartbeat", durationField(timeouts.heartbeatMs)),
+    ...given("stall", durationField(timeouts.stallMs ?? undefined)),
     ...given("total", durationField(timeouts.totalMs)),
     ...given("cancel", durationField(timeouts.cancelMs)),
     ...given("settle", durationField(timeouts.settleMs)),
+    ...given("callback", durationField(timeouts.callbackMs)),
   });
-}
-
-function msOf(duration: Duration | undefined): number | undefined {
-  return duration && durationMs(duration);
-}
-
-function durationField(ms: number | undefined): Duration | undefined {
-  return ms === undefined ? undefined : durationFromMs(ms);
-}
-
-/** A field that is there only if something was said. */
-function given<Name extends string, Value>(
-  name: Name,
-  value: Value | undefined,
-): { readonly [key in Name]?: Value } {
-  return value === undefined ? {} : ({ [name]: value } as { readonly [key in Name]: Value });
 }

@@ -7,49 +7,50 @@ import {
   type Outcome as OutcomeMessage,
   OutcomeSchema,
 } from "@drover/proto/drover/v1/task_pb.ts";
-import type { Outcome } from "../core/model.ts";
-import { DroverError } from "../errors.ts";
+import type { Reported } from "../core/event.ts";
 import { payloadFrom } from "./payload.ts";
-
-export type ReportedOutcome = Exclude<Outcome, { kind: "undelivered" }>;
 
 const UNKNOWN_CODE = "drover.unknown";
 
-/** `path` as in `results[3].outcome`. Throws NOT_SUPPORTED for what this engine cannot do yet. */
-export function outcomeFrom({ kind }: OutcomeMessage, path: string): ReportedOutcome {
+/** Of a message that has passed the rules of the proto. */
+export function outcomeFrom({ kind }: OutcomeMessage): Reported {
   switch (kind.case) {
     case "success":
-      return { kind: "success", output: payloadFrom(kind.value.output) };
     case "failed":
-      return {
-        kind: "failure",
-        class: kind.value.failureClass === FailureClass.PERMANENT ? "permanent" : "transient",
-        code: kind.value.code,
-        message: kind.value.message,
-        retryAfterMs: kind.value.retryAfter ? durationMs(kind.value.retryAfter) : null,
-        noEffect: kind.value.noEffect,
-      };
+      return endFrom(kind);
     case "unknown":
       return {
         kind: "unknown",
         code: kind.value.code === "" ? UNKNOWN_CODE : kind.value.code,
         message: kind.value.message,
       };
+    case "again":
+      return { kind: "again", afterMs: kind.value.after ? durationMs(kind.value.after) : 0 };
+    case "deferred":
+      return { kind: "deferred" };
     case "released":
       return { kind: "released" };
     case "cancelled":
       return { kind: "cancelled", noEffect: kind.value.noEffect };
-    case "again":
-    case "deferred":
-      throw notSupported(`${path}.${kind.case}`, kind.case);
     case undefined:
-      throw notSupported(path, "an outcome of a newer version");
+      throw new Error("an outcome without a kind has passed the rules");
   }
 }
 
-function notSupported(path: string, what: string): DroverError {
-  const message = `${what} is not supported yet: report another outcome`;
-  return new DroverError("NOT_SUPPORTED", `${path}: ${message}`, { fields: [{ path, message }] });
+type EndMessage = Extract<OutcomeMessage["kind"], { case: "success" | "failed" }>;
+
+/** The outcomes that a callback may report as well. */
+export function endFrom(kind: EndMessage): Extract<Reported, { kind: "success" | "failure" }> {
+  if (kind.case === "success") return { kind: "success", output: payloadFrom(kind.value.output) };
+  const { failureClass, code, message, retryAfter, noEffect } = kind.value;
+  return {
+    kind: "failure",
+    class: failureClass === FailureClass.PERMANENT ? "permanent" : "transient",
+    code,
+    message,
+    retryAfterMs: retryAfter ? durationMs(retryAfter) : null,
+    noEffect,
+  };
 }
 
 /** SHA-256, hex, of the outcome as sent: fields in their order, payload bytes as they are. */

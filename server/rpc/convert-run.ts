@@ -1,45 +1,41 @@
-// A run and its history, from the core and the store to what people and programs see.
+// A run and its steps, from the core and the store to what people and programs see. Its history is
+// in convert-attempt.ts and convert-history.ts.
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
-  type Escalation,
-  EscalationSchema,
-  type Intervention,
-  InterventionSchema,
   type Run,
   RunReason,
   RunSchema,
   RunState,
   type Step,
+  StepKind,
   StepSchema,
   StepState,
   UndoState,
+  WaitingOn,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import type { Plan, PlanStep } from "../core/definition.ts";
 import {
   type RunState as CoreRunState,
   type Step as CoreStep,
   currentFence,
-  type Forward,
   isMoving,
   movingSide,
   type Reason,
-  type Undo,
+  type WaitingFor,
 } from "../core/model.ts";
-import type {
-  AttemptRecord,
-  EscalationRecord,
-  InterventionRecord,
-  RunDetail,
-  RunRecord,
-} from "../store/reads.ts";
+import type { Plan, PlanStep } from "../core/plan.ts";
+import { type ShownStep, shownStep } from "../core/shown.ts";
+import type { AttemptRecord, RunDetail, RunRecord } from "../store/reads.ts";
 import { failureOf } from "./convert-attempt.ts";
 import { payloadField } from "./payload.ts";
+import { timeField } from "./time-field.ts";
 
 export const RUN_STATES: Readonly<Record<CoreRunState["kind"], RunState>> = Object.freeze({
   RUNNING: RunState.RUNNING,
+  PAUSED: RunState.PAUSED,
   STOPPING: RunState.STOPPING,
   COMPENSATING: RunState.COMPENSATING,
+  FINISHING: RunState.FINISHING,
   ESCALATED: RunState.ESCALATED,
   COMPLETED: RunState.COMPLETED,
   FAILED: RunState.FAILED,
@@ -54,15 +50,40 @@ const REASONS: Readonly<Record<Reason, RunReason>> = Object.freeze({
   CANCELLED_BY_USER: RunReason.CANCELLED_BY_USER,
 });
 
-const STEP_STATES: Readonly<Record<Forward["kind"], StepState>> = Object.freeze({
+const STEP_STATES: Readonly<Record<ShownStep["state"], StepState>> = Object.freeze({
   BLOCKED: StepState.BLOCKED,
   READY: StepState.READY,
   LEASED: StepState.LEASED,
   BACKOFF: StepState.BACKOFF,
+  WAITING: StepState.WAITING,
+  VERIFYING: StepState.VERIFYING,
   ESCALATED: StepState.ESCALATED,
   SUCCEEDED: StepState.SUCCEEDED,
   FAILED: StepState.FAILED,
+  SKIPPED: StepState.SKIPPED,
   CANCELLED: StepState.CANCELLED,
+});
+
+const UNDO_STATES: Readonly<Record<ShownStep["undo"], UndoState>> = Object.freeze({
+  NONE: UndoState.NONE,
+  PENDING: UndoState.PENDING,
+  ACTIVE: UndoState.ACTIVE,
+  DONE: UndoState.DONE,
+  FAILED: UndoState.FAILED,
+});
+
+const STEP_KINDS: Readonly<Record<PlanStep["work"]["kind"], StepKind>> = Object.freeze({
+  task: StepKind.TASK,
+  wait: StepKind.WAIT,
+  signal: StepKind.SIGNAL,
+  approval: StepKind.APPROVAL,
+});
+
+const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
+  timer: WaitingOn.TIMER,
+  signal: WaitingOn.SIGNAL,
+  approval: WaitingOn.APPROVAL,
+  callback: WaitingOn.CALLBACK,
 });
 
 /** `bodies`: whether inputs and outputs are shown. */
@@ -83,63 +104,69 @@ export function runMessage(record: RunRecord, namespace: string, shown: Shown): 
     priority: record.priority,
     ...(shown.bodies ? payloadField("input", record.input) : {}),
     createdTime: timestampFromMs(record.createdAt),
-    ...time("endedTime", record.endedAt),
-    ...time("deadlineTime", record.deadlineAt),
+    ...timeField("endedTime", record.endedAt),
+    ...timeField("deadlineTime", record.deadlineAt),
     version: BigInt(record.stateVersion),
     cancelReason: record.cancelNote ?? "",
+    warnings: record.warnings,
   });
 }
 
 /** The steps in the order of the definition. Those without a row have not begun to move. */
 export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
-  const stopped = detail.run.reason !== null;
+  const run = detail.state;
   return plan.steps.map((planned) => {
     const step = detail.steps.get(planned.no);
-    const needs = planned.needs.map((no) => plan.steps[no]?.id ?? "");
-    const common = { id: planned.id, task: planned.task, queue: planned.queue, needs };
+    const { state, undo } = shownStep(step, run, planned.always);
     return create(StepSchema, {
-      ...common,
-      state: stepState(step, stopped),
-      undoState: undoState(step?.undo),
+      id: planned.id,
+      kind: STEP_KINDS[planned.work.kind],
+      needs: planned.needs.map((no) => plan.steps[no]?.id ?? ""),
+      state: STEP_STATES[state],
+      undoState: UNDO_STATES[undo],
+      ...taskOf(planned, step),
+      approvals: approvalsOf(detail, planned.no),
       ...(step ? progressOf(step) : {}),
       ...(step ? resultOf(step, attempts.get(planned.no) ?? [], shown) : {}),
     });
   });
 }
 
-/** A run with a verdict starts nothing forward any more: what still waits will not be done. */
-function stepState(step: CoreStep | undefined, stopped: boolean): StepState {
-  const kind = step?.forward.kind ?? "BLOCKED";
-  return kind === "BLOCKED" && stopped ? StepState.CANCELLED : STEP_STATES[kind];
+/** Task and queue of the strategy that is tried. */
+function taskOf({ work }: PlanStep, step: CoreStep | undefined) {
+  if (work.kind !== "task") return {};
+  const planned = step?.strategies.at(-1)?.planned ?? 0;
+  const strategy = work.strategies[planned];
+  return { task: strategy?.task ?? "", queue: strategy?.queue ?? "", strategy: planned };
 }
 
-function undoState(undo: Undo | undefined): UndoState {
-  if (undo === undefined || undo.kind === "NONE") return UndoState.NONE;
-  if (isMoving(undo)) return UndoState.ACTIVE;
-  if (undo.kind === "PENDING") return UndoState.PENDING;
-  return undo.kind === "DONE" ? UndoState.DONE : UndoState.FAILED;
+function approvalsOf(detail: RunDetail, no: number): number {
+  return detail.decisions.filter(({ step, approved }) => step === no && approved).length;
 }
 
 function progressOf(step: CoreStep) {
   const moving = movingSide(step)?.state ?? null;
   const lease = moving?.kind === "LEASED" ? moving : null;
   return {
-    attempt: lease?.attempt ?? step.attempt,
+    attempt: lease && lease.task !== "verify" ? lease.attempt : step.attempt,
     fence: currentFence(step),
     agentId: lease?.agentId ?? "",
-    ...time("nextTime", moving?.wakeAt ?? null),
+    waitingOn: moving?.kind === "WAITING" ? WAITING[moving.on] : WaitingOn.UNSPECIFIED,
+    verifies: step.doubt ? step.verifies : 0,
+    ...timeField("nextTime", moving && moving.kind !== "HELD" ? moving.wakeAt : null),
   };
 }
 
 function resultOf(step: CoreStep, attempts: readonly AttemptRecord[], shown: Shown) {
   const failure = lastFailure(step, attempts);
-  const result = attempts.find(
-    ({ fence, outcome }) => fence === step.resultFence && outcome.kind === "success",
+  const { result } = step;
+  const row = attempts.find(
+    ({ fence, kind, n }) => fence === result?.fence && kind === result.kind && n === result.n,
   );
   const output =
-    shown.bodies && step.forward.kind === "SUCCEEDED" && result?.outcome.kind === "success"
-      ? result.outcome.output
+    shown.bodies && step.forward.kind === "SUCCEEDED" && row?.outcome.kind === "success"
+      ? row.outcome.output
       : null;
   return { ...payloadField("output", output), ...(failure ? { error: failure } : {}) };
 }
@@ -156,49 +183,4 @@ function lastFailure(step: CoreStep, attempts: readonly AttemptRecord[]) {
   if (step.forward.kind === "SUCCEEDED") return null;
   const forward = failed.findLast(({ kind }) => kind === "perform" || kind === "engine");
   return forward ? failureOf(forward.outcome) : null;
-}
-
-export function interventionMessage(
-  record: InterventionRecord,
-  plan: Plan,
-  attempts: readonly AttemptRecord[],
-): Intervention {
-  const about = attempts.find(({ step, fence }) => step === record.step && fence === record.fence);
-  return create(InterventionSchema, {
-    runId: record.runId,
-    stepId: stepId(plan, record.step),
-    rule: record.rule,
-    saw: record.saw,
-    did: record.did,
-    dueTime: timestampFromMs(record.dueAt),
-    actedTime: timestampFromMs(record.actedAt),
-    supervisor: record.node ?? "",
-    partition: record.partition,
-    epoch: BigInt(record.epoch ?? 0),
-    fence: record.fence,
-    attempt: about?.attempt ?? 0,
-  });
-}
-
-export function escalationMessage(record: EscalationRecord, plan: Plan): Escalation {
-  return create(EscalationSchema, {
-    id: String(record.n),
-    stepId: stepId(plan, record.step),
-    reason: record.reason,
-    message: record.message,
-    openedTime: timestampFromMs(record.openedAt),
-    ...time("closedTime", record.closedAt),
-    closedBy: record.closedBy ?? "",
-    answers: record.closedAt === null ? ["cancel"] : [],
-  });
-}
-
-function stepId(plan: Plan, no: number | null): string {
-  const step: PlanStep | undefined = no === null ? undefined : plan.steps[no];
-  return step?.id ?? "";
-}
-
-function time<Name extends string>(name: Name, at: number | null) {
-  type Field = { readonly [key in Name]?: ReturnType<typeof timestampFromMs> };
-  return (at === null ? {} : { [name]: timestampFromMs(at) }) as Field;
 }

@@ -7,6 +7,7 @@ import { payloadField } from "./payload.ts";
 
 export const TASK_KINDS = Object.freeze({
   perform: TaskKind.PERFORM,
+  verify: TaskKind.VERIFY,
   compensate: TaskKind.COMPENSATE,
 });
 

@@ -1,21 +1,30 @@
 // The two forms in which a definition comes, message and text, and all that is wrong with it as a
-// whole.
-
+// whole: its structure (core), and then what whoever constructs the server adds, such as its
+// expressions and schemas.
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Definition } from "../core/definition.ts";
-import { definitionProblems } from "../core/definition-check.ts";
+import { type DefinitionProblem, definitionProblems } from "../core/definition-check.ts";
 import { DroverError } from "../errors.ts";
 import { definitionFrom } from "./convert-definition.ts";
 import { refusal } from "./errors.ts";
 import type { RequestCheck } from "./request-check.ts";
 import { parseWorkflowText, type WorkflowText } from "./workflow-text.ts";
 
+/**
+ * What is wrong with a definition whose structure is sound, by the path of each field as
+ * `steps[2].input`, or below it as `steps[2].input.from`.
+ */
+export type DefinitionCheck = (definition: Definition) => readonly DefinitionProblem[];
+
 const FIELD = "definition";
 
 /** Of a request's field `definition`, which has passed the rules of the proto. */
-export function definitionOfMessage(message: WorkflowDefinition): Definition {
-  const definition = definitionFrom(message, FIELD);
-  refuseProblems(definition, (path) => `${FIELD}.${path}`);
+export function definitionOfMessage(
+  message: WorkflowDefinition,
+  further: DefinitionCheck,
+): Definition {
+  const definition = definitionFrom(message);
+  refuseProblems(definition, further, (path) => `${FIELD}.${path}`);
   return definition;
 }
 
@@ -23,20 +32,26 @@ export function definitionOfMessage(message: WorkflowDefinition): Definition {
 export function definitionOfText(
   text: string,
   check: Pick<RequestCheck, "checkDefinition">,
+  further: DefinitionCheck,
 ): Definition {
   const parsed = parseWorkflowText(text);
   try {
     check.checkDefinition(parsed.definition);
-    const definition = definitionFrom(parsed.definition, "");
-    refuseProblems(definition, (path) => path);
+    const definition = definitionFrom(parsed.definition);
+    refuseProblems(definition, further, (path) => path);
     return definition;
   } catch (error) {
     throw error instanceof DroverError ? placed(error, parsed.locate) : error;
   }
 }
 
-function refuseProblems(definition: Definition, pathOf: (path: string) => string): void {
-  const problems = definitionProblems(definition);
+function refuseProblems(
+  definition: Definition,
+  further: DefinitionCheck,
+  pathOf: (path: string) => string,
+): void {
+  const structural = definitionProblems(definition);
+  const problems = structural.length > 0 ? structural : further(definition);
   if (problems.length === 0) return;
   throw refusal(
     "INVALID_DEFINITION",

@@ -71,6 +71,12 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   STORE_UNAVAILABLE: { ...plain(Code.UNAVAILABLE), retryAfterMs: RETRY_AFTER_MS },
   DRAINING: { ...plain(Code.UNAVAILABLE), retryAfterMs: RETRY_AFTER_MS },
   INTERNAL: plain(Code.INTERNAL),
+  ESCALATION_NOT_FOUND: resource(Code.NOT_FOUND, "escalation"),
+  STEP_NOT_FOUND: resource(Code.NOT_FOUND, "step"),
+  ESCALATION_CLOSED: precondition("escalation"),
+  ANSWER_NOT_ALLOWED: precondition("escalation"),
+  DECISION_REFUSED: precondition("step"),
+  SIGNAL_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
 });
 
 const DOMAIN = "drover";

@@ -1,6 +1,8 @@
-// Pages of runs and workflows: filter, order and page token of a request, for the store.
+// Pages of runs, escalations and workflows: filter, order and page token of a request, for the
+// store.
 import { toBinary } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { ListEscalationsRequest } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type RunFilter as FilterMessage,
@@ -11,7 +13,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { RunState as CoreRunState } from "../core/model.ts";
 import { DroverError } from "../errors.ts";
-import type { RunFilter, RunPage } from "../store/reads.ts";
+import type { EscalationPage, RunFilter, RunPage } from "../store/reads.ts";
 import type { Namespace } from "../store/store.ts";
 import { RUN_STATES } from "./convert-run.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
@@ -40,6 +42,24 @@ export function runPageFrom(
   // Asked for states alone that no run of this version is ever in.
   const nothing = filter.states.length === 0 && (request.filter?.states.length ?? 0) > 0;
   return { ...pageOf(list, request.pageSize), query: nothing ? null : { filter, order, after } };
+}
+
+export function escalationPageFrom(
+  request: ListEscalationsRequest,
+  namespace: Namespace,
+): Page & { readonly query: Omit<EscalationPage, "limit"> } {
+  const openOnly = !request.includeClosed;
+  const list = `escalations ${namespace.id} ${openOnly}`;
+  const last = parsePageToken(list, request.pageToken, (item) => escalationPlace(item) !== null);
+  const after = last === null ? null : escalationPlace(last);
+  return { ...pageOf(list, request.pageSize), query: { openOnly, after } };
+}
+
+/** `RUN N`; null: it names no escalation. */
+function escalationPlace(item: string): EscalationPage["after"] {
+  const [runId = "", n = ""] = item.split(" ");
+  const good = isRunId(runId) && /^[1-9]\d{0,8}$/.test(n) && item === `${runId} ${n}`;
+  return good ? { runId, n: Number(n) } : null;
 }
 
 export function workflowPageFrom(
@@ -82,16 +102,7 @@ function stateFrom(state: RunState): CoreRunState["kind"][] {
   return CORE_STATES.filter((kind) => RUN_STATES[kind] === state);
 }
 
-const CORE_STATES: readonly CoreRunState["kind"][] = [
-  "RUNNING",
-  "STOPPING",
-  "COMPENSATING",
-  "ESCALATED",
-  "COMPLETED",
-  "FAILED",
-  "COMPENSATED",
-  "CANCELLED",
-];
+const CORE_STATES = Object.keys(RUN_STATES) as CoreRunState["kind"][];
 
 function momentFrom(timestamp: Timestamp | undefined, path: string): number | null {
   if (timestamp === undefined) return null;

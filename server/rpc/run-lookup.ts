@@ -1,6 +1,7 @@
 // Which run a request means, and what it looks like now. A run of another namespace is not there.
 import type { RunRef as RunRefMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { type Plan, planOf } from "../core/definition.ts";
+import type { Definition } from "../core/definition.ts";
+import { type Plan, planOf } from "../core/plan.ts";
 import { DroverError } from "../errors.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { DetailWanted, RunDetail, RunRecord } from "../store/reads.ts";
@@ -19,7 +20,9 @@ export interface RunLookup {
   /** The run again, whole. Throws RUN_NOT_FOUND if it has been removed meanwhile. */
   detail(found: FoundRun, wanted: DetailWanted): Promise<RunDetail>;
   record(found: FoundRun): Promise<RunRecord>;
-  plan(record: RunRecord): Promise<Plan>;
+  /** What the run started with. */
+  definition(record: Pick<RunRecord, "definitionId">): Promise<Definition>;
+  plan(record: Pick<RunRecord, "definitionId">): Promise<Plan>;
 }
 
 const RUN_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -49,7 +52,7 @@ export function createRunLookup(
     }
   }
 
-  return Object.freeze({
+  return Object.freeze<RunLookup>({
     async find(name: string, run: RunRefMessage | undefined): Promise<FoundRun> {
       const namespace = await namespaces.find(name);
       const record = await recordOf(namespace, run);
@@ -64,7 +67,8 @@ export function createRunLookup(
       const found = await store.reads.findRun(namespace.id, { runId: ref.runId });
       return found ?? notFound(`The run "${ref.runId}" has been removed`, namespace, ref.runId);
     },
-    plan: async (record: RunRecord) => planOf(await store.definition(record.definitionId)),
+    definition: ({ definitionId }) => store.definition(definitionId),
+    plan: async ({ definitionId }) => planOf(await store.definition(definitionId)),
   });
 }
 

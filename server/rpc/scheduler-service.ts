@@ -1,33 +1,46 @@
-// SchedulerService: register workflows; start, see, wait for and cancel runs. No rules here:
-// requests become what the scheduler and the store understand, and their answers become messages.
+// SchedulerService: register workflows; start, see and wait for runs, and say something to them. No
+// rules here: requests become what the scheduler and the store understand, and their answers become
+// messages.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import {
-  type CancelRunResponseSchema,
-  type GetRunRequest,
-  type GetRunResponseSchema,
-  type ListRunsRequest,
-  type ListWorkflowsRequest,
-  type RegisterWorkflowRequest,
-  type ScheduleRequest as ScheduleMessage,
-  type SchedulerService,
-  Undo,
+import type {
+  GetRunRequest,
+  GetRunResponseSchema,
+  ListRunsRequest,
+  ListWorkflowsRequest,
+  RegisterWorkflowRequest,
+  ScheduleRequest as ScheduleMessage,
+  SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Clock } from "../clock.ts";
 import type { Definition } from "../core/definition.ts";
+import { planOf } from "../core/plan.ts";
 import { DroverError } from "../errors.ts";
 import type { ScheduleRequest, Scheduler } from "../scheduler/scheduler.ts";
 import type { Namespace, Store } from "../store/store.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { definitionMessage } from "./convert-definition.ts";
-import { escalationMessage, interventionMessage, runMessage, stepMessages } from "./convert-run.ts";
-import { definitionOfMessage, definitionOfText } from "./definition-source.ts";
+import { explainMessage } from "./convert-explanation.ts";
+import {
+  decisionMessage,
+  escalationMessage,
+  interventionMessage,
+  signalMessage,
+} from "./convert-history.ts";
+import { runMessage, stepMessages } from "./convert-run.ts";
+import {
+  type DefinitionCheck,
+  definitionOfMessage,
+  definitionOfText,
+} from "./definition-source.ts";
 import type { Drain } from "./drain.ts";
+import { effectiveSettings } from "./effective-settings.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
 import type { RequestCheck } from "./request-check.ts";
 import { requestDigest } from "./request-digest.ts";
+import { createRunCommands } from "./run-commands.ts";
 import { runPageFrom, workflowPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 import { waitRun, watchRun } from "./run-watch.ts";
@@ -38,6 +51,8 @@ export interface SchedulerServiceDeps {
   readonly store: Pick<Store, "reads" | "definition" | "workflowVersion">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
+  /** What is checked of a definition beyond its structure: its expressions and schemas. */
+  readonly definitionCheck: DefinitionCheck;
   readonly drain: Drain;
   readonly clock: Clock;
 }
@@ -45,6 +60,7 @@ export interface SchedulerServiceDeps {
 const PRIORITY_DEFAULT = 5;
 /** The newest rows of each kind that GetRun shows. */
 const HISTORY_MAX = 1_000;
+const EXPLAINED_BY = { attempts: true, interventions: false, escalations: true };
 const WITH_BODIES = { bodies: true };
 const WITHOUT_BODIES = { bodies: false };
 
@@ -53,12 +69,13 @@ export function createSchedulerService(
 ): Handlers<typeof SchedulerService> {
   const { scheduler, namespaces } = deps;
   const runs = createRunLookup(deps.store, namespaces);
+  const commands = createRunCommands({ scheduler, namespaces, runs });
   const watching = { scheduler, runs, drain: deps.drain, clock: deps.clock };
 
   return Object.freeze({
     async registerWorkflow(request) {
       const namespace = await namespaces.find(request.namespace);
-      const definition = registeredDefinition(request, deps.check);
+      const definition = registeredDefinition(request, deps);
       const { version, created } = await scheduler.registerWorkflow(
         namespace,
         definition,
@@ -73,11 +90,19 @@ export function createSchedulerService(
 
     async schedule(request) {
       const namespace = await namespaces.find(request.namespace);
-      return await scheduler.schedule(scheduleFrom(request, namespace));
+      return await scheduler.schedule(scheduleFrom(request, namespace, deps.definitionCheck));
     },
 
     async getRun(request) {
       return await getRun(runs, await runs.find(request.namespace, request.run), request);
+    },
+
+    async explainRun(request) {
+      const found = await runs.find(request.namespace, request.run);
+      // What agents let hear of themselves is the newest: a moment may not be after the look.
+      const detail = await runs.detail(found, EXPLAINED_BY);
+      const signs = await deps.store.reads.runSigns(found.ref.runId);
+      return explainMessage(await runs.plan(detail.run), detail, signs, found.namespace.name);
     },
 
     listRuns: (request) => listRuns(deps, request),
@@ -97,23 +122,19 @@ export function createSchedulerService(
       };
     },
 
-    async cancelRun(request) {
-      const found = await runs.find(request.namespace, request.run);
-      const undo = request.undo !== Undo.LEAVE;
-      return await cancelRun(scheduler, runs, found, { undo, note: request.reason });
-    },
+    ...commands,
   }) satisfies Handlers<typeof SchedulerService>;
 }
 
 function registeredDefinition(
   { source }: RegisterWorkflowRequest,
-  check: Pick<RequestCheck, "checkDefinition">,
+  { check, definitionCheck }: Pick<SchedulerServiceDeps, "check" | "definitionCheck">,
 ): Definition {
   switch (source.case) {
     case "definition":
-      return definitionOfMessage(source.value);
+      return definitionOfMessage(source.value, definitionCheck);
     case "text":
-      return definitionOfText(source.value, check);
+      return definitionOfText(source.value, check, definitionCheck);
     default:
       throw new Error("a request without a definition has passed the rules");
   }
@@ -149,10 +170,14 @@ async function getWorkflow(
   };
 }
 
-function scheduleFrom(request: ScheduleMessage, namespace: Namespace): ScheduleRequest {
+function scheduleFrom(
+  request: ScheduleMessage,
+  namespace: Namespace,
+  check: DefinitionCheck,
+): ScheduleRequest {
   return {
     namespace,
-    target: targetFrom(request),
+    target: targetFrom(request, check),
     input: payloadFrom(request.input),
     key: request.key === "" ? null : request.key,
     priority: request.priority === 0 ? PRIORITY_DEFAULT : request.priority,
@@ -161,12 +186,15 @@ function scheduleFrom(request: ScheduleMessage, namespace: Namespace): ScheduleR
   };
 }
 
-function targetFrom({ target }: ScheduleMessage): ScheduleRequest["target"] {
+function targetFrom(
+  { target }: ScheduleMessage,
+  check: DefinitionCheck,
+): ScheduleRequest["target"] {
   switch (target.case) {
     case "workflow":
       return { kind: "named", name: target.value.name, version: target.value.version };
     case "definition":
-      return { kind: "inline", definition: definitionOfMessage(target.value) };
+      return { kind: "inline", definition: definitionOfMessage(target.value, check) };
     default:
       throw new Error("a request without a target has passed the rules");
   }
@@ -213,36 +241,25 @@ async function getRun(
     interventions: wanted.includeInterventions,
     escalations: wanted.includeEscalations,
   });
-  const plan = await runs.plan(detail.run);
+  const definition = await runs.definition(detail.run);
+  const plan = planOf(definition);
+  const newest = <T>(rows: readonly T[]) => rows.slice(-HISTORY_MAX);
   return {
     run: runMessage(detail.run, found.namespace.name, WITH_BODIES),
     steps: stepMessages(detail, plan, WITH_BODIES),
-    attempts: wanted.includeAttempts ? attemptMessages(detail, plan).slice(-HISTORY_MAX) : [],
-    interventions: detail.interventions
-      .slice(-HISTORY_MAX)
-      .map((record) => interventionMessage(record, plan, detail.attempts)),
-    escalations: detail.escalations
-      .slice(-HISTORY_MAX)
-      .map((record) => escalationMessage(record, plan)),
+    attempts: wanted.includeAttempts ? newest(attemptMessages(detail, plan)) : [],
+    interventions: newest(detail.interventions).map((record) =>
+      interventionMessage(record, plan, detail.attempts),
+    ),
+    escalations: newest(detail.escalations).map((record) =>
+      escalationMessage(record, plan, detail.run, detail),
+    ),
+    signals: wanted.includeSignals
+      ? detail.signals.map((record) => signalMessage(record, plan))
+      : [],
+    decisions: wanted.includeDecisions
+      ? newest(detail.decisions).map((record) => decisionMessage(record, plan))
+      : [],
+    settings: wanted.includeSettings ? effectiveSettings(definition, plan) : [],
   };
-}
-
-async function cancelRun(
-  scheduler: Scheduler,
-  runs: RunLookup,
-  found: FoundRun,
-  request: { readonly undo: boolean; readonly note: string },
-): Promise<MessageInitShape<typeof CancelRunResponseSchema>> {
-  const answer = await scheduler.cancel(found.ref, request);
-  switch (answer.kind) {
-    case "done":
-    case "repeated": {
-      const record = await runs.record(found);
-      return { run: runMessage(record, found.namespace.name, WITH_BODIES) };
-    }
-    case "refused":
-      throw new DroverError("RUN_STATE", answer.why, { metadata: { state: answer.run } });
-    default:
-      throw new Error(`a cancel was answered ${answer.kind}`);
-  }
 }

@@ -9,6 +9,7 @@
 import { createServer, type Server } from "node:http";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_details_pb.ts";
 import { Health as HealthService } from "@drover/proto/grpc/health/v1/health_pb.ts";
@@ -21,12 +22,14 @@ import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { AGENT_ITEM_FIELDS, createAgentService } from "./agent-service.ts";
 import { type ConnectTransport, createConnectTransport } from "./connect.ts";
+import type { DefinitionCheck } from "./definition-source.ts";
 import { createDrain, type Drain } from "./drain.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { createHealth, type Health } from "./health.ts";
 import { type Pages, servePage, statusPages } from "./http.ts";
 import { createMount, type Log, type Mount, type Mounted } from "./mount.ts";
 import { createNamespaces } from "./namespaces.ts";
+import { createOperatorService } from "./operator-service.ts";
 import { createPort, type Port } from "./port.ts";
 import { createReflection } from "./reflection.ts";
 import { createRequestCheck, type RequestCheck } from "./request-check.ts";
@@ -36,6 +39,8 @@ export interface RpcServerDeps {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
   readonly store: Pick<Store, "namespace" | "reads" | "definition" | "workflowVersion" | "ready">;
+  /** What is checked of a definition beyond its structure: its expressions and schemas. */
+  readonly definitionCheck: DefinitionCheck;
   readonly config: RpcConfig;
   readonly clock: Clock;
   readonly log: Log;
@@ -49,6 +54,7 @@ export interface RpcServer {
   stop(): Promise<void>;
 }
 
+const SERVICES = [SchedulerService, OperatorService, AgentService];
 /** For a client's connection to be left alone between two calls of a person. */
 const HTTP1_IDLE_MS = 75_000;
 /** What is already answered is on its way out for this long after the last call. */
@@ -59,7 +65,7 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const drain = createDrain();
   const check = createRequestCheck(config);
   const mount = createMount({ check, drain, log, ...config });
-  const health = createHealth([SchedulerService.typeName, AgentService.typeName]);
+  const health = createHealth(SERVICES.map(({ typeName }) => typeName));
   const methods = [
     ...droverMethods(deps, mount, drain, check),
     ...mount.service(HealthService, health.handlers, { always: true }),
@@ -171,13 +177,14 @@ function droverMethods(
   const common = { ...deps, namespaces, drain, check };
   return [
     ...mount.service(SchedulerService, createSchedulerService(common)),
+    ...mount.service(OperatorService, createOperatorService(common)),
     ...mount.service(AgentService, createAgentService(common), { itemFields: AGENT_ITEM_FIELDS }),
   ];
 }
 
 function reflectionMethods(mount: Mount): readonly Mounted[] {
   const reflection = createReflection(
-    [SchedulerService, AgentService, HealthService, ServerReflection, ServerReflectionAlpha],
+    [...SERVICES, HealthService, ServerReflection, ServerReflectionAlpha],
     [file_google_rpc_error_details, file_drover_v1_error_reason],
   );
   return [

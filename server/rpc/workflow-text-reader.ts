@@ -1,14 +1,6 @@
 /**
  * From the nodes of a text to a WorkflowDefinition in the JSON form of protobuf, led by the
- * descriptor of the message: a field that is added to the proto can be written in the text at once.
- *
- * What the text says otherwise than the message:
- *
- *     task, queue     stand in the step itself; the message keeps them in the step's kind
- *     retry           may be one policy instead of a list
- *     durations       1h30m
- *     enum values     short and lower case
- *     input           any value, carried as JSON
+ * descriptor of the message (workflow-text-dialect.ts says what a text says otherwise).
  *
  * Ranges and patterns are left to the rules of the proto. What is checked here is what a message
  * cannot say (unknown keys, wrong types, two kinds) and what a text says better (what is missing).
@@ -17,12 +9,20 @@ import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@b
 import { ScalarType } from "@bufbuild/protobuf";
 import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
 import {
-  CompensateSchema,
   StepDefinitionSchema,
-  VerifySchema,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
+import {
+  kinds,
+  laterKinds,
+  namesOfMessages,
+  oneOrMany,
+  requiredKeys,
+  type Slot,
+  shortField,
+  slotsOf,
+} from "./workflow-text-dialect.ts";
 import {
   asNode,
   type Entry,
@@ -40,6 +40,7 @@ import {
   textValue,
   type Value,
   wholeNumber,
+  yesOrNo,
 } from "./workflow-text-values.ts";
 
 export interface Reading {
@@ -54,49 +55,6 @@ export function readDefinition(root: YAMLMap, reading: Reading): JsonObject | nu
   return readMessage(root, WorkflowDefinitionSchema, "", reading);
 }
 
-/** Without these a message of the kind makes no sense. The kind of a step is looked at apart. */
-const requiredKeys: Readonly<Record<string, readonly string[]>> = {
-  [WorkflowDefinitionSchema.typeName]: ["workflow", "steps"],
-  [StepDefinitionSchema.typeName]: ["id"],
-  [VerifySchema.typeName]: ["task"],
-  [CompensateSchema.typeName]: ["task"],
-};
-
-const namesOfMessages: Readonly<Record<string, string>> = {
-  [WorkflowDefinitionSchema.typeName]: "a workflow",
-  [StepDefinitionSchema.typeName]: "a step",
-};
-
-/** Keys of a step that the design has and this version has not. */
-const laterKinds = ["wait", "signal", "approval", "run", "map"];
-const laterKeys = ["run_if", "always", "pivot", "on_pickup"];
-
-/** Lists of which a text may write the only item alone. */
-const oneOrMany = new Set(["retry"]);
-
-/** What a key of a text is in the message: a field of it, or of the message within `parent`. */
-interface Slot {
-  readonly field: DescField;
-  readonly parent: DescField | null;
-}
-
-const slotsByType = new Map<string, ReadonlyMap<string, Slot>>();
-
-function slotsOf(desc: DescMessage): ReadonlyMap<string, Slot> {
-  const known = slotsByType.get(desc.typeName);
-  if (known !== undefined) return known;
-  const slots = new Map<string, Slot>();
-  for (const field of desc.fields) {
-    if (field.oneof?.name !== "kind" || field.fieldKind !== "message")
-      slots.set(field.name, { field, parent: null });
-    else
-      for (const inner of field.message.fields)
-        slots.set(inner.name === "name" ? field.name : inner.name, { field: inner, parent: field });
-  }
-  slotsByType.set(desc.typeName, slots);
-  return slots;
-}
-
 function readMessage(
   node: Node,
   desc: DescMessage,
@@ -104,6 +62,13 @@ function readMessage(
   reading: Reading,
 ): JsonObject | null {
   const { document, problems } = reading;
+  const alone = isScalar(node) ? shortField(desc) : null;
+  if (alone) {
+    const fieldPath = joined(path, alone.name);
+    reading.places.set(fieldPath, document.placeOf(node));
+    const given = readSingle(node, alone, path, reading);
+    return given === null ? null : { [alone.name]: given };
+  }
   if (!isMap(node)) {
     const keys = [...slotsOf(desc).keys()].join(", ");
     return refuse(node, path, `this must be a map with keys out of ${keys}`, reading);
@@ -184,7 +149,7 @@ function readSingle(
   if (strange !== null) return refuse(node, path, strange, reading);
   const { message, enum: words, scalar } = field;
   if (message?.typeName === PayloadSchema.typeName) {
-    const json = jsonText(node, path, reading.document, reading.problems);
+    const json = jsonText(node, path, reading);
     return json === null ? null : { json };
   }
   if (message && message.typeName !== "google.protobuf.Duration")
@@ -199,11 +164,13 @@ function scalarValue(
   node: Scalar,
   words: DescEnum | undefined,
   type: ScalarType | undefined,
-): Value<string | number> {
+): Value<string | number | boolean> {
   if (words) return enumValue(node, words);
   switch (type) {
     case ScalarType.STRING:
       return textValue(node);
+    case ScalarType.BOOL:
+      return yesOrNo(node);
     case ScalarType.INT32:
       return wholeNumber(node);
     case ScalarType.DOUBLE:
@@ -229,9 +196,6 @@ function reportUnknown(
   if (isStep && laterKinds.includes(key)) {
     const message = `steps of the kind "${key}" are not supported by this version: use a task step`;
     problems.notSupported(joined(path, key), place, message);
-  } else if (isStep && laterKeys.includes(key)) {
-    const message = `"${key}" is not supported by this version: remove it`;
-    problems.notSupported(joined(path, key), place, message);
   } else {
     const name = namesOfMessages[desc.typeName] ?? desc.name.toLowerCase();
     const known = suggestion(key, [...slotsOf(desc).keys()]);
@@ -251,10 +215,29 @@ function reportMissing(
     if (!keys.has(key))
       refuse(node, joined(path, key), `${key} is missing: add \`${key}: ...\``, reading);
   }
-  if (desc.typeName !== StepDefinitionSchema.typeName) return;
-  const kinds = ["task", ...laterKinds].filter((kind) => keys.has(kind));
-  if (kinds.length === 0)
-    refuse(node, path, "the step does not say what it does: add `task: NAME`", reading);
-  if (kinds.length > 1)
-    refuse(node, path, `a step has exactly one kind, not ${kinds.join(" and ")}`, reading);
+  for (const { name, fields } of desc.oneofs) {
+    const given = fields.filter((field) => keys.has(field.name)).map((field) => field.name);
+    if (name !== "kind" && given.length > 1)
+      refuse(node, path, `write one of ${given.join(" and ")}, not both`, reading);
+  }
+  if (desc.typeName === StepDefinitionSchema.typeName) reportKind(node, keys, path, reading);
+}
+
+function reportKind(
+  node: YAMLMap,
+  keys: ReadonlySet<string>,
+  path: string,
+  reading: Reading,
+): void {
+  const said = kinds.filter((kind) => keys.has(kind));
+  if (said.length === 0) {
+    const message =
+      "the step does not say what it does: add `task: NAME`, or `wait`, `signal` or `approval`";
+    refuse(node, path, message, reading);
+  } else if (said.length > 1) {
+    refuse(node, path, `a step has exactly one kind, not ${said.join(" and ")}`, reading);
+  } else if (said[0] !== "task" && keys.has("queue")) {
+    const message = `a step of the kind "${said[0]}" is in no queue: remove it`;
+    refuse(node, joined(path, "queue"), message, reading);
+  }
 }

@@ -12,7 +12,7 @@ import {
   strangeness,
   type TextDocument,
 } from "./workflow-text-document.ts";
-import { shown, suggestion, type TextProblems } from "./workflow-text-problems.ts";
+import { type Place, shown, suggestion, type TextProblems } from "./workflow-text-problems.ts";
 
 export type Value<T> =
   | { readonly kind: "value"; readonly value: T }
@@ -26,6 +26,11 @@ export function textValue(scalar: Scalar): Value<string> {
   if (scalar.value === null) return problem("this is empty: write a value");
   const written = scalar.source ?? "";
   return problem(`${asShown(scalar)} must be text: put it in quotes, as ${shown(written)}`);
+}
+
+export function yesOrNo(scalar: Scalar): Value<boolean> {
+  if (typeof scalar.value === "boolean") return value(scalar.value);
+  return problem(`${asShown(scalar)} must be true or false`);
 }
 
 export function wholeNumber(scalar: Scalar): Value<number> {
@@ -42,7 +47,7 @@ export function anyNumber(scalar: Scalar): Value<number> {
   return problem(`${asShown(scalar)} must be a number, as 0.5`);
 }
 
-const durationForm =
+export const durationForm =
   /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
 /** Days, hours, minutes, seconds, milliseconds. */
 const unitsMs = [86_400_000, 3_600_000, 60_000, 1_000, 1] as const;
@@ -87,12 +92,19 @@ export function enumValue(scalar: Scalar, desc: DescEnum): Value<string> {
   return problem(`${shown(given)} is not known here: ${suggestion(given, [...words.keys()])}`);
 }
 
+/** What reading a value needs and adds to. */
+export interface ValueReading {
+  readonly document: TextDocument;
+  readonly problems: TextProblems;
+  /** Where each part of the value stands, by its path as `steps[0].input.from`. */
+  readonly places: Map<string, Place>;
+}
+
 /** An input as the JSON text that it is carried as; null if something in it was reported. */
 export function jsonText(
   node: Node,
   path: string,
-  document: TextDocument,
-  problems: TextProblems,
+  { document, problems, places }: ValueReading,
 ): string | null {
   const before = problems.count;
   const fail = (at: Node, where: string, message: string): string => {
@@ -101,6 +113,7 @@ export function jsonText(
   };
   const write = (at: Node | null, where: string, depth: number): string => {
     if (at === null) return "null";
+    places.set(where, document.placeOf(at));
     const strange = strangeness(at);
     if (strange !== null) return fail(at, where, strange);
     if (depth > depthMax)

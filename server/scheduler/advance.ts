@@ -3,13 +3,17 @@
 // the supervisor's moments share flights; a supervisor's events count only while its writer row is
 // there.
 import type { Clock, Random } from "../clock.ts";
+import type { Moment } from "../core/attempt.ts";
 import { decide } from "../core/decide.ts";
 import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
-import { isEnded, type Moment, movingSide, type View } from "../core/model.ts";
+import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
+import { plannedOf } from "../core/strategy.ts";
 import { createFlights, type Landing } from "../flights.ts";
+import { secretDigest } from "../secret.ts";
 import type { PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
+import { rowsBeside } from "./rows-beside.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
@@ -124,7 +128,7 @@ async function pass(
   const answers = new Map<Item, Advanced>();
   const records: PassRecord[] = [];
   for (const { head, view, laned, events } of views) {
-    const decision = decide(laned.plan, view, tx.now, events);
+    const decision = decide(laned, view, tx.now, events);
     for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
     if (decision.effects.length === 0) continue;
     const actor = events.find(({ item }) => item.actor)?.item.actor ?? null;
@@ -221,36 +225,65 @@ async function loadViews(
   );
   const wanted = found.flatMap(({ head, laned, events }) => {
     if (isEnded(head.run.state)) return [];
-    const successorsOf = (step: number) => laned.plan.steps[step]?.successors ?? [];
     const of = events.map(({ event }) => event);
-    return [{ runId: head.runId, steps: stepsToLoad(head.run.state.kind, successorsOf, of) }];
+    return [{ runId: head.runId, steps: stepsToLoad(head.run.state.kind, laned.plan, of) }];
   });
   const steps = wanted.length === 0 ? new Map() : await tx.loadSteps(wanted);
   const views = found.map(({ head, laned, events }) => {
-    const view: View = { run: head.run, steps: steps.get(head.runId) ?? new Map(), attempts: [] };
+    const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
     return { head, laned, events, view };
   });
-  return withBeats(tx, await withAttempts(tx, views));
+  return withBeats(tx, await withRowsBeside(tx, await withFacts(tx, views)));
 }
 
-/** Loads the ended attempts that late reports are about: those whose lease is not there. */
-async function withAttempts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
-  const keys = loaded.flatMap(({ head, view, events }) =>
-    events.flatMap(({ event }) => {
-      if (event.kind !== "report") return [];
-      const step = view.steps.get(event.step);
-      const state = step ? movingSide(step)?.state : undefined;
-      const held = state?.kind === "LEASED" && state.fence === event.fence;
-      const { step: no, fence, task } = event;
-      return held ? [] : [{ runId: head.runId, step: no, fence, task }];
-    }),
-  );
-  if (keys.length === 0) return loaded;
-  const attempts = await tx.loadAttempts(keys);
+/** What expressions may ask about, for the steps that the pass has loaded. */
+async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
+  const wanted = loaded.flatMap(({ head, laned: { plan, judge }, view, events }) => {
+    if (!judge.needsFacts || isEnded(view.run.state)) return [];
+    const of = events.map(({ event }) => event);
+    const steps = stepsToLoad(view.run.state.kind, plan, of);
+    const asking = steps === "all" ? plan.steps.map(({ no }) => no) : steps;
+    return [{ runId: head.runId, steps: [...new Set(asking.flatMap(judge.factsFor))] }];
+  });
+  if (wanted.length === 0) return loaded;
+  const facts = await tx.loadFacts(wanted);
   return loaded.map((one) => ({
     ...one,
-    view: { ...one.view, attempts: attempts.get(one.head.runId) ?? [] },
+    view: { ...one.view, facts: facts.get(one.head.runId) ?? null },
   }));
+}
+
+/** Rows that events of the pass are about, besides the run and its steps. */
+async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
+  const beside = await rowsBeside(tx, loaded);
+  if (!beside) return loaded;
+  return loaded.map((one) => {
+    const { runId } = one.head;
+    const attempts = beside.attempts.get(runId) ?? [];
+    const view: View = {
+      ...one.view,
+      attempts,
+      signals: beside.signals.get(runId) ?? [],
+      decisions: beside.decisions.get(runId) ?? [],
+      escalations: beside.escalations.get(runId) ?? [],
+    };
+    const events = one.events.map((judged) =>
+      judged.event.kind === "callback"
+        ? { ...judged, event: { ...judged.event, secret: secretOf(view, judged.event) } }
+        : judged,
+    );
+    return { ...one, view, events };
+  });
+}
+
+/** The secret that a callback token was made of. */
+function secretOf(view: View, event: Extract<RunEvent, { kind: "callback" }>): string | null {
+  const forward = view.steps.get(event.step)?.forward;
+  const secrets = [
+    ...(forward?.kind === "LEASED" ? [forward.secret] : []),
+    ...view.attempts.map(({ secret }) => secret),
+  ];
+  return secrets.find((secret) => secretDigest(secret) === event.secretDigest) ?? null;
 }
 
 /** A beat may have come between the supervisor's look and the lock on the lease. */
@@ -311,7 +344,8 @@ function lanesFilled(records: readonly PassRecord[]): ReadonlySet<number> {
         if (effect.kind !== "made-ready") return [];
         const step = record.after.steps.get(effect.step);
         const moving = step ? movingSide(step) : null;
-        return moving?.state.kind === "READY" ? [record.laneOf(effect.step, effect.side).lane] : [];
+        if (!step || moving?.state.kind !== "READY") return [];
+        return [record.laneOf(step.no, moving.state.task, plannedOf(step)).lane];
       }),
     ),
   );
@@ -322,7 +356,11 @@ function told(records: readonly PassRecord[], claims: readonly Claim[]): Told {
   for (const { drained } of claims) for (const lane of drained) lanes.delete(lane);
   const moments = records.flatMap(({ effects }) =>
     effects.flatMap((effect) =>
-      effect.kind === "backed-off" || effect.kind === "wake-moved" ? [effect.wakeAt] : [],
+      effect.kind === "backed-off" ||
+      effect.kind === "began-waiting" ||
+      effect.kind === "wake-moved"
+        ? [effect.wakeAt]
+        : [],
     ),
   );
   return {

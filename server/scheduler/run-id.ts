@@ -2,7 +2,7 @@
 // makes them, so their order is the order of creation and everything of a run can be ranged by its
 // day.
 import type { Random } from "../clock.ts";
-import type { Moment } from "../core/model.ts";
+import type { Moment } from "../core/attempt.ts";
 import { uuidText } from "../uuid.ts";
 
 export function newRunId(now: Moment, random: Random): string {

@@ -3,7 +3,7 @@
 import type { Clock, Random } from "../clock.ts";
 import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
-import type { View } from "../core/model.ts";
+import { emptyView } from "../core/model.ts";
 import { DroverError } from "../errors.ts";
 import { createFlights, type Landing } from "../flights.ts";
 import type { PassRecord } from "../store/changes.ts";
@@ -64,7 +64,17 @@ export function createSchedule(options: ScheduleOptions) {
 
   return Object.freeze({
     async schedule(request: ScheduleRequest): Promise<Scheduled> {
-      return flights.submit({ request, ...(await resolve(options, request)) });
+      const found = await resolve(options, request);
+      const problem = found.laned.judge.inputProblem(request.input);
+      if (problem !== null)
+        throw new DroverError(
+          "INVALID_REQUEST",
+          `The input breaks the workflow's schema: ${problem}`,
+          {
+            fields: [{ path: "input", message: problem }],
+          },
+        );
+      return flights.submit({ request, ...found });
     },
     idle: () => flights.idle(),
   });
@@ -163,8 +173,20 @@ function known(holder: KeyHolder, digest: string, key: string): Landing<Schedule
 
 function begin(tx: Tx, item: Item, runId: string): { run: NewRun; record: PassRecord } {
   const { request, laned } = item;
-  const { view, effects } = start(laned.plan, tx.now);
-  const before: View = { run: view.run, steps: new Map(), attempts: [] };
+  const facts = {
+    run: {
+      id: runId,
+      workflow: item.workflow,
+      version: item.version,
+      key: request.key,
+      labels: request.labels,
+      createdAt: tx.now,
+      input: request.input,
+    },
+    steps: new Map(),
+  };
+  const { view, effects } = start(laned, tx.now, laned.judge.needsFacts ? facts : null);
+  const before = emptyView(view.run);
   const run: NewRun = {
     runId,
     partition: partitionOf(request.namespace.region, runId),

@@ -1,7 +1,7 @@
 // The Scheduler: accepts work and is the only one that decides what happens next.
 // This is what `rpc` sees of it; the parts are register.ts, schedule.ts, advance.ts and watch.ts.
 import type { Definition } from "../core/definition.ts";
-import type { Answer } from "../core/event.ts";
+import type { Answer, RunEvent } from "../core/event.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Namespace, RunRef } from "../store/store.ts";
 
@@ -26,6 +26,12 @@ export interface ScheduleRequest {
   readonly digest: string;
 }
 
+/** What the outside world may say to a run through the Scheduler. */
+export type ToldEvent = Extract<
+  RunEvent,
+  { kind: "callback" | "signal" | "decide" | "answer" | "cancel" | "pause" | "resume" }
+>;
+
 export interface Scheduler {
   /** The definition is one that `definitionProblems` finds nothing wrong with. */
   registerWorkflow(
@@ -36,7 +42,8 @@ export interface Scheduler {
   schedule(
     request: ScheduleRequest,
   ): Promise<{ readonly runId: string; readonly created: boolean }>;
-  cancel(run: RunRef, request: { readonly undo: boolean; readonly note: string }): Promise<Answer>;
+  /** Brings an event to a run: a callback, a signal, a person's command or answer. */
+  tell(run: RunRef, event: ToldEvent): Promise<Answer>;
   /**
    * Resolves when the run has moved past `version` or has ended, or the signal is aborted; never
    * rejects. Woken in this process at once, by another server's change within a second.

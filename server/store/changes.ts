@@ -1,23 +1,26 @@
 // What a pass changed, as rows: the difference between the views before and after, and the rows
 // that its effects append. Both stores write exactly this, so SQL and memory cannot drift apart.
 
-import type { PlanTask } from "../core/definition.ts";
+import type { Attempt, Counted, Moment, TaskKind } from "../core/attempt.ts";
 import type { Effect } from "../core/effect.ts";
 import { runWakeAt } from "../core/evolve.ts";
+import type { Intervention } from "../core/history.ts";
 import {
-  type Attempt,
   type Backoff,
-  type EscalationReason,
-  type Intervention,
   isEnded,
   type Lease,
-  type Moment,
+  type Moving,
   movingSide,
   type Ready,
   type Run,
   type Step,
   type View,
+  type Waiting,
 } from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
+import type { PlanTask } from "../core/plan.ts";
+import { sameAttemptRow } from "./attempts.ts";
+import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
 import type { RunHead } from "./run-head.ts";
 
 /** Who acted, for interventions: the owner of the partition, or nobody but an agent's word. */
@@ -26,14 +29,20 @@ export interface Actor {
   readonly epoch: number;
 }
 
+/** The lane and the plan of a step's task; `planned`: the strategy of the plan, for a perform. */
+export type LaneOf = (
+  step: number,
+  task: TaskKind,
+  planned: number,
+) => { readonly lane: number; readonly task: PlanTask };
+
 /** A pass to be written. */
 export interface PassRecord {
   readonly head: RunHead;
   readonly before: View;
   readonly after: View;
   readonly effects: readonly Effect[];
-  /** The lane and the plan of a step's task. */
-  readonly laneOf: (step: number, side: "forward" | "undo") => { lane: number; task: PlanTask };
+  readonly laneOf: LaneOf;
   readonly actor: Actor | null;
 }
 
@@ -44,33 +53,55 @@ export interface ReadyInsert {
   readonly task: PlanTask;
 }
 
-export interface EscalationInsert {
-  readonly step: number;
-  readonly reason: EscalationReason;
-  readonly message: string;
-  /** A later effect of the same pass has closed it; null: it stands open. */
-  readonly closedBy: string | null;
+export interface AttemptChange {
+  readonly attempt: Attempt;
+  /** What its try is charged to now. */
+  readonly counted: Counted;
 }
 
-export interface RowChanges {
+export interface SignalInsert {
+  readonly seq: number;
+  readonly id: string;
+  readonly name: string;
+  readonly payload: Payload | null;
+  /** The step that took it in the same pass; null: it waits. */
+  readonly takenBy: number | null;
+}
+
+export type DecisionInsert = Extract<Effect, { kind: "decision-stored" }>;
+
+export interface OverrideInsert {
+  readonly step: number;
+  /** Its place in the step's strategies. */
+  readonly strategy: number;
+  readonly input: Payload;
+}
+
+/** A step that has a due row. */
+export type Due = Backoff | Waiting;
+
+export interface RowChanges extends EscalationChanges {
   readonly head: RunHead;
   readonly run: Run | null;
   /** The run has ended: its open row goes, its outcome is written. */
   readonly ended: boolean;
   readonly wakeAt: Moment | null;
   readonly steps: readonly Step[];
-  readonly readyGone: readonly number[];
+  readonly readyGone: readonly { step: number; ready: Ready }[];
   readonly readyNew: readonly ReadyInsert[];
-  readonly readyMoved: readonly { step: number; alarms: number; wakeAt: Moment }[];
-  readonly leaseGone: readonly { step: number; fence: number }[];
+  readonly readyMoved: readonly { step: number; ready: Ready }[];
+  readonly leaseGone: readonly { step: number; lease: Lease }[];
   readonly leaseMoved: readonly { step: number; lease: Lease }[];
-  readonly dueGone: readonly number[];
-  readonly dueNew: readonly { step: number; due: Backoff }[];
-  readonly attempts: readonly Attempt[];
-  readonly settled: readonly Attempt[];
+  readonly dueGone: readonly { step: number; due: Due }[];
+  readonly dueNew: readonly { step: number; due: Due }[];
+  readonly attempts: readonly AttemptChange[];
+  readonly settled: readonly AttemptChange[];
   readonly interventions: readonly Intervention[];
-  readonly escalations: readonly EscalationInsert[];
-  readonly escalationsClosed: readonly { step: number; by: string }[];
+  readonly signals: readonly SignalInsert[];
+  /** Of those that were there before. */
+  readonly signalsTaken: readonly { seq: number; step: number }[];
+  readonly decisions: readonly DecisionInsert[];
+  readonly overrides: readonly OverrideInsert[];
   readonly cancelNote: string | null;
   readonly actor: Actor | null;
 }
@@ -78,125 +109,203 @@ export interface RowChanges {
 export function rowChanges(record: PassRecord): RowChanges {
   const { before, after, effects, head } = record;
   const changed = [...after.steps.values()].filter((step) => before.steps.get(step.no) !== step);
-  const moves = changed.map((step) => ({
-    step,
-    was: movingOf(before.steps.get(step.no)),
-    is: movingOf(step),
-    side: movingSide(step)?.side ?? "forward",
-  }));
-  const gone = (kind: "READY" | "BACKOFF"): number[] =>
-    moves
-      .filter(({ was, is }) => was?.kind === kind && !sameRow(was, is))
-      .map(({ step }) => step.no);
+  const hasEnded = isEnded(before.run.state);
   return {
     head,
-    run: after.run.version === before.run.version ? null : after.run,
-    ended: isEnded(after.run.state) && !isEnded(before.run.state),
+    run: hasEnded || after.run.version === before.run.version ? null : after.run,
+    ended: isEnded(after.run.state) && !hasEnded,
     wakeAt: runWakeAt(after.run),
     steps: changed.filter((step) => !sameStepRow(before.steps.get(step.no), step)),
-    readyGone: gone("READY"),
-    readyNew: moves.flatMap(({ step, was, is, side }) =>
-      is?.kind === "READY" && !sameRow(was, is)
-        ? [{ step: step.no, ready: is, ...record.laneOf(step.no, side) }]
-        : [],
-    ),
-    readyMoved: moves.flatMap(({ step, was, is }) =>
-      is?.kind === "READY" && was !== is && sameRow(was, is)
-        ? [{ step: step.no, alarms: is.alarms, wakeAt: is.wakeAt }]
-        : [],
-    ),
-    leaseGone: moves.flatMap(({ step, was, is }) =>
-      was?.kind === "LEASED" && !sameRow(was, is) ? [{ step: step.no, fence: was.fence }] : [],
-    ),
-    leaseMoved: moves.flatMap(({ step, was, is }) =>
-      is?.kind === "LEASED" && was !== is && sameRow(was, is) ? [{ step: step.no, lease: is }] : [],
-    ),
-    dueGone: gone("BACKOFF"),
-    dueNew: moves.flatMap(({ step, was, is }) =>
-      is?.kind === "BACKOFF" && !sameRow(was, is) ? [{ step: step.no, due: is }] : [],
-    ),
+    ...movedRows(record, changed),
     ...appended(effects),
+    ...escalationChanges(effects),
+    ...signalChanges(effects),
+    overrides: overridesOf(record),
     actor: record.actor,
   };
 }
 
-function appended(effects: readonly Effect[]) {
+type MovedRows = Pick<
+  RowChanges,
+  "readyGone" | "readyNew" | "readyMoved" | "leaseGone" | "leaseMoved" | "dueGone" | "dueNew"
+>;
+
+/** The rows beside steps: each state that moves, but HELD, is one. */
+function movedRows({ before, laneOf }: PassRecord, changed: readonly Step[]): MovedRows {
+  const gone: { step: number; row: Moving }[] = [];
+  const made: { step: Step; row: Moving }[] = [];
+  const moved: { step: number; row: Moving }[] = [];
+  for (const step of changed) {
+    const earlier = before.steps.get(step.no);
+    const was = earlier ? movingSide(earlier)?.state : undefined;
+    const is = movingSide(step)?.state;
+    const stays = earlier && was && is && sameRow(was, is) && sameLane(earlier, step);
+    if (stays && was !== is) moved.push({ step: step.no, row: is });
+    if (stays) continue;
+    if (was) gone.push({ step: step.no, row: was });
+    if (is) made.push({ step, row: is });
+  }
   return {
-    attempts: effects.flatMap((effect) =>
-      effect.kind === "task-ended" || effect.kind === "attempt-kept" ? [effect.attempt] : [],
+    readyGone: gone.flatMap(({ step, row }) =>
+      row.kind === "READY" ? [{ step, ready: row }] : [],
     ),
-    settled: effects.flatMap((effect) =>
-      effect.kind === "attempt-settled" ? [effect.attempt] : [],
+    readyNew: made.flatMap(({ step, row }) =>
+      row.kind === "READY"
+        ? [{ step: step.no, ready: row, ...laneOf(step.no, row.task, plannedNow(step)) }]
+        : [],
     ),
-    interventions: effects.flatMap((effect) =>
-      effect.kind === "intervened" ? [effect.intervention] : [],
+    readyMoved: moved.flatMap(({ step, row }) =>
+      row.kind === "READY" ? [{ step, ready: row }] : [],
     ),
-    escalations: effects.flatMap((effect, place) => {
-      if (effect.kind !== "escalated") return [];
-      const { step, reason, message } = effect;
-      const closed = effects
-        .slice(place)
-        .find((later) => later.kind === "escalation-closed" && later.step === step);
-      const closedBy = closed?.kind === "escalation-closed" ? closed.by : null;
-      return [{ step, reason, message, closedBy }];
-    }),
-    escalationsClosed: effects.flatMap((effect) =>
-      effect.kind === "escalation-closed" ? [effect] : [],
+    leaseGone: gone.flatMap(({ step, row }) =>
+      row.kind === "LEASED" ? [{ step, lease: row }] : [],
     ),
-    cancelNote: effects.find((effect) => effect.kind === "cancel-noted")?.note ?? null,
+    leaseMoved: moved.flatMap(({ step, row }) =>
+      row.kind === "LEASED" ? [{ step, lease: row }] : [],
+    ),
+    dueGone: gone.flatMap(({ step, row }) => (isDue(row) ? [{ step, due: row }] : [])),
+    dueNew: made.flatMap(({ step, row }) => (isDue(row) ? [{ step: step.no, due: row }] : [])),
   };
 }
 
-function movingOf(step: Step | undefined) {
-  return step ? (movingSide(step)?.state ?? null) : null;
+function isDue(state: Moving): state is Due {
+  return state.kind === "BACKOFF" || state.kind === "WAITING";
+}
+
+/** The strategy of the plan that the step follows now. */
+export function plannedNow(step: Step): number {
+  return step.strategies.at(-1)?.planned ?? 0;
+}
+
+/** A step that falls back while it is READY changes its lane. */
+function sameLane(was: Step, is: Step): boolean {
+  const [before, after] = [was.strategies, is.strategies];
+  return before.length === after.length && plannedNow(was) === plannedNow(is);
 }
 
 /**
- * The same ready or lease row is one of the same task and fence: a cancelled forward task and the
- * undo that replaces it in one pass can have one fence. A due row is the same while nobody touched
- * it.
+ * Whether the row stays, with perhaps another moment: a ready row of the same hand-out, not one
+ * that a pause and a resume have made anew; the lease of the same secret; a due row that is about
+ * the same, at the same moment.
  */
-function sameRow(was: ReturnType<typeof movingOf>, is: ReturnType<typeof movingOf>): boolean {
-  if (!was || !is || was.kind !== is.kind) return false;
-  if (was.kind === "BACKOFF" || is.kind === "BACKOFF") return was === is;
-  return was.fence === is.fence && was.task === is.task;
+function sameRow(was: Moving, is: Moving): boolean {
+  switch (was.kind) {
+    case "READY":
+      return (
+        is.kind === "READY" &&
+        was.task === is.task &&
+        was.fence === is.fence &&
+        was.attempt === is.attempt &&
+        was.readyAt === is.readyAt &&
+        was.until === is.until &&
+        was.avoid === is.avoid
+      );
+    case "LEASED":
+      return is.kind === "LEASED" && was.secret === is.secret;
+    case "HELD":
+      return is.kind === "HELD";
+    case "BACKOFF":
+      return (
+        is.kind === "BACKOFF" &&
+        was.task === is.task &&
+        was.cause === is.cause &&
+        was.wakeAt === is.wakeAt
+      );
+    case "WAITING":
+      return is.kind === "WAITING" && was.on === is.on && was.wakeAt === is.wakeAt;
+  }
 }
 
 /** Whether the step's own row can stay as it is: only a row beside it moved. */
 function sameStepRow(was: Step | undefined, is: Step): boolean {
   if (!was) return false;
+  const [before, after] = [needsOf(was), needsOf(is)];
   return (
     stored(was.forward.kind) === stored(is.forward.kind) &&
-    waitingFor(was) === waitingFor(is) &&
+    before.waitingFor === after.waitingFor &&
+    before.ok === after.ok &&
+    before.skipped === after.skipped &&
     stored(was.undo.kind) === stored(is.undo.kind) &&
-    was.effect === is.effect &&
+    heldTask(was) === heldTask(is) &&
+    was.strategies === is.strategies &&
     was.fence === is.fence &&
     was.attempt === is.attempt &&
     was.lost === is.lost &&
     was.tries === is.tries &&
+    was.doubt === is.doubt &&
+    was.verifies === is.verifies &&
     was.firstReadyAt === is.firstReadyAt &&
     was.settleUntil === is.settleUntil &&
-    was.resultFence === is.resultFence
+    was.result === is.result
   );
 }
 
-export function waitingFor(step: Step): number {
-  return step.forward.kind === "BLOCKED" ? step.forward.waitingFor : 0;
+/** How the needs of a BLOCKED step have ended so far; nobody asks once it is open. */
+export function needsOf({ forward }: Step): {
+  readonly waitingFor: number;
+  readonly ok: number;
+  readonly skipped: number;
+} {
+  return forward.kind === "BLOCKED" ? forward : { waitingFor: 0, ok: 0, skipped: 0 };
 }
+
+/** What a HELD step will do: no row beside it says so. */
+export function heldTask(step: Step): TaskKind | null {
+  const state = movingSide(step)?.state;
+  return state?.kind === "HELD" ? state.task : null;
+}
+
+type Stored<Kind extends string> = Exclude<Kind, "READY" | "LEASED"> | "OPEN";
+export type StoredState<Side extends "forward" | "undo"> = Stored<Step[Side]["kind"]>;
 
 /** READY and LEASED are told apart by rows; in the step row both are OPEN. */
-export function stored<Kind extends string>(
-  kind: Kind,
-): Exclude<Kind, "READY" | "LEASED"> | "OPEN" {
-  return kind === "READY" || kind === "LEASED"
-    ? "OPEN"
-    : (kind as Exclude<Kind, "READY" | "LEASED">);
+export function stored<Kind extends string>(kind: Kind): Stored<Kind> {
+  return kind === "READY" || kind === "LEASED" ? "OPEN" : (kind as Stored<Kind>);
 }
 
-/**
- * Tells apart the rows that one attempt may have of a kind. A late success is evidence of its own
- * beside a late failure of the same attempt; a second one of either says nothing new.
- */
-export function attemptRowNumber(attempt: Attempt): number {
-  return attempt.kind === "late" && attempt.outcome.kind === "success" ? 1 : 0;
+function appended(effects: readonly Effect[]) {
+  const attempts = effects.flatMap((effect): AttemptChange[] => {
+    if (effect.kind === "task-ended") return [effect];
+    return effect.kind === "attempt-kept" ? [{ attempt: effect.attempt, counted: null }] : [];
+  });
+  return {
+    // Of what no agent holds the last word counts, and one statement writes a row once.
+    attempts: attempts.filter(
+      ({ attempt }, place) =>
+        attempt.secret !== null ||
+        !attempts.slice(place + 1).some((later) => sameAttemptRow(later.attempt, attempt)),
+    ),
+    settled: effects.filter((effect) => effect.kind === "attempt-settled"),
+    interventions: effects.flatMap((effect) =>
+      effect.kind === "intervened" ? [effect.intervention] : [],
+    ),
+    decisions: effects.filter((effect) => effect.kind === "decision-stored"),
+    cancelNote:
+      effects
+        .filter((effect) => effect.kind === "command-noted")
+        .find(({ command }) => command === "cancel")?.note ?? null,
+  };
+}
+
+function signalChanges(effects: readonly Effect[]): Pick<RowChanges, "signals" | "signalsTaken"> {
+  const taken = effects.filter((effect) => effect.kind === "signal-taken");
+  const made = effects.filter((effect) => effect.kind === "signal-stored");
+  return {
+    signals: made.map(({ seq, id, name, payload }) => {
+      const takenBy = taken.find((effect) => effect.seq === seq)?.step ?? null;
+      return { seq, id, name, payload, takenBy };
+    }),
+    signalsTaken: taken.filter(({ seq }) => !made.some((effect) => effect.seq === seq)),
+  };
+}
+
+/** One pass may begin a strategy where it has dropped another: the last at a place is kept. */
+function overridesOf({ effects }: PassRecord): readonly OverrideInsert[] {
+  const found = new Map<string, OverrideInsert>();
+  for (const effect of effects) {
+    if (effect.kind !== "strategy-begun" || effect.input === null) continue;
+    const { step, place: strategy, input } = effect;
+    found.set(`${step}/${strategy}`, { step, strategy, input });
+  }
+  return [...found.values()];
 }

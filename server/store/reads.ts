@@ -1,16 +1,10 @@
 // What people and their tools read: whole runs with their history, and lists. Plain reads, no
 // locks.
-import type {
-  AttemptKind,
-  EndKind,
-  EscalationReason,
-  Moment,
-  Outcome,
-  Reason,
-  Rule,
-  RunState,
-  Step,
-} from "../core/model.ts";
+
+import type { AttemptKind, Moment, Outcome } from "../core/attempt.ts";
+import type { Signs } from "../core/explanation.ts";
+import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
+import type { EndKind, Reason, RunState, Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { RunId } from "./run-head.ts";
 
@@ -32,12 +26,15 @@ export interface RunRecord {
   readonly createdAt: Moment;
   readonly endedAt: Moment | null;
   readonly deadlineAt: Moment | null;
+  /** Failures that it continued after. */
+  readonly warnings: number;
 }
 
 export interface AttemptRecord {
   readonly step: number;
   readonly kind: AttemptKind;
   readonly fence: number;
+  readonly n: number;
   readonly attempt: number;
   readonly agentId: string | null;
   readonly startedAt: Moment;
@@ -71,15 +68,68 @@ export interface EscalationRecord {
   readonly openedAt: Moment;
   readonly closedAt: Moment | null;
   readonly closedBy: string | null;
+  /** What a person answered; null: nobody has, or it was closed otherwise. */
+  readonly answer: {
+    readonly answer: AnswerKind;
+    readonly by: string;
+    readonly why: string;
+  } | null;
+}
+
+/** An escalation in a list over runs. */
+export interface EscalationOfRun extends EscalationRecord {
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly definitionId: number;
+}
+
+export interface EscalationPage {
+  readonly openOnly: boolean;
+  readonly limit: number;
+  /** The last one of the page before. */
+  readonly after: { readonly runId: RunId; readonly n: number } | null;
+}
+
+/** A signal as people see it. */
+export interface SignalRecord {
+  readonly seq: number;
+  readonly id: string;
+  readonly name: string;
+  readonly payload: Payload | null;
+  readonly at: Moment;
+  /** The step that took it; null: nobody has yet. */
+  readonly takenBy: number | null;
+}
+
+/** What an approver has said. */
+export interface DecisionRecord {
+  readonly step: number;
+  readonly approver: string;
+  readonly approved: boolean;
+  readonly comment: string;
+  readonly form: Payload | null;
+  readonly at: Moment;
 }
 
 /** A run with everything about it, in one consistent look. */
 export interface RunDetail {
   readonly run: RunRecord;
+  /** As the rules know it. */
+  readonly state: RunState;
+  /** A pivot has succeeded. */
+  readonly pivoted: boolean;
   readonly steps: ReadonlyMap<number, Step>;
   readonly attempts: readonly AttemptRecord[];
   readonly interventions: readonly InterventionRecord[];
   readonly escalations: readonly EscalationRecord[];
+  readonly signals: readonly SignalRecord[];
+  readonly decisions: readonly DecisionRecord[];
+}
+
+/** What agents have let hear of themselves about a run. */
+export interface RunSigns extends Signs {
+  /** The database's time of the look. */
+  readonly now: Moment;
 }
 
 export interface DetailWanted {
@@ -118,8 +168,12 @@ export interface Reads {
     by: { readonly runId: RunId } | { readonly key: string },
   ): Promise<RunRecord | null>;
   runDetail(runId: RunId, wanted: DetailWanted): Promise<RunDetail | null>;
+  /** Of the steps that are in their queue or with an agent; empty for a run that is not there. */
+  runSigns(runId: RunId): Promise<RunSigns>;
   /** Runs by creation; `after` and the order make pages. */
   listRuns(namespaceId: number, page: RunPage): Promise<readonly RunRecord[]>;
+  /** Escalations of the namespace by run and number, newest runs first. */
+  listEscalations(namespaceId: number, page: EscalationPage): Promise<readonly EscalationOfRun[]>;
   listWorkflows(
     namespaceId: number,
     after: string | null,

@@ -1,5 +1,5 @@
 // What names a run and places it: the words that the contract, its changes and its reads share.
-import type { Run } from "../core/model.ts";
+import type { End, Run } from "../core/model.ts";
 
 export type RunId = string;
 
@@ -15,4 +15,10 @@ export interface RunHead extends RunRef {
   /** 1 first, 9 last. */
   readonly priority: number;
   readonly run: Run;
+}
+
+/** What is kept of a run that has ended: its counters have gone with its open row. */
+export function endedRun(state: End, kept: Pick<Run, "version" | "warnings" | "escalations">): Run {
+  const gone = { stepsLeft: 0, finallyLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
+  return { state, ...gone, pivoted: false, ...kept };
 }

@@ -8,16 +8,11 @@
 //            partitions
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
+
+import type { AttemptKind, EndedAttempt, Moment, TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
-import type {
-  AttemptKind,
-  EndedAttempt,
-  Moment,
-  Reason,
-  RunState,
-  Step,
-  TaskKind,
-} from "../core/model.ts";
+import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
+import type { Facts, Reason, RunState, Step, WaitingFor } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { PassRecord } from "./changes.ts";
 import type { Reads } from "./reads.ts";
@@ -82,7 +77,11 @@ export interface AttemptKey {
   readonly runId: RunId;
   readonly step: number;
   readonly fence: number;
-  readonly task: TaskKind;
+}
+
+export interface FactsWanted {
+  readonly runId: RunId;
+  readonly steps: readonly number[];
 }
 
 /** A ready row that a claim has locked and may grant. */
@@ -98,6 +97,7 @@ export interface ReadyRow extends RunRef {
   readonly attemptMs: number;
   readonly heartbeatMs: number;
   readonly cancelMs: number;
+  readonly stallMs: number | null;
 }
 
 /** Who gets a locked ready row. */
@@ -129,7 +129,17 @@ export interface Tx {
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
   /** Last beats of sessions, as they are now: read after their leases were locked. */
   lastBeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
+  /** Tasks that ended: those of a step and fence, of every kind. */
   loadAttempts(keys: readonly AttemptKey[]): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>>;
+  /** What expressions see: the run's own facts, and those of the named steps that are final. */
+  loadFacts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
+  /** The signals of these runs, in the order in which they came. */
+  loadSignals(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, readonly StoredSignal[]>>;
+  loadDecisions(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, readonly Decision[]>>;
+  /** Escalations by number, open or closed. */
+  loadEscalations(
+    wanted: readonly { readonly runId: RunId; readonly n: number }[],
+  ): Promise<ReadonlyMap<RunId, readonly OpenEscalation[]>>;
   insertRuns(runs: readonly NewRun[]): Promise<void>;
   /** Writes the difference that each pass made, and appends the rows that its effects carry. */
   write(passes: readonly PassRecord[]): Promise<void>;
@@ -184,7 +194,7 @@ export type BeatAnswer =
   /** An advance holds the row: ask again in the next gathering. */
   | { readonly kind: "busy" };
 
-export type DueKind = "lease" | "ready" | "backoff" | "run";
+export type DueKind = "lease" | "ready" | "backoff" | WaitingFor | "run";
 
 export interface DueRow extends RunRef {
   readonly kind: DueKind;
@@ -217,10 +227,17 @@ export interface TaskFacts {
   readonly definitionId: number;
   readonly version: number;
   readonly labels: Readonly<Record<string, string>>;
+  /** The run's. */
   readonly input: Payload | null;
   /** Details of the last beat before this attempt. */
   readonly lastDetails: Payload | null;
-  /** Output of the forward attempt, for an undo. */
+  /** The place of the strategy that the task is about: the current one; for an undo, the next. */
+  readonly strategy: number;
+  /** The strategy of the plan that it follows. */
+  readonly planned: number;
+  /** The whole input that a person gave for this strategy instead; null: none. */
+  readonly changedInput: { readonly payload: Payload | null } | null;
+  /** For an undo: the output of the step, where this strategy made it. */
   readonly output: Payload | null;
 }
 
@@ -270,6 +287,8 @@ export interface Store {
   ): Promise<readonly { readonly lane: number; readonly queue: string; readonly task: string }[]>;
 
   taskFacts(tasks: readonly Granted[]): Promise<readonly TaskFacts[]>;
+  /** As `Tx.loadFacts`, outside of a transaction: facts never change once they are there. */
+  facts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
   /** Stores beats of sessions and their reports; answers in the order of the reports. Durable. */
   beat(beats: readonly SessionBeat[]): Promise<readonly (readonly BeatAnswer[])[]>;
   /** Leases of the session that were granted to one of these polls. */

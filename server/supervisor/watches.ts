@@ -8,8 +8,8 @@
 // has jumped.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
+import type { Moment } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
-import type { Moment } from "../core/model.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import type { DueLook, DueRow, Store } from "../store/store.ts";
 import type { Owned } from "./ownership.ts";
@@ -197,7 +197,11 @@ function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
     case "ready":
       return { kind: "ready-moment", step, fence, polled: row.polled };
     case "backoff":
-      return { kind: "backoff-moment", step };
+    case "timer":
+    case "signal":
+    case "approval":
+    case "callback":
+      return { kind: "due-moment", step, on: row.kind };
     case "run":
       return { kind: "run-moment" };
   }

@@ -7,6 +7,7 @@ import {
   claim,
   claimOne,
   hex,
+  json,
   leaseOf,
   newSession,
   type Opened,
@@ -46,6 +47,29 @@ function withinMs(answers: readonly BeatAnswer[]): number {
 }
 
 export function describeBeats(opened: Opened): void {
+  test("progress moves when an agent says another one than before, and with no other beat", async () => {
+    const { store, elapse } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const task = await claimOne(store, run);
+    const beatAgain = async (more: Partial<BeatReport>): Promise<number> => {
+      await elapse(10);
+      await beat(store, run, [reportOf(task, more)]);
+      return (await leaseOf(store, run, 0)).progressAt;
+    };
+    const granted = task.grantedAt;
+    expect((await leaseOf(store, run, 0)).progressAt).toBe(granted);
+    expect(await beatAgain({})).toBe(granted);
+    expect(await beatAgain({ details: json('{"page":1}') })).toBe(granted);
+    let page = 0;
+    await vi.waitFor(async () => {
+      page++;
+      expect(await beatAgain({ progress: `page ${page}` })).toBeGreaterThan(granted);
+    });
+    const first = await beatAgain({ progress: "the end" });
+    for (const more of [{ progress: "the end" }, {}, { details: json('{"page":2}') }])
+      expect(await beatAgain(more)).toBe(first);
+  });
+
   test("a beat on a lease that stands is told to carry on for another heartbeat", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));

@@ -92,7 +92,7 @@ export function describeClaims(opened: Opened): void {
     );
     expect(row).toEqual({
       ...{ ...run.ref, step: 0, lane: run.lanes[0], priority: 4, task: "perform" },
-      ...{ fence: 1, attempt: 1, until, avoid: null, ...timeouts },
+      ...{ fence: 1, attempt: 1, until, avoid: null, stallMs: null, ...timeouts },
     });
     expect(step && movingSide(step)?.state).toMatchObject({ kind: "READY", until, alarms: 0 });
   });
@@ -106,8 +106,9 @@ export function describeClaims(opened: Opened): void {
     expect(await leaseOf(store, run, 0)).toEqual({
       ...{ kind: "LEASED", task: "perform", fence: 1, attempt: 1, secret: granted.secret },
       ...{ session: SESSION, agentId: "maria", pollSeq: 12, grantedAt: granted.grantedAt },
-      ...{ attemptBy: granted.attemptBy, heartbeatMs: 7_000, cancelMs: 3_000 },
-      ...{ cancel: { kind: "none" }, wakeAt: granted.grantedAt + 7_000 },
+      ...{ attemptBy: granted.attemptBy, heartbeatMs: 7_000, cancelMs: 3_000, stallMs: null },
+      ...{ progressAt: granted.grantedAt, cancel: { kind: "none" } },
+      wakeAt: granted.grantedAt + 7_000,
     });
     expect(await claim(store, run)).toEqual([]);
   });
@@ -118,6 +119,18 @@ export function describeClaims(opened: Opened): void {
     const granted = await claimOne(store, run);
     expect(granted.attemptBy).toBe(granted.ready.until);
     expect((await leaseOf(store, run, 0)).wakeAt).toBe(granted.ready.until);
+  });
+
+  test("a lease is looked at first when its progress may have stood still for too long", async () => {
+    const { store } = opened();
+    const timeouts = { heartbeatMs: 7_000, stallMs: 3_000 };
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const granted = await claimOne(store, run);
+    expect(granted.ready.stallMs).toBe(3_000);
+    const { stallMs, progressAt, wakeAt } = await leaseOf(store, run, 0);
+    expect({ stallMs, progressAt, wakeAt }).toEqual({
+      ...{ stallMs: 3_000, progressAt: granted.grantedAt, wakeAt: granted.grantedAt + 3_000 },
+    });
   });
 
   test("a ready row whose time is over is not handed out", async () => {
@@ -188,7 +201,7 @@ export function describeClaims(opened: Opened): void {
       {
         ...{ runId: run.ref.runId, step: 0, definitionId: run.definitionId, version: 4 },
         ...{ labels: { city: "Bern" }, input: json('{"nights":2}') },
-        ...{ lastDetails: null, output: null },
+        ...{ lastDetails: null, strategy: 0, planned: 0, changedInput: null, output: null },
       },
     ]);
   });
@@ -239,7 +252,7 @@ export function describeClaims(opened: Opened): void {
       workflow({ a: { compensate: undoneBy("undo-a") }, b: { needs: ["a"] } }),
     );
     await pass(store, run, report(await claimOne(store, run), failure));
-    await pass(store, run, { kind: "backoff-moment", step: 0 }, LATE);
+    await pass(store, run, { kind: "due-moment", step: 0, on: "backoff" }, LATE);
     const booked = { kind: "success", output: json('"B-17"') } as const;
     await pass(store, run, report(await claimOne(store, run), booked));
     await pass(store, run, report(await claimOne(store, run), permanent));

@@ -1,34 +1,39 @@
 /** Due rows: what has a moment that has come, in the partitions that are asked about. */
 import { expect, test } from "vitest";
-import { evolve } from "../../server/core/evolve.ts";
+import type { Moment } from "../../server/core/attempt.ts";
+import type { Step, WaitingFor } from "../../server/core/model.ts";
 import type { Store } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
   claim,
   claimOne,
   failure,
+  lookAt,
   newUuid,
   type Opened,
   ownPartition,
   pass,
-  prepare,
   report,
   type Scheduled,
   schedule,
   success,
 } from "./fixture.ts";
+import { beginAs, blankStep, passAs } from "./hand-made.ts";
 
 const A_MINUTE_MS = 60_000;
 const past = { agoMs: A_MINUTE_MS };
 
-/** Moves the moment of a step into the past. */
-function moveWake(store: Store, run: Scheduled, step: number): Promise<void> {
-  return store.transact({ name: "move" }, async (tx) => {
-    const { before, record } = await prepare(tx, run, [{ kind: "run-moment" }], { agoMs: 1e12 });
-    const effect = { kind: "wake-moved", step, wakeAt: tx.now - A_MINUTE_MS } as const;
-    const after = evolve(before, effect, () => 0);
-    await tx.write([{ ...record, after, effects: [effect] }]);
-  });
+/** Moves the moment of a leased step into the past. */
+async function moveWake(store: Store, run: Scheduled, no: number): Promise<void> {
+  const step = await lookAt(store, run, no);
+  if (step.forward.kind !== "LEASED") throw new Error(`step ${no} is ${step.forward.kind}`);
+  const { grantedAt } = step.forward;
+  const forward = { ...step.forward, wakeAt: grantedAt - A_MINUTE_MS };
+  await passAs(store, run, { steps: [{ ...step, forward }] });
+}
+
+function waiting(no: number, on: WaitingFor, wakeAt: Moment): Step {
+  return blankStep(no, { forward: { kind: "WAITING", on, wakeAt } });
 }
 
 export function describeDue(opened: Opened): void {
@@ -75,6 +80,39 @@ export function describeDue(opened: Opened): void {
       expect(row.wakeAt).toBeLessThanOrEqual(now);
       if (row.kind === "lease" || row.kind === "ready") expect(row.fence).toBe(1);
     }
+  });
+
+  test("a step that waits comes due as what it waits for", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const kinds = ["timer", "signal", "approval", "callback"] as const;
+    const definition = workflow({ a: {}, b: {}, c: {}, d: {}, e: {} });
+    const steps = kinds.map((on, no) => waiting(no, on, 1_000 + no));
+    const undo = { kind: "BACKOFF", task: "verify", cause: "settle", wakeAt: 1_004 } as const;
+    const all = [...steps, blankStep(4, { forward: { kind: "FAILED" }, undo })];
+    const run = await beginAs(store, all, { partition, definition });
+    const { due } = await store.dueRows([partition], 10);
+    expect(due).toEqual(
+      [...kinds, "backoff"].map((kind, step) => ({
+        ...{ ...run.ref, kind, step, fence: 0, wakeAt: 1_000 + step, polled: false },
+      })),
+    );
+  });
+
+  test("what a step waits for may change with its moment, and another step stays", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const steps = [waiting(0, "signal", 1_000), waiting(1, "timer", 2_000)];
+    const run = await beginAs(store, steps, { partition });
+    await passAs(store, run, { steps: [waiting(0, "callback", 3_000)] });
+    const { due } = await store.dueRows([partition], 10);
+    expect(due.map(({ kind, step, wakeAt }) => [kind, step, wakeAt])).toEqual([
+      ["timer", 1, 2_000],
+      ["callback", 0, 3_000],
+    ]);
+    const resumed = { kind: "HELD", task: "perform" } as const;
+    await passAs(store, run, { steps: [blankStep(0, { forward: resumed })] });
+    expect((await store.dueRows([partition], 10)).due).toMatchObject([{ step: 1 }]);
   });
 
   test("the earliest come first, and no more than asked for", async () => {

@@ -7,20 +7,33 @@
  * waiting.
  */
 import { randomBytes } from "node:crypto";
-import { type Decision, decide, type PassItem, start } from "../../server/core/decide.ts";
-import { type Definition, type Plan, planOf } from "../../server/core/definition.ts";
+import type { Moment, Outcome } from "../../server/core/attempt.ts";
+import {
+  type Decision,
+  decide,
+  type PassItem,
+  type Rules,
+  start,
+} from "../../server/core/decide.ts";
+import type { Definition } from "../../server/core/definition.ts";
+import type { Effect } from "../../server/core/effect.ts";
 import type { Answer, RunEvent } from "../../server/core/event.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
-import {
-  type Lease,
-  movingSide,
-  type Outcome,
-  type Step,
-  type View,
-} from "../../server/core/model.ts";
+import { type Lease, movingSide, type Run, type Step, type View } from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
-import type { Actor, PassRecord } from "../../server/store/changes.ts";
-import type { Granted, NewRun, RunRef, Store, Tx } from "../../server/store/store.ts";
+import { type Plan, planOf } from "../../server/core/plan.ts";
+import type { Actor, LaneOf, PassRecord } from "../../server/store/changes.ts";
+import { laneOfPlan, tasksOf } from "../../server/store/plans.ts";
+import type {
+  Granted,
+  NewRun,
+  RunHead,
+  RunId,
+  RunRef,
+  Store,
+  Tx,
+} from "../../server/store/store.ts";
+import { judgeOf } from "../property/random-run.ts";
 
 export interface OpenedStore {
   readonly store: Store;
@@ -35,10 +48,13 @@ export type Opened = () => OpenedStore;
 export interface Scheduled {
   readonly ref: RunRef;
   readonly plan: Plan;
+  readonly rules: Rules;
   readonly namespaceId: number;
   readonly definitionId: number;
-  readonly laneOf: PassRecord["laneOf"];
+  readonly laneOf: LaneOf;
   readonly lanes: readonly number[];
+  /** What its first pass did. */
+  readonly effects: readonly Effect[];
 }
 
 export interface ScheduleOptions
@@ -76,7 +92,7 @@ export function ownPartition(): number {
   return partitions++;
 }
 let partitions = 0;
-const SHARED_PARTITION = 255;
+export const SHARED_PARTITION = 255;
 
 export async function newNamespace(store: Store): Promise<number> {
   return (await store.createNamespace(`ns-${hex(6)}`)).id;
@@ -91,7 +107,7 @@ export async function schedule(
   return store.transact({ name: "schedule" }, (tx) => insert(tx, placed, options));
 }
 
-type Placed = Omit<Scheduled, "ref">;
+export type Placed = Omit<Scheduled, "ref" | "effects">;
 
 /** What a run needs before its transaction: its definition, and the lanes of its tasks. */
 export async function place(
@@ -102,16 +118,21 @@ export async function place(
   const namespaceId = options.namespaceId ?? (await newNamespace(store));
   const definitionId = await store.internDefinition(namespaceId, definition);
   const plan = planOf(definition);
-  const tasks = plan.steps.flatMap((step) => [step, ...(step.compensate ? [step.compensate] : [])]);
-  const ids = await store.lanes(tasks.map(({ queue, task }) => ({ namespaceId, queue, task })));
-  const byName = new Map(tasks.map(({ queue, task }, at) => [`${queue}/${task}`, ids[at] ?? 0]));
-  const laneOf: PassRecord["laneOf"] = (no, side) => {
-    const step = plan.steps[no];
-    const task = side === "forward" ? step : step?.compensate;
-    if (!task) throw new Error(`step ${no} has no ${side} task`);
-    return { lane: byName.get(`${task.queue}/${task.task}`) ?? 0, task };
-  };
-  return { plan, namespaceId, definitionId, laneOf, lanes: [...new Set(ids)] };
+  const keys = tasksOf(plan).map(({ task }) => ({
+    namespaceId,
+    queue: task.queue,
+    task: task.task,
+  }));
+  const ids = await store.lanes(keys);
+  const laneOf = laneOfPlan(plan, ids);
+  const rules = { plan, judge: judgeOf(definition) };
+  return { plan, rules, namespaceId, definitionId, laneOf, lanes: [...new Set(ids)] };
+}
+
+/** A view of nothing but a run and its steps. */
+export function viewOf(run: Run, steps: ReadonlyMap<number, Step>): View {
+  const nothing = { attempts: [], signals: [], decisions: [], escalations: [] };
+  return { run, steps, ...nothing, facts: null };
 }
 
 /** The first pass of a run, in a transaction. */
@@ -124,24 +145,35 @@ export async function insert(
   const at = tx.now - (options.agoMs ?? 0);
   const partition = options.partition ?? SHARED_PARTITION;
   const ref = { runId: options.runId ?? newRunId(at, partition), partition };
-  const { view, effects } = start(plan, at);
-  const { run } = view;
-  const head = { ...ref, namespaceId, definitionId, priority: options.priority ?? 5, run };
-  await tx.insertRuns([
-    {
-      ...head,
-      wakeAt: runWakeAt(run),
-      key: options.key ?? null,
-      workflow: options.workflow ?? plan.workflow,
-      version: options.version ?? 1,
-      labels: options.labels ?? {},
-      input: options.input ?? null,
-      createdAt: at,
-    },
-  ]);
-  const before = { ...view, steps: new Map() };
+  const begun = newRun(plan, { ...ref, namespaceId, definitionId }, options, at);
+  const { labels, input, key, version } = begun;
+  const run = { id: ref.runId, workflow: begun.workflow, version, key, labels, input };
+  const facts = { run: { ...run, createdAt: at }, steps: new Map() };
+  const { view, effects } = start(placed.rules, at, facts);
+  const head = { ...ref, namespaceId, definitionId, priority: begun.priority, run: view.run };
+  await tx.insertRuns([{ ...begun, ...head, wakeAt: runWakeAt(view.run) }]);
+  const before = viewOf(view.run, new Map());
   await tx.write([{ head, before, after: view, effects, laneOf, actor: null }]);
-  return { ...placed, ref };
+  return { ...placed, ref, effects };
+}
+
+/** The row of a run that begins, but for its first state. */
+export function newRun(
+  plan: Plan,
+  placed: Pick<NewRun, "runId" | "partition" | "namespaceId" | "definitionId">,
+  options: ScheduleOptions,
+  at: Moment,
+): Omit<NewRun, "run" | "wakeAt"> {
+  return {
+    ...placed,
+    priority: options.priority ?? 5,
+    key: options.key ?? null,
+    workflow: options.workflow ?? plan.workflow,
+    version: options.version ?? 1,
+    labels: options.labels ?? {},
+    input: options.input ?? null,
+    createdAt: at,
+  };
 }
 
 export interface PassOptions {
@@ -177,19 +209,11 @@ export async function prepare(
   events: readonly RunEvent[],
   options: PassOptions = {},
 ): Promise<Passed> {
-  const [head] = [...(await tx.lockRuns([run.ref], true)), ...(await tx.endedRuns([run.ref]))];
-  if (!head) throw new Error(`run ${run.ref.runId} is not there`);
+  const { head, steps } = await lockAndLoad(tx, run.ref);
   const { runId } = run.ref;
-  const steps = (await tx.loadSteps([{ runId, steps: "all" }])).get(runId) ?? new Map();
-  const keys = events.flatMap((event) =>
-    event.kind === "report"
-      ? [{ runId, step: event.step, fence: event.fence, task: event.task }]
-      : [],
-  );
-  const attempts = (await tx.loadAttempts(keys)).get(runId) ?? [];
-  const before: View = { run: head.run, steps, attempts };
+  const before = await withWords(tx, runId, events, viewOf(head.run, steps));
   const items = events.map((event) => ({ event, draw: options.draw ?? 0.5 }));
-  const decision = decide(run.plan, before, tx.now - (options.agoMs ?? 0), items);
+  const decision = decide(run.rules, before, tx.now - (options.agoMs ?? 0), items);
   const { effects, view: after } = decision;
   const [answer] = decision.answers.values();
   if (!answer) throw new Error("a pass without an answer");
@@ -198,12 +222,52 @@ export async function prepare(
   return { ...decision, before, record, answer };
 }
 
+/** The ended attempt that an event may be about. */
+function fenceOf(view: View, event: RunEvent): readonly { step: number; fence: number }[] {
+  if (event.kind === "report" || event.kind === "callback") return [event];
+  if (event.kind !== "due-moment" || event.on !== "callback") return [];
+  const { step } = event;
+  return [{ step, fence: view.steps.get(step)?.fence ?? 0 }];
+}
+
+/** What the events of a pass are judged by, besides the steps. */
+export async function withWords(
+  tx: Tx,
+  runId: RunId,
+  events: readonly RunEvent[],
+  view: View,
+): Promise<View> {
+  const keys = events.flatMap((event) =>
+    fenceOf(view, event).map(({ step, fence }) => ({ runId, step, fence })),
+  );
+  const asked = events.flatMap((event) => (event.kind === "answer" ? [{ runId, n: event.n }] : []));
+  return {
+    ...view,
+    attempts: (await tx.loadAttempts(keys)).get(runId) ?? [],
+    facts: (await tx.loadFacts([{ runId, steps: [...view.steps.keys()] }])).get(runId) ?? null,
+    signals: (await tx.loadSignals([runId])).get(runId) ?? [],
+    decisions: (await tx.loadDecisions([runId])).get(runId) ?? [],
+    escalations: (await tx.loadEscalations(asked)).get(runId) ?? [],
+  };
+}
+
 /** The run and its steps as they are stored. */
 export function look(store: Store, run: Scheduled): Promise<Pick<View, "run" | "steps">> {
   return store.transact({ name: "look" }, async (tx) => {
-    const { before } = await prepare(tx, run, [{ kind: "run-moment" }], { agoMs: 1e12 });
-    return { run: before.run, steps: before.steps };
+    const { head, steps } = await lockAndLoad(tx, run.ref);
+    return { run: head.run, steps };
   });
+}
+
+export async function lockAndLoad(
+  tx: Tx,
+  ref: RunRef,
+): Promise<{ readonly head: RunHead; readonly steps: ReadonlyMap<number, Step> }> {
+  const [head] = [...(await tx.lockRuns([ref], true)), ...(await tx.endedRuns([ref]))];
+  if (!head) throw new Error(`run ${ref.runId} is not there`);
+  const { runId } = ref;
+  const steps = (await tx.loadSteps([{ runId, steps: "all" }])).get(runId) ?? new Map();
+  return { head, steps };
 }
 
 export async function lookAt(store: Store, run: Scheduled, no: number): Promise<Step> {
@@ -268,7 +332,8 @@ export const failure: Outcome = {
 export const permanent: Outcome = { ...failure, class: "permanent", code: "broken" };
 
 export function report(granted: Granted, outcome: Outcome, digest = hex(32)): RunEvent {
-  if (outcome.kind === "undelivered") throw new Error("no agent reports undelivered");
+  if (outcome.kind === "undelivered" || outcome.kind === "superseded")
+    throw new Error(`no agent reports ${outcome.kind}`);
   const { ready, secret, agentId, session } = granted;
   const { step, task, fence } = ready;
   return { kind: "report", step, task, fence, secret, outcome, digest, agentId, session };

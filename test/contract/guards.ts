@@ -5,6 +5,7 @@
  */
 import { expect, test } from "vitest";
 import type { RunEvent } from "../../server/core/event.ts";
+import type { Step, WaitingFor } from "../../server/core/model.ts";
 import type { Store } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
@@ -24,6 +25,7 @@ import {
   schedule,
   success,
 } from "./fixture.ts";
+import { beginAs, blankStep, endOf, passAs, readyFor, type Said, taskEnded } from "./hand-made.ts";
 
 /** Decides a pass and writes it later, when nothing it had looked at is locked any more. */
 async function decideOnly(
@@ -52,6 +54,14 @@ export function describeGuards(opened: Opened): void {
     await meanwhile();
     const before = await look(store, run);
     await expect(writeLate(store, run, stale)).rejects.toThrow();
+    expect(await look(store, run)).toEqual(before);
+  }
+
+  /** A pass that was decided about a step which is no longer so. */
+  async function expectStale(run: Scheduled, was: Step, said: Said): Promise<void> {
+    const { store } = opened();
+    const before = await look(store, run);
+    await expect(passAs(store, run, { ...said, was: [was] })).rejects.toThrow();
     expect(await look(store, run)).toEqual(before);
   }
 
@@ -89,9 +99,42 @@ export function describeGuards(opened: Opened): void {
     const [task] = await claim(store, run);
     if (!task) throw new Error("nothing was ready");
     await pass(store, run, report(task, failure));
-    const fire: RunEvent = { kind: "backoff-moment", step: task.ready.step };
+    const fire: RunEvent = { kind: "due-moment", step: task.ready.step, on: "backoff" };
     const stale = await decideOnly(store, run, fire, LATE);
     await expectRefused(run, stale, () => pass(store, run, fire, LATE));
+  });
+
+  test("a lease of the same fence and task is not the one that a pass has seen", async () => {
+    const { store } = opened();
+    const verify = (attempt: number) =>
+      blankStep(0, { fence: 1, forward: readyFor({ task: "verify", attempt }) });
+    const run = await beginAs(store, [verify(1)]);
+    const one = await claimOne(store, run);
+    const { steps } = await look(store, run);
+    const leased = steps.get(0);
+    await passAs(store, run, { steps: [verify(2)] });
+    await claimOne(store, run);
+    if (!leased) throw new Error("the step should be leased");
+    await expectStale(run, leased, {
+      ...{ steps: [blankStep(0, { fence: 1 })] },
+      effects: [taskEnded(endOf(one, success))],
+    });
+  });
+
+  test("a ready row of another attempt cannot be taken out of its lane", async () => {
+    const { store } = opened();
+    const ready = (attempt: number) =>
+      blankStep(0, { fence: 1, forward: readyFor({ task: "verify", attempt }) });
+    const run = await beginAs(store, [ready(2)]);
+    await expectStale(run, ready(1), { steps: [blankStep(0)] });
+  });
+
+  test("a step that waits for something else now is not moved by what it waited for", async () => {
+    const { store } = opened();
+    const waiting = (on: WaitingFor) =>
+      blankStep(0, { forward: { kind: "WAITING", on, wakeAt: 1_000 } });
+    const run = await beginAs(store, [waiting("callback")]);
+    await expectStale(run, waiting("signal"), { steps: [blankStep(0)] });
   });
 
   test("a ready row that is gone cannot be granted", async () => {

@@ -2,7 +2,7 @@
  * What is appended: attempts with their outcome, interventions once, escalations with their number.
  */
 import { expect, test } from "vitest";
-import type { EndedAttempt } from "../../server/core/model.ts";
+import type { EndedAttempt } from "../../server/core/attempt.ts";
 import type { RunDetail } from "../../server/store/reads.ts";
 import type { AttemptKey, Granted, Store } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
@@ -38,28 +38,27 @@ async function attemptsOf(
   { ready }: Granted,
   more: Partial<AttemptKey> = {},
 ): Promise<readonly EndedAttempt[]> {
-  const { runId, step, fence, task } = ready;
-  const key = { runId, step, fence, task, ...more };
+  const { runId, step, fence } = ready;
+  const key = { runId, step, fence, ...more };
   const found = await store.transact({ name: "look" }, (tx) => tx.loadAttempts([key]));
   return found.get(runId) ?? [];
 }
 
 export function describeHistory(opened: Opened): void {
-  test("a report is found again by its token's run, step, fence and task", async () => {
+  test("a report is found again by its token's run, step and fence", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
     const task = await claimOne(store, run);
     const digest = hex(32);
     await pass(store, run, report(task, success, digest));
-    const { secret, grantedAt: startedAt } = task;
+    const { secret, session, agentId, grantedAt: startedAt } = task;
     expect(await attemptsOf(store, task)).toEqual([
       {
-        ...{ step: 0, kind: "perform", fence: 1, attempt: 1, secret, startedAt },
-        ...{ outcome: "success", lost: false, digest },
+        ...{ step: 0, kind: "perform", fence: 1, n: 0, attempt: 1, secret, agentId, session },
+        ...{ startedAt, outcome: "success", transient: false, counted: { policy: null }, digest },
       },
     ]);
     expect(await attemptsOf(store, task, { fence: 2 })).toEqual([]);
-    expect(await attemptsOf(store, task, { task: "compensate" })).toEqual([]);
   });
 
   test("the same report again is answered as repeated", async () => {
@@ -71,13 +70,13 @@ export function describeHistory(opened: Opened): void {
     expect((await pass(store, run, report(task, success, digest))).answer.kind).toBe("repeated");
   });
 
-  test("a lost attempt has no digest, and says that it was lost", async () => {
+  test("a lost attempt has no digest, and says that it charged nothing", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const task = await claimOne(store, run);
     await pass(store, run, silence(task), LATE);
     const [lost] = await attemptsOf(store, task);
-    expect(lost).toMatchObject({ outcome: "unknown", lost: true, digest: null });
+    expect(lost).toMatchObject({ outcome: "unknown", counted: null, digest: null });
   });
 
   test("a late report of the current attempt settles its row", async () => {
@@ -88,7 +87,7 @@ export function describeHistory(opened: Opened): void {
     const digest = hex(32);
     await pass(store, run, report(task, success, digest));
     expect(await attemptsOf(store, task)).toMatchObject([
-      { outcome: "success", lost: false, digest },
+      { outcome: "success", counted: { policy: null }, digest },
     ]);
     const { attempts, run: record } = await detailOf(store, run);
     expect(attempts).toHaveLength(1);

@@ -47,6 +47,22 @@ test("a session lives on as long as it calls within three seconds", async () => 
   expect(lost).toHaveLength(1);
 });
 
+test("a session is lost by the time that passes, and not by a jump of the database's clock", async () => {
+  let [now, elapsedMs] = [START, 0];
+  const store = createMemoryStore({ now: () => now, elapsedMs: () => elapsedMs });
+  const join = () => store.partitions.join({ node: newUuid(), address: "here" });
+  const [session, other] = [await join(), await join()];
+  await session.tryLock([1]);
+  for (const jumpMs of [3_600_000, -7_200_000]) {
+    now += jumpMs;
+    expect(await other.look()).toMatchObject({ held: [1], liveNodes: [session.node, other.node] });
+  }
+  elapsedMs += 2_000;
+  expect(await other.look()).toMatchObject({ held: [1] });
+  elapsedMs += 1_000;
+  expect(await other.look()).toEqual({ held: [], liveNodes: [other.node] });
+});
+
 test("a flight that locks against the order is refused, though nothing could deadlock here", async () => {
   const { store } = await openMemory();
   const run = await schedule(store, workflow({ a: {} }));

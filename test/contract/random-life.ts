@@ -5,23 +5,19 @@
  * Time runs ahead of the store's by `aheadMs`, so that moments come without waiting.
  */
 import { expect } from "vitest";
+import type { Attempt } from "../../server/core/attempt.ts";
 import { decide } from "../../server/core/decide.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import { type RunEvent, stepsToLoad } from "../../server/core/event.ts";
-import { leaseWakeAt } from "../../server/core/evolve.ts";
-import {
-  type Attempt,
-  isEnded,
-  type Lease,
-  movingSide,
-  type Run,
-  type Step,
-  type View,
-} from "../../server/core/model.ts";
-import type { AttemptRecord } from "../../server/store/reads.ts";
+import type { EscalationReason } from "../../server/core/history.ts";
+import { isEnded, type Lease, movingSide, type Run, type Step } from "../../server/core/model.ts";
+import { attemptRowNumber } from "../../server/store/attempts.ts";
+import { plannedNow } from "../../server/store/changes.ts";
+import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
+import { endedRun } from "../../server/store/run-head.ts";
 import type { BeatAnswer, Granted, Store, Tx } from "../../server/store/store.ts";
-import { hex, look, type Scheduled, schedule } from "./fixture.ts";
+import { hex, look, type Scheduled, schedule, viewOf, withWords } from "./fixture.ts";
 
 export interface Life {
   readonly store: Store;
@@ -31,18 +27,31 @@ export interface Life {
   /** Every task that was ever handed out. */
   readonly handedOut: Granted[];
   aheadMs: number;
+  /** Leases whose agent has said how far it came. */
+  readonly progressed: Set<string>;
   readonly attempts: Map<string, AttemptRecord>;
   readonly interventions: Set<string>;
-  readonly escalations: { readonly step: number; closedBy: string | null }[];
+  readonly escalations: Map<number, Asked>;
+  readonly signals: Map<number, Pick<SignalRecord, "seq" | "id" | "name" | "takenBy">>;
+  readonly decisions: Map<string, boolean>;
+}
+
+interface Asked {
+  readonly step: number;
+  readonly reason: EscalationReason;
+  readonly closedBy: string | null;
 }
 
 export async function startLife(store: Store, definition: Definition): Promise<Life> {
   const scheduled = await schedule(store, definition);
   const { run, steps } = await look(store, scheduled);
-  return {
+  const life: Life = {
     ...{ store, scheduled, run, steps: new Map(steps), handedOut: [], aheadMs: 0 },
-    ...{ attempts: new Map(), interventions: new Set(), escalations: [] },
+    ...{ progressed: new Set(), attempts: new Map(), interventions: new Set() },
+    ...{ escalations: new Map(), signals: new Map(), decisions: new Map() },
   };
+  for (const effect of scheduled.effects) record(life, effect);
+  return life;
 }
 
 export async function expectMirrored(life: Life): Promise<void> {
@@ -56,19 +65,19 @@ export async function passOver(
   events: readonly RunEvent[],
   draw: number,
 ): Promise<void> {
-  const { plan, laneOf } = life.scheduled;
+  const { rules, laneOf } = life.scheduled;
   const { view, effects } = await life.store.transact({ name: "pass" }, async (tx) => {
     const now = tx.now + life.aheadMs;
     const { before, head } = await load(tx, life, events);
     const items = events.map((event) => ({ event, draw }));
-    const decision = decide(plan, before, now, items);
+    const decision = decide(rules, before, now, items);
     const { view: after, effects: done } = decision;
     await tx.write([{ head, before, after, effects: done, laneOf, actor: null }]);
     return decision;
   });
   for (const [no, step] of view.steps) life.steps.set(no, step);
-  life.run = kept(view.run);
   for (const effect of effects) record(life, effect);
+  life.run = kept(life, view.run);
 }
 
 /** Loads what a server would, which must be that part of the mirror. */
@@ -79,41 +88,41 @@ async function load(tx: Tx, { scheduled, run, steps: all }: Life, events: readon
   const [head] = locked.length > 0 ? locked : await tx.endedRuns([ref]);
   if (!head) throw new Error(`run ${runId} is neither open nor ended`);
   expect(head.run).toEqual(run);
-  const successorsOf = (no: number): readonly number[] => plan.steps[no]?.successors ?? [];
-  const wanted = stepsToLoad(head.run.state.kind, successorsOf, events);
+  const wanted = stepsToLoad(head.run.state.kind, plan, events);
   const steps = (await tx.loadSteps([{ runId, steps: wanted }])).get(runId) ?? new Map();
   const mirrored = [...all].filter(([no]) => wanted === "all" || wanted.includes(no));
   expect(steps).toEqual(new Map(mirrored));
-  const keys = events.flatMap((event) =>
-    event.kind === "report"
-      ? [{ runId, step: event.step, fence: event.fence, task: event.task }]
-      : [],
-  );
-  const attempts = (await tx.loadAttempts(keys)).get(runId) ?? [];
-  const before: View = { run: head.run, steps, attempts };
+  const before = await withWords(tx, runId, events, viewOf(head.run, steps));
   return { head, before };
 }
 
-/** The counters of a run go with its open row. */
-function kept(run: Run): Run {
+/** The counters of a run go with its open row; what comes after its end changes no version. */
+function kept(life: Life, run: Run): Run {
   if (!isEnded(run.state)) return run;
-  return { ...run, stepsLeft: 0, moving: 0, undosLeft: 0, undone: 0 };
+  const { version } = isEnded(life.run.state) ? life.run : run;
+  return endedRun(run.state, {
+    ...{ version, warnings: isEnded(life.run.state) ? life.run.warnings : run.warnings },
+    escalations: life.escalations.size,
+  });
 }
 
 function record(life: Life, effect: Effect): void {
   switch (effect.kind) {
     case "task-ended":
     case "attempt-kept": {
-      const key = keyOf(effect.attempt);
-      if (!life.attempts.has(key)) life.attempts.set(key, recordOf(effect.attempt));
+      const row = recordOf(effect.attempt);
+      const key = keyOf(row);
+      // Of what no agent holds the last word counts; a report that is known stays as it is.
+      const said = effect.attempt.secret === null;
+      if (said || !life.attempts.has(key)) life.attempts.set(key, row);
       return;
     }
     case "attempt-settled": {
-      const key = keyOf(effect.attempt);
-      const before = life.attempts.get(key);
-      if (!before) throw new Error(`attempt ${key} is settled and was never there`);
-      const { endedAt, outcome } = effect.attempt;
-      life.attempts.set(key, { ...before, endedAt, outcome });
+      const row = recordOf(effect.attempt);
+      const before = life.attempts.get(keyOf(row));
+      if (!before) throw new Error(`attempt ${keyOf(row)} is settled and was never there`);
+      const { endedAt, outcome } = row;
+      life.attempts.set(keyOf(row), { ...before, endedAt, outcome });
       return;
     }
     case "intervened": {
@@ -121,25 +130,51 @@ function record(life: Life, effect: Effect): void {
       life.interventions.add(`${step} ${fence} ${rule} ${n}`);
       return;
     }
-    case "escalated":
-      life.escalations.push({ step: effect.step, closedBy: null });
+    case "signal-stored": {
+      const { seq, id, name } = effect;
+      life.signals.set(seq, { seq, id, name, takenBy: null });
       return;
-    case "escalation-closed":
-      for (const one of life.escalations) if (one.step === effect.step) one.closedBy ??= effect.by;
+    }
+    case "signal-taken": {
+      const signal = life.signals.get(effect.seq);
+      if (!signal) throw new Error(`signal ${effect.seq} is taken and was never there`);
+      life.signals.set(effect.seq, { ...signal, takenBy: effect.step });
+      return;
+    }
+    case "decision-stored":
+      life.decisions.set(`${effect.step} ${effect.approver}`, effect.approved);
+      return;
+    default:
+      recordQuestion(life, effect);
   }
+}
+
+function recordQuestion({ escalations }: Life, effect: Effect): void {
+  const close = (of: (n: number, asked: Asked) => boolean, closedBy: string): void => {
+    for (const [n, asked] of escalations)
+      if (asked.closedBy === null && of(n, asked)) escalations.set(n, { ...asked, closedBy });
+  };
+  if (effect.kind === "escalated") {
+    const { n, step, reason } = effect;
+    escalations.set(n, { step, reason, closedBy: null });
+  }
+  if (effect.kind === "escalation-answered")
+    close((n) => n === effect.n, `answered "${effect.answer}" by ${effect.by}`);
+  if (effect.kind === "escalation-closed")
+    close((_, { step, reason }) => step === effect.step && reason !== "doubled", effect.by);
+}
+
+function keyOf({ step, fence, kind, n }: AttemptRecord): string {
+  return `${step} ${fence} ${kind} ${n}`;
 }
 
 /**
  * A late success and a late failure of one attempt are both evidence; a second of either is none.
  */
-function keyOf(row: Pick<Attempt, "step" | "fence" | "kind" | "outcome">): string {
-  const { step, fence, kind, outcome } = row;
-  return `${step} ${fence} ${kind}${kind === "late" ? ` ${outcome.kind}` : ""}`;
-}
-
-function recordOf({ step, kind, fence, attempt, ...rest }: Attempt): AttemptRecord {
-  const { agentId, startedAt, endedAt, outcome } = rest;
-  return { step, kind, fence, attempt, agentId, startedAt, endedAt, outcome };
+function recordOf(ended: Attempt): AttemptRecord {
+  const { step, kind, fence, attempt, agentId, startedAt, endedAt, outcome } = ended;
+  const n = attemptRowNumber(ended);
+  return { step, kind, fence, n, attempt, agentId, startedAt, endedAt, outcome };
 }
 
 /** An agent gets the step's task, unless its time is over. */
@@ -147,9 +182,9 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   const moving = movingSide(step);
   if (moving?.state.kind !== "READY") return null;
   const { side, state: ready } = moving;
-  const { lane, task: planned } = life.scheduled.laneOf(step.no, side);
-  const { attemptMs, heartbeatMs, cancelMs } = planned.timeouts;
   const { task, fence, attempt, until, avoid } = ready;
+  const { lane, task: plan } = life.scheduled.laneOf(step.no, task, plannedNow(step));
+  const { attemptMs, heartbeatMs, cancelMs, stallMs } = plan.timeouts;
   const granted = await life.store.transact({ name: "claim" }, async (tx) => {
     const rows = await tx.lockReady([{ lane, limit: 100 }]);
     const row = rows.find((one) => one.step === step.no);
@@ -158,7 +193,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
     if (!row) throw new Error(`step ${step.no} is READY, but not in its lane`);
     expect(row).toEqual({
       ...{ ...life.scheduled.ref, step: step.no, lane, priority: 5 },
-      ...{ task, fence, attempt, until, avoid, attemptMs, heartbeatMs, cancelMs },
+      ...{ task, fence, attempt, until, avoid, attemptMs, heartbeatMs, cancelMs, stallMs },
     });
     const agentId = `agent of ${session.slice(0, 4)}`;
     return tx.grant([{ ready: row, secret: hex(16), session, agentId, pollSeq: 1 }]);
@@ -166,12 +201,16 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   const [one] = granted;
   if (!one) return null;
   const { secret, agentId, pollSeq, grantedAt, attemptBy } = one;
+  const stalledAt = stallMs === null ? Number.MAX_SAFE_INTEGER : grantedAt + stallMs;
   const lease: Lease = {
-    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
-    ...{ grantedAt, attemptBy, heartbeatMs, cancelMs, cancel: { kind: "none" }, wakeAt: 0 },
+    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq, grantedAt },
+    ...{ attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: grantedAt },
+    ...{
+      cancel: { kind: "none" },
+      wakeAt: Math.min(grantedAt + heartbeatMs, attemptBy, stalledAt),
+    },
   };
-  const wakeAt = leaseWakeAt(lease, grantedAt + heartbeatMs);
-  life.steps.set(step.no, { ...step, [side]: { ...lease, wakeAt } });
+  life.steps.set(step.no, { ...step, [side]: lease });
   life.handedOut.push(one);
   return one;
 }
@@ -195,15 +234,21 @@ export async function beatAll(life: Life, session: string): Promise<void> {
   );
   const { steps } = await look(life.store, life.scheduled);
   for (const { step, side, lease } of held) {
-    if (lease.cancel.kind !== "asked") continue;
     const after = steps.get(step.no)?.[side];
-    // When it was heard is the store's to say; all else must be as it was.
-    if (after?.kind !== "LEASED" || after.cancel.kind !== "heard")
-      throw new Error(`the cancel of step ${step.no} was not heard`);
-    const { by } = after.cancel;
-    const cancel = { kind: "heard", cause: lease.cancel.cause, by } as const;
-    life.steps.set(step.no, { ...step, [side]: { ...lease, cancel, wakeAt: by } });
+    // When it was heard, and when it was said, is the store's to say; all else must be as it was.
+    if (after?.kind !== "LEASED") throw new Error(`step ${step.no} has lost its lease by a beat`);
+    const progressAt = life.progressed.has(lease.secret) ? lease.progressAt : after.progressAt;
+    life.progressed.add(lease.secret);
+    const beaten = { ...lease, progressAt, ...heard(lease, after) };
+    life.steps.set(step.no, { ...step, [side]: beaten });
   }
+}
+
+function heard({ cancel }: Lease, after: Lease): Pick<Lease, "cancel" | "wakeAt"> | null {
+  if (cancel.kind !== "asked") return null;
+  if (after.cancel.kind !== "heard") throw new Error("a cancel was not heard");
+  const { by } = after.cancel;
+  return { cancel: { kind: "heard", cause: cancel.cause, by }, wakeAt: by };
 }
 
 export function leasesOf(life: Life) {
@@ -228,8 +273,16 @@ export async function expectHistory(life: Life): Promise<void> {
     ({ step, fence, rule, n }) => `${step} ${fence} ${rule} ${n}`,
   );
   expect(interventions.sort()).toEqual([...life.interventions].sort());
-  const escalations = detail.escalations.map(({ step, closedBy }) => ({ step, closedBy }));
-  const inOrder = (list: readonly { step: number; closedBy: string | null }[]): string[] =>
-    list.map((one) => JSON.stringify(one)).sort();
-  expect(inOrder(escalations)).toEqual(inOrder(life.escalations));
+  const asked = detail.escalations.map(({ n, step, reason, closedBy }) => {
+    return [n, { step, reason, closedBy }] as const;
+  });
+  expect(new Map(asked)).toEqual(life.escalations);
+  const signals = detail.signals.map(({ seq, id, name, takenBy }) => {
+    return [seq, { seq, id, name, takenBy }] as const;
+  });
+  expect(new Map(signals)).toEqual(life.signals);
+  const decisions = detail.decisions.map(({ step, approver, approved }) => {
+    return [`${step} ${approver}`, approved] as const;
+  });
+  expect(new Map(decisions)).toEqual(life.decisions);
 }

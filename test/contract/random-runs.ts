@@ -3,13 +3,16 @@
  * each act, and at the end the very history. Passes load as little as a server would. All from one
  * seed.
  */
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { test } from "vitest";
+import type { Outcome } from "../../server/core/attempt.ts";
 import type { RunEvent } from "../../server/core/event.ts";
-import { movingSide, type Outcome, type Step } from "../../server/core/model.ts";
+import type { AnswerKind } from "../../server/core/history.ts";
+import { movingSide, type Step } from "../../server/core/model.ts";
 import type { Granted } from "../../server/store/store.ts";
 import { definitions } from "../property/random-run.ts";
-import { hex, type Opened, permanent, report, silence, success } from "./fixture.ts";
+import { hex, json, type Opened, permanent, report, silence, success } from "./fixture.ts";
 import {
   beatAll,
   claimStep,
@@ -38,7 +41,12 @@ type Said =
   | { readonly kind: "undelivered"; readonly pick: number }
   | { readonly kind: "moment"; readonly pick: number; readonly polled: boolean }
   | { readonly kind: "run-moment" }
-  | { readonly kind: "cancel"; readonly undo: boolean };
+  | { readonly kind: "cancel"; readonly undo: boolean }
+  | { readonly kind: "pause" | "resume" }
+  | { readonly kind: "callback"; readonly pick: number; readonly works: boolean }
+  | { readonly kind: "signal"; readonly pick: number; readonly id: number }
+  | { readonly kind: "decide"; readonly pick: number; readonly approved: boolean }
+  | { readonly kind: "answer"; readonly pick: number; readonly answer: AnswerKind };
 
 const busy: Outcome = {
   ...{ kind: "failure", class: "transient", code: "busy", message: "try later" },
@@ -58,6 +66,8 @@ const outcomes = fc.oneof(
       { kind: "released" },
       { kind: "cancelled", noEffect: true },
       { kind: "cancelled", noEffect: false },
+      { kind: "again", afterMs: 2_000 },
+      { kind: "deferred" },
     ),
   },
 );
@@ -84,6 +94,33 @@ const said: fc.Arbitrary<Said> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("cancel" as const), undo: fc.boolean() }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom("pause" as const, "resume" as const) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("callback" as const), pick, works: fc.boolean() }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("signal" as const), pick, id: fc.nat({ max: 5 }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("decide" as const), pick, approved: fc.boolean() }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("answer" as const),
+      pick,
+      answer: fc.constantFrom<AnswerKind>(
+        ...(["retry", "retry-changed", "succeed", "skip"] as const),
+        ...(["compensate", "fail", "acknowledge"] as const),
+      ),
+    }),
   },
 );
 
@@ -202,17 +239,73 @@ function eventOf(life: Life, one: Said): RunEvent | null {
       return { kind: "run-moment" };
     case "cancel":
       return { kind: "cancel", undo: one.undo, note: "enough" };
+    case "pause":
+    case "resume":
+      return { kind: one.kind, note: "for now" };
+    default:
+      return wordOf(life, one);
   }
+}
+
+/** What the outside world says: it may be about nothing that is there. */
+function wordOf(
+  life: Life,
+  one: Extract<Said, { kind: "callback" | "signal" | "decide" | "answer" }>,
+): RunEvent | null {
+  const { steps } = life.scheduled.plan;
+  switch (one.kind) {
+    case "callback": {
+      const granted = pickOf(life.handedOut, one.pick);
+      return granted ? callbackOf(granted, one.works ? success : busy) : null;
+    }
+    case "signal": {
+      const names = steps.flatMap(({ work }) => (work.kind === "signal" ? [work.name] : []));
+      const name = pickOf([...names, "unheard"], one.pick) ?? "unheard";
+      return { kind: "signal", id: `signal ${one.id}`, name, payload: json(`${one.pick}`) };
+    }
+    case "decide": {
+      const asked = pickOf(
+        steps.flatMap(({ no, work }) => (work.kind === "approval" ? [{ no, work }] : [])),
+        one.pick,
+      );
+      if (!asked) return null;
+      const approver = pickOf([...asked.work.approvers, "anna", "zoe"], one.pick) ?? "anna";
+      const words = { roles: [approver], comment: "seen", form: json("{}"), requester: "zoe" };
+      return { kind: "decide", step: asked.no, approver, approved: one.approved, ...words };
+    }
+    case "answer": {
+      const n = 1 + (one.pick % Math.max(1, life.escalations.size));
+      const words = { by: "Maria", why: "I looked", payload: json('{"by":"hand"}') };
+      return { kind: "answer", n, answer: one.answer, ...words };
+    }
+  }
+}
+
+function callbackOf({ ready, secret }: Granted, outcome: Outcome): RunEvent | null {
+  if (outcome.kind !== "success" && outcome.kind !== "failure") return null;
+  const secretDigest = createHash("sha256").update(Buffer.from(secret, "hex")).digest("hex");
+  const { step, fence } = ready;
+  return { kind: "callback", step, fence, secretDigest, secret, outcome, digest: hex(32) };
 }
 
 function momentOf(step: Step | undefined, polled: boolean): RunEvent | null {
   const moving = step && movingSide(step)?.state;
   if (!moving) return null;
   const { no } = step;
-  if (moving.kind === "BACKOFF") return { kind: "backoff-moment", step: no };
-  const { fence } = moving;
-  if (moving.kind === "READY") return { kind: "ready-moment", step: no, fence, polled };
-  return { kind: "lease-moment", step: no, fence, lastBeatAt: null, watchingSince: 0 };
+  switch (moving.kind) {
+    case "HELD":
+      return null;
+    case "BACKOFF":
+      return { kind: "due-moment", step: no, on: "backoff" };
+    case "WAITING":
+      return { kind: "due-moment", step: no, on: moving.on };
+    case "READY":
+      return { kind: "ready-moment", step: no, fence: moving.fence, polled };
+    case "LEASED": {
+      const { fence } = moving;
+      return { kind: "lease-moment", step: no, fence, lastBeatAt: null, watchingSince: 0 };
+    }
+  }
 }
 
 function pickOf<T>(among: readonly T[], which: number): T | undefined {

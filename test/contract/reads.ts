@@ -1,6 +1,7 @@
 /** What people read: a run by its id or its key, whole runs, and lists in pages. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { RunFilter, RunPage } from "../../server/store/reads.ts";
+import type { RunState } from "../../server/core/model.ts";
+import type { RunFilter, RunPage, RunRecord } from "../../server/store/reads.ts";
 import type { RunId, Store } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {
@@ -19,9 +20,11 @@ import {
   place,
   report,
   type Scheduled,
+  SESSION,
   schedule,
   success,
 } from "./fixture.ts";
+import { beginAs, passAs } from "./hand-made.ts";
 
 const nothing = { attempts: false, interventions: false, escalations: false };
 const all: RunFilter = {
@@ -100,6 +103,29 @@ function describeOneRun(opened: Opened): void {
     expect(record?.endedAt).toBeGreaterThanOrEqual(now);
   });
 
+  test("a run that ends is shown with how it ends, and one that has ended with its warnings", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    const found = () => store.reads.findRun(run.namespaceId, run.ref);
+    const verdict = { reason: "TIMED_OUT", undo: true } as const;
+    const end = { kind: "COMPENSATED", reason: "TIMED_OUT" } as const;
+    const stood = { leftMs: 5_000, since: 1_000 };
+    const shown: readonly [RunState, RunRecord["reason"]][] = [
+      [{ kind: "PAUSED", ...stood, verdict: null }, null],
+      [{ kind: "PAUSED", ...stood, verdict }, "TIMED_OUT"],
+      [{ kind: "ESCALATED", from: { kind: "RUNNING", ...stood } }, null],
+      [{ kind: "ESCALATED", from: { kind: "COMPENSATING", verdict } }, "TIMED_OUT"],
+      [{ kind: "ESCALATED", from: { kind: "FINISHING", end } }, "TIMED_OUT"],
+      [{ kind: "FINISHING", end }, "TIMED_OUT"],
+      [end, "TIMED_OUT"],
+    ];
+    for (const [state, reason] of shown) {
+      await passAs(store, run, { run: { state, warnings: 3 } });
+      const { kind } = state;
+      expect(await found()).toMatchObject({ state: kind, reason, warnings: 3, deadlineAt: null });
+    }
+  });
+
   test("a whole run has its steps as the rules see them", async () => {
     const { store } = opened();
     const definition = workflow({ a: { compensate: undoneBy("undo-a") }, b: { needs: ["a"] } });
@@ -110,6 +136,7 @@ function describeOneRun(opened: Opened): void {
     expect(detail?.steps).toEqual(view.steps);
     expect(detail?.run).toMatchObject({ state: "COMPENSATING", reason: "STEP_FAILED" });
     expect(detail).toMatchObject({ attempts: [], interventions: [], escalations: [] });
+    expect(detail).toMatchObject({ signals: [], decisions: [] });
   });
 
   test("attempts come in the order in which they ended", async () => {
@@ -129,6 +156,38 @@ function describeOneRun(opened: Opened): void {
       [1, 1, "success"],
     ]);
     expect(attempts[0]).toMatchObject({ kind: "perform", attempt: 1, agentId: "agent-1" });
+  });
+
+  test("a run shows what agents let hear of themselves: polls of its lanes, beats, progress", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
+    const { runId } = run.ref;
+    const queued = await store.reads.runSigns(runId);
+    expect([...queued.polls]).toEqual([[0, null]]);
+    for (const node of [newUuid(), newUuid()]) await store.markPolled(node, run.lanes);
+    const polled = await store.reads.runSigns(runId);
+    expect(polled.polls.get(0)).toBeGreaterThanOrEqual(queued.now);
+    expect(polled.polls.get(0)).toBeLessThanOrEqual(polled.now);
+
+    const { ready, secret } = await claimOne(store, run);
+    const silent = await store.reads.runSigns(runId);
+    expect([...silent.polls]).toEqual([]);
+    expect(silent.leases.get(0)?.progress).toBeNull();
+    const { step, fence } = ready;
+    const report = { runId, step, fence, secret, progress: "page 7", details: null };
+    const about = { session: SESSION, agentId: "agent-1", agentVersion: "1" };
+    await store.beat([{ ...about, namespaceId: run.namespaceId, reports: [report] }]);
+    const beaten = await store.reads.runSigns(runId);
+    expect(beaten.leases.get(0)).toMatchObject({ progress: "page 7" });
+    expect(beaten.leases.get(0)?.lastBeatAt).toBeGreaterThanOrEqual(silent.now);
+  });
+
+  test("there are no signs of a run that is not there, and the time all the same", async () => {
+    const { store } = opened();
+    const now = await store.transact({ name: "look" }, async (tx) => tx.now);
+    const signs = await store.reads.runSigns(newUuid());
+    expect([...signs.leases, ...signs.polls]).toEqual([]);
+    expect(signs.now).toBeGreaterThanOrEqual(now);
   });
 
   test("there is no detail of a run that is not there", async () => {

@@ -135,6 +135,22 @@ export function describeRuns(opened: Opened): void {
     });
   });
 
+  test("a run that ends in its first pass is never open", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { when: "false" }, b: { needs: ["a"] } }));
+    const [open, ended] = await store.transact({ name: "look" }, async (tx) => [
+      await tx.lockRuns([run.ref], true),
+      await tx.endedRuns([run.ref]),
+    ]);
+    expect(open).toEqual([]);
+    expect(ended?.[0]?.run).toMatchObject({ state: { kind: "COMPLETED" }, version: 1 });
+    const { steps } = await look(store, run);
+    expect([...steps.values()].map(({ forward }) => forward.kind)).toEqual(["SKIPPED", "SKIPPED"]);
+    expect(await store.reads.findRun(run.namespaceId, run.ref)).toMatchObject({
+      ...{ state: "COMPLETED", reason: "DONE", deadlineAt: null, endedAt: expect.any(Number) },
+    });
+  });
+
   test("a run that is open is not among the ended ones", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
@@ -147,9 +163,9 @@ export function describeRuns(opened: Opened): void {
     await pass(store, run, report(await claimOne(store, run), success));
     expect((await look(store, run)).steps.get(0)).toMatchObject({
       forward: { kind: "SUCCEEDED" },
-      effect: "MADE",
+      strategies: [{ planned: 0, changed: false, mark: "MADE" }],
       fence: 1,
-      resultFence: 1,
+      result: { fence: 1, kind: "perform", n: 0 },
     });
   });
 
@@ -175,7 +191,7 @@ export function describeRuns(opened: Opened): void {
     await pass(store, run, silence(await claimOne(store, run)), { agoMs: -60_000 });
     await pass(store, run, cancel(true), LATE);
     const { ready } = await claimOne(store, run);
-    const { lane } = run.laneOf(0, "undo");
+    const { lane } = run.laneOf(0, "compensate", 0);
     expect(ready).toMatchObject({ task: "compensate", fence: 2, lane });
   });
 

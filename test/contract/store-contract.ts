@@ -7,14 +7,18 @@ import { describeBeats } from "./beats.ts";
 import { describeCatalogue } from "./catalogue.ts";
 import { describeClaims } from "./claims.ts";
 import { describeDue } from "./due.ts";
+import { describeEndedAttempts } from "./ended-attempts.ts";
+import { describeFacts } from "./facts.ts";
 import type { OpenedStore } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
 import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
 import { describePartitions } from "./partitions.ts";
+import { describePeople } from "./people.ts";
 import { describeRandomRuns } from "./random-runs.ts";
 import { describeReads } from "./reads.ts";
 import { describeRuns } from "./runs.ts";
+import { describeStates } from "./states.ts";
 
 export function describeStore(
   name: string,
@@ -40,9 +44,13 @@ export function describeStore(
     describe("beats", () => describeBeats(opened));
     describe("due rows", () => describeDue(opened));
     describe("history", () => describeHistory(opened));
+    describe("ended attempts", () => describeEndedAttempts(opened));
+    describe("people", () => describePeople(opened));
+    describe("facts", () => describeFacts(opened));
     describe("reads", () => describeReads(opened));
     describe("catalogue", () => describeCatalogue(opened));
     describe("partitions", () => describePartitions(opened));
+    describe("any state", () => describeStates(opened, randomRuns));
     describe("random runs", () => describeRandomRuns(opened, randomRuns));
   });
 }

@@ -109,11 +109,11 @@ const cases: [string, readonly [string, object], number, string | null, RegExp][
     /2s/,
   ],
   [
-    "what the engine cannot do yet",
-    inline(step("a", [], { when: "input.x" })),
+    "effects to be verified by nobody",
+    inline(step("a", [], { effects: "EFFECTS_VERIFIABLE" })),
     400,
-    "definition.steps[0].when",
-    /./,
+    "definition.steps[0].verify",
+    /name the task that finds out/,
   ],
   ["an unknown workflow", schedule({ workflow: { name: "nope" } }), 404, null, /register it/],
   [
@@ -213,8 +213,9 @@ describe("bad input is refused, and nothing is stored", () => {
     expect(await report(foreign.toString("base64url"), { success: {} })).toContain(
       "TASK_NOT_FOUND",
     );
-    expect(await report(token, { again: { after: "1s" } })).toContain("NOT_SUPPORTED");
-    expect(await report(token, { deferred: {} })).toContain("NOT_SUPPORTED");
+    const callback = { callbackToken: token, success: {} };
+    const refused = await callJson(server.address, "SchedulerService/CompleteDeferred", callback);
+    expect(JSON.stringify(refused.body)).toContain("MALFORMED_TOKEN");
     expect(await everything()).toBe(before);
     expect(await report(token, { success: {} })).toBe('{"status":{}}');
     const done = await everything();

@@ -1,6 +1,6 @@
 // How an agent performs a task, well or badly. It acts on the remote service only while its lease
 // stands by its own clock; what it says later is true all the same.
-import type { ReportedOutcome } from "../../server/rpc/convert-outcome.ts";
+import type { Reported } from "../../server/core/event.ts";
 import type { Held, Session } from "./agent.ts";
 import { report, reportAgain } from "./reports.ts";
 import { POISON_TASK } from "./workload.ts";
@@ -9,26 +9,36 @@ import { POISON_TASK } from "./workload.ts";
 const LOOK_EVERY_MS = 120;
 /** Failed by chance although nothing was wrong with the agent. */
 const CODES: readonly string[] = ["busy", "odd"];
+/** Tasks that seldom end well while anything may go wrong: rare ways need them (workload-rare). */
+const VAGUE_TASK = "vague";
+const FAILING_TASK = "fail";
+const LATER_TASK = "later";
+const SILENT_TASKS: readonly string[] = ["silent", "slow-undo"];
 
 export async function work(session: Session, held: Held): Promise<void> {
   const { world, process } = session;
   const { faults } = world;
-  if (held.task.task === POISON_TASK && !faults.calm && (await poisoned(session, held))) return;
+  if (isHard(held, session, POISON_TASK) && (await poisoned(session, held))) return;
+  if (SILENT_TASKS.includes(held.task.task) && !faults.calm && process.chance.happens(0.6))
+    return fallSilent(session, held);
   if (faults.strikes("task forgotten")) {
     // It is still listed in beats, and nobody works on it.
     await process.clock.sleep(process.chance.between(500, 9_000));
     session.held.delete(held);
     return;
   }
+  if (faults.strikes("progress stood still")) held.stuckAt = process.clock.monotonicMs();
+  if (held.token.task === "perform" && faults.strikes("callback without deferral"))
+    callBack(session, held, "early");
   const intent = intentOf(session, held);
   if (intent.outcome.kind === "released") return report(session, held, intent.outcome);
-  const halfMs = workMs(session) / 2;
+  const halfMs = workMs(session, held) / 2;
   let slept = await sleepOnTask(session, held, halfMs);
   if (slept === "done" && intent.acts)
     slept = act(session, held) ? await sleepOnTask(session, held, halfMs) : "lease-over";
   switch (slept) {
     case "done":
-      return report(session, held, intent.outcome);
+      return tell(session, held, foundOut(session, held, intent.outcome));
     case "cancelled":
       return report(session, held, { kind: "cancelled", noEffect: hasNoEffect(session, held) });
     case "lease-over":
@@ -36,14 +46,42 @@ export async function work(session: Session, held: Held): Promise<void> {
   }
 }
 
+function isHard({ task }: Held, { world }: Session, name: string): boolean {
+  return task.task === name && !world.faults.calm;
+}
+
+async function tell(session: Session, held: Held, outcome: Reported): Promise<void> {
+  if (outcome.kind === "deferred") promiseCallback(session, held);
+  await report(session, held, outcome);
+}
+
+function callBack({ world, shape }: Session, held: Held, how: "early" | "in time" | "late"): void {
+  world.callbacks.get(shape.namespace)?.later(held, how);
+}
+
+/** The remote service has taken it over: some day it calls back, or never. */
+function promiseCallback(session: Session, held: Held): void {
+  const { world, process } = session;
+  const draw = world.faults.calm ? 1 : process.chance.fraction();
+  if (draw < 0.15) {
+    world.faults.count("callback never");
+    return;
+  }
+  const how = draw < 0.3 ? "early" : draw < 0.55 ? "late" : "in time";
+  if (how === "early") world.faults.count("callback early");
+  if (how === "late") world.faults.count("callback late");
+  callBack(session, held, how);
+}
+
 /** What a failure says of the remote service is true of the key, whoever acted under it. */
 export function hasNoEffect({ world }: Session, { task, token }: Held): boolean {
   return token.task === "perform" && !world.remote.stands(task.idempotencyKey);
 }
 
-function workMs({ world, process: { chance } }: Session): number {
-  if (!world.faults.calm && chance.happens(0.12)) return chance.between(1_000, 6_000);
-  return chance.between(4, 300);
+function workMs({ world, process: { chance } }: Session, held: Held): number {
+  if (world.faults.calm) return chance.between(4, 300);
+  if (held.stuckAt !== undefined) return chance.between(1_000, 7_000);
+  return chance.happens(0.12) ? chance.between(1_000, 6_000) : chance.between(4, 300);
 }
 
 type Slept = "done" | "cancelled" | "lease-over";
@@ -67,37 +105,73 @@ function act({ world, process }: Session, held: Held): boolean {
   if (held.told === "lost" || process.clock.monotonicMs() >= held.leaseUntilMs) return false;
   const { task, token } = held;
   if (token.task === "perform") world.remote.make(task.idempotencyKey, token);
-  else world.remote.undo(task.effectKey, token);
+  else if (token.task === "compensate") world.remote.undo(task.effectKey, token);
   return true;
 }
 
 interface Intent {
   /** A failure says that the remote service refused: then nothing was done. */
   readonly acts: boolean;
-  readonly outcome: ReportedOutcome;
+  readonly outcome: Reported;
 }
 
 function intentOf(session: Session, held: Held): Intent {
   const { faults } = session.world;
   const { chance } = session.process;
+  const output = { kind: "json", json: '{"done":true}' } as const;
+  if (held.token.task === "verify" && faults.strikes("report cannot tell"))
+    return { acts: false, outcome: UNKNOWN };
   if (faults.strikes("report released")) return { acts: false, outcome: { kind: "released" } };
+  const special = specialIntent(session, held);
+  if (special) return special;
+  if (faults.strikes("report again")) return again(chance.between(30, 1_200), chance.happens(0.6));
+  if (held.token.task === "perform" && faults.strikes("report deferred"))
+    return { acts: chance.happens(0.75), outcome: { kind: "deferred" } };
   if (faults.strikes("report transient"))
     return { acts: false, outcome: randomFailure(session, held, "transient") };
   if (faults.strikes("report permanent"))
     return { acts: false, outcome: randomFailure(session, held, "permanent") };
-  if (faults.strikes("report unknown")) {
-    const outcome = { kind: "unknown", code: "", message: "no idea" } as const;
-    return { acts: chance.happens(0.5), outcome };
-  }
-  const output = { kind: "json", json: '{"done":true}' } as const;
+  if (faults.strikes("report unknown")) return { acts: chance.happens(0.5), outcome: UNKNOWN };
   return { acts: true, outcome: { kind: "success", output } };
+}
+
+/** A verify that goes well says what the remote service knows when it is asked. */
+function foundOut({ world }: Session, { task, token }: Held, intended: Reported): Reported {
+  if (token.task !== "verify" || intended.kind !== "success") return intended;
+  return world.remote.stands(task.effectKey) ? intended : NOT_THERE;
+}
+
+const NOT_THERE = Object.freeze({
+  ...({ kind: "failure", class: "permanent", code: "not-there", retryAfterMs: null } as const),
+  message: "there is nothing under its key",
+  noEffect: true,
+});
+
+const UNKNOWN = Object.freeze({ kind: "unknown", code: "", message: "no idea" } as const);
+
+function again(afterMs: number, acts: boolean): Intent {
+  return { acts, outcome: { kind: "again", afterMs } };
+}
+
+function specialIntent(session: Session, held: Held): Intent | null {
+  const { chance } = session.process;
+  if (held.token.task === "verify") return null;
+  if (isHard(held, session, FAILING_TASK) && chance.happens(0.8))
+    return { acts: false, outcome: randomFailure(session, held, "permanent") };
+  if (isHard(held, session, VAGUE_TASK) && chance.happens(0.75))
+    return { acts: chance.happens(0.5), outcome: UNKNOWN };
+  if (isHard(held, session, LATER_TASK) && chance.happens(0.7))
+    return { acts: chance.happens(0.6), outcome: { kind: "deferred" } };
+  if (SILENT_TASKS.includes(held.task.task) && !session.world.faults.calm && chance.happens(0.4))
+    return { acts: chance.happens(0.5), outcome: UNKNOWN };
+  return null;
 }
 
 export function randomFailure(
   session: Session,
   held: Held,
   failureClass: "transient" | "permanent",
-): ReportedOutcome {
+): Reported {
   const { chance } = session.process;
   const code = failureClass === "permanent" ? "broken" : chance.pick(CODES);
   return {
@@ -121,15 +195,31 @@ async function late(session: Session, held: Held): Promise<void> {
 }
 
 /** What it turned out to be, when the agent has looked again. */
-export function lateOutcome(session: Session, held: Held): ReportedOutcome {
+export function lateOutcome(session: Session, held: Held): Reported {
   const { world, process } = session;
   const { task, token } = held;
+  if (token.task === "verify")
+    return world.remote.stands(task.effectKey) ? { kind: "success", output: null } : NOT_THERE;
   const isDone =
     token.task === "perform"
       ? world.remote.stands(task.idempotencyKey)
       : !world.remote.stands(task.effectKey);
   if (isDone) return { kind: "success", output: null };
   return randomFailure(session, held, process.chance.happens(0.4) ? "permanent" : "transient");
+}
+
+/** It does its work or not, is not heard of until its lease is over, and then says what it did. */
+async function fallSilent(session: Session, held: Held): Promise<void> {
+  const { world, process } = session;
+  const { clock, chance } = process;
+  if (chance.happens(0.5)) act(session, held);
+  world.faults.count("agent stopped beating");
+  session.muteUntilMs = clock.monotonicMs() + 2_600;
+  await clock.sleep(chance.between(2_050, 3_300));
+  held.over = true;
+  session.held.delete(held);
+  world.faults.count("report late");
+  await reportAgain(session, held, lateOutcome(session, held));
 }
 
 /** True if the agent got no further: it crashed, or fell silent for longer than its lease. */

@@ -5,21 +5,14 @@
 //
 // A task is listed in each beat until its report is answered. Its lease is measured by the agent's
 // own clock from when the call was sent that granted it.
-import { create } from "@bufbuild/protobuf";
-import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
-import {
-  AgentSchema,
-  AgentService,
-  HeartbeatRequestSchema,
-  NextSchema,
-  PollTaskRequestSchema,
-} from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
+import { type AgentCaller, type Handed, heartbeat, pollTask } from "./agent-calls.ts";
 import { work } from "./agent-work.ts";
-import type { PollWish, TokenParts } from "./history.ts";
-import { answerSeen, beatSeen, canariesIn, taskSeen, tokenSeen } from "./seen.ts";
-import { createSimProcess, type SimProcess } from "./sim-process.ts";
-import { canaryWords, type World } from "./world.ts";
+import type { PollWish } from "./history.ts";
+import { tokenSeen } from "./seen.ts";
+import { createSimProcess } from "./sim-process.ts";
+import type { World } from "./world.ts";
 
 export interface AgentShape {
   readonly id: string;
@@ -30,23 +23,18 @@ export interface AgentShape {
   readonly tasksMax: number;
 }
 
-export interface Held {
-  readonly task: Task;
-  readonly token: TokenParts;
+export interface Held extends Handed {
   /** By the agent's monotonic clock. */
   leaseUntilMs: number;
   /** What its beats said last. */
   told: "carry-on" | "cancel" | "lost";
+  stuckAt?: number;
   over: boolean;
 }
 
 /** One life of an agent, from its start to its crash: one session. */
-export interface Session {
-  readonly world: World;
+export interface Session extends AgentCaller {
   readonly shape: AgentShape;
-  readonly process: SimProcess;
-  readonly id: string;
-  readonly bytes: Uint8Array;
   readonly held: Set<Held>;
   /** It does not beat until then. */
   muteUntilMs: number;
@@ -59,7 +47,6 @@ export interface Session {
 
 const LOST_KEPT_MS = 30_000;
 const BEAT_EVERY_MS = 650;
-const CALL_MS_MAX = 2_500;
 
 export function startAgent(world: World, shape: AgentShape): Session {
   const process = createSimProcess(shape.id, world.time, world.chance.fork());
@@ -110,19 +97,6 @@ export function startAgent(world: World, shape: AgentShape): Session {
   return session;
 }
 
-export function agentMessage({ shape, bytes }: Session) {
-  return create(AgentSchema, { id: shape.id, session: bytes, version: "1" });
-}
-
-export function nextMessage({ pollSeq, queues, tasks, tasksMax }: PollWish) {
-  return create(NextSchema, {
-    pollSeq: BigInt(pollSeq),
-    queues: queues.map((name) => ({ name, weight: 1 })),
-    tasks: [...tasks],
-    maxTasks: tasksMax,
-  });
-}
-
 async function pollFor(session: Session, lostNow: () => readonly number[]): Promise<void> {
   const { world, shape, process, held } = session;
   const { clock, chance } = process;
@@ -136,32 +110,8 @@ async function pollFor(session: Session, lostNow: () => readonly number[]): Prom
     const lostPolls = lostNow();
     const waitMs = chance.between(500, 4_000);
     const server = chance.pick(world.servers);
-    const asked = { namespace: shape.namespace, session: session.id, waitMs, lostPolls };
-    const call = world.recorder.call(shape.id, server.name, {
-      rpc: "PollTask",
-      ...asked,
-      poll: wish,
-    });
     const sentAtMs = clock.monotonicMs();
-    const { $typeName: _, ...wanted } = nextMessage(wish);
-    const reply = await world.network.unary(
-      process,
-      server,
-      AgentService.method.pollTask,
-      create(PollTaskRequestSchema, {
-        ...wanted,
-        namespace: shape.namespace,
-        agent: agentMessage(session),
-        wait: durationFromMs(waitMs),
-        lostPolls: lostPolls.map(BigInt),
-      }),
-      waitMs + CALL_MS_MAX,
-    );
-    const answer = answerSeen(reply, ({ tasks }) => ({
-      kind: "polled",
-      tasks: tasks.map((task) => taskSeen(task, wish.pollSeq)),
-    }));
-    world.recorder.answer(shape.id, call, answer, canariesIn(reply.bytes, canaryWords(world)));
+    const { reply } = await pollTask(session, { wish, waitMs, lostPolls }, { server });
     if (reply.kind === "ok") {
       const { waited } = reply.message;
       session.take(reply.message.tasks, sentAtMs, waited ? durationMs(waited) : 0);
@@ -190,36 +140,10 @@ async function beat(
   listed: readonly Held[],
   lostPolls: readonly number[],
 ): Promise<void> {
-  const { world, shape, process } = session;
+  const { world, process } = session;
   const server = process.chance.pick(world.servers);
-  const call = world.recorder.call(shape.id, server.name, {
-    rpc: "Heartbeat",
-    namespace: shape.namespace,
-    session: session.id,
-    tokens: listed.map(({ token }) => token),
-    lostPolls,
-  });
   const sentAtMs = process.clock.monotonicMs();
-  const reply = await world.network.unary(
-    process,
-    server,
-    AgentService.method.heartbeat,
-    create(HeartbeatRequestSchema, {
-      namespace: shape.namespace,
-      agent: agentMessage(session),
-      lostPolls: lostPolls.map(BigInt),
-      reports: listed.map(({ task }) => ({
-        taskToken: task.taskToken,
-        progress: { kind: { case: "counter" as const, value: BigInt(sentAtMs) } },
-      })),
-    }),
-    CALL_MS_MAX,
-  );
-  const answer = answerSeen(reply, ({ answers }) => ({
-    kind: "beaten",
-    answers: answers.map(beatSeen),
-  }));
-  world.recorder.answer(shape.id, call, answer, canariesIn(reply.bytes, canaryWords(world)));
+  const answer = await heartbeat(session, { listed, lostPolls }, { server });
   if (answer.kind !== "beaten") return;
   for (const [place, one] of answer.answers.entries()) {
     const held = listed[place];

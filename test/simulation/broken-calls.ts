@@ -63,6 +63,45 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
     says: /run r5 \("order r5" in green\) is stored; nobody asked for it/,
   },
   {
+    promise: "G1",
+    what: "a run is of another version than the one that was named",
+    break: (history) => {
+      const [trip] = history.final.definitions;
+      const definition = { ...must(trip, "definition").definition, timeoutMs: 90_000 };
+      history.final.definitions.push({ id: 2, definition });
+      runOf(history, "r5").definitionId = 2;
+    },
+    says: /run r5 was asked for as version 1 of "trip" of green, and runs something else/,
+  },
+  {
+    promise: "G1",
+    what: "a registered version is not found",
+    break: (history) => {
+      const call = must(callsWith(history, "Schedule").at(-1), "Schedule");
+      const again = { ...structuredClone(call), call: 9_000 };
+      const refused = { kind: "refused", code: "NOT_FOUND", reason: "WORKFLOW_NOT_FOUND" } as const;
+      const { at, process } = call;
+      const answer = { kind: "answer", at, process, call: 9_000, answer: refused } as const;
+      if (again.request.rpc === "Schedule") again.request.key = "k9";
+      history.records.push(again, { ...answer, canaries: [] });
+    },
+    says: /version 1 of "trip" of green was registered, and not found/,
+  },
+  {
+    promise: "G1",
+    what: "one version has two contents",
+    break: (history) => {
+      const call = must(callsWith(history, "RegisterWorkflow")[0], "RegisterWorkflow");
+      const again = { ...structuredClone(call), call: 9_000 };
+      if (again.request.rpc === "RegisterWorkflow") again.request.definition.timeoutMs = 90_000;
+      const version = { kind: "registered", name: "trip", version: 1, created: true } as const;
+      const { at, process } = call;
+      const answer = { kind: "answer", at, process, call: 9_000, answer: version } as const;
+      history.records.push(again, { ...answer, canaries: [] });
+    },
+    says: /"trip" of green has two contents as version 1 and as version 1/,
+  },
+  {
     promise: "G2",
     what: "the repeat of a Schedule started another run",
     break: (history) => {

@@ -18,6 +18,8 @@ import {
 } from "./damage.ts";
 import type { TokenParts } from "./history.ts";
 
+const BACKOFF = { kind: "BACKOFF", task: "perform", cause: "retry" } as const;
+
 export const BROKEN_ROWS: readonly BrokenHistory[] = [
   {
     promise: "G3",
@@ -169,10 +171,12 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     break: (history) => {
       const run = runOf(history, "r4");
       Object.assign(run, { state: "RUNNING", wakeAt: 9_000_000 });
-      must(run.steps[0], "flight").forward = { kind: "BLOCKED", waitingFor: 0 };
+      must(run.steps[0], "flight").forward = { kind: "BLOCKED", waitingFor: 0, ok: 0, skipped: 0 };
       history.final.drained = false;
     },
     says: /run r4 is RUNNING, and nothing will ever move it/,
+    // It needs nothing, so it should have begun.
+    also: ["G5"],
   },
   {
     promise: "G7",
@@ -213,7 +217,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const run = runOf(history, "r4");
       Object.assign(run, { state: "RUNNING", wakeAt: 9_000_000 });
       const step = must(run.steps[0], "flight");
-      step.forward = { kind: "BACKOFF", wakeAt: history.final.at - 1_501 };
+      step.forward = { ...BACKOFF, wakeAt: history.final.at - 1_501 };
       history.final.drained = false;
     },
     says: /step "flight" of run r4 was due at \d+, and at \d+ nobody had looked/,
@@ -256,7 +260,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     break: (history) => {
       const run = runOf(history, "r4");
       Object.assign(run, { state: "RUNNING", wakeAt: 9_000_000 });
-      must(run.steps[0], "flight").forward = { kind: "BACKOFF", wakeAt: 8_000_000 };
+      must(run.steps[0], "flight").forward = { ...BACKOFF, wakeAt: 8_000_000 };
     },
     says: /run r4 is still RUNNING after all was healed; its steps are BACKOFF\/NONE/,
   },
@@ -287,7 +291,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     what: "undoing began before a lost attempt had settled",
     break: (history) => {
       const mail = rowOf(history, "r2", 2, 1);
-      mail.outcome = { kind: "unknown", code: "drover.timeout" };
+      mail.outcome = { kind: "unknown", code: "drover.lost" };
       dropCalls(history, (request) =>
         request.rpc === "Complete"
           ? request.results.some(({ token }) => token.runId === "r2" && token.step === 2)
@@ -304,7 +308,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
         (record) => record.kind !== "effect" || record.did !== "undone" || record.step !== 0,
       );
     },
-    says: /the remote service still has the effect "r2\/0" of step "flight" of run r2/,
+    says: /the remote service still has the effect "r2\/flight\/0" of step "flight" of run r2/,
   },
   {
     promise: "G12",
@@ -335,6 +339,8 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       must(steps[1], "hotel").retry = [{ on: ["busy"], attempts: 1 }];
     },
     says: /policy 0 allows 1 tries, and all were used/,
+    // It is no longer what was registered.
+    also: ["G1"],
   },
   {
     promise: "G12",
@@ -344,6 +350,8 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       must(steps[1], "hotel").retry = [{ on: ["other"], attempts: 9 }];
     },
     says: /no retry policy answers busy/,
+    // It is no longer what was registered.
+    also: ["G1"],
   },
   {
     promise: "G12",

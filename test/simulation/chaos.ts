@@ -3,6 +3,7 @@
 
 import { type AgentShape, type Session, startAgent } from "./agent.ts";
 import type { Chance } from "./chance.ts";
+import { jumpClock } from "./database-clock.ts";
 import type { FaultKind } from "./faults.ts";
 import type { ServerProcess } from "./server-process.ts";
 import type { SimProcess } from "./sim-process.ts";
@@ -20,15 +21,26 @@ const EVERY_MS: Readonly<Record<string, number>> = {
   "server crashed": 14_000,
   "server paused": 12_000,
   "server cut off": 16_000,
+  "server stopped cleanly": 14_000,
   "agent crashed": 9_000,
   "agent paused": 8_000,
   "store away": 18_000,
+  "database clock jumped ahead": 16_000,
+  "database clock jumped back": 20_000,
 };
 const KIND_SHARE = 0.5;
+/** The clock is then behind for so long. */
+const BACK_MS_MAX = 5_000;
+
+/** Mostly less than a heartbeat, sometimes longer than any time limit of the workload. */
+function aheadMsMax(chance: Chance): number {
+  return chance.happens(0.8) ? 4_000 : 90_000;
+}
 
 export function createChaos(chance: Chance): Chaos {
   let storeUp = true;
   const undo = new Set<() => void>();
+  const stopping = new Set<ServerProcess>();
 
   /** Does something for a while; the heal ends it early. */
   function forAWhile(world: World, ms: number, end: () => void): void {
@@ -60,6 +72,31 @@ export function createChaos(chance: Chance): Chaos {
       world.recorder.fault({ kind: "process", did: "start" }, server.name, true);
       server.start();
     });
+  }
+
+  /** It comes back once it has ended; until then it may be hit by other faults, as any process. */
+  function stopServer(world: World, server: ServerProcess): void {
+    if (!server.process() || stopping.has(server)) return;
+    world.faults.count("server stopped cleanly");
+    world.recorder.fault({ kind: "process", did: "stop" }, server.name, true);
+    const process = server.process();
+    stopping.add(server);
+    const backInMs = chance.between(50, 6_000);
+    const forget = process?.onCrash(() => stopping.delete(server));
+    void server.stop().then(() => {
+      forget?.();
+      stopping.delete(server);
+      world.recorder.fault({ kind: "process", did: "exit" }, server.name, true);
+      forAWhile(world, backInMs, () => {
+        world.recorder.fault({ kind: "process", did: "start" }, server.name, true);
+        server.start();
+      });
+    });
+  }
+
+  function jump(world: World, kind: FaultKind, byMs: number): void {
+    world.faults.count(kind);
+    jumpClock(world.databaseClock, world.recorder, byMs);
   }
 
   function pause(world: World, process: SimProcess | null, isServer: boolean): void {
@@ -116,7 +153,14 @@ export function createChaos(chance: Chance): Chaos {
       often(world, "server crashed", () => crashServer(world, chance.pick(world.servers)));
       often(world, "server paused", () => pause(world, chance.pick(world.servers).process(), true));
       often(world, "server cut off", () => cutOff(world, chance.pick(world.servers)));
+      often(world, "server stopped cleanly", () => stopServer(world, chance.pick(world.servers)));
       often(world, "store away", () => storeAway(world));
+      often(world, "database clock jumped ahead", () =>
+        jump(world, "database clock jumped ahead", chance.between(50, aheadMsMax(chance))),
+      );
+      often(world, "database clock jumped back", () =>
+        jump(world, "database clock jumped back", -chance.between(50, BACK_MS_MAX)),
+      );
       often(world, "agent paused", () => pause(world, chance.pick(agents).process, false));
       often(world, "agent crashed", () => {
         const { process } = chance.pick(agents);

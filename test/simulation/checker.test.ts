@@ -1,16 +1,24 @@
 import { describe, expect, test } from "vitest";
 import { BROKEN_CALLS } from "./broken-calls.ts";
+import { BROKEN_PEOPLE } from "./broken-people.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
 import { addFault, type Mutable, must, runOf, waitLonger } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
+import { peopleHistory } from "./good-history-people.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 
-const BROKEN_HISTORIES = [...BROKEN_CALLS, ...BROKEN_ROWS];
+const BROKEN_HISTORIES = [
+  ...[...BROKEN_CALLS, ...BROKEN_ROWS].map((broken) => ({ ...broken, good: goodHistory })),
+  ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
+];
 
-function changed(change: (history: Mutable<History>) => void): History {
-  const history = structuredClone(goodHistory()) as Mutable<History>;
+function changed(
+  change: (history: Mutable<History>) => void,
+  good: () => History = goodHistory,
+): History {
+  const history = structuredClone(good()) as Mutable<History>;
   change(history);
   return history as History;
 }
@@ -22,6 +30,7 @@ function brokenPromises(history: History): readonly string[] {
 describe("the checker", () => {
   test("finds nothing in a history as it should be", () => {
     expect(checkHistory(goodHistory())).toEqual([]);
+    expect(checkHistory(peopleHistory())).toEqual([]);
   });
 
   test("judges a history that was written to a file and read again as it judged it before", () => {
@@ -36,8 +45,8 @@ describe("the checker", () => {
   describe.each(PROMISE_NAMES)("refuses what breaks %s", (name) => {
     test.each(BROKEN_HISTORIES.filter(({ promise }) => promise === name))(
       "$what",
-      ({ promise, break: damage, says, also }) => {
-        const history = changed(damage);
+      ({ promise, break: damage, says, also, good }) => {
+        const history = changed(damage, good);
         expect(brokenPromises(history)).toEqual([promise, ...(also ?? [])].sort());
         const sentences = checkHistory(history).filter((found) => found.promise === promise);
         expect(sentences.map(({ text }) => text).join("\n")).toMatch(says);

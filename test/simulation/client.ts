@@ -1,6 +1,7 @@
 // Clients of one namespace: one that schedules runs with keys and without, repeats what was not
-// answered, and uses a key again for another request; one that cancels; and some that watch.
-import { create } from "@bufbuild/protobuf";
+// answered, and uses a key again for another request; one that cancels; some that watch; and one
+// that registers workflows (registrar.ts).
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {
   CancelRunRequestSchema,
@@ -13,19 +14,25 @@ import {
   WaitRunRequestSchema,
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { Definition } from "../../server/core/definition.ts";
+import type { Payload } from "../../server/core/payload.ts";
 import { definitionMessage } from "../../server/rpc/convert-definition.ts";
+import { payloadField } from "../../server/rpc/payload.ts";
 import { requestDigest } from "../../server/rpc/request-digest.ts";
-import { type Answer, MARK_LABEL } from "./history.ts";
+import type { Answer } from "./history.ts";
+import { MARK_LABEL } from "./history-rows.ts";
+import { startPeople } from "./people.ts";
+import { pickVersion, type Registered, registerSome } from "./registrar.ts";
 import { answerSeen, canariesIn, runSeen } from "./seen.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
-import { randomDefinition } from "./workload.ts";
+import { runInput } from "./workload.ts";
+import { randomDefinition } from "./workload-rare.ts";
 import { canaryOf, canaryWords, type World } from "./world.ts";
 
 const CALL_MS_MAX = 3_000;
 /** Runs of a namespace at least: a simulated world with fewer proves too little. */
 const RUNS_LEAST = 10;
 const TRIES_MAX = 40;
+const NAMED_SHARE = 0.35;
 
 export interface Clients {
   /** Runs that some client knows of. */
@@ -41,7 +48,7 @@ export interface ClientOptions {
   readonly withinMs: number;
 }
 
-interface Client extends ClientOptions {
+export interface Client extends ClientOptions {
   readonly world: World;
   readonly process: SimProcess;
   readonly runIds: string[];
@@ -52,6 +59,7 @@ export function startClients(world: World, options: ClientOptions): Clients {
   const processOf = (what: string): SimProcess =>
     createSimProcess(name(what), world.time, world.chance.fork());
   const runIds: string[] = [];
+  const registered: Registered[] = [];
   const client = (what: string): Client => ({
     ...options,
     world,
@@ -59,32 +67,34 @@ export function startClients(world: World, options: ClientOptions): Clients {
     runIds,
   });
   let done = false;
-  void scheduleAll(client("scheduler")).then(() => {
+  void registerSome(client("registrar"), registered);
+  void scheduleAll(client("scheduler"), registered).then(() => {
     done = true;
   });
   void cancelSome(client("canceller"));
   void readSome(client("reader"));
   void watchSome(client("watcher"));
+  startPeople(client);
   return { runIds, isDone: () => done };
 }
 
-async function scheduleAll(client: Client): Promise<void> {
+async function scheduleAll(client: Client, registered: readonly Registered[]): Promise<void> {
   const { world, process, runs, withinMs, namespace } = client;
   const { chance, clock } = process;
   const canary = canaryOf(world, namespace);
+  const requestOf = (key: string | null, mark: string): ScheduleRequest =>
+    scheduleRequest(namespace, key, mark, randomTarget(client, registered), runInput(canary));
   const open: Promise<void>[] = [];
   for (let number = 1; number <= runs; number++) {
     await clock.sleep(chance.between(0, (2 * withinMs) / runs));
     const key = chance.happens(0.8) ? `${canary}-${number}` : null;
     const mark = `${canary}-run-${number}`;
-    const request = scheduleRequest(namespace, key, mark, randomDefinition(chance, canary));
+    const request = requestOf(key, mark);
     open.push(scheduleUntilAnswered(client, request, key, mark));
     if (key === null || !chance.happens(0.25)) continue;
     const isSame = chance.happens(0.5);
     world.faults.count(isSame ? "key repeated" : "key reused");
-    const other = isSame
-      ? request
-      : scheduleRequest(namespace, key, `${mark}-other`, randomDefinition(chance, canary));
+    const other = isSame ? request : requestOf(key, `${mark}-other`);
     const otherMark = isSame ? mark : `${mark}-other`;
     const laterMs = chance.between(0, 400);
     open.push(
@@ -95,23 +105,36 @@ async function scheduleAll(client: Client): Promise<void> {
   // What was sent without a key and lost is not sent again: the seed still has runs enough.
   for (let number = runs + 1; new Set(client.runIds).size < RUNS_LEAST; number++) {
     const [key, mark] = [`${canary}-${number}`, `${canary}-run-${number}`];
-    const request = scheduleRequest(namespace, key, mark, randomDefinition(chance, canary));
+    const request = requestOf(key, mark);
     await scheduleUntilAnswered(client, request, key, mark);
   }
 }
 
-function scheduleRequest(
+type Target = MessageInitShape<typeof ScheduleRequestSchema>["target"];
+
+/** A registered version, or a definition for this run alone. */
+function randomTarget({ world, process, namespace }: Client, registered: readonly Registered[]) {
+  const { chance } = process;
+  const version = chance.happens(NAMED_SHARE) ? pickVersion(chance, registered) : null;
+  if (version) {
+    const isDefault = version.version === 0;
+    world.faults.count(isDefault ? "run of the default version" : "run of a registered version");
+    return { case: "workflow", value: version } satisfies Target;
+  }
+  const definition = randomDefinition(chance, canaryOf(world, namespace));
+  return { case: "definition", value: definitionMessage(definition) } satisfies Target;
+}
+
+export function scheduleRequest(
   namespace: string,
   key: string | null,
   mark: string,
-  definition: Definition,
+  target: NonNullable<Target>,
+  input: Payload | null = null,
 ): ScheduleRequest {
-  return create(ScheduleRequestSchema, {
-    namespace,
-    key: key ?? "",
-    target: { case: "definition", value: definitionMessage(definition) },
-    labels: { [MARK_LABEL]: mark },
-  });
+  const labels = { [MARK_LABEL]: mark };
+  const common = { namespace, key: key ?? "", target, labels };
+  return create(ScheduleRequestSchema, { ...common, ...payloadField("input", input) });
 }
 
 /** Without a key nobody may repeat it: it might be a second run. */
@@ -131,6 +154,7 @@ async function scheduleUntilAnswered(
       key,
       digest: requestDigest(request),
       mark,
+      workflow: request.target.case === "workflow" ? versionSeen(request.target.value) : null,
     });
     const method = SchedulerService.method.schedule;
     const reply = await world.network.unary(process, server, method, request, CALL_MS_MAX);
@@ -144,6 +168,16 @@ async function scheduleUntilAnswered(
     if (answer.kind !== "unknown") return;
     await clock.sleep(chance.between(50, 600));
   }
+}
+
+export function versionSeen({
+  name,
+  version,
+}: {
+  readonly name: string;
+  readonly version: number;
+}) {
+  return { name, version };
 }
 
 function heard({ world, process }: Client, call: number, answer: Answer, bytes: Uint8Array): void {
@@ -164,7 +198,11 @@ async function cancelSome(client: Client): Promise<void> {
   }
 }
 
-async function cancelUntilAnswered(client: Client, runId: string, undo: boolean): Promise<void> {
+export async function cancelUntilAnswered(
+  client: Client,
+  runId: string,
+  undo: boolean,
+): Promise<void> {
   const { world, process, namespace } = client;
   const { chance, clock } = process;
   for (let tries = 0; tries < TRIES_MAX; tries++) {

@@ -1,12 +1,15 @@
 // How a history is damaged by hand: rows and records found, changed, dropped or added.
 import type { PromiseName } from "./checker/violation.ts";
-import type { FinalAttempt, FinalRun, History, HistoryRecord, TokenParts } from "./history.ts";
+import type { History, HistoryRecord, TokenParts } from "./history.ts";
+import type { FinalAttempt, FinalRun } from "./history-rows.ts";
 
 export type Mutable<T> = T extends readonly (infer Item)[]
   ? Mutable<Item>[]
-  : T extends object
-    ? { -readonly [Key in keyof T]: Mutable<T[Key]> }
-    : T;
+  : T extends Uint8Array
+    ? T
+    : T extends object
+      ? { -readonly [Key in keyof T]: Mutable<T[Key]> }
+      : T;
 
 export type Broken = Mutable<History>;
 
@@ -148,9 +151,9 @@ export function refuse(history: Broken, rpc: Asked["rpc"], runId: string, reason
 }
 
 export function blocked(step: Mutable<FinalRun>["steps"][number]): void {
-  const never = { effect: "NONE", fence: 0, attempt: 0, lost: 0, firstReadyAt: null } as const;
-  const forward = { kind: "BLOCKED", waitingFor: 1 } as const;
-  Object.assign(step, { ...never, forward, undo: { kind: "NONE" }, resultFence: null });
+  const never = { fence: 0, attempt: 0, lost: 0, firstReadyAt: null, result: null } as const;
+  const forward = { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 } as const;
+  Object.assign(step, { ...never, forward, undo: { kind: "NONE" } });
 }
 
 export function must<T>(value: T | undefined, what: string): T {

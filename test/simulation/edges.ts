@@ -1,16 +1,13 @@
 // Which rows of the state table a run of the simulation took, from what was committed.
 // Each effect of a pass is followed by itself; a way that the table does not have is a violation.
 import { isDeepStrictEqual } from "node:util";
-import type { Plan } from "../../server/core/definition.ts";
-import type { Effect } from "../../server/core/effect.ts";
 import { evolve, untouchedStep } from "../../server/core/evolve.ts";
 import type { Step, View } from "../../server/core/model.ts";
-import { nextRunState } from "../../server/core/saga.ts";
+import { shapeOf } from "../../server/core/pass.ts";
+import type { Plan } from "../../server/core/plan.ts";
 import {
   FORWARD_EDGES,
-  findEdge,
   RUN_EDGES,
-  type RunTrigger,
   type StepTrigger,
   UNDO_EDGES,
 } from "../../server/core/state-table.ts";
@@ -23,7 +20,7 @@ export interface Edges {
   readonly taken: ReadonlyMap<EdgeName, number>;
   /** Ways that are not in the table. */
   readonly strange: readonly string[];
-  pass(record: PassRecord, plan: Plan, now: number): void;
+  pass(record: PassRecord, plan: Plan): void;
   /** A ready row became a lease, or an agent heard that it should stop. */
   step(side: "forward" | "undo", on: "claim" | "beat"): void;
 }
@@ -68,21 +65,26 @@ export function createEdges(): Edges {
   return Object.freeze({
     taken,
     strange,
-    pass(record: PassRecord, plan: Plan, now: number) {
-      const needsOf = (no: number): number => plan.steps[no]?.needs.length ?? 0;
-      let view: View = record.before;
-      for (const [place, effect] of record.effects.entries()) {
-        const after = evolve(view, effect, needsOf);
+    pass(record: PassRecord, plan: Plan) {
+      const shape = (no: number) => {
+        const step = plan.steps[no];
+        if (!step) throw new Error(`the plan of ${plan.workflow} has no step ${no}`);
+        return shapeOf(step);
+      };
+      // A new run is its own past: there is nothing to follow but how it began.
+      const isNew = record.before.run === record.after.run;
+      const begun = { ...record.before.run, state: { kind: "RUNNING", deadline: null } } as const;
+      let view: View = isNew ? { ...record.before, run: begun } : record.before;
+      for (const effect of record.effects) {
+        const after = evolve(view, effect, shape);
         if (effect.kind === "run-moved")
-          take("run", runWay(view, effect, record.effects.slice(0, place), now));
+          take("run", { from: view.run.state.kind, on: effect.by, to: effect.state.kind });
         else if ("step" in effect || "attempt" in effect)
           for (const step of after.steps.values())
             if (view.steps.get(step.no) !== step)
-              moved(view.steps.get(step.no), step, needsOf(step.no), effect.kind);
+              moved(view.steps.get(step.no), step, shape(step.no).needs, effect.kind);
         view = after;
       }
-      // A new run is its own past: there is nothing to follow.
-      const isNew = record.before.run === record.after.run;
       if (
         !isNew &&
         !isDeepStrictEqual({ ...view.run, version: 0 }, { ...record.after.run, version: 0 })
@@ -93,28 +95,4 @@ export function createEdges(): Edges {
       take(side, { from: on === "claim" ? "READY" : "LEASED", on, to: "LEASED" });
     },
   } satisfies Edges);
-}
-
-function runWay(
-  view: View,
-  { state }: Extract<Effect, { kind: "run-moved" }>,
-  before: readonly Effect[],
-  now: number,
-): Way {
-  const way = { from: view.run.state.kind, to: state.kind };
-  if (isDeepStrictEqual(nextRunState(view.run, now), state)) return { ...way, on: "counters" };
-  const possible = triggers(state.kind === "STOPPING" ? state.verdict.reason : null, before);
-  const on = possible.find((one) => findEdge(RUN_EDGES, { ...way, on: one })) ?? possible[0] ?? "";
-  return { ...way, on };
-}
-
-/** The event that gave a verdict is not in the record of its pass: what it did tells which. */
-function triggers(reason: string | null, before: readonly Effect[]): readonly RunTrigger[] {
-  if (reason === null || reason === "CANCELLED_BY_USER") return ["cancel"];
-  if (reason === "TIMED_OUT") return ["run-moment"];
-  const cause = before.findLast(({ kind }) => kind === "task-ended" || kind === "attempt-settled");
-  if (cause?.kind === "attempt-settled") return ["report"];
-  const byAgent = cause?.kind === "task-ended" && cause.attempt.digest !== null;
-  if (cause) return byAgent ? ["report"] : ["lease-moment"];
-  return ["ready-moment"];
 }

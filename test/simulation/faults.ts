@@ -14,6 +14,7 @@ export const FAULT_KINDS = [
   "server cut off",
   "server crashed",
   "server paused",
+  "server stopped cleanly",
   "agent crashed",
   "agent paused",
   "agent stopped beating",
@@ -31,6 +32,8 @@ export const FAULT_KINDS = [
   "store failed before commit",
   "store failed after commit",
   "store away",
+  "database clock jumped ahead",
+  "database clock jumped back",
   "flight failed and may be repeated",
   "row held by another",
   "notification lost",
@@ -38,6 +41,30 @@ export const FAULT_KINDS = [
   "key reused",
   "cancel with undo",
   "cancel leaving things",
+  "run of a registered version",
+  "run of the default version",
+  "registered again",
+  "report again",
+  "report deferred",
+  "report cannot tell",
+  "progress stood still",
+  "callback early",
+  "callback late",
+  "callback never",
+  "callback repeated",
+  "callback without deferral",
+  "paused",
+  "signal sent",
+  "signal repeated",
+  "approved",
+  "rejected",
+  "answered retry",
+  "answered retry-changed",
+  "answered succeed",
+  "answered skip",
+  "answered compensate",
+  "answered fail",
+  "answered acknowledge",
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -50,12 +77,30 @@ export type MessageFate =
       readonly againInMs: number | null;
     };
 
+/** `found-out`: the answer of the commit is lost, and whoever asks for its fate learns it. */
 export type StoreFate =
   | "fine"
   | "before-commit"
   | "before-commit, known"
   | "after-commit"
+  | "after-commit, found-out"
   | "repeatable";
+
+/** A statement or a transaction by its name, before it is sent. */
+export interface StoreCall {
+  /** The process that sends it. */
+  readonly process: string;
+  readonly name: string;
+  /** A plain read is nobody's victim. */
+  readonly writes: boolean;
+}
+
+export interface StoreWay {
+  readonly fate: StoreFate;
+  /** On the way to the store, and back. */
+  readonly toMs: number;
+  readonly backMs: number;
+}
 
 export interface Faults {
   readonly counts: ReadonlyMap<FaultKind, number>;
@@ -65,8 +110,7 @@ export interface Faults {
   strikes(kind: FaultKind): boolean;
   /** `isOnce`: it may not be repeated. */
   message(to: string, isServer: boolean, isOnce: boolean): MessageFate;
-  /** `writes`: a plain read is nobody's victim. */
-  store(writes: boolean): StoreFate;
+  store(call: StoreCall): StoreWay;
   heal(): void;
 }
 
@@ -85,6 +129,11 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "report transient": 0.3,
   "report permanent": 0.06,
   "report released": 0.06,
+  "report again": 0.12,
+  "report deferred": 0.15,
+  "report cannot tell": 0.6,
+  "progress stood still": 0.08,
+  "callback without deferral": 0.06,
   "task forgotten": 0.04,
   "store failed before commit": 0.03,
   "store failed after commit": 0.03,
@@ -111,6 +160,20 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     if (calm || !chance.happens(climate.get(kind) ?? 0)) return false;
     count(kind);
     return true;
+  }
+
+  function storeFate(writes: boolean): StoreFate {
+    if (strikes("store failed before commit")) {
+      recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
+      return chance.happens(0.5) ? "before-commit" : "before-commit, known";
+    }
+    if (strikes("store failed after commit")) {
+      recorder.fault({ kind: "store", did: "after-commit" }, "store", false);
+      return chance.happens(0.7) ? "after-commit, found-out" : "after-commit";
+    }
+    if (!writes || !strikes("flight failed and may be repeated")) return "fine";
+    recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
+    return "repeatable";
   }
 
   return Object.freeze({
@@ -140,18 +203,9 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
       record("repeated");
       return { kind: "arrives", inMs, againInMs: inMs + chance.between(0, 2_000) };
     },
-    store(writes: boolean): StoreFate {
-      if (strikes("store failed before commit")) {
-        recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
-        return chance.happens(0.5) ? "before-commit" : "before-commit, known";
-      }
-      if (strikes("store failed after commit")) {
-        recorder.fault({ kind: "store", did: "after-commit" }, "store", false);
-        return "after-commit";
-      }
-      if (!writes || !strikes("flight failed and may be repeated")) return "fine";
-      recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
-      return "repeatable";
+    store({ writes }: StoreCall): StoreWay {
+      const [toMs, backMs] = [chance.between(0, 2), chance.between(0, 2)];
+      return { fate: storeFate(writes), toMs, backMs };
     },
     heal() {
       calm = true;

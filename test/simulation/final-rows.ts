@@ -1,16 +1,26 @@
 // The rows at the end, and what must be true of them whatever has happened.
-import { planOf } from "../../server/core/definition.ts";
+
+import { asks } from "../../server/core/evolve.ts";
 import { brokenInvariants } from "../../server/core/invariants.ts";
-import { isFinal, isUndoLeft, movingSide, type Run, type View } from "../../server/core/model.ts";
+import {
+  emptyView,
+  isFinal,
+  isUndoLeft,
+  movingSide,
+  type Run,
+  type View,
+} from "../../server/core/model.ts";
+import { type Plan, planOf } from "../../server/core/plan.ts";
 import { partitionOf } from "../../server/store/partition.ts";
 import type { RunRef, Store } from "../../server/store/store.ts";
-import { type FinalRows, type FinalRun, finalRun } from "./history.ts";
+import { type FinalRows, type FinalRun, finalRun } from "./history-rows.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
 export interface AtRest {
   /** Runs that neither ended nor wait for a person. */
   readonly unsettled: readonly string[];
-  readonly total: number;
+  /** Those, and runs that wait for a person. */
+  readonly open: readonly string[];
 }
 
 const NAMESPACE_RUNS_MAX = 100_000;
@@ -36,14 +46,16 @@ async function everyRun(store: Store, namespaces: readonly string[]) {
 export async function atRest(store: Store, namespaces: readonly string[]): Promise<AtRest> {
   const runs = await everyRun(store, namespaces);
   const unsettled: string[] = [];
+  const open: string[] = [];
   for (const { run } of runs) {
     if (run.endedAt !== null) continue;
     const detail =
       run.state === "ESCALATED" ? await store.reads.runDetail(run.runId, EVERYTHING) : null;
     const asks = detail?.escalations.some(({ closedAt }) => closedAt === null) ?? false;
+    open.push(`${run.runId} is ${run.state}`);
     if (!asks) unsettled.push(`${run.runId} is ${run.state}`);
   }
-  return { unsettled, total: runs.length };
+  return { unsettled, open };
 }
 
 export interface Ending {
@@ -70,7 +82,7 @@ export async function finalRows(
     const definition = witness.definitions.get(run.definitionId);
     if (!definition) throw new Error(`nobody saw definition ${run.definitionId}`);
     const plan = planOf(definition);
-    const view = await load(store, { runId: run.runId, partition }, plan.steps.length);
+    const view = await load(store, { runId: run.runId, partition }, plan);
     for (const problem of brokenInvariants(plan, view)) broken.push(`run ${run.runId}: ${problem}`);
   }
   const rows: FinalRows = {
@@ -98,26 +110,33 @@ async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly 
   }));
 }
 
-function load(store: Store, ref: RunRef, steps: number): Promise<View> {
+function load(store: Store, ref: RunRef, plan: Plan): Promise<View> {
   return store.transact({ name: "final" }, async (tx) => {
     const [open] = await tx.lockRuns([ref], true);
     const [ended] = open ? [] : await tx.endedRuns([ref]);
     const head = open ?? ended;
     if (!head) throw new Error(`run ${ref.runId} is neither open nor ended`);
     const rows = (await tx.loadSteps([{ runId: ref.runId, steps: "all" }])).get(ref.runId);
-    const view: View = { run: head.run, steps: rows ?? new Map(), attempts: [] };
-    return ended ? { ...view, run: counted(view, steps) } : view;
+    const view: View = { ...emptyView(head.run), steps: rows ?? new Map() };
+    return ended ? { ...view, run: counted(view, plan) } : view;
   });
 }
 
 /** The counters of a run go with its open row: an ended one is counted anew. */
-function counted({ run, steps }: View, total: number): Run {
+function counted({ run, steps }: View, plan: Plan): Run {
   const all = [...steps.values()];
+  const left = (always: boolean): number =>
+    plan.steps.filter((step) => {
+      const row = steps.get(step.no);
+      return step.always === always && !(row && isFinal(row.forward));
+    }).length;
   return {
     ...run,
     moving: all.filter((step) => movingSide(step) !== null).length,
+    asking: all.filter(asks).length,
     undosLeft: all.filter((step) => isUndoLeft(step.undo)).length,
     undone: all.filter((step) => step.undo.kind === "DONE").length,
-    stepsLeft: total - all.filter((step) => isFinal(step.forward)).length,
+    stepsLeft: left(false),
+    finallyLeft: left(true),
   };
 }

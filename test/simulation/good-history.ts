@@ -5,45 +5,32 @@
 //   r2   blue    its last step fails for good; COMPENSATED
 //   r3   blue    cancelled while its first step is with an agent; CANCELLED
 //   r4   green   three agents in a row are lost with its first step; ESCALATED
-//   r5   green   the key of r1 in another namespace; COMPLETED
-import type { Step, TaskKind } from "../../server/core/model.ts";
+//   r5   green   the key of r1 in another namespace, which runs a registered workflow; COMPLETED
+import type { TaskKind } from "../../server/core/attempt.ts";
 import { type Mutable, must } from "./damage.ts";
+import {
+  acted,
+  DEFINITION,
+  type Draft,
+  type DraftStep,
+  HEARTBEAT_MS,
+  keyOf,
+  newRun,
+  STEPS,
+} from "./good-history-rows.ts";
 import type {
   Answer,
-  FinalAttempt,
-  FinalRun,
   History,
   HistoryRecord,
-  OutcomeFact,
   ReportSeen,
   Request,
   RunSeen,
   TokenParts,
 } from "./history.ts";
-
-type Draft = Mutable<FinalRun>;
-type DraftStep = Mutable<Step>;
+import type { FinalAttempt, FinalRun, OutcomeFact } from "./history-rows.ts";
 
 const SUCCESS: OutcomeFact = { kind: "success" };
 const LOST: OutcomeFact = { kind: "unknown", code: "drover.lost" };
-const HEARTBEAT_MS = 3_000;
-const STEPS = ["flight", "hotel", "mail"] as const;
-
-const DEFINITION = {
-  workflow: "trip",
-  steps: [
-    {
-      id: "flight",
-      needs: [],
-      task: "book-flight",
-      timeouts: { heartbeatMs: HEARTBEAT_MS },
-      compensate: { task: "cancel-flight" },
-    },
-    { id: "hotel", needs: ["flight"], task: "book-hotel", compensate: { task: "cancel-hotel" } },
-    { id: "mail", needs: ["hotel"], task: "send-mail" },
-  ],
-};
-
 export function failure(kind: "transient" | "permanent", code: string): OutcomeFact {
   return { kind: "failure", class: kind, code, retryAfterMs: null, noEffect: false };
 }
@@ -130,6 +117,7 @@ function cancelled(story: Story): void {
 }
 
 function escalated(story: Story): void {
+  story.register("clerk-g", "green");
   story.schedule("clerk-g", { runId: "r4", namespace: "green", key: null });
   for (const agent of ["agent-3", "agent-4", "agent-5"]) {
     story.wait(2_100);
@@ -180,21 +168,28 @@ export function createStory() {
     const step = stepOf(runId, no);
     const { task: kind, fence } = token;
     const row: FinalAttempt = {
-      ...{ step: no, kind, fence, attempt, agentId, startedAt, endedAt: at },
+      ...{ step: no, kind, fence, n: 0, attempt, agentId, startedAt, endedAt: at },
       outcome,
     };
     of(runId).attempts.push(structuredClone(row) as Mutable<FinalAttempt>);
     of(runId).version += 1;
     step.fence = fence;
     if (outcome.kind !== "unknown") step.attempt += 1;
-    if (outcome.kind === "success" && kind === "compensate") step.undo = { kind: "DONE" };
-    else if (outcome.kind === "success") {
-      Object.assign(step, { forward: { kind: "SUCCEEDED" }, effect: "MADE", resultFence: fence });
+    if (outcome.kind === "success" && kind === "compensate") {
+      step.undo = { kind: "DONE" };
+      step.strategies = [{ planned: 0, changed: false, mark: "UNDONE" }];
+    } else if (outcome.kind === "success") {
+      Object.assign(step, {
+        forward: { kind: "SUCCEEDED" },
+        strategies: [{ planned: 0, changed: false, mark: "MADE" }],
+        result: { fence, kind: "perform", n: 0 },
+      });
       if (no + 1 < STEPS.length) makeReady(runId, no + 1);
     } else if (outcome.kind === "failure" && outcome.class === "permanent") {
       step.forward = { kind: "FAILED" };
     } else if (outcome.kind === "cancelled") step.forward = { kind: "CANCELLED" };
-    else if (outcome.kind === "failure") step.forward = { kind: "BACKOFF", wakeAt: at + 1_000 };
+    else if (outcome.kind === "failure")
+      step.forward = { kind: "BACKOFF", task: "perform", cause: "retry", wakeAt: at + 1_000 };
     else makeReady(runId, no);
   };
   const tell = (
@@ -222,13 +217,20 @@ export function createStory() {
     },
     token: (runId: string, no: number) => must(open.get(`${runId}/${no}`), "a task").token,
     tell,
+    register(process: string, namespace: string) {
+      const request = { rpc: "RegisterWorkflow", namespace, definition: DEFINITION } as const;
+      const version = { name: DEFINITION.workflow, version: 1, created: true } as const;
+      ask(process, request, () => ({ kind: "registered", ...version }));
+    },
     schedule(
       process: string,
       order: { runId: string; namespace: string; key: string | null; lost?: boolean },
     ) {
       const { runId, namespace, key } = order;
       const mark = `order ${runId}`;
-      const request = { rpc: "Schedule", namespace, key, digest: `trip ${runId}`, mark } as const;
+      const workflow = namespace === "green" ? { name: DEFINITION.workflow, version: 1 } : null;
+      const named = { mark, workflow, digest: `trip ${runId}` };
+      const request = { rpc: "Schedule", namespace, key, ...named } as const;
       ask(process, request, () => {
         const created = !runs.has(runId);
         if (created) runs.set(runId, newRun(order, mark, at));
@@ -251,8 +253,13 @@ export function createStory() {
         const attempt = step.attempt + 1;
         const token = { runId, step: no, task, fence, secret: `s${calls}` };
         open.set(`${runId}/${no}`, { token, attempt, startedAt: at });
-        const facts = { leaseMs: HEARTBEAT_MS, idempotencyKey: `${runId}/${no}`, effectKey: null };
-        const names = { queue: "default", taskName: task, stepId: STEPS[no] ?? "" };
+        const key = keyOf(token);
+        const isUndo = task === "compensate";
+        const keys = { idempotencyKey: isUndo ? `${key}u` : key, effectKey: isUndo ? key : null };
+        const facts = { leaseMs: HEARTBEAT_MS, ...keys, inputDigest: "" };
+        const plan = must(DEFINITION.steps[no], "step");
+        const taskName = isUndo ? must(plan.compensate, "undo").task : plan.task;
+        const names = { queue: "default", taskName, stepId: plan.id };
         const { pollSeq } = poll;
         return { kind: "polled", tasks: [{ token, pollSeq, attempt, ...names, ...facts }] };
       });
@@ -265,9 +272,7 @@ export function createStory() {
       { lost }: { readonly lost?: boolean } = {},
     ) {
       const { token } = must(open.get(`${runId}/${no}`), "a task");
-      const fate = lost
-        ? { kind: "unknown" as const }
-        : { kind: "accepted" as const, repeated: false };
+      const fate = { kind: lost ? ("unknown" as const) : ("accepted" as const), repeated: false };
       tell(agent, token, outcome, fate, () => over(runId, no, outcome, agent));
     },
     beat(
@@ -319,13 +324,14 @@ export function createStory() {
     ask(runId: string, no: number) {
       const said = { reason: "poison", message: "3 agents in a row were lost" } as const;
       const asked = { n: 1, step: no, ...said, openedAt: at, closedAt: null, closedBy: null };
-      of(runId).escalations.push(asked);
+      of(runId).escalations.push({ ...asked, answer: null });
       Object.assign(of(runId), { state: "ESCALATED", wakeAt: null });
       stepOf(runId, no).forward = { kind: "ESCALATED" };
     },
-    effect(did: "made" | "undone", { runId, step, fence }: TokenParts) {
+    effect(did: "made" | "undone", token: TokenParts) {
+      const { runId, step, fence } = token;
       const process = "remote";
-      record({ kind: "effect", at, process, did, key: `${runId}/${step}`, runId, step, fence });
+      record({ kind: "effect", at, process, did, key: keyOf(token), runId, step, fence });
     },
     own(node: string, partition: number, epoch: number) {
       record({ kind: "owner", at, process: node, node, partition, epoch, did: "took" });
@@ -359,38 +365,3 @@ const READY = {
   ...({ kind: "READY", task: "perform", fence: 1, attempt: 1, until: null } as const),
   ...{ avoid: null, alarms: 0 },
 };
-
-function newRun(
-  { runId, namespace, key }: { runId: string; namespace: string; key: string | null },
-  mark: string,
-  createdAt: number,
-): Draft {
-  const nothing = {
-    fence: 0,
-    attempt: 0,
-    lost: 0,
-    tries: [],
-    settleUntil: null,
-    resultFence: null,
-  };
-  const steps = STEPS.map(
-    (_, no): DraftStep => ({
-      no,
-      forward: { kind: "BLOCKED", waitingFor: 1 },
-      undo: { kind: "NONE" },
-      effect: "NONE",
-      firstReadyAt: null,
-      ...nothing,
-    }),
-  );
-  return {
-    ...{ runId, namespace, key, mark, partition: 7, definitionId: 1, version: 1, createdAt, steps },
-    ...{ state: "RUNNING", reason: null, endedAt: null, wakeAt: createdAt + 3_600_000 },
-    ...{ attempts: [], interventions: [], escalations: [] },
-  };
-}
-
-function acted(runId: string, dueAt: number, actedAt: number) {
-  const who = { node: "node-1", partition: 7, epoch: 1 };
-  return { runId, saw: "nothing", did: "something", dueAt, actedAt, ...who };
-}

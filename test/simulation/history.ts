@@ -7,15 +7,15 @@
 //   final     the rows at the end, as the store's reads give them
 //
 // As text: JSON lines, `meta` first, a line for each record in the order of `at`, `final` last.
-// Moments are milliseconds by the database's clock; everything is plain JSON, without bytes.
+// Moments are milliseconds by the database's clock, which may jump (a fault of the kind `clock`);
+// everything is plain JSON, without bytes.
+
+import type { Moment, TaskKind } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import type { Moment, Outcome, Reason, RunState, Step, TaskKind } from "../../server/core/model.ts";
-import type {
-  AttemptRecord,
-  EscalationRecord,
-  InterventionRecord,
-  RunDetail,
-} from "../../server/store/reads.ts";
+import type { AnswerKind } from "../../server/core/history.ts";
+import type { RunState } from "../../server/core/model.ts";
+
+import type { FinalRows, OutcomeFact } from "./history-rows.ts";
 
 export interface History {
   readonly meta: HistoryMeta;
@@ -90,6 +90,13 @@ export type Request =
       readonly digest: string;
       /** Value of the label `request`, unique for each *intended* run; repeats keep it. */
       readonly mark: string;
+      /** The registered version that was named; version 0: the default one. null: inline. */
+      readonly workflow: { readonly name: string; readonly version: number } | null;
+    }
+  | {
+      readonly rpc: "RegisterWorkflow";
+      readonly namespace: string;
+      readonly definition: Definition;
     }
   | {
       readonly rpc: "CancelRun";
@@ -97,7 +104,38 @@ export type Request =
       readonly runId: string;
       readonly undo: boolean;
     }
-  | { readonly rpc: ReadRpc; readonly namespace: string; readonly runId: string }
+  | { readonly rpc: ReadRpc | StandRpc; readonly namespace: string; readonly runId: string }
+  | {
+      readonly rpc: "Signal";
+      readonly namespace: string;
+      readonly runId: string;
+      readonly name: string;
+      readonly signalId: string;
+    }
+  | {
+      readonly rpc: "Decide";
+      readonly namespace: string;
+      readonly runId: string;
+      readonly stepId: string;
+      readonly approver: string;
+      readonly approved: boolean;
+    }
+  /** By the callback token of a perform task, which does not tell its secret. */
+  | {
+      readonly rpc: "CompleteDeferred";
+      readonly namespace: string;
+      readonly result: TaskReport;
+    }
+  | { readonly rpc: "ListEscalations"; readonly namespace: string }
+  | {
+      readonly rpc: "ResolveEscalation";
+      readonly namespace: string;
+      readonly runId: string;
+      /** Number of the escalation within the run. */
+      readonly n: number;
+      readonly answer: AnswerKind;
+      readonly by: string;
+    }
   | { readonly rpc: "ListRuns"; readonly namespace: string }
   | {
       readonly rpc: "PollTask";
@@ -123,6 +161,7 @@ export type Request =
     };
 
 export type ReadRpc = "GetRun" | "WatchRun" | "WaitRun";
+export type StandRpc = "PauseRun" | "ResumeRun";
 
 export type Answer =
   | OkAnswer
@@ -137,7 +176,20 @@ export type OkAnswer =
       readonly runId: string;
       readonly created: boolean;
     }
+  | {
+      readonly kind: "registered";
+      readonly name: string;
+      readonly version: number;
+      readonly created: boolean;
+    }
   | { readonly kind: "cancelled"; readonly run: RunSeen }
+  /** Of whatever else was said to a run; the run where the answer carries it. */
+  | { readonly kind: "done"; readonly run: RunSeen | null; readonly repeated: boolean }
+  /** Of ListEscalations. */
+  | {
+      readonly kind: "asked";
+      readonly questions: readonly { readonly runId: string; readonly n: number }[];
+    }
   /** Of GetRun and WaitRun once; of WatchRun as often as it sends. */
   | { readonly kind: "read"; readonly run: RunSeen }
   | { readonly kind: "listed"; readonly runs: readonly RunSeen[] }
@@ -171,6 +223,8 @@ export interface TaskSeen {
   readonly idempotencyKey: string;
   /** Of a compensate task: the key under which the effect was made. */
   readonly effectKey: string | null;
+  /** Equal for equal inputs. */
+  readonly inputDigest: string;
 }
 
 export type BeatSeen =
@@ -185,13 +239,18 @@ export type ReportSeen =
 
 /**
  * `crash`, `pause` and `cut` last until `start`, `resume` and `join` of the same target; the
- * store's `down` until `up`. `lost`, `repeated`, `delayed`, `reordered` concern one message,
+ * store's `down` until `up`. `stop` asks a server to drain, `exit` is the end of that. A `jump` is
+ * recorded by the new time. `lost`, `repeated`, `delayed`, `reordered` concern one message,
  * `before-commit` and `after-commit` one transaction. After `heal` nothing more is injected.
  */
 export interface FaultRecord extends Happened {
   readonly kind: "fault";
   readonly fault:
-    | { readonly kind: "process"; readonly did: "crash" | "start" | "pause" | "resume" }
+    | {
+        readonly kind: "process";
+        readonly did: "crash" | "start" | "pause" | "resume" | "stop" | "exit";
+      }
+    | { readonly kind: "clock"; readonly did: "jump"; readonly byMs: number }
     | { readonly kind: "network"; readonly did: "cut" | "join" | MessageFault }
     | {
         readonly kind: "store";
@@ -229,111 +288,6 @@ export interface OwnerRecord extends Happened {
   readonly epoch: number;
   /** `gave`: given back in order; a take-over needs no such record. */
   readonly did: "took" | "gave";
-}
-
-export interface FinalRows {
-  readonly at: Moment;
-  /** Whether everything was healed and given the time to end: liveness is demanded then. */
-  readonly drained: boolean;
-  readonly definitions: readonly { readonly id: number; readonly definition: Definition }[];
-  readonly runs: readonly FinalRun[];
-  readonly keys: readonly {
-    readonly namespace: string;
-    readonly key: string;
-    readonly runId: string;
-    readonly digest: string;
-  }[];
-  /** Who watches each partition at the end, where known; empty: not known. */
-  readonly owners: readonly {
-    readonly partition: number;
-    readonly node: string;
-    readonly epoch: number;
-  }[];
-}
-
-export interface FinalRun {
-  readonly runId: string;
-  readonly namespace: string;
-  readonly partition: number;
-  readonly definitionId: number;
-  readonly key: string | null;
-  /** The label `request`. */
-  readonly mark: string | null;
-  readonly state: RunState["kind"];
-  readonly reason: Reason | null;
-  readonly version: number;
-  readonly createdAt: Moment;
-  readonly endedAt: Moment | null;
-  /** The run's own due row (deadline, end of settling); null: it has none. */
-  readonly wakeAt: Moment | null;
-  /** With their ready, lease and due rows; steps without a row are left out. */
-  readonly steps: readonly Step[];
-  readonly attempts: readonly FinalAttempt[];
-  readonly interventions: readonly InterventionRecord[];
-  readonly escalations: readonly EscalationRecord[];
-}
-
-/** A row of `attempt`, its outcome without payloads. */
-export interface FinalAttempt extends Omit<AttemptRecord, "outcome"> {
-  readonly outcome: OutcomeFact;
-}
-
-export type OutcomeFact =
-  | {
-      readonly kind: "failure";
-      readonly class: "transient" | "permanent";
-      readonly code: string;
-      readonly retryAfterMs: number | null;
-      readonly noEffect: boolean;
-    }
-  | { readonly kind: "unknown"; readonly code: string }
-  | { readonly kind: "cancelled"; readonly noEffect: boolean }
-  | { readonly kind: "success" | "released" | "undelivered" };
-
-/** The label under which a scheduling client writes its `mark`. */
-export const MARK_LABEL = "request";
-
-export function outcomeFact(outcome: Outcome): OutcomeFact {
-  switch (outcome.kind) {
-    case "failure": {
-      const { kind, class: failureClass, code, retryAfterMs, noEffect } = outcome;
-      return { kind, class: failureClass, code, retryAfterMs, noEffect };
-    }
-    case "unknown":
-      return { kind: outcome.kind, code: outcome.code };
-    case "cancelled":
-      return { kind: outcome.kind, noEffect: outcome.noEffect };
-    default:
-      return { kind: outcome.kind };
-  }
-}
-
-/** The final row of a run from `reads.runDetail` with everything wanted, and what it lacks. */
-export function finalRun(
-  detail: RunDetail,
-  beside: {
-    readonly namespace: string;
-    readonly partition: number;
-    readonly wakeAt: Moment | null;
-  },
-): FinalRun {
-  const { run } = detail;
-  return {
-    ...beside,
-    runId: run.runId,
-    definitionId: run.definitionId,
-    key: run.key,
-    mark: run.labels[MARK_LABEL] ?? null,
-    state: run.state,
-    reason: run.reason,
-    version: run.stateVersion,
-    createdAt: run.createdAt,
-    endedAt: run.endedAt,
-    steps: [...detail.steps.values()].sort((a, b) => a.no - b.no),
-    attempts: detail.attempts.map((row) => ({ ...row, outcome: outcomeFact(row.outcome) })),
-    interventions: detail.interventions,
-    escalations: detail.escalations,
-  };
 }
 
 export function historyText(history: History): string {

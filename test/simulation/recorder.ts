@@ -1,5 +1,5 @@
 // Writes the history down while it happens, in the form of history.ts.
-import type { Moment } from "../../server/core/model.ts";
+import type { Moment } from "../../server/core/attempt.ts";
 import type {
   Answer,
   EffectRecord,

@@ -2,26 +2,18 @@
 // sometimes "I do not know" at first.
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
-import { AgentService, CompleteRequestSchema } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
-import { outcomeDigest, type ReportedOutcome } from "../../server/rpc/convert-outcome.ts";
+import type { Reported } from "../../server/core/event.ts";
 import { payloadField } from "../../server/rpc/payload.ts";
-import { agentMessage, type Held, nextMessage, type Session } from "./agent.ts";
+import type { Held, Session } from "./agent.ts";
+import { complete } from "./agent-calls.ts";
 import { lateOutcome } from "./agent-work.ts";
-import { outcomeFact, type ReportSeen } from "./history.ts";
-import { answerSeen, canariesIn, reportSeen, taskSeen } from "./seen.ts";
-import { canaryWords } from "./world.ts";
 
-const CALL_MS_MAX = 2_500;
 const TRIES_MAX = 30;
 const NEXT_SHARE = 0.3;
 
 /** Reports until it is answered; then the agent drops the task. */
-export async function report(
-  session: Session,
-  held: Held,
-  outcome: ReportedOutcome,
-): Promise<void> {
+export async function report(session: Session, held: Held, outcome: Reported): Promise<void> {
   const { faults } = session.world;
   await untilAnswered(session, held, outcome);
   held.over = true;
@@ -37,37 +29,29 @@ export async function report(
 }
 
 /** A report about a task that the agent no longer holds. */
-export async function reportAgain(
-  session: Session,
-  held: Held,
-  outcome: ReportedOutcome,
-): Promise<void> {
+export async function reportAgain(session: Session, held: Held, outcome: Reported): Promise<void> {
   await untilAnswered(session, held, outcome);
 }
 
-function otherThan(session: Session, held: Held, outcome: ReportedOutcome): ReportedOutcome {
+function otherThan(session: Session, held: Held, outcome: Reported): Reported {
   return outcome.kind === "success"
     ? { kind: "unknown", code: "", message: "or was it?" }
     : lateOutcome(session, held);
 }
 
-async function untilAnswered(
-  session: Session,
-  held: Held,
-  outcome: ReportedOutcome,
-): Promise<void> {
+async function untilAnswered(session: Session, held: Held, outcome: Reported): Promise<void> {
   const message = outcomeMessage(outcome);
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    if (await complete(session, held, outcome, message)) return;
+    if (await isAnswered(session, held, outcome, message)) return;
     await session.process.clock.sleep(session.process.chance.between(50, 400));
   }
 }
 
 /** True once the call was answered, whatever the answer. */
-async function complete(
+async function isAnswered(
   session: Session,
   held: Held,
-  outcome: ReportedOutcome,
+  outcome: Reported,
   message: Outcome,
 ): Promise<boolean> {
   const { world, shape, process } = session;
@@ -75,32 +59,9 @@ async function complete(
   const free = shape.tasksMax - session.held.size;
   const next = free > 0 && chance.happens(NEXT_SHARE) ? session.wish(free) : null;
   const server = chance.pick(world.servers);
-  const call = world.recorder.call(shape.id, server.name, {
-    rpc: "Complete",
-    namespace: shape.namespace,
-    session: session.id,
-    results: [{ token: held.token, outcome: outcomeFact(outcome), digest: outcomeDigest(message) }],
-    next,
-  });
   const sentAtMs = clock.monotonicMs();
-  const reply = await world.network.unary(
-    process,
-    server,
-    AgentService.method.complete,
-    create(CompleteRequestSchema, {
-      namespace: shape.namespace,
-      agent: agentMessage(session),
-      results: [{ taskToken: held.task.taskToken, outcome: message }],
-      ...(next ? { next: nextMessage(next) } : {}),
-    }),
-    CALL_MS_MAX,
-  );
-  const answer = answerSeen(reply, ({ answers, tasks }) => ({
-    kind: "completed",
-    answers: answers.map(({ status, repeated }): ReportSeen => reportSeen(status, repeated)),
-    tasks: tasks.map((task) => taskSeen(task, next?.pollSeq ?? 0)),
-  }));
-  world.recorder.answer(shape.id, call, answer, canariesIn(reply.bytes, canaryWords(world)));
+  const results = [{ ...held, outcome, message }];
+  const { answer, reply } = await complete(session, { results, next }, { server });
   if (reply.kind === "ok") {
     const { tasks, waited } = reply.message;
     session.take(tasks, sentAtMs, waited ? durationMs(waited) : 0);
@@ -108,7 +69,7 @@ async function complete(
   return answer.kind !== "unknown";
 }
 
-function outcomeMessage(outcome: ReportedOutcome): Outcome {
+export function outcomeMessage(outcome: Reported): Outcome {
   switch (outcome.kind) {
     case "success":
       return create(OutcomeSchema, {
@@ -134,8 +95,13 @@ function outcomeMessage(outcome: ReportedOutcome): Outcome {
       return create(OutcomeSchema, {
         kind: { case: "unknown", value: { code: outcome.code, message: outcome.message } },
       });
+    case "again":
+      return create(OutcomeSchema, {
+        kind: { case: "again", value: { after: durationFromMs(outcome.afterMs) } },
+      });
+    case "deferred":
     case "released":
-      return create(OutcomeSchema, { kind: { case: "released", value: {} } });
+      return create(OutcomeSchema, { kind: { case: outcome.kind, value: {} } });
     case "cancelled":
       return create(OutcomeSchema, {
         kind: { case: "cancelled", value: { noEffect: outcome.noEffect } },

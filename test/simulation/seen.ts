@@ -1,4 +1,5 @@
 // What callers sent and heard, in the words of the history.
+import { createHash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import type { HeartbeatAnswer } from "@drover/proto/drover/v1/agent_service_pb.ts";
@@ -22,6 +23,8 @@ const UNKNOWN_CODES: ReadonlySet<string> = new Set([
 
 const RUN_STATES: Readonly<Record<string, CoreRunState["kind"]>> = {
   RUNNING: "RUNNING",
+  PAUSED: "PAUSED",
+  FINISHING: "FINISHING",
   STOPPING: "STOPPING",
   COMPENSATING: "COMPENSATING",
   ESCALATED: "ESCALATED",
@@ -80,7 +83,13 @@ export function taskSeen(task: Task, pollSeq: number): TaskSeen {
     leaseMs: task.leaseFor ? durationMs(task.leaseFor) : 0,
     idempotencyKey: task.idempotencyKey,
     effectKey: task.effectKey === "" ? null : task.effectKey,
+    inputDigest: inputDigest(task),
   };
+}
+
+function inputDigest({ input }: Task): string {
+  if (input?.body.value === undefined) return "";
+  return createHash("sha256").update(input.body.value).digest("hex").slice(0, 12);
 }
 
 export function beatSeen({ answer }: HeartbeatAnswer): BeatSeen {

@@ -1,14 +1,17 @@
 // A server of the simulation: the real control plane and the real handlers, in a process that may
 // crash, pause and come back. What is in its memory is gone with the process.
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { pino } from "pino";
 import { RPC_DEFAULTS } from "../../server/config.ts";
 import { createControlPlane } from "../../server/control-plane.ts";
+import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
 import { AGENT_ITEM_FIELDS, createAgentService } from "../../server/rpc/agent-service.ts";
 import { createDrain } from "../../server/rpc/drain.ts";
 import { createMount, type Mounted } from "../../server/rpc/mount.ts";
 import { createNamespaces } from "../../server/rpc/namespaces.ts";
+import { createOperatorService } from "../../server/rpc/operator-service.ts";
 import { createRequestCheck, type RequestCheck } from "../../server/rpc/request-check.ts";
 import { createSchedulerService } from "../../server/rpc/scheduler-service.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
@@ -28,6 +31,8 @@ export interface ServerProcess {
   cutOff: boolean;
   start(): void;
   crash(): void;
+  /** As at SIGTERM: drains, hands over and ends. Resolves then; never, if it crashes meanwhile. */
+  stop(): Promise<void>;
 }
 
 export interface ServerDeps {
@@ -51,13 +56,13 @@ const trusting: RequestCheck = Object.freeze({ ...checking, check: () => new Map
 
 export function createServerProcess(name: string, deps: ServerDeps): ServerProcess {
   let process: SimProcess | null = null;
-  let methods = new Map<string, Mounted>();
+  let booted: Booted = { methods: new Map(), stop: async () => undefined };
   const server: ServerProcess = {
     name,
     cutOff: false,
     process: () => process,
     method(wanted) {
-      const found = methods.get(wanted);
+      const found = booted.methods.get(wanted);
       if (!found) throw new Error(`no method ${wanted} is mounted`);
       return found;
     },
@@ -65,21 +70,27 @@ export function createServerProcess(name: string, deps: ServerDeps): ServerProce
       if (process) return;
       const begun = createSimProcess(name, deps.time, deps.chance.fork());
       process = begun;
-      methods = boot(begun, deps, () => !server.cutOff && deps.isStoreUp());
+      booted = boot(begun, deps, () => !server.cutOff && deps.isStoreUp());
     },
     crash() {
       process?.crash();
       process = null;
     },
+    async stop() {
+      const ending = process;
+      await booted.stop();
+      if (process === ending) server.crash();
+    },
   };
   return server;
 }
 
-function boot(
-  process: SimProcess,
-  deps: ServerDeps,
-  isReachable: () => boolean,
-): Map<string, Mounted> {
+interface Booted {
+  readonly methods: ReadonlyMap<string, Mounted>;
+  readonly stop: () => Promise<void>;
+}
+
+function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean): Booted {
   const { clock, chance } = process;
   const { faults, witness, onDefect } = deps;
   const check = deps.isChecked ? checking : trusting;
@@ -103,13 +114,22 @@ function boot(
   };
   const mount = createMount({ check, drain, log, ...RPC_DEFAULTS });
   const common = { scheduler, dispatcher, store, namespaces: createNamespaces(store) };
-  const service = { ...common, drain, clock, log, check };
+  const service = { ...common, drain, clock, log, check, definitionCheck: checkDefinition };
   const mounted = [
     ...mount.service(SchedulerService, createSchedulerService(service)),
+    ...mount.service(OperatorService, createOperatorService(service)),
     ...mount.service(AgentService, createAgentService(service), { itemFields: AGENT_ITEM_FIELDS }),
   ];
   plane.start().catch((error: unknown) => onDefect(`start: ${stackOf(error)}`));
-  return new Map(mounted.map((one) => [one.method.name, one]));
+  return {
+    methods: new Map(mounted.map((one) => [one.method.name, one])),
+    // In the order of main.ts: the port drains, then the control plane stops.
+    async stop() {
+      drain.begin();
+      await Promise.race([drain.idle(), clock.sleep(RPC_DEFAULTS.drainMs)]);
+      await plane.stop().catch((error: unknown) => onDefect(`stop: ${stackOf(error)}`));
+    },
+  };
 }
 
 /** What the control plane warns of is a defect, unless the store was away. */

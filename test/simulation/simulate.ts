@@ -4,10 +4,12 @@
 import { createHash } from "node:crypto";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { AgentShape } from "./agent.ts";
+import { type Callbacks, createCallbacks } from "./callbacks.ts";
 import { type Chance, createChance } from "./chance.ts";
 import { createChaos } from "./chaos.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { startClients } from "./client.ts";
+import { createDatabaseClock } from "./database-clock.ts";
 import { createEdges, type EdgeName } from "./edges.ts";
 import { createFaults, type FaultKind } from "./faults.ts";
 import { atRest, finalRows } from "./final-rows.ts";
@@ -16,6 +18,7 @@ import { createNetwork } from "./network.ts";
 import { createRecorder } from "./recorder.ts";
 import { createRemote } from "./remote.ts";
 import { createServerProcess } from "./server-process.ts";
+import { createSimProcess } from "./sim-process.ts";
 import { createStoreWitness } from "./store-witness.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 import { QUEUES } from "./workload.ts";
@@ -48,10 +51,11 @@ const LOOK_EVERY_MS = 1_000;
 export async function simulate(seed: number): Promise<Simulated> {
   const chance = createChance(seed, PARTITIONS.length - 1);
   const time = createVirtualTime(START_MS);
-  let databaseMs = (): number => time.now();
-  const store = createMemoryStore({ now: () => databaseMs() });
+  const databaseClock = createDatabaseClock(time);
+  let databaseMs = databaseClock.now;
+  const store = createMemoryStore({ now: () => databaseMs(), elapsedMs: time.now });
   for (const name of NAMESPACES) await store.createNamespace(name);
-  const recorder = createRecorder(() => time.now());
+  const recorder = createRecorder(databaseClock.now);
   const faults = createFaults(chance.fork(), recorder);
   const edges = createEdges();
   const witness = createStoreWitness(time, recorder, edges);
@@ -60,23 +64,21 @@ export async function simulate(seed: number): Promise<Simulated> {
   const { isStoreUp } = chaos;
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
-  const deps = {
-    time,
-    store,
-    faults,
-    witness,
-    partitions: PARTITIONS,
-    isStoreUp,
-    onDefect,
-    isChecked,
-  };
+  const seen = { onDefect, isChecked, witness };
+  const deps = { ...seen, time, store, faults, isStoreUp, partitions: PARTITIONS };
   const servers = Array.from({ length: chance.between(2, 3) }, (_, place) =>
     createServerProcess(`server-${place + 1}`, { ...deps, chance: chance.fork() }),
   );
   const network = createNetwork(time, faults);
   const remote = createRemote(recorder);
   const canaries = NAMESPACES.map((namespace) => ({ namespace, word: `canary-of-${namespace}` }));
-  const world: World = { time, chance, faults, recorder, network, remote, servers, canaries };
+  const shared = { time, databaseClock, chance, faults, recorder };
+  const callbacks = new Map<string, Callbacks>();
+  const world: World = { ...shared, network, remote, servers, canaries, callbacks };
+  for (const namespace of NAMESPACES) {
+    const process = createSimProcess(`remote-of-${namespace}`, time, chance.fork());
+    callbacks.set(namespace, createCallbacks(world, process, namespace));
+  }
 
   for (const server of servers) server.start();
   chaos.start(
@@ -95,8 +97,8 @@ export async function simulate(seed: number): Promise<Simulated> {
   const violations: string[] = [];
   const drained = await drain(time, async () => {
     if (!clients.every((client) => client.isDone())) return "clients still schedule";
-    const { unsettled } = await atRest(store, NAMESPACES);
-    return unsettled.length === 0 ? null : unsettled.join(", ");
+    const { open } = await atRest(store, NAMESPACES);
+    return open.length === 0 ? null : open.join(", ");
   });
   if (drained !== null)
     violations.push(`not at rest ${DRAIN_MS_MAX} ms after the heal: ${drained}`);
@@ -106,8 +108,8 @@ export async function simulate(seed: number): Promise<Simulated> {
   const moments = new Map(
     due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
   );
-  databaseMs = () => time.now();
-  const ending = { namespaces: NAMESPACES, at: time.now(), drained: drained === null };
+  databaseMs = databaseClock.now;
+  const ending = { namespaces: NAMESPACES, at: databaseClock.now(), drained: drained === null };
   const { rows, broken } = await finalRows(store, witness, ending, moments);
   const history: History = {
     meta: { source: "simulation", seed, canaries },

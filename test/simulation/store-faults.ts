@@ -30,36 +30,42 @@ export function away(): unknown {
 
 export function createFaultyStore(wire: StoreWire): Store {
   const { store } = wire;
-  const call = <T>(work: () => Promise<T>): Promise<T> => overWire(wire, work);
-  const read = <T>(work: () => Promise<T>): Promise<T> => overWire(wire, work, false);
+  const call = <T>(name: string, work: () => Promise<T>): Promise<T> => overWire(wire, name, work);
+  const read = <T>(name: string, work: () => Promise<T>): Promise<T> =>
+    overWire(wire, name, work, false);
   // While a transaction is open these are asked too, and it must not take time.
   const atOnce = <T>(work: () => Promise<T>): Promise<T> =>
     wire.isReachable() ? work() : Promise.reject(away());
   return Object.freeze({
     reads: Object.freeze({
-      findRun: (...asked) => read(() => store.reads.findRun(...asked)),
-      runDetail: (...asked) => read(() => store.reads.runDetail(...asked)),
-      listRuns: (...asked) => read(() => store.reads.listRuns(...asked)),
-      listWorkflows: (...asked) => read(() => store.reads.listWorkflows(...asked)),
+      findRun: (...asked) => read("findRun", () => store.reads.findRun(...asked)),
+      runDetail: (...asked) => read("runDetail", () => store.reads.runDetail(...asked)),
+      listRuns: (...asked) => read("listRuns", () => store.reads.listRuns(...asked)),
+      listEscalations: (...asked) =>
+        read("listEscalations", () => store.reads.listEscalations(...asked)),
+      runSigns: (...asked) => read("runSigns", () => store.reads.runSigns(...asked)),
+      listWorkflows: (...asked) => read("listWorkflows", () => store.reads.listWorkflows(...asked)),
     } satisfies Store["reads"]),
     partitions: faultyPartitions(wire, call),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
-    createNamespace: (name) => call(() => store.createNamespace(name)),
+    createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),
     internDefinition: (...asked) =>
-      call(async () => {
+      call("internDefinition", async () => {
         const id = await store.internDefinition(...asked);
         wire.witness.defined(id, asked[1]);
         return id;
       }),
     definition: (id) => atOnce(() => store.definition(id)),
-    registerWorkflow: (workflow) => call(() => store.registerWorkflow(workflow)),
-    workflowVersion: (...asked) => read(() => store.workflowVersion(...asked)),
+    registerWorkflow: (workflow) =>
+      call("registerWorkflow", () => store.registerWorkflow(workflow)),
+    workflowVersion: (...asked) => read("workflowVersion", () => store.workflowVersion(...asked)),
     lanes: (keys) => atOnce(() => store.lanes(keys)),
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
-    taskFacts: (tasks) => read(() => store.taskFacts(tasks)),
+    taskFacts: (tasks) => read("taskFacts", () => store.taskFacts(tasks)),
+    facts: (wanted) => read("facts", () => store.facts(wanted)),
     beat: (beats) =>
-      call(async () => {
+      call("beat", async () => {
         const answers = await store.beat(beats);
         wire.witness.beaten(beats, answers);
         return answers.map((of) =>
@@ -68,23 +74,28 @@ export function createFaultyStore(wire: StoreWire): Store {
           ),
         );
       }),
-    undelivered: (...asked) => read(() => store.undelivered(...asked)),
-    markPolled: (...asked) => call(() => store.markPolled(...asked)),
-    forgetOld: (rowsMax) => call(() => store.forgetOld(rowsMax)),
-    pulse: (...asked) => read(() => store.pulse(...asked)),
-    dueRows: (...asked) => read(() => store.dueRows(...asked)),
-    ready: () => read(() => store.ready()),
+    undelivered: (...asked) => read("undelivered", () => store.undelivered(...asked)),
+    markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
+    forgetOld: (rowsMax) => call("forgetOld", () => store.forgetOld(rowsMax)),
+    pulse: (...asked) => read("pulse", () => store.pulse(...asked)),
+    dueRows: (...asked) => read("dueRows", () => store.dueRows(...asked)),
+    ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
   } satisfies Store);
 }
 
 /** A statement by itself: it is its own transaction. */
-function overWire<T>(wire: StoreWire, work: () => Promise<T>, writes = true): Promise<T> {
+function overWire<T>(
+  wire: StoreWire,
+  name: string,
+  work: () => Promise<T>,
+  writes = true,
+): Promise<T> {
   const { process, faults } = wire;
   return new Promise((resolve, reject) => {
-    const settle = (fn: () => void): void => void process.post(process.chance.between(0, 2), fn);
-    wire.witness.after(process.chance.between(0, 2), () => {
-      const fate = faults.store(writes);
+    const { fate, toMs, backMs } = faults.store({ process: process.name, name, writes });
+    const settle = (fn: () => void): void => void process.post(backMs, fn);
+    wire.witness.after(toMs, () => {
       const isLost = fate === "before-commit" || fate === "before-commit, known";
       if (!wire.isReachable() || isLost) {
         settle(() => reject(away()));
@@ -110,30 +121,30 @@ function transact<T>(
   const { process, faults, store } = wire;
   return new Promise((resolve, reject) => {
     const settle = (ms: number, fn: () => void): void => void process.post(ms, fn);
-    settle(process.chance.between(0, 2), () => {
-      const answerMs = process.chance.between(0, 3);
+    const call = { process: process.name, name: options.name, writes: true };
+    const { fate, toMs, backMs } = faults.store(call);
+    settle(toMs, () => {
       if (!wire.isReachable()) {
-        settle(answerMs, () => reject(away()));
+        settle(backMs, () => reject(away()));
         return;
       }
-      const fate = faults.store(true);
       const seen = wire.witness.transaction();
       const run = store.transact(options, async (tx) => {
         const result = await work(watched(wire, seen.watch(tx), options));
         if (fate === "before-commit") throw away();
-        if (fate !== "fine" && fate !== "after-commit")
+        if (fate === "before-commit, known" || fate === "repeatable")
           throw rolledBack(new Error("the commit did not count"));
         return result;
       });
       run.then(
         (result) => {
           seen.committed();
-          if (fate === "fine") settle(answerMs, () => resolve(result));
-          else if (options.fate !== "unasked" && process.chance.happens(0.7))
+          if (fate === "fine") settle(backMs, () => resolve(result));
+          else if (options.fate !== "unasked" && fate === "after-commit, found-out")
             settle(process.chance.between(1, FATE_MS_MAX), () => resolve(result));
           else settle(FATE_MS_MAX, () => reject(away()));
         },
-        (error: unknown) => settle(answerMs, () => reject(error)),
+        (error: unknown) => settle(backMs, () => reject(error)),
       );
     });
   });

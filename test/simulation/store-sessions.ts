@@ -3,12 +3,12 @@
 import type { NodeInfo, PartitionSession, Partitions } from "../../server/store/store.ts";
 import type { StoreWire } from "./store-faults.ts";
 
-type Call = <T>(work: () => Promise<T>) => Promise<T>;
+type Call = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 export function faultyPartitions(wire: StoreWire, call: Call): Partitions {
   return Object.freeze({
     join: async (node: NodeInfo) => {
-      const session = await call(() => wire.store.partitions.join(node));
+      const session = await call("join", () => wire.store.partitions.join(node));
       return faultySession(wire, session, call);
     },
   });
@@ -18,16 +18,16 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
   const { process, faults, witness } = wire;
   return Object.freeze({
     node: session.node,
-    look: () => call(() => session.look()),
-    tryLock: (partitions) => call(() => session.tryLock(partitions)),
+    look: () => call("look", () => session.look()),
+    tryLock: (partitions) => call("tryLock", () => session.tryLock(partitions)),
     takeOver: (partitions) =>
-      call(async () => {
+      call("takeOver", async () => {
         const taken = await session.takeOver(partitions);
         witness.took(process.name, session.node, taken);
         return taken;
       }),
     unlock: (partitions) =>
-      call(async () => {
+      call("unlock", async () => {
         await session.unlock(partitions);
         witness.gave(process.name, session.node, partitions);
       }),
@@ -36,8 +36,8 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
         if (faults.strikes("notification lost")) return;
         process.post(process.chance.between(0, 3), () => listener(lanes));
       }),
-    announceLanes: (lanes) => call(() => session.announceLanes(lanes)),
+    announceLanes: (lanes) => call("announceLanes", () => session.announceLanes(lanes)),
     onLost: (listener) => session.onLost((cause) => void process.post(0, () => listener(cause))),
-    leave: () => call(() => session.leave()).catch(() => undefined),
+    leave: () => call("leave", () => session.leave()).catch(() => undefined),
   } satisfies PartitionSession);
 }

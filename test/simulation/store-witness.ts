@@ -1,6 +1,11 @@
 // Sees what the store commits, for what the history and the counts of the state table need and no
 // caller is told: passes, grants, reserved keys, cancels that were heard, owners.
-import { type Definition, type Plan, planOf } from "../../server/core/definition.ts";
+
+import type { TaskKind } from "../../server/core/attempt.ts";
+import type { Definition } from "../../server/core/definition.ts";
+import { sideOf } from "../../server/core/evolve-step.ts";
+
+import { type Plan, planOf } from "../../server/core/plan.ts";
 import type { PassRecord } from "../../server/store/changes.ts";
 import type {
   BeatAnswer,
@@ -43,14 +48,13 @@ export function createStoreWitness(
   const plans = new Map<number, Plan>();
   const keys = new Map<string, KeyHolder>();
   const owners = new Map<number, { node: string; epoch: number }>();
-  const taskOf = new Map<string, "perform" | "compensate">();
+  const taskOf = new Map<string, TaskKind>();
   const heard = new Set<string>();
 
   function transaction(): SeenTransaction {
     const passes: PassRecord[] = [];
     const grants: Grant[] = [];
     const reserved: KeyHolder[] = [];
-    let now = 0;
     return {
       watch: (tx) => ({
         ...tx,
@@ -60,7 +64,6 @@ export function createStoreWitness(
           return holders;
         },
         write: async (records: readonly PassRecord[]) => {
-          now = tx.now;
           await tx.write(records);
           passes.push(...records);
         },
@@ -73,7 +76,7 @@ export function createStoreWitness(
       committed() {
         for (const record of passes) {
           const plan = plans.get(record.head.definitionId);
-          if (plan) edges.pass(record, plan, now);
+          if (plan) edges.pass(record, plan);
         }
         for (const { ready, secret } of grants) {
           taskOf.set(secret, ready.task);
@@ -120,8 +123,4 @@ export function createStoreWitness(
       }
     },
   } satisfies StoreWitness);
-}
-
-function sideOf(task: "perform" | "compensate"): "forward" | "undo" {
-  return task === "perform" ? "forward" : "undo";
 }

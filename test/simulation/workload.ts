@@ -1,22 +1,35 @@
-// Random small workflows: one to six steps, random needs, short times, few tries.
+// Random small workflows: one to six steps of every kind, with every setting that a step may have,
+// short times, few tries. `input` of a run is always the same, so that expressions have something
+// to see and something to miss.
 import type {
   CompensateDefinition,
   Definition,
+  FallbackDefinition,
   RetryPolicy,
   StepDefinition,
+  StepRules,
+  StepWork,
   Timeouts,
 } from "../../server/core/definition.ts";
+import type { Payload } from "../../server/core/payload.ts";
 import type { Chance } from "./chance.ts";
 
 export const QUEUES: readonly string[] = ["default", "slow"];
+/** No agent polls it. */
+export const NOWHERE = "nowhere";
 export const TASKS: readonly string[] = ["book", "pay", "mail"];
 export const UNDO_TASK = "undo";
+export const FIND_TASK = "find";
 /** Agents fall silent over it as long as anything may go wrong. */
 export const POISON_TASK = "poison";
+export const SIGNALS: readonly string[] = ["go", "stop"];
+export const APPROVERS: readonly string[] = ["ann", "bob", "eve"];
 
-const POISON_SHARE = 0.07;
-const POISON_UNDO_SHARE = 0.2;
+const POISON_SHARE = 0.05;
+const POISON_UNDO_SHARE = 0.15;
 const UNDO_SHARE = 0.6;
+const ALWAYS_SHARE = 0.22;
+const PIVOT_SHARE = 0.12;
 
 /** So that nothing but losses ends it. */
 const POISON_TIMEOUTS: Partial<Timeouts> = Object.freeze({
@@ -26,10 +39,23 @@ const POISON_TIMEOUTS: Partial<Timeouts> = Object.freeze({
   settleMs: 100,
 });
 
-export function randomDefinition(chance: Chance, canary: string): Definition {
+export const json = (value: unknown): Payload => ({ kind: "json", json: JSON.stringify(value) });
+
+/** What expressions may see: a yes, a no, a word, and a list without a first item. */
+export function runInput(canary: string): Payload {
+  return json({ canary, yes: true, no: false, word: "word", list: [] });
+}
+
+export function usualDefinition(chance: Chance, canary: string): Definition {
   const count = chance.between(1, 6);
-  const steps = Array.from({ length: count }, (_, no) => randomStep(chance, no, canary));
-  const isShort = chance.happens(0.2) && steps.every(({ task }) => task !== POISON_TASK);
+  const pivot = chance.happens(PIVOT_SHARE) ? chance.between(0, count - 1) : -1;
+  const steps = Array.from({ length: count }, (_, no) => {
+    const step = randomStep(chance, no, canary);
+    return no === pivot ? { ...step, pivot: true } : step;
+  });
+  if (chance.happens(ALWAYS_SHARE)) steps.push(...alwaysSteps(chance, count, canary));
+  const isShort =
+    chance.happens(0.2) && steps.every((step) => !("task" in step) || step.task !== POISON_TASK);
   return {
     workflow: `flow-${chance.between(1, 1_000_000)}`,
     timeoutMs: isShort ? chance.between(1_500, 8_000) : chance.between(30_000, 60_000),
@@ -41,33 +67,123 @@ function randomStep(chance: Chance, no: number, canary: string): StepDefinition 
   const needs = Array.from({ length: no }, (_, before) => `s${before}`).filter(() =>
     chance.happens(0.35),
   );
-  const isPoison = chance.happens(POISON_SHARE);
+  const rules = { id: `s${no}`, needs, ...randomJoin(chance, needs), ...randomEnd(chance) };
+  const work = chance.happens(0.16) ? waitingWork(chance) : null;
+  return work ? { ...rules, ...work } : { ...rules, ...randomTask(chance, no, canary) };
+}
+
+/** A timer, a signal or an approval, which mostly come in time. */
+export function waitingWork(chance: Chance): StepWork {
+  const withinMs = chance.between(500, 7_000);
+  switch (chance.between(0, 4)) {
+    case 0:
+      return { kind: "wait", forMs: chance.between(50, 3_000) };
+    case 1:
+    case 2: {
+      const onExpiry = chance.pick(["escalate", "fail", "skip"] as const);
+      return { kind: "signal", name: chance.pick(SIGNALS), withinMs, onExpiry };
+    }
+    default: {
+      const onExpiry = chance.pick(["escalate", "reject", "approve"] as const);
+      const need = chance.between(1, 2);
+      const approvers = chance.happens(0.3) ? ["ann", "boss"] : [];
+      return { kind: "approval", approvers, need, withinMs, onExpiry };
+    }
+  }
+}
+
+function randomJoin(chance: Chance, needs: readonly string[]): Partial<StepRules> {
+  const runIf = needs.length > 0 && chance.happens(0.2);
   return {
-    id: `s${no}`,
-    needs,
-    task: isPoison ? POISON_TASK : chance.pick(TASKS),
-    queue: chance.pick(QUEUES),
-    input: { kind: "json", json: JSON.stringify({ canary, no }) },
-    retry: randomRetry(chance),
-    timeouts: isPoison ? POISON_TIMEOUTS : randomTimeouts(chance),
-    ...(chance.happens(UNDO_SHARE) ? { compensate: randomUndo(chance) } : {}),
-    ...(chance.happens(0.25) ? { onFailure: chance.pick(["compensate", "fail"] as const) } : {}),
+    ...(runIf ? { runIf: chance.pick(["ended", "all_ok", "any_ok"] as const) } : {}),
+    ...(chance.happens(0.12) ? { when: randomWhen(chance) } : {}),
   };
 }
 
-function randomUndo(chance: Chance): CompensateDefinition {
+/** The last one fails: the list has no first item. */
+function randomWhen(chance: Chance): string {
+  if (chance.happens(0.25)) return `\${input.list[0] == "first"}`;
+  return chance.happens(0.5) ? `\${input.yes}` : `\${input.no}`;
+}
+
+function randomEnd(chance: Chance): Partial<StepRules> {
+  if (!chance.happens(0.45)) return {};
+  return {
+    onFailure: chance.pick(["compensate", "fail", "continue", "continue", "escalate"] as const),
+  };
+}
+
+function randomTask(chance: Chance, no: number, canary: string): Partial<StepRules> & StepWork {
+  if (chance.happens(POISON_SHARE)) {
+    const undo = chance.happens(UNDO_SHARE) ? { compensate: randomUndo(chance) } : {};
+    const common = { queue: chance.pick(QUEUES), timeouts: POISON_TIMEOUTS };
+    return { task: POISON_TASK, ...common, ...undo, ...randomEffects(chance) };
+  }
+  const isNowhere = chance.happens(0.04);
+  const timeouts = randomTimeouts(chance);
+  // What finds out or undoes is always somewhere.
+  const effects = randomEffects(chance);
+  const verify = effects.verify ? { verify: { ...effects.verify, queue: "default" } } : {};
+  const undo = { compensate: { queue: "default", ...randomUndo(chance) } };
+  return {
+    task: chance.pick(TASKS),
+    queue: isNowhere ? NOWHERE : chance.pick(QUEUES),
+    input: randomInput(chance, no, canary),
+    retry: randomRetry(chance),
+    timeouts: isNowhere ? { ...timeouts, pickupMs: chance.between(50, 1_500) } : timeouts,
+    ...effects,
+    ...verify,
+    ...(chance.happens(UNDO_SHARE) ? undo : {}),
+    ...randomFallback(chance, isNowhere),
+  };
+}
+
+/** Sometimes one that cannot be rendered. */
+function randomInput(chance: Chance, no: number, canary: string): Payload {
+  if (chance.happens(0.04)) return json({ canary, no, first: `\${input.list[0]}` });
+  return json({ canary, no, ...(chance.happens(0.3) ? { word: `\${input.word}` } : {}) });
+}
+
+export function randomEffects(chance: Chance): Partial<StepRules> {
+  if (chance.happens(0.2)) return { effects: "once" };
+  if (!chance.happens(0.4)) return {};
+  const retry = [{ attempts: chance.between(1, 3), initialMs: 100, maxMs: 1_000 }];
+  const { attemptMs = 2_000, heartbeatMs = 2_000 } = randomTimeouts(chance);
+  const timeouts = { attemptMs, heartbeatMs, pickupMs: 2_000, cancelMs: 500 };
+  return { effects: "verifiable", verify: { task: FIND_TASK, retry, timeouts } };
+}
+
+function randomFallback(chance: Chance, isNowhere: boolean): Partial<StepRules> {
+  if (!isNowhere && !chance.happens(0.22)) return {};
+  const ways: readonly FallbackDefinition[] = [
+    { task: "plan-b" },
+    { queue: chance.pick(QUEUES), input: json({ plan: "b" }) },
+    { queue: "default", task: "plan-c", input: json({ plan: "c" }) },
+  ];
+  const fallback = chance.happens(0.7)
+    ? [chance.pick(ways)]
+    : [chance.pick(ways), { task: "plan-d" }];
+  const onPickup = isNowhere
+    ? chance.pick(["escalate", "escalate", "fallback", "alarm"] as const)
+    : chance.pick(["alarm", "escalate", "fallback"] as const);
+  return { fallback, onPickup };
+}
+
+export function randomUndo(chance: Chance): CompensateDefinition {
+  const when = chance.happens(0.25) ? ({ when: "attempted" } as const) : {};
   if (chance.happens(POISON_UNDO_SHARE))
-    return { task: POISON_TASK, retry: randomRetry(chance), timeouts: POISON_TIMEOUTS };
+    return { task: POISON_TASK, retry: randomRetry(chance), timeouts: POISON_TIMEOUTS, ...when };
   return {
     task: UNDO_TASK,
     retry: chance.happens(0.3)
       ? randomRetry(chance)
       : [{ attempts: 8, initialMs: 200, maxMs: 1_500 }],
     timeouts: { ...randomTimeouts(chance), totalMs: 120_000 },
+    ...when,
   };
 }
 
-function randomRetry(chance: Chance): readonly Partial<RetryPolicy>[] {
+export function randomRetry(chance: Chance): readonly Partial<RetryPolicy>[] {
   const attempts = chance.between(2, 5);
   const initialMs = chance.between(20, 1_000);
   const usual = { attempts, initialMs, maxMs: 2_000 };
@@ -76,7 +192,7 @@ function randomRetry(chance: Chance): readonly Partial<RetryPolicy>[] {
   return [usual];
 }
 
-function randomTimeouts(chance: Chance): Partial<Timeouts> {
+export function randomTimeouts(chance: Chance): Partial<Timeouts> {
   return {
     heartbeatMs: chance.between(2_000, 3_000),
     attemptMs: chance.happens(0.3) ? chance.between(300, 1_500) : chance.between(2_000, 8_000),
@@ -84,5 +200,26 @@ function randomTimeouts(chance: Chance): Partial<Timeouts> {
     totalMs: chance.happens(0.15) ? chance.between(300, 4_000) : chance.between(10_000, 40_000),
     cancelMs: chance.between(0, 1_500),
     settleMs: chance.between(0, 1_500),
+    callbackMs: chance.between(300, 3_000),
+    ...(chance.happens(0.25) ? { stallMs: chance.between(1_000, 2_500) } : {}),
   };
+}
+
+/** One that runs last, and sometimes one that needs it. */
+export function alwaysSteps(chance: Chance, from: number, canary: string): StepDefinition[] {
+  const count = chance.between(1, 2);
+  return Array.from({ length: count }, (_, place): StepDefinition => {
+    const no = from + place;
+    const needs = place > 0 && chance.happens(0.5) ? [`s${from}`] : [];
+    const end = chance.happens(0.5)
+      ? { onFailure: chance.pick(["continue", "escalate"] as const) }
+      : {};
+    const work = chance.happens(0.2) ? waitingWork(chance) : null;
+    const rules = { id: `s${no}`, needs, always: true, ...end };
+    if (work) return { ...rules, ...work };
+    const input = randomInput(chance, no, canary);
+    const how = { queue: chance.pick(QUEUES), input, timeouts: randomTimeouts(chance) };
+    const retry = [{ attempts: chance.between(1, 3), initialMs: 100 }];
+    return { ...rules, task: chance.pick(TASKS), ...how, retry, ...randomEffects(chance) };
+  });
 }

@@ -1,5 +1,7 @@
 // What every part of one simulated world shares.
+import type { Callbacks } from "./callbacks.ts";
 import type { Chance } from "./chance.ts";
+import type { DatabaseClock } from "./database-clock.ts";
 import type { Faults } from "./faults.ts";
 import type { Network } from "./network.ts";
 import type { Recorder } from "./recorder.ts";
@@ -9,12 +11,15 @@ import type { VirtualTime } from "./virtual-time.ts";
 
 export interface World {
   readonly time: VirtualTime;
+  readonly databaseClock: DatabaseClock;
   readonly chance: Chance;
   readonly faults: Faults;
   readonly recorder: Recorder;
   readonly network: Network;
   readonly remote: Remote;
   readonly servers: readonly ServerProcess[];
+  /** How the remote service speaks for itself, by namespace. */
+  readonly callbacks: ReadonlyMap<string, Callbacks>;
   /** A word for each namespace that is in all of its payloads, keys and labels. */
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
 }

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { systemClock, systemRandom } from "../../server/clock.ts";
 import { type ControlPlane, createControlPlane } from "../../server/control-plane.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import type { Outcome } from "../../server/core/model.ts";
+import type { Reported } from "../../server/core/event.ts";
 import type { HandedTask } from "../../server/dispatch/dispatcher.ts";
 import { parseTaskToken } from "../../server/dispatch/token.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
@@ -56,10 +56,7 @@ export interface TestAgent {
   ): Promise<readonly HandedTask[]>;
   /** One task, or an error that says that none came. */
   take(waitMs?: number): Promise<HandedTask>;
-  report(
-    task: HandedTask,
-    outcome: Exclude<Outcome, { kind: "undelivered" }>,
-  ): ReturnType<ControlPlane["dispatcher"]["complete"]>;
+  report(task: HandedTask, outcome: Reported): ReturnType<ControlPlane["dispatcher"]["complete"]>;
   beat(tasks: readonly HandedTask[]): ReturnType<ControlPlane["dispatcher"]["heartbeat"]>;
 }
 

@@ -6,28 +6,29 @@
  * the state table; and a report of an attempt that is not current changes nothing.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Decision, decide, type PassItem } from "../../server/core/decide.ts";
-import type { Plan } from "../../server/core/definition.ts";
+import type { Moment } from "../../server/core/attempt.ts";
+import { type Decision, decide, type PassItem, type Rules } from "../../server/core/decide.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import { type Answer, inPassOrder, type RunEvent, stepsToLoad } from "../../server/core/event.ts";
-import { evolve, untouchedStep } from "../../server/core/evolve.ts";
+import { evolve, type Shape, untouchedStep } from "../../server/core/evolve.ts";
 import { brokenInvariants } from "../../server/core/invariants.ts";
 import {
   currentFence,
   isEnded,
   isFinal,
-  type Moment,
   type Step,
+  stageOf,
   type View,
 } from "../../server/core/model.ts";
-import { nextRunState } from "../../server/core/saga.ts";
+import { shapeOf } from "../../server/core/pass.ts";
+import type { Plan } from "../../server/core/plan.ts";
 import { FORWARD_EDGES, findEdge, RUN_EDGES, UNDO_EDGES } from "../../server/core/state-table.ts";
 
 /** A row of the state table, as `forward: LEASED -succeeded-> SUCCEEDED`. */
 export type EdgeTaken = string;
 
 export interface PassToCheck {
-  readonly plan: Plan;
+  readonly rules: Rules;
   readonly before: View;
   readonly now: Moment;
   readonly items: readonly PassItem[];
@@ -50,18 +51,19 @@ export function everyEdge(): readonly EdgeTaken[] {
 }
 
 export function checkPass(pass: PassToCheck): CheckedPass {
-  const { plan, before, now, items } = pass;
-  const decision = decide(plan, before, now, items);
-  expectSame("a second decision", decision, decide(plan, before, now, items));
+  const { rules, before, now, items } = pass;
+  const { plan } = rules;
+  const decision = decide(rules, before, now, items);
+  expectSame("a second decision", decision, decide(rules, before, now, items));
   checkPartialView(pass, decision);
   assertView(plan, decision.view);
   const edgesTaken: EdgeTaken[] = [];
   let view = before;
   for (const item of inPassOrder(items)) {
-    const alone = decide(plan, view, now, [item]);
+    const alone = decide(rules, view, now, [item]);
     const answer = alone.answers.get(item);
     if (!answer) throw new Error(`no answer to ${item.event.kind}`);
-    edgesTaken.push(...followEffects(plan, view, now, item.event, alone));
+    edgesTaken.push(...followEffects(plan, view, alone));
     checkReport(pass, view, item.event, answer, alone.effects);
     expectSame("the answer of one event alone", answer, decision.answers.get(item));
     view = alone.view;
@@ -94,15 +96,15 @@ const known: ReadonlySet<EdgeTaken> = new Set(everyEdge());
 
 /** Steps that a pass does not name are not looked at: a store need not load them. */
 function checkPartialView(pass: PassToCheck, whole: Decision<PassItem>): void {
-  const { plan, before, now, items } = pass;
+  const { rules, before, now, items } = pass;
   const wanted = stepsToLoad(
     before.run.state.kind,
-    (no) => plan.steps[no]?.successors ?? [],
+    rules.plan,
     items.map((item) => item.event),
   );
   if (wanted === "all") return;
   const steps = new Map([...before.steps].filter(([no]) => wanted.includes(no)));
-  const partial = decide(plan, { ...before, steps }, now, items);
+  const partial = decide(rules, { ...before, steps }, now, items);
   expectSame("a partial view: effects", partial.effects, whole.effects);
   expectSame("a partial view: run", partial.view.run, whole.view.run);
   expectSame("a partial view: answers", [...partial.answers], [...whole.answers]);
@@ -112,26 +114,26 @@ function checkPartialView(pass: PassToCheck, whole: Decision<PassItem>): void {
 function followEffects(
   plan: Plan,
   before: View,
-  now: Moment,
-  event: RunEvent,
   decision: Decision<PassItem>,
 ): readonly EdgeTaken[] {
   const taken: EdgeTaken[] = [];
-  const needsOf = (no: number): number => plan.steps[no]?.needs.length ?? 0;
+  const shape = (no: number): Shape => {
+    const step = plan.steps[no];
+    return step ? shapeOf(step) : { needs: 0, always: false, pivot: false };
+  };
   let view = before;
   for (const effect of decision.effects) {
-    const after = evolve(view, effect, needsOf);
+    const after = evolve(view, effect, shape);
     if (effect.kind === "run-moved") {
-      const counted = isDeepStrictEqual(nextRunState(view.run, now), effect.state);
+      const { by: on } = effect;
       const { from, to } = { from: view.run.state.kind, to: effect.state.kind };
-      const on = counted ? "counters" : event.kind;
       if (!findEdge(RUN_EDGES, { from, on, to }))
         throw new Error(`not in the state table: ${edge("run", from, on, to)}`);
       taken.push(edge("run", from, on, to));
     }
     for (const [no, step] of after.steps) {
       const row = view.steps.get(no);
-      const was = row ?? untouchedStep(no, needsOf(no));
+      const was = row ?? untouchedStep(no, shape(no).needs);
       // A first row says nothing new about the side that did not move.
       const moved = (side: "forward" | "undo"): boolean =>
         row ? row[side] !== step[side] : !isDeepStrictEqual(was[side], step[side]);
@@ -149,40 +151,60 @@ function followEffects(
  * changes nothing may move the run all the same, where its time had come: so would any other event.
  */
 function checkReport(
-  { plan, accepted, now }: PassToCheck,
+  { rules, accepted, now }: PassToCheck,
   before: View,
   event: RunEvent,
   answer: Answer,
   effects: readonly Effect[],
 ): void {
+  if (event.kind === "callback" && answer.kind === "done")
+    accepted.delete(tokenOf({ ...event, task: "perform", secret: event.secret ?? "" }));
   if (event.kind !== "report") return;
   const must = (holds: boolean, what: string): void => {
     if (!holds) throw new Error(`${what}: ${JSON.stringify(event)} got ${JSON.stringify(answer)}`);
   };
   const step = before.steps.get(event.step);
   const nobody: RunEvent = { kind: "undelivered", step: 0, fence: 0, secret: "nobody's" };
-  const anyway = decide(plan, before, now, [{ event: nobody, draw: 0 }]).effects;
-  const own = effects.filter(({ kind }) => kind !== "attempt-kept" && kind !== "intervened");
+  const anyway = decide(rules, before, now, [{ event: nobody, draw: 0 }]).effects;
+  const own = effects.filter(
+    (effect) =>
+      effect.kind !== "attempt-kept" &&
+      effect.kind !== "intervened" &&
+      !(effect.kind === "escalated" && effect.reason === "doubled"),
+  );
   const changed = !isDeepStrictEqual(own, anyway);
   const final =
     !step ||
     isEnded(before.run.state) ||
-    (event.task === "perform" ? isFinal(step.forward) : step.undo.kind === "DONE");
+    (event.task === "compensate"
+      ? step.undo.kind === "DONE" || stageOf(before.run.state) === "FINISHING"
+      : isFinal(step.forward));
   const current = step !== undefined && currentFence(step) === event.fence;
   if (!current || final) must(!changed, "a report of an attempt that is not current changed state");
   if (answer.kind !== "done") must(!changed, "a report was not accepted, but changed state");
-  const token = [event.step, event.task, event.fence, event.secret].join("/");
-  must(
-    (accepted.get(token) === event.digest) === (answer.kind === "repeated"),
-    "the same report gets the same answer",
-  );
+  const token = tokenOf(event);
+  // A callback may have come before the agent deferred.
+  if (answer.kind !== "repeated" || event.outcome.kind !== "deferred")
+    must(
+      (accepted.get(token) === event.digest) === (answer.kind === "repeated"),
+      "the same report gets the same answer",
+    );
   if (answer.kind === "done") accepted.set(token, event.digest);
-  if (!plan.steps[event.step]) must(answer.kind === "no-such-task", "there is no such step");
+  if (!rules.plan.steps[event.step]) must(answer.kind === "no-such-task", "there is no such step");
+}
+
+function tokenOf(of: {
+  readonly step: number;
+  readonly task: string;
+  readonly fence: number;
+  readonly secret: string;
+}): string {
+  return [of.step, of.task, of.fence, of.secret].join("/");
 }
 
 /** Several events in one pass make one version, and several passes several. */
 function unversioned(view: View): View {
-  return { ...view, run: { ...view.run, version: 0 } };
+  return { ...view, facts: null, run: { ...view.run, version: 0 } };
 }
 
 function expectSame(what: string, actual: unknown, expected: unknown): void {

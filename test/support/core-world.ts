@@ -1,48 +1,43 @@
 /**
  * One run in memory, with a clock that tests turn, agents that poll, and a supervisor that looks.
  *
- * It does what a store does around the rules, and no more: a claim turns a ready row into a lease,
- * a beat hears a cancel, an ended attempt is found again by its token. Each pass is checked against
- * the laws (core-laws.ts), so every test that moves a run here checks them too.
+ * Beside the rules it does what a store does (core-rows.ts). Each pass is checked against the laws
+ * (core-laws.ts), so every test that moves a run here checks them too.
  */
-import { type Decision, start } from "../../server/core/decide.ts";
-import {
-  type CompensateDefinition,
-  type Definition,
-  type Plan,
-  planOf,
-  type StepDefinition,
+
+import type { Moment, Outcome } from "../../server/core/attempt.ts";
+import { type Rules, start } from "../../server/core/decide.ts";
+import type {
+  CompensateDefinition,
+  Definition,
+  StepDefinition,
+  StepRules,
+  StepWork,
+  TaskWork,
 } from "../../server/core/definition.ts";
 import type { Effect } from "../../server/core/effect.ts";
-import type { Answer, RunEvent } from "../../server/core/event.ts";
-import { leaseWakeAt, runWakeAt, untouchedStep } from "../../server/core/evolve.ts";
-import type {
-  EndedAttempt,
-  Intervention,
-  Lease,
-  Moment,
-  Outcome,
-  Rule,
-  Run,
-  Step,
-  TaskKind,
-  View,
-} from "../../server/core/model.ts";
+import type { Answer, Reported, RunEvent } from "../../server/core/event.ts";
+import type { AnswerKind, Intervention, OpenEscalation, Rule } from "../../server/core/history.ts";
+import { type Judge, NOTHING_TO_JUDGE } from "../../server/core/judge.ts";
+import type { Facts, Run, RunFacts, Step, View } from "../../server/core/model.ts";
 import { movingSide } from "../../server/core/model.ts";
-import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
+import type { Payload } from "../../server/core/payload.ts";
+import { type Plan, planOf } from "../../server/core/plan.ts";
+import { assertView, type EdgeTaken } from "./core-laws.ts";
+import {
+  beat,
+  type Held,
+  type MomentFacts,
+  momentOf,
+  nextMoment,
+  record,
+  runPass,
+  type State,
+  stepIn,
+  tryClaim,
+} from "./core-rows.ts";
 
-/** A task as the agent that got it knows it. */
-export interface Held {
-  readonly step: number;
-  readonly task: TaskKind;
-  readonly fence: number;
-  readonly attempt: number;
-  readonly secret: string;
-  readonly session: string;
-  readonly grantedAt: Moment;
-}
-
-export type ReportedOutcome = Exclude<Outcome, { kind: "undelivered" }>;
+export type ReportedOutcome = Reported;
 
 export const START: Moment = 1_000_000;
 /** A draw that leaves a backoff as it is, whatever its jitter. */
@@ -65,11 +60,34 @@ export const failure = (
   noEffect: more.noEffect ?? false,
 });
 
+/** What somebody with a callback token may say. */
+export const calledBack: Readonly<Record<"success" | "failure", CallbackOutcome>> = Object.freeze({
+  success: { kind: "success", output: { kind: "json", json: '"called"' } },
+  failure: {
+    kind: "failure",
+    class: "transient",
+    code: "busy",
+    message: "it said busy",
+    retryAfterMs: null,
+    noEffect: false,
+  },
+});
+
+/** What no retry mends. */
+export const broken: ReportedOutcome = failure("broken", { permanent: true });
+
+/** What a verify says of an effect that did not happen. */
+export const nothingThere: ReportedOutcome = failure("nothing-there", { noEffect: true });
+
 export const unknown = (code = "drover.unknown"): ReportedOutcome => ({
   kind: "unknown",
   code,
   message: "nobody knows",
 });
+
+export const again = (afterMs = 1_000): ReportedOutcome => ({ kind: "again", afterMs });
+
+export const deferred: ReportedOutcome = { kind: "deferred" };
 
 export const released: ReportedOutcome = { kind: "released" };
 
@@ -78,16 +96,31 @@ export const cancelled = (more: { noEffect?: boolean } = {}): ReportedOutcome =>
   noEffect: more.noEffect ?? false,
 });
 
+/** What a step says beside its kind. */
+type Said = Partial<Omit<StepRules, "id">>;
+type OtherWork = Exclude<StepWork, TaskWork>;
+export type TaskOptions = Said & Partial<TaskWork>;
+export type StepOptions = TaskOptions | (Said & OtherWork);
+
 /** A workflow of task steps; each performs the task of its own name unless it says otherwise. */
 export function workflow(
-  steps: Readonly<Record<string, Partial<Omit<StepDefinition, "id">>>>,
+  steps: Readonly<Record<string, StepOptions>>,
   more: { timeoutMs?: number } = {},
 ): Definition {
   return {
     workflow: "test",
     ...more,
-    steps: Object.entries(steps).map(([id, step]) => ({ id, needs: [], task: id, ...step })),
+    steps: Object.entries(steps).map(([id, step]) => stepDefinition(id, step)),
   };
+}
+
+function stepDefinition(id: string, step: StepOptions): StepDefinition {
+  if (isTask(step)) return { id, needs: [], task: id, ...step };
+  return { id, needs: [], ...step };
+}
+
+function isTask(step: StepOptions): step is Said & Partial<TaskWork> {
+  return step.kind === undefined || step.kind === "task";
 }
 
 export function undoneBy(
@@ -96,6 +129,16 @@ export function undoneBy(
 ): CompensateDefinition {
   return { task, ...more };
 }
+
+const RUN_FACTS: RunFacts = Object.freeze({
+  id: "run",
+  workflow: "test",
+  version: 0,
+  key: null,
+  labels: {},
+  createdAt: START,
+  input: null,
+});
 
 export interface ReportOptions {
   readonly digest?: string;
@@ -106,11 +149,17 @@ export interface ReportOptions {
 export interface World {
   readonly plan: Plan;
   readonly effects: readonly Effect[];
+  /** When each of them happened. */
+  readonly effectsAt: readonly Moment[];
   readonly edgesTaken: readonly EdgeTaken[];
   /** Every task that was ever handed out, in order. */
   readonly handedOut: readonly Held[];
   now(): Moment;
   run(): Run;
+  /** What expressions would see now. */
+  facts(): Facts | null;
+  /** All but the attempts, which a pass loads. */
+  view(): View;
   step(id: string | number): Step;
   steps(): readonly Step[];
   advance(ms: number): void;
@@ -118,7 +167,7 @@ export interface World {
   tryClaim(id: string | number, session?: string): Held | undefined;
   claim(id: string | number, session?: string): Held;
   /** Every lease of the session has beaten, and hears if it is told to stop. */
-  beat(session?: string): void;
+  beat(session?: string, progress?: boolean): void;
   /** The session beats, and does not name the tasks that it holds. */
   beatUnnamed(session?: string): void;
   /** One pass over these events; the answers are in their order. */
@@ -126,13 +175,24 @@ export interface World {
   reportOf(held: Held, outcome: ReportedOutcome, options?: ReportOptions): RunEvent;
   report(held: Held, outcome: ReportedOutcome, options?: ReportOptions): Answer;
   undelivered(held: Held): Answer;
+  /** CompleteDeferred with the callback token of the task. */
+  callback(held: Held, outcome: CallbackOutcome, options?: { readonly digest?: string }): Answer;
+  callbackOf(held: Held, outcome: CallbackOutcome): RunEvent;
+  signal(name: string, id?: string, payload?: string): Answer;
+  decide(id: string | number, approver: string, approved: boolean, more?: DecideMore): Answer;
+  /** Answers the escalation of this number. */
+  answer(n: number, answer: AnswerKind, payload?: string): Answer;
   cancel(undo: boolean): Answer;
+  pause(): Answer;
+  resume(): Answer;
   /**
    * The event of the step's moment as the supervisor sees it, due or not; null if nothing moves.
    */
   momentOf(id: string | number, facts?: MomentFacts): RunEvent | null;
   fire(id: string | number, facts?: MomentFacts): void;
   fireRun(): void;
+  /** Escalations as their rows say, by number. */
+  escalations(): readonly OpenEscalation[];
   /** The earliest moment of the run and of its steps, and whose it is; null if there is none. */
   nextMoment(): { readonly at: Moment; readonly step: number | null } | null;
   /** Waits for the earliest moment, and lets it fire. */
@@ -141,47 +201,45 @@ export interface World {
   openEscalations(): readonly number[];
 }
 
-export interface MomentFacts {
-  readonly polled?: boolean;
-  readonly watchingSince?: Moment;
+export type CallbackOutcome = Extract<Outcome, { kind: "success" | "failure" }>;
+
+export interface DecideMore {
+  readonly roles?: readonly string[];
+  readonly requester?: string;
+  readonly form?: string;
 }
 
-interface State {
-  readonly plan: Plan;
-  now: Moment;
-  view: View;
-  ended: EndedAttempt[];
-  readonly lastBeats: Map<string, Moment>;
-  readonly accepted: Map<string, string>;
-  readonly effects: Effect[];
-  readonly edgesTaken: EdgeTaken[];
-  readonly handedOut: Held[];
-  readonly escalations: Set<number>;
+/** A session takes the ready task of the step and falls silent; its lease ends. */
+export function lose(world: World, id: string | number, session = "s1"): Held {
+  const held = world.claim(id, session);
+  const lease = movingSide(world.step(id))?.state;
+  if (lease?.kind !== "LEASED") throw new Error(`step ${id} is not leased`);
+  world.advance(lease.heartbeatMs);
+  world.fire(id);
+  return held;
 }
 
-export function createWorld(definition: Definition): World {
-  const plan = planOf(definition);
-  const begun = start(plan, START);
-  const state: State = {
-    plan,
-    now: START,
-    view: begun.view,
-    ended: [],
-    lastBeats: new Map(),
-    accepted: new Map(),
-    effects: [...begun.effects],
-    edgesTaken: [],
-    handedOut: [],
-    escalations: new Set(),
-  };
-  assertView(plan, state.view);
-  const pass: World["pass"] = (events, draw = MIDDLE) => runPass(state, events, draw);
-  const one = (event: RunEvent, draw?: number): Answer => {
-    const [answer] = pass([event], draw);
-    if (!answer) throw new Error(`no answer to ${event.kind}`);
-    return answer;
-  };
-  const reportOf: World["reportOf"] = (held, outcome, options = {}) => ({
+/** Three sessions in a row are lost with the task: the last of them. */
+export function poison(world: World, id: string | number): Held {
+  lose(world, id, "s1");
+  lose(world, id, "s2");
+  return lose(world, id, "s3");
+}
+
+/** Every step named has its ready task done. */
+export function succeed(world: World, ...ids: readonly string[]): void {
+  for (const id of ids) world.report(world.claim(id), success());
+}
+
+/** The last question that stands open. */
+export function lastQuestion(world: World): OpenEscalation {
+  const open = world.escalations().findLast(({ closedBy }) => closedBy === null);
+  if (!open) throw new Error("no question stands open");
+  return open;
+}
+
+function reportOf(held: Held, outcome: ReportedOutcome, options: ReportOptions = {}): RunEvent {
+  return {
     kind: "report",
     step: held.step,
     task: held.task,
@@ -191,7 +249,48 @@ export function createWorld(definition: Definition): World {
     digest: options.digest ?? JSON.stringify(outcome),
     agentId: `agent of ${held.session}`,
     session: held.session,
-  });
+  };
+}
+
+function callbackOf({ step, fence, secret }: Held, outcome: CallbackOutcome) {
+  return {
+    kind: "callback" as const,
+    step,
+    fence,
+    secretDigest: `digest of ${secret}`,
+    secret,
+    outcome,
+    digest: `callback ${JSON.stringify(outcome)}`,
+  };
+}
+
+/** `judge`: what its expressions and schemas say; by default there are none. */
+export function createWorld(definition: Definition, judge: Judge = NOTHING_TO_JUDGE): World {
+  const plan = planOf(definition);
+  const rules: Rules = { plan, judge };
+  const facts = { run: RUN_FACTS, steps: new Map() };
+  const begun = start(rules, START, facts);
+  const state: State = {
+    rules,
+    plan,
+    now: START,
+    view: begun.view,
+    ended: [],
+    lastBeats: new Map(),
+    accepted: new Map(),
+    effects: [...begun.effects],
+    effectsAt: begun.effects.map(() => START),
+    edgesTaken: [],
+    handedOut: [],
+  };
+  for (const effect of begun.effects) record(state, effect);
+  assertView(plan, state.view);
+  const pass: World["pass"] = (events, draw = MIDDLE) => runPass(state, events, draw);
+  const one = (event: RunEvent, draw?: number): Answer => {
+    const [answer] = pass([event], draw);
+    if (!answer) throw new Error(`no answer to ${event.kind}`);
+    return answer;
+  };
   const fire: World["fire"] = (id, facts) => {
     const event = momentOf(state, id, facts ?? {});
     if (!event) throw new Error(`step ${id} has no moment`);
@@ -201,10 +300,13 @@ export function createWorld(definition: Definition): World {
   return Object.freeze({
     plan,
     effects: state.effects,
+    effectsAt: state.effectsAt,
     edgesTaken: state.edgesTaken,
     handedOut: state.handedOut,
     now: () => state.now,
     run: () => state.view.run,
+    facts: () => state.view.facts,
+    view: () => state.view,
     step: (id: string | number) => stepIn(state, id),
     steps: () => plan.steps.map((step) => stepIn(state, step.no)),
     advance: (ms: number) => {
@@ -216,7 +318,7 @@ export function createWorld(definition: Definition): World {
       if (!held) throw new Error(`step ${id} has nothing for ${session}`);
       return held;
     },
-    beat: (session = "s1") => beat(state, session),
+    beat: (session = "s1", progress = false) => beat(state, session, progress),
     beatUnnamed: (session = "s1") => void state.lastBeats.set(session, state.now),
     pass,
     reportOf,
@@ -224,7 +326,27 @@ export function createWorld(definition: Definition): World {
       one(reportOf(held, outcome, options), options.draw),
     undelivered: ({ step, fence, secret }: Held) =>
       one({ kind: "undelivered", step, fence, secret }),
+    callbackOf,
+    callback: (held: Held, outcome: CallbackOutcome, options: { digest?: string } = {}) =>
+      one({ ...callbackOf(held, outcome), ...options }),
+    signal: (name: string, id = name, payload?: string) =>
+      one({ kind: "signal", id, name, payload: payloadOf(payload) }),
+    decide: (id: string | number, approver: string, approved: boolean, more: DecideMore = {}) =>
+      one({
+        kind: "decide",
+        step: stepIn(state, id).no,
+        approver,
+        roles: more.roles ?? [],
+        approved,
+        comment: "",
+        form: payloadOf(more.form),
+        requester: more.requester ?? null,
+      }),
+    answer: (n: number, answer: AnswerKind, payload?: string) =>
+      one({ kind: "answer", n, answer, by: "ada", why: "", payload: payloadOf(payload) }),
     cancel: (undo: boolean) => one({ kind: "cancel", undo, note: "" }),
+    pause: () => one({ kind: "pause", note: "" }),
+    resume: () => one({ kind: "resume", note: "" }),
     momentOf: (id: string | number, facts: MomentFacts = {}) => momentOf(state, id, facts),
     fire,
     fireRun,
@@ -242,156 +364,12 @@ export function createWorld(definition: Definition): World {
           ? [effect.intervention]
           : [],
       ),
-    openEscalations: () => [...state.escalations],
+    escalations: () => state.view.escalations,
+    openEscalations: () =>
+      state.view.escalations.flatMap(({ step, closedBy }) => (closedBy === null ? [step] : [])),
   });
 }
 
-function stepIn(state: State, id: string | number): Step {
-  const planned = state.plan.steps.find((step) => step.no === id || step.id === id);
-  if (!planned) throw new Error(`the workflow has no step ${id}`);
-  return state.view.steps.get(planned.no) ?? untouchedStep(planned.no, planned.needs.length);
-}
-
-function runPass(state: State, events: readonly RunEvent[], draw: number): readonly Answer[] {
-  const items = events.map((event) => ({ event, draw }));
-  const before: View = { ...state.view, attempts: attemptsAbout(state, events) };
-  const checked = checkPass({
-    plan: state.plan,
-    before,
-    now: state.now,
-    items,
-    accepted: state.accepted,
-  });
-  const decision: Decision<(typeof items)[number]> = checked.decision;
-  state.view = { ...decision.view, attempts: [] };
-  state.effects.push(...decision.effects);
-  state.edgesTaken.push(...checked.edgesTaken);
-  for (const effect of decision.effects) record(state, effect);
-  return items.map((item) => {
-    const answer = decision.answers.get(item);
-    if (!answer) throw new Error(`no answer to ${item.event.kind}`);
-    return answer;
-  });
-}
-
-/** What a store finds by the tokens of the reports. */
-function attemptsAbout(state: State, events: readonly RunEvent[]): EndedAttempt[] {
-  return state.ended.filter((attempt) =>
-    events.some(
-      (event) =>
-        event.kind === "report" && event.step === attempt.step && event.fence === attempt.fence,
-    ),
-  );
-}
-
-function record(state: State, effect: Effect): void {
-  if (effect.kind === "escalated") state.escalations.add(effect.step);
-  if (effect.kind === "escalation-closed") state.escalations.delete(effect.step);
-  if (effect.kind !== "task-ended" && effect.kind !== "attempt-settled") return;
-  const { step, kind, fence, attempt, secret, startedAt, outcome, digest } = effect.attempt;
-  if (secret === null || (kind !== "perform" && kind !== "compensate")) return;
-  const others = state.ended.filter((other) => other.secret !== secret);
-  const lost = effect.kind === "task-ended" && effect.lost;
-  state.ended = [
-    ...others,
-    { step, kind, fence, attempt, secret, startedAt, outcome: outcome.kind, lost, digest },
-  ];
-}
-
-function tryClaim(state: State, step: Step, session: string): Held | undefined {
-  const moving = movingSide(step);
-  if (moving?.state.kind !== "READY") return undefined;
-  const { side, state: ready } = moving;
-  if (ready.avoid?.session === session && state.now < ready.avoid.until) return undefined;
-  if (state.handedOut.some((held) => held.step === step.no && held.fence === ready.fence))
-    throw new Error(`fence ${ready.fence} of step ${step.no} is handed out twice`);
-  const planned = state.plan.steps[step.no];
-  const task = side === "forward" ? planned : planned?.compensate;
-  if (!task) throw new Error(`step ${step.no} has no task`);
-  const { attemptMs, heartbeatMs, cancelMs } = task.timeouts;
-  const lease: Lease = {
-    kind: "LEASED",
-    task: ready.task,
-    fence: ready.fence,
-    attempt: ready.attempt,
-    secret: `secret ${state.handedOut.length + 1}`,
-    session,
-    agentId: `agent of ${session}`,
-    pollSeq: state.handedOut.length + 1,
-    grantedAt: state.now,
-    attemptBy: Math.min(state.now + attemptMs, ready.until ?? Number.MAX_SAFE_INTEGER),
-    heartbeatMs,
-    cancelMs,
-    cancel: { kind: "none" },
-    wakeAt: 0,
-  };
-  const wakeAt = leaseWakeAt(lease, state.now + heartbeatMs);
-  replaceLease(state, step, side, { ...lease, wakeAt }, "claim");
-  const { task: kind, fence, attempt, secret, grantedAt } = lease;
-  const held = { step: step.no, task: kind, fence, attempt, secret, session, grantedAt };
-  state.handedOut.push(held);
-  return held;
-}
-
-function beat(state: State, session: string): void {
-  state.lastBeats.set(session, state.now);
-  for (const step of state.view.steps.values()) {
-    const moving = movingSide(step);
-    if (moving?.state.kind !== "LEASED" || moving.state.session !== session) continue;
-    const lease = moving.state;
-    if (lease.cancel.kind !== "asked") continue;
-    const by = state.now + lease.cancelMs;
-    const cancel = { kind: "heard", cause: lease.cancel.cause, by } as const;
-    replaceLease(state, step, moving.side, { ...lease, cancel, wakeAt: by }, "beat");
-  }
-}
-
-function replaceLease(
-  state: State,
-  step: Step,
-  side: "forward" | "undo",
-  lease: Lease,
-  on: "claim" | "beat",
-): void {
-  const after: Step = { ...step, [side]: lease };
-  state.edgesTaken.push(edgeOfStep(side, step[side].kind, on, "LEASED"));
-  state.view = { ...state.view, steps: new Map(state.view.steps).set(step.no, after) };
-  assertView(state.plan, state.view);
-}
-
-function momentOf(state: State, id: string | number, facts: MomentFacts): RunEvent | null {
-  const step = stepIn(state, id);
-  const moving = movingSide(step)?.state;
-  switch (moving?.kind) {
-    case "LEASED":
-      return {
-        kind: "lease-moment",
-        step: step.no,
-        fence: moving.fence,
-        lastBeatAt: state.lastBeats.get(moving.session) ?? null,
-        watchingSince: facts.watchingSince ?? 0,
-      };
-    case "READY":
-      return {
-        kind: "ready-moment",
-        step: step.no,
-        fence: moving.fence,
-        polled: facts.polled ?? false,
-      };
-    case "BACKOFF":
-      return { kind: "backoff-moment", step: step.no };
-    default:
-      return null;
-  }
-}
-
-function nextMoment(state: State): { at: Moment; step: number | null } | null {
-  const moments: { at: Moment; step: number | null }[] = [];
-  const runAt = runWakeAt(state.view.run);
-  if (runAt !== null) moments.push({ at: runAt, step: null });
-  for (const step of state.view.steps.values()) {
-    const moving = movingSide(step);
-    if (moving) moments.push({ at: moving.state.wakeAt, step: step.no });
-  }
-  return moments.sort((a, b) => a.at - b.at)[0] ?? null;
+function payloadOf(json: string | undefined): Payload | null {
+  return json === undefined ? null : { kind: "json", json };
 }

@@ -1,15 +1,18 @@
 /**
- * A SchedulerService that answers what a test tells it, over real HTTP on a free port, and keeps
- * what it was asked. What the test says nothing about is UNIMPLEMENTED.
+ * A SchedulerService and an OperatorService that answer what a test tells them, over real HTTP on a
+ * free port. What the test says nothing about is UNIMPLEMENTED.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
 
-export type Script = Partial<ServiceImpl<typeof SchedulerService>>;
+export type Script = Partial<
+  ServiceImpl<typeof SchedulerService> & ServiceImpl<typeof OperatorService>
+>;
 
 export interface FakeScheduler {
   /** As `--address` takes it. */
@@ -37,7 +40,9 @@ export async function startFakeScheduler(): Promise<FakeScheduler> {
 }
 
 function adapterOf(script: Script): ReturnType<typeof connectNodeAdapter> {
-  return connectNodeAdapter({ routes: (router) => router.service(SchedulerService, script) });
+  return connectNodeAdapter({
+    routes: (router) => router.service(SchedulerService, script).service(OperatorService, script),
+  });
 }
 
 export interface Refusal {

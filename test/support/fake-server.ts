@@ -15,6 +15,7 @@ import {
 } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
 import { type Status, StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
@@ -110,8 +111,17 @@ export async function startFakeServer(port = 0) {
     schedule: unary(SchedulerService.method.schedule),
     getRun: unary(SchedulerService.method.getRun),
     listRuns: unary(SchedulerService.method.listRuns),
+    explainRun: unary(SchedulerService.method.explainRun),
     waitRun: unary(SchedulerService.method.waitRun),
     cancelRun: unary(SchedulerService.method.cancelRun),
+    pauseRun: unary(SchedulerService.method.pauseRun),
+    resumeRun: unary(SchedulerService.method.resumeRun),
+    signal: unary(SchedulerService.method.signal),
+    decide: unary(SchedulerService.method.decide),
+    completeDeferred: unary(SchedulerService.method.completeDeferred),
+    listEscalations: unary(OperatorService.method.listEscalations),
+    getEscalation: unary(OperatorService.method.getEscalation),
+    resolveEscalation: unary(OperatorService.method.resolveEscalation),
     watchRun: streaming(SchedulerService.method.watchRun),
   };
   server.addService(definitions, handlers);

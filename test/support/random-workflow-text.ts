@@ -5,10 +5,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
+  ApprovalExpiry,
   CompensateWhen,
   Effects,
   OnFailure,
+  OnPickup,
   type RetryPolicy,
+  RunIf,
+  SignalExpiry,
   type StepDefinition,
   type Timeouts,
   type WorkflowDefinition,
@@ -38,7 +42,10 @@ const retries = fc.record(
 );
 
 const timeouts = fc.record(
-  { pickup: times, attempt: times, heartbeat: times, stall: times, total: times, settle: times },
+  {
+    ...{ pickup: times, attempt: times, heartbeat: times, stall: times },
+    ...{ total: times, settle: times, callback: times },
+  },
   { requiredKeys: [] },
 );
 
@@ -49,14 +56,46 @@ const otherTask = {
   timeouts,
 };
 
+const kinds = fc.oneof(
+  fc
+    .record({ name: names, queue: fc.option(names, { nil: "" }) })
+    .map((value) => ({ case: "task" as const, value })),
+  fc
+    .oneof(
+      times.map((value) => ({ case: "for" as const, value })),
+      fc.string({ minLength: 1 }).map((value) => ({ case: "until" as const, value })),
+    )
+    .map((over) => ({ case: "wait" as const, value: { over } })),
+  fc
+    .record(
+      {
+        name: names,
+        within: times,
+        onExpiry: fc.constantFrom(SignalExpiry.ESCALATE, SignalExpiry.FAIL, SignalExpiry.SKIP),
+      },
+      { requiredKeys: ["name"] },
+    )
+    .map((value) => ({ case: "signal" as const, value })),
+  fc
+    .record(
+      {
+        approvers: fc.array(fc.string(), { maxLength: 2 }),
+        need: fc.nat(),
+        notRequester: fc.constant(true),
+        form: payloads,
+        within: times,
+        onExpiry: fc.constantFrom(ApprovalExpiry.REJECT, ApprovalExpiry.APPROVE),
+      },
+      { requiredKeys: [] },
+    )
+    .map((value) => ({ case: "approval" as const, value })),
+);
+
 const steps = fc.record(
   {
     id: names,
     needs: fc.array(names, { maxLength: 3 }),
-    kind: fc.record({ name: names, queue: fc.option(names, { nil: "" }) }).map((value) => ({
-      case: "task" as const,
-      value,
-    })),
+    kind: kinds,
     input: payloads,
     retry: fc.array(retries, { minLength: 1, maxLength: 3 }),
     timeouts,
@@ -80,13 +119,23 @@ const steps = fc.record(
       OnFailure.ESCALATE,
     ),
     when: fc.string({ minLength: 1, maxLength: 20 }),
+    runIf: fc.constantFrom(RunIf.ENDED, RunIf.ALL_OK, RunIf.ANY_OK),
+    always: fc.constant(true),
+    pivot: fc.constant(true),
+    onPickup: fc.constantFrom(OnPickup.ALARM, OnPickup.ESCALATE, OnPickup.FALLBACK),
+    outputSchema: payloads,
   },
   { requiredKeys: ["id", "kind"] },
 );
 
 export const definitions: fc.Arbitrary<MessageInitShape<typeof WorkflowDefinitionSchema>> =
   fc.record(
-    { workflow: names, timeout: times, steps: fc.array(steps, { minLength: 1, maxLength: 4 }) },
+    {
+      workflow: names,
+      timeout: times,
+      inputSchema: payloads,
+      steps: fc.array(steps, { minLength: 1, maxLength: 4 }),
+    },
     { requiredKeys: ["workflow", "steps"] },
   );
 
@@ -142,7 +191,7 @@ function plainRetry(policies: readonly RetryPolicy[]) {
 
 function plainTimeouts(timeouts: Timeouts | undefined) {
   if (timeouts === undefined) return undefined;
-  const { pickup, attempt, heartbeat, stall, total, settle } = timeouts;
+  const { pickup, attempt, heartbeat, stall, total, settle, callback } = timeouts;
   return {
     pickup: written(pickup),
     attempt: written(attempt),
@@ -150,7 +199,40 @@ function plainTimeouts(timeouts: Timeouts | undefined) {
     stall: written(stall),
     total: written(total),
     settle: written(settle),
+    callback: written(callback),
   };
+}
+
+/** In short where it can be said in short. */
+function plainKind({ kind }: StepDefinition): object {
+  switch (kind.case) {
+    case "task":
+      return { task: kind.value.name, queue: kind.value.queue || undefined };
+    case "wait": {
+      const { over } = kind.value;
+      return { wait: over.case === "until" ? { until: over.value } : written(over.value) };
+    }
+    case "signal": {
+      const { name, within, onExpiry } = kind.value;
+      const more = { within: written(within), on_expiry: short(SignalExpiry, onExpiry) };
+      return { signal: within || onExpiry ? { name, ...more } : name };
+    }
+    case "approval": {
+      const { approvers, need, notRequester, form, within, onExpiry } = kind.value;
+      return {
+        approval: {
+          approvers: orAbsent(approvers),
+          need,
+          not_requester: notRequester || undefined,
+          form: plainInput(form),
+          within: written(within),
+          on_expiry: short(ApprovalExpiry, onExpiry),
+        },
+      };
+    }
+    default:
+      return {};
+  }
 }
 
 function plainInput(input: StepDefinition["input"]): unknown {
@@ -169,15 +251,16 @@ function plainTask(other: StepDefinition["verify"] | StepDefinition["compensate"
 }
 
 /** What a person would write for the definition, before it is put into YAML or JSON. */
-export function plainOf({ workflow, timeout, steps }: WorkflowDefinition): unknown {
+export function plainOf(definition: WorkflowDefinition): unknown {
+  const { workflow, timeout, inputSchema, steps } = definition;
   const plain = {
     workflow,
+    input_schema: plainInput(inputSchema),
     timeout: written(timeout),
     steps: steps.map((step) => ({
       id: step.id,
       needs: orAbsent(step.needs),
-      task: step.kind.value?.name,
-      queue: step.kind.value?.queue || undefined,
+      ...plainKind(step),
       input: plainInput(step.input),
       retry: plainRetry(step.retry),
       timeouts: plainTimeouts(step.timeouts),
@@ -196,6 +279,11 @@ export function plainOf({ workflow, timeout, steps }: WorkflowDefinition): unkno
       ),
       on_failure: short(OnFailure, step.onFailure),
       when: step.when || undefined,
+      run_if: short(RunIf, step.runIf),
+      always: step.always || undefined,
+      pivot: step.pivot || undefined,
+      on_pickup: short(OnPickup, step.onPickup),
+      output_schema: plainInput(step.outputSchema),
     })),
   };
   return JSON.parse(JSON.stringify(plain));

@@ -1,6 +1,7 @@
 /**
  * Who may import whom. Dependencies flow one way:
  *
+ *     core <- expressions
  *     core <- store <- scheduler, dispatch, supervisor <- rpc <- main
  *
  * The three roles meet in scheduler/advance.ts, the one door; `rpc` sees of them what scheduler.ts
@@ -27,7 +28,7 @@ interface Layer {
 
 /** What stands in server/store itself; its folders are the stores that keep it. */
 const contract = ["server/store/*"];
-const tools = ["server/clock.ts", "server/errors.ts", "server/uuid.ts"];
+const tools = ["server/clock.ts", "server/errors.ts", "server/secret.ts", "server/uuid.ts"];
 const roles = ["server/scheduler/", "server/dispatch/", "server/supervisor/"];
 
 export const layers: readonly Layer[] = [
@@ -36,6 +37,19 @@ export const layers: readonly Layer[] = [
     may: [],
     node: false,
     instead: "the rules import nothing but themselves: hand the fact in with the event or the plan",
+  },
+  {
+    of: ["server/expressions/"],
+    may: [
+      "server/core/",
+      "@bufbuild/cel",
+      "@bufbuild/cel-spec",
+      "@bufbuild/protobuf",
+      "@bufbuild/re2",
+      "ajv",
+    ],
+    node: false,
+    instead: "an expression sees the facts that it is handed, and nothing else",
   },
   {
     of: ["server/clock.ts"],
@@ -54,6 +68,12 @@ export const layers: readonly Layer[] = [
     may: ["server/clock.ts"],
     node: false,
     instead: "names need chance and nothing else",
+  },
+  {
+    of: ["server/secret.ts"],
+    may: [],
+    node: true,
+    instead: "a secret needs its digest and nothing else",
   },
   {
     of: ["server/config.ts"],
@@ -155,7 +175,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/control-plane.ts", "server/beat.ts"],
-    may: [...roles, ...contract, ...tools, "server/loop.ts"],
+    may: [...roles, ...contract, ...tools, "server/expressions/", "server/loop.ts"],
     types: ["pino"],
     node: false,
     instead:
@@ -184,6 +204,7 @@ export const layers: readonly Layer[] = [
       "server/embedded/",
       "server/store/postgres/migrate.ts",
       // `workflow check` reads a text as the server would, without one.
+      "server/expressions/",
       "server/rpc/",
       "@bufbuild/protobuf",
       "@connectrpc/connect",
@@ -194,27 +215,22 @@ export const layers: readonly Layer[] = [
     instead: "the command line asks a server by RPC, or starts one by server/main.ts",
   },
   {
-    // The world that the demo needs around its agents: a server, a database, remote services.
-    of: ["agents-examples/holiday/demo/", "agents-examples/holiday/demo.ts"],
-    may: [
-      "agents-examples/holiday/",
-      "sdk/typescript/index.ts",
-      "server/main.ts",
-      "server/embedded/postgres.ts",
-    ],
+    // The world that a story needs around its agents: a server and its database.
+    of: ["agents-examples/stage/"],
+    may: ["sdk/typescript/index.ts", "server/main.ts", "server/embedded/postgres.ts"],
     node: true,
-    instead: "the demo starts a server by server/main.ts and asks it by @drover/sdk",
+    instead: "the stage starts a server by server/main.ts, asks it by @drover/sdk, knows no story",
   },
   {
     of: ["agents-examples/"],
-    may: ["sdk/typescript/index.ts"],
+    may: ["agents-examples/stage/", "sdk/typescript/index.ts"],
     node: true,
     instead:
       "an example shows what a user can do: import @drover/sdk, or start a process of its own",
   },
   {
     of: ["docs/"],
-    may: ["server/core/"],
+    may: ["server/core/", "server/rpc/workflow-text-schema.ts"],
     node: true,
     instead: "pages are made from the rules and their tables, which are in core",
   },

@@ -21,7 +21,7 @@ import {
   parseFaults,
 } from "../../agents-examples/holiday/services/faults.ts";
 import { parseLedger, standingBookings } from "../../agents-examples/holiday/services/ledger.ts";
-import { createSeededRandom } from "../../agents-examples/holiday/services/seeded-random.ts";
+import { createSeededRandom } from "../../agents-examples/stage/seeded-random.ts";
 
 const program = fileURLToPath(
   new URL("../../agents-examples/holiday/services/booking-service.ts", import.meta.url),

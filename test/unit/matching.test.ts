@@ -18,7 +18,7 @@ function row(step: number, { lane, priority = 5, avoid = null }: Sketch): ReadyR
   return {
     ...{ runId: "01890000-0000-7000-8000-000000000000", partition: 0 },
     ...{ step, lane, priority, avoid, task: "perform", fence: 1, attempt: 1, until: null },
-    ...{ attemptMs: 1, heartbeatMs: 1, cancelMs: 1 },
+    ...{ attemptMs: 1, heartbeatMs: 1, stallMs: null, cancelMs: 1 },
   };
 }
 

@@ -1,9 +1,11 @@
 /** Task tokens: whole for those who got one, and nothing for those who did not. */
+import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import {
   formatCallbackToken,
   formatTaskToken,
+  parseCallbackToken,
   parseTaskToken,
   type TaskToken,
 } from "../../server/dispatch/token.ts";
@@ -17,7 +19,7 @@ const tokens: fc.Arbitrary<TaskToken> = fc.record({
   namespace: fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/),
   runId: fc.uuid(),
   step: fc.integer({ min: 0, max: 65_535 }),
-  task: fc.constantFrom("perform", "compensate"),
+  task: fc.constantFrom("perform", "compensate", "verify"),
   fence: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
   secret: hex(16),
 });
@@ -68,6 +70,15 @@ describe("a task token", () => {
       expect(parseTaskToken(text)).toBeNull();
   });
 
+  it("is none with a name that no namespace has", () => {
+    const token = { runId: "01890000-0000-7000-8000-000000000000", step: 0, fence: 1 };
+    for (const namespace of ["a\0b", "a b", "x".repeat(129)]) {
+      const made: TaskToken = { ...token, task: "perform", secret: "00".repeat(16), namespace };
+      expect(parseTaskToken(formatTaskToken(made))).toBeNull();
+      expect(parseCallbackToken(formatCallbackToken(made))).toBeNull();
+    }
+  });
+
   it("is none with a fence that nobody was ever given", () => {
     const token: TaskToken = {
       namespace: "default",
@@ -93,4 +104,38 @@ describe("a callback token", () => {
       }),
     );
   });
+
+  it("says all of the task but its secret, of which it has the digest", () => {
+    fc.assert(
+      fc.property(tokens, ({ secret, ...said }) => {
+        const secretDigest = createHash("sha256").update(Buffer.from(secret, "hex")).digest("hex");
+        expect(parseCallbackToken(formatCallbackToken({ ...said, secret }))).toEqual({
+          ...said,
+          secretDigest,
+        });
+      }),
+    );
+  });
+
+  it("is none from a task token or any other text, and reading one never throws", () => {
+    fc.assert(
+      fc.property(tokens, fc.string({ maxLength: 300 }), (token, text) => {
+        expect(parseCallbackToken(formatTaskToken(token))).toBeNull();
+        expect(parseCallbackToken(text)).toBeNull();
+      }),
+    );
+    for (const text of ["", "=", "a b", "AgAA", "é", "A".repeat(10_000)])
+      expect(parseCallbackToken(text)).toBeNull();
+  });
+});
+
+test("kinds keep their numbers in tokens, which outlive servers", () => {
+  const token = { namespace: "n", runId: "01890000-0000-7000-8000-000000000000", step: 0 };
+  const numbers = (["perform", "compensate", "verify"] as const).map((task) =>
+    Buffer.from(
+      formatTaskToken({ ...token, task, fence: 1, secret: "00".repeat(16) }),
+      "base64url",
+    ).readUInt8(1),
+  );
+  expect(numbers).toEqual([0, 1, 2]);
 });

@@ -32,6 +32,29 @@ steps:
     when: \${input.wants_hotel}
 `;
 
+const people = `\
+workflow: order
+input_schema: { type: object, required: [total] }
+steps:
+  - { id: pause, wait: 10m }
+  - { id: monday, wait: { until: "\${input.monday}" } }
+  - { id: paid, signal: order-paid }
+  - id: shipped
+    signal: { name: order-shipped, within: 2d, on_expiry: fail }
+    run_if: any_ok
+    needs: [paid]
+  - id: release
+    approval:
+      approvers: [finance, ann@example.com]
+      need: 2
+      not_requester: true
+      form: { type: object }
+      within: 2d
+      on_expiry: reject
+  - { id: capture, task: capture, pivot: true, on_pickup: escalate, output_schema: true }
+  - { id: tell, task: mail, always: true, timeouts: { callback: 1h } }
+`;
+
 function refusal(text: string): DroverError {
   try {
     parseWorkflowText(text);
@@ -91,6 +114,44 @@ describe("what can be written", () => {
     });
   });
 
+  test("every kind of step, in short and in full", () => {
+    expect(toJson(WorkflowDefinitionSchema, parseWorkflowText(people).definition)).toEqual({
+      workflow: "order",
+      inputSchema: { json: '{"type":"object","required":["total"]}' },
+      steps: [
+        { id: "pause", wait: { for: "600s" } },
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: an expression of a workflow.
+        { id: "monday", wait: { until: "${input.monday}" } },
+        { id: "paid", signal: { name: "order-paid" } },
+        {
+          id: "shipped",
+          signal: { name: "order-shipped", within: "172800s", onExpiry: "SIGNAL_EXPIRY_FAIL" },
+          runIf: "RUN_IF_ANY_OK",
+          needs: ["paid"],
+        },
+        {
+          id: "release",
+          approval: {
+            approvers: ["finance", "ann@example.com"],
+            need: 2,
+            notRequester: true,
+            form: { json: '{"type":"object"}' },
+            within: "172800s",
+            onExpiry: "APPROVAL_EXPIRY_REJECT",
+          },
+        },
+        {
+          id: "capture",
+          task: { name: "capture" },
+          pivot: true,
+          onPickup: "ON_PICKUP_ESCALATE",
+          outputSchema: { json: "true" },
+        },
+        { id: "tell", task: { name: "mail" }, always: true, timeouts: { callback: "3600s" } },
+      ],
+    });
+  });
+
   test("JSON, also indented with tabs and with escapes", () => {
     const text = '{\n\t"workflow": "w",\n\t"steps": [{"id": "\\u0061", "task": "t"}]\n}';
     expect(parseWorkflowText(text).definition.steps[0]?.id).toBe("a");
@@ -146,6 +207,16 @@ describe("a place for each path", () => {
     ["steps[0].input.json", 7, 12],
   ])("%s is at %i:%i", (path, line, column) => {
     expect(locate(path)).toEqual({ line, column });
+  });
+
+  test("what stands within an input has its own, and what only the message has that of its holder", () => {
+    expect(locate("steps[0].input.seats[1]")).toEqual({ line: 7, column: 38 });
+    expect(locate("steps[1].fallback[0].input.chain")).toEqual({ line: 19, column: 34 });
+    const places = parseWorkflowText(people);
+    expect(places.locate("steps[0].wait.for")).toEqual({ line: 4, column: 24 });
+    expect(places.locate("steps[2].signal.name")).toEqual({ line: 6, column: 25 });
+    expect(places.locate("steps[0].wait.over")).toEqual({ line: 4, column: 24 });
+    expect(places.locate("input_schema.required[0]")).toEqual({ line: 2, column: 42 });
   });
 
   test("what the text does not have is found where its holder begins", () => {
@@ -219,7 +290,42 @@ describe("mistakes are named with their place and what would be right", () => {
     [
       "a step without kind",
       step("needs: []"),
-      "steps[0]: the step does not say what it does: add `task: NAME` (line 3, column 5)",
+      "steps[0]: the step does not say what it does: add `task: NAME`, or `wait`, `signal` or `approval` (line 3, column 5)",
+    ],
+    [
+      "a signal without a name",
+      step("signal: { within: 1d }"),
+      "steps[0].signal.name: name is missing: add `name: ...` (line 4, column 13)",
+    ],
+    [
+      "a wait that says two things",
+      step("wait: { for: 1m, until: 2026-03-01T08:00:00Z }"),
+      "steps[0].wait: write one of for and until, not both (line 4, column 11)",
+    ],
+    [
+      "a wait without unit",
+      step("wait: 10"),
+      'steps[0].wait: "10" needs a unit, as 10s: durations are written as 1h30m, 250ms, 30s or 7d (line 4, column 11)',
+    ],
+    [
+      "a misspelt key of an approval",
+      step("approval: { aprovers: [ann] }"),
+      'steps[0].approval.aprovers: unknown key "aprovers" in an approval: did you mean "approvers"? (line 4, column 17)',
+    ],
+    [
+      "a misspelt word of a signal",
+      step("signal: { name: paid, on_expiry: escalte }"),
+      'steps[0].signal.on_expiry: "escalte" is not known here: did you mean "escalate"? (line 4, column 38)',
+    ],
+    [
+      "a word where true or false is needed",
+      step("task: t\n    always: yes"),
+      'steps[0].always: "yes" must be true or false (line 5, column 13)',
+    ],
+    [
+      "a queue of a step that has no agent",
+      step("wait: 10m\n    queue: q"),
+      'steps[0].queue: a step of the kind "wait" is in no queue: remove it (line 3, column 5)',
     ],
     [
       "a key that stands twice",
@@ -317,7 +423,7 @@ describe("mistakes are named with their place and what would be right", () => {
 });
 
 describe("what this version cannot do", () => {
-  test.each(["wait", "signal", "approval", "run", "map"])("a step of the kind %s", (kind) => {
+  test.each(["run", "map"])("a step of the kind %s", (kind) => {
     const error = refusal(step(`${kind}: {}`));
     expect(error.reason).toBe("NOT_SUPPORTED");
     expect(error.fields).toEqual([
@@ -329,7 +435,7 @@ describe("what this version cannot do", () => {
   });
 
   test("is said beside other mistakes, which come first", () => {
-    const error = refusal(step("wait: 5m\n    queu: q"));
+    const error = refusal(step("map: {}\n    queu: q"));
     expect(error.reason).toBe("INVALID_DEFINITION");
     expect(error.fields).toHaveLength(2);
   });

@@ -5,10 +5,10 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Attempt, RunDetails } from "@drover/sdk";
+import type { Follow } from "../../stage/follow.ts";
+import type { Child } from "../../stage/processes.ts";
 import type { ServiceKind } from "../services/booking-desk.ts";
-import { type Follow, isOver } from "./follow.ts";
 import { readLedger } from "./ledgers.ts";
-import type { Child } from "./processes.ts";
 
 export interface Killed {
   /** Id of the agent, as attempts name it. */
@@ -36,6 +36,11 @@ const doneBefore = 4;
 const heldMin = 2;
 const heldForMs = 120;
 const lookEveryMs = 40;
+
+/** What ended is final; what is escalated waits for somebody, and this demo has nobody. */
+export function isOver({ run }: RunDetails): boolean {
+  return run.ended || run.state === "ESCALATED";
+}
 
 /** Null if all was done before the agent had enough in its hands. */
 export async function killWhileItWorks(options: KillOptions): Promise<Killed | null> {

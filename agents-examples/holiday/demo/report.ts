@@ -2,16 +2,26 @@
  * What is printed and written when all has ended: the summary, the verdict, and where to go next.
  */
 import { writeFileSync } from "node:fs";
-import { stripVTControlCharacters, styleText } from "node:util";
-import type { Attempt, Intervention, RunDetails } from "@drover/sdk";
+import type { Attempt, RunDetails } from "@drover/sdk";
+import type { Drover } from "../../stage/place.ts";
+import type { Child } from "../../stage/processes.ts";
+import {
+  countBy,
+  failureTable,
+  interventionTable,
+  msBetween,
+  seconds,
+  table,
+  timeToDetectMs,
+  title,
+  verdictLines,
+} from "../../stage/tables.ts";
+import { paint } from "../../stage/timeline.ts";
 import { type ServiceKind, serviceKinds } from "../services/booking-desk.ts";
 import { standingBookings } from "../services/ledger.ts";
 import type { Holiday } from "./holidays.ts";
 import type { Killed } from "./kill.ts";
 import { bookingsOf, type Ledgers, type Problem } from "./ledgers.ts";
-import type { Child } from "./processes.ts";
-import { dim, paint } from "./timeline.ts";
-import type { Drover } from "./world.ts";
 
 export interface Outcome {
   readonly seed: number;
@@ -31,8 +41,8 @@ export interface Outcome {
 export function summary(outcome: Outcome): string {
   return [
     runTable(outcome),
-    failureTable(outcome),
-    interventionTable(outcome),
+    failureTable(outcome.details, meanings),
+    interventionTable(outcome.details) + killNote(outcome),
     ledgerTable(outcome),
     verdict(outcome),
   ].join("\n\n");
@@ -76,39 +86,19 @@ const meanings: Readonly<Record<string, string>> = {
   "drover.timeout": "the agent did not end in time",
 };
 
-function failureTable({ details }: Outcome): string {
-  const codes = [...details.values()].flatMap(({ attempts }) =>
-    attempts.flatMap(({ failure }) => (failure === null ? [] : [failure.code])),
-  );
-  const rows = [...countBy(codes)].map(([code, count]) => [
-    code,
-    String(count),
-    meanings[code] ?? "",
-  ]);
-  return `${title("Failures", "of attempts, by kind")}\n${table(["kind", "number", "what it was"], rows)}`;
-}
-
-function interventionTable({ details, killed }: Outcome): string {
+/** When what the killed agent held was noticed. */
+function killNote({ details, killed }: Outcome): string {
   const all = [...details.values()].flatMap(({ interventions }) => interventions);
-  const rows = [...Map.groupBy(all, ({ rule }) => rule)].map(([rule, group]) => {
-    const lateMs = group.map(timeToDetectMs).sort((a, b) => a - b);
-    const median = lateMs[Math.floor(lateMs.length / 2)] ?? 0;
-    return [rule, String(group.length), `${median} ms`, `${lateMs.at(-1) ?? 0} ms`];
-  });
-  const head = ["rule", "number", "median", "longest"];
-  const parts = [title("Interventions", "of the supervisor: time to detect, from due to acted")];
-  parts.push(table(head, rows));
   const lost = all.filter(({ rule, saw }) => rule === "lease" && saw.includes(killed?.agent ?? ""));
-  if (killed !== null && lost.length > 0) {
-    const after = lost.map(({ actedTime }) => msBetween(killed.at, actedTime));
-    const [first, last] = [seconds(Math.min(...after)), seconds(Math.max(...after))];
-    const when = first === last ? first : `${first} to ${last}`;
-    parts.push(
-      `  When ${killed.agent} was killed, ${after.length} ${after.length === 1 ? "lease" : "leases"} ran out; noticed ${when} later, ` +
-        "by heartbeats that did not come.",
-    );
-  }
-  return parts.join("\n");
+  if (killed === null || lost.length === 0) return "";
+  const after = lost.map(({ actedTime }) => msBetween(killed.at, actedTime));
+  const [first, last] = [seconds(Math.min(...after)), seconds(Math.max(...after))];
+  const when = first === last ? first : `${first} to ${last}`;
+  const leases = `${after.length} ${after.length === 1 ? "lease" : "leases"}`;
+  return (
+    `\n  When ${killed.agent} was killed, ${leases} ran out; noticed ${when} later, ` +
+    "by heartbeats that did not come."
+  );
 }
 
 function ledgerTable({ ledgers }: Outcome): string {
@@ -126,13 +116,8 @@ function verdict({ holidays, details, problems, tookMs }: Outcome): string {
   const states = countBy([...details.values()].map(({ run }) => run.state));
   const counts = [...states].map(([state, count]) => `${count} ${state}`).join(", ");
   const head = `${holidays.length} holidays in ${seconds(tookMs)}: ${counts}.`;
-  if (problems.length === 0) {
-    const good = "RIGHT: every wanted booking stands once, and of an undone holiday none.";
-    return `${head}\n${styleText(["bold", "green"], good)}`;
-  }
-  const lines = problems.map(({ run, message }) => `  ${run}  ${message}`);
-  const bad = `WRONG: ${problems.length} thing(s) are not as they must be:`;
-  return [head, styleText(["bold", "red"], bad), ...lines].join("\n");
+  const good = "every wanted booking stands once, and of an undone holiday none.";
+  return [head, ...verdictLines(problems, good)].join("\n");
 }
 
 export const nextSteps = `${title("Try next", "")}
@@ -197,47 +182,4 @@ export function writeJson(path: string, outcome: Outcome): void {
   const bigints = (_: string, value: unknown) =>
     typeof value === "bigint" ? Number(value) : value;
   writeFileSync(path, `${JSON.stringify(content, bigints, 2)}\n`);
-}
-
-function timeToDetectMs({ dueTime, actedTime }: Intervention): number {
-  return msBetween(dueTime, actedTime);
-}
-
-function msBetween(from: Date | null, to: Date | null): number {
-  return (to?.getTime() ?? 0) - (from?.getTime() ?? 0);
-}
-
-/** The most frequent first. */
-function countBy(names: readonly string[]): ReadonlyMap<string, number> {
-  const groups = [...Map.groupBy(names, (name) => name)];
-  return new Map(
-    groups
-      .map(([name, { length }]): [string, number] => [name, length])
-      .sort(([, a], [, b]) => b - a),
-  );
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
-}
-
-function title(name: string, note: string): string {
-  return note === "" ? styleText("bold", name) : `${styleText("bold", name)}  ${dim(note)}`;
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((cell, column) =>
-    Math.max(cell.length, ...rows.map((row) => visibleLength(row[column] ?? ""))),
-  );
-  const line = (cells: readonly string[]) => {
-    const padded = cells.map(
-      (cell, column) => cell + " ".repeat((widths[column] ?? 0) - visibleLength(cell)),
-    );
-    return `  ${padded.join("  ")}`.trimEnd();
-  };
-  return [dim(line(head)), ...rows.map(line)].join("\n");
-}
-
-function visibleLength(text: string): number {
-  return stripVTControlCharacters(text).length;
 }

@@ -1,68 +1,16 @@
-/**
- * Everything that the demo starts: a folder, Drover with its PostgreSQL, three remote services with
- * a ledger each, three agents. And the way back: nothing of it is left.
- */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { stopAbandonedPostgres } from "@drover/server/embedded/postgres.ts";
+/** What the demo starts beside Drover: three remote services with a ledger each, three agents. */
+import { join } from "node:path";
+import { type Place, textIn } from "../../stage/place.ts";
+import type { Child, Processes } from "../../stage/processes.ts";
 import type { ServiceKind } from "../services/booking-desk.ts";
 import { travellersWithoutHotel } from "./holidays.ts";
-import type { Child, Processes } from "./processes.ts";
 
-export interface Place {
-  readonly folder: string;
-  readonly database: string;
-  readonly logs: string;
-  readonly ledgers: Readonly<Record<ServiceKind, string>>;
-  /** Removes a temporary folder; one that was asked for stays. */
-  readonly leave: () => void;
-}
-
-export function makePlace(dataDir: string | null): Place {
-  const folder = dataDir === null ? makeTemporary() : resolve(dataDir);
-  if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new Error(`--data-dir: ${folder} is not empty; remove it, or name a new folder`);
-  }
-  const [logs, ledgers] = [join(folder, "logs"), join(folder, "ledgers")];
-  for (const made of [logs, ledgers]) mkdirSync(made, { recursive: true });
+/** File of each ledger. */
+export function ledgerFiles({ ledgers }: Place): Readonly<Record<ServiceKind, string>> {
   return {
-    folder,
-    database: join(folder, "database"),
-    logs,
-    ledgers: {
-      flight: join(ledgers, "flight.jsonl"),
-      hotel: join(ledgers, "hotel.jsonl"),
-      car: join(ledgers, "car.jsonl"),
-    },
-    leave() {
-      if (dataDir === null) rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-function makeTemporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), "drover-holiday-"));
-  // As root, PostgreSQL runs under another account, which must be able to pass.
-  chmodSync(folder, 0o711);
-  return folder;
-}
-
-export interface Drover {
-  /** host:port. */
-  readonly address: string;
-  readonly connectionString: string;
-}
-
-export async function startDrover(place: Place, processes: Processes): Promise<Drover> {
-  const { ready } = await processes.startReady({
-    name: "server",
-    program: "demo/server-process.ts",
-    args: ["--data-dir", place.database],
-  });
-  return {
-    address: textIn(ready, "address"),
-    connectionString: textIn(ready, "connectionString"),
+    flight: join(ledgers, "flight.jsonl"),
+    hotel: join(ledgers, "hotel.jsonl"),
+    car: join(ledgers, "car.jsonl"),
   };
 }
 
@@ -74,12 +22,13 @@ export async function startServices(
   processes: Processes,
   seed: number,
 ): Promise<Services> {
+  const ledgers = ledgerFiles(place);
   const start = async (kind: ServiceKind) => {
     const full = kind === "hotel" ? ["--full", ...travellersWithoutHotel] : [];
     const { ready } = await processes.startReady({
       name: `${kind}-service`,
-      program: "services/booking-service.ts",
-      args: ["--kind", kind, "--ledger", place.ledgers[kind], "--seed", String(seed), ...full],
+      program: new URL("../services/booking-service.ts", import.meta.url),
+      args: ["--kind", kind, "--ledger", ledgers[kind], "--seed", String(seed), ...full],
     });
     return textIn(ready, "url");
   };
@@ -94,23 +43,7 @@ export function startAgent(
 ): Child {
   return processes.start({
     name: `${kind}-agent`,
-    program: `agents/${kind}-agent.ts`,
+    program: new URL(`../agents/${kind}-agent.ts`, import.meta.url),
     args: ["--address", address, "--service", service],
   });
-}
-
-/** Stops all that runs and removes what need not stay; may be called at any time. */
-export async function leaveNothing(place: Place, processes: Processes): Promise<void> {
-  await processes.stopAll();
-  // Only a server that was killed leaves its database running.
-  if (existsSync(join(place.database, "postgres"))) await stopAbandonedPostgres(place.database);
-  place.leave();
-}
-
-function textIn(ready: unknown, name: string): string {
-  const fields: Readonly<Record<string, unknown>> =
-    typeof ready === "object" && ready !== null ? { ...ready } : {};
-  const value = fields[name];
-  if (typeof value === "string") return value;
-  throw new Error(`a process says that it is ready without its ${name}: ${JSON.stringify(ready)}`);
 }

@@ -7,11 +7,11 @@
  */
 
 import { parseArgs } from "node:util";
+import { createSeededRandom } from "../../stage/seeded-random.ts";
 import { createBookingDesk, type ServiceKind, serviceKinds } from "./booking-desk.ts";
 import { createBookingServer } from "./booking-http.ts";
 import { calmWorld, createFaults, type FaultTable, flakyWorld, parseFaults } from "./faults.ts";
 import { openLedger } from "./ledger.ts";
-import { createSeededRandom } from "./seeded-random.ts";
 
 const usage = `usage: node booking-service.ts --kind flight|hotel|car --ledger FILE
   --port N        port on loopback; 0 (default) takes a free one

@@ -8,7 +8,7 @@
  *   often enough succeeds, and a demo comes to an end.
  */
 
-import type { Random } from "./seeded-random.ts";
+import type { Random } from "../../stage/seeded-random.ts";
 
 export type FaultName = "delay" | "busy" | "drop-after" | "hang-before" | "hang-after";
 /** Probability of each fault for one request; what is left to 1 is the share without a fault. */

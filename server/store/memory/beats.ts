@@ -3,7 +3,10 @@
 //   cancel none     carry on for another `heartbeat`
 //   cancel asked    heard now: the lease ends `cancel` later, whatever the agent does
 //   cancel heard    what is left of that; nothing is extended
-import type { Lease, Moment } from "../../core/model.ts";
+//
+// Only progress that is another than before counts as progress: beats by themselves move nothing.
+import type { Moment } from "../../core/attempt.ts";
+import type { Lease } from "../../core/model.ts";
 import type { BeatAnswer, BeatReport, SessionBeat } from "../store.ts";
 import { type LeaseRow, stepKey, type Tables } from "./tables.ts";
 
@@ -16,8 +19,10 @@ export function beatSession(tables: Tables, now: Moment, beat: SessionBeat): rea
 function beatLease(tables: Tables, now: Moment, session: string, report: BeatReport): BeatAnswer {
   const row = tables.lease.get(stepKey(report.runId, report.step));
   if (!row || !isOf(row.lease, session, report)) return { kind: "lease-lost" };
-  const lease = heard(row.lease, now);
-  tables.lease.put({ ...row, ...said(row, report), lease });
+  const { progress, details } = said(row, report);
+  const progressAt = progress === row.progress ? row.lease.progressAt : now;
+  const lease = { ...heard(row.lease, now), progressAt };
+  tables.lease.put({ ...row, progress, details, lease });
   return lease.cancel.kind === "heard"
     ? { kind: "cancel", withinMs: Math.max(0, lease.cancel.by - now) }
     : { kind: "carry-on", leaseMs: lease.heartbeatMs };

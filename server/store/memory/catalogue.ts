@@ -1,7 +1,8 @@
 // What changes seldom and is no part of any transaction: namespaces, definitions, workflows, lanes.
 // Each call is done at once, so these, alone of the store, may be used while a transaction is open.
+
+import type { Moment } from "../../core/attempt.ts";
 import type { Definition } from "../../core/definition.ts";
-import type { Moment } from "../../core/model.ts";
 import { definitionText } from "../definition-text.ts";
 import type { WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store } from "../store.ts";

@@ -1,5 +1,5 @@
 // Forgets what nobody will ask for again, as the .sql statements of the same names do.
-import type { Moment } from "../../core/model.ts";
+import type { Moment } from "../../core/attempt.ts";
 import type { Tables } from "./tables.ts";
 
 const SILENT_MS = 10 * 60_000;

@@ -1,40 +1,10 @@
-// What processes ask without locks: facts of granted tasks, leases that never arrived, what is
-// ready, and what is due.
-import type { Moment } from "../../core/model.ts";
-import type {
-  DueLook,
-  DueRow,
-  Granted,
-  Pulse,
-  RunRef,
-  TaskFacts,
-  UndeliveredLease,
-} from "../store.ts";
-import { attemptKey, stepKey, type Tables } from "./tables.ts";
-
-/** A lane counts as polled for so long after a poll. */
-const POLLED_MS = 60_000;
-
-export function taskFacts(tables: Tables, granted: Granted): TaskFacts {
-  const { runId, step, task, fence } = granted.ready;
-  const { definitionId, version, labels, input } = tables.run.expect(runId);
-  const earlier = tables.attempt
-    .where("step", stepKey(runId, step))
-    .filter((row) => row.attempt.kind === task && row.attempt.fence < fence && row.details)
-    .sort((a, b) => b.attempt.fence - a.attempt.fence);
-  return {
-    ...{ runId, step, definitionId, version, labels, input },
-    lastDetails: earlier[0]?.details ?? null,
-    output: task === "compensate" ? outputOf(tables, granted) : null,
-  };
-}
-
-function outputOf(tables: Tables, { ready: { runId, step } }: Granted) {
-  const fence = tables.step.get(stepKey(runId, step))?.resultFence;
-  if (fence == null) return null;
-  const row = tables.attempt.get(attemptKey(runId, { step, fence, kind: "perform" }));
-  return row?.attempt.outcome.kind === "success" ? row.attempt.outcome.output : null;
-}
+// What processes ask without locks: leases that never arrived, what is ready, and what is due.
+import type { Moment } from "../../core/attempt.ts";
+import { POLLED_MS } from "../../core/plan.ts";
+import type { RunSigns } from "../reads.ts";
+import type { RunId } from "../run-head.ts";
+import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
+import { stepKey, type Tables } from "./tables.ts";
 
 export function undelivered(
   tables: Tables,
@@ -94,7 +64,9 @@ function momentsOf(tables: Tables, now: Moment, partition: number): readonly Due
     return { ...ofStep(row), kind: "ready", fence, wakeAt, polled };
   });
   const due = tables.due.where("partition", partition).map((row): DueRow => {
-    return { ...unpolled, ...ofStep(row), kind: "backoff", fence: 0, wakeAt: row.due.wakeAt };
+    const { due: of } = row;
+    const kind = of.kind === "WAITING" ? of.on : "backoff";
+    return { ...unpolled, ...ofStep(row), kind, fence: 0, wakeAt: of.wakeAt };
   });
   const runs = tables.runOpen
     .where("partition", partition)
@@ -112,4 +84,21 @@ function ofStep({ runId, partition, step }: RunRef & { readonly step: number }) 
 
 function isPolled(tables: Tables, now: Moment, lane: number): boolean {
   return tables.lanePoller.where("lane", lane).some((row) => row.seenAt > now - POLLED_MS);
+}
+
+export function runSigns(tables: Tables, now: Moment, runId: RunId): RunSigns {
+  const steps = tables.step.where("run", runId).map(({ no }) => no);
+  const leases = steps.flatMap((no) => {
+    const row = tables.lease.get(stepKey(runId, no));
+    if (!row) return [];
+    const lastBeatAt = tables.agentSession.get(row.lease.session)?.lastBeatAt ?? null;
+    return [[no, { lastBeatAt, progress: row.progress }] as const];
+  });
+  const polls = steps.flatMap((no) => {
+    const row = tables.ready.get(stepKey(runId, no));
+    if (!row) return [];
+    const seen = tables.lanePoller.where("lane", row.lane).map(({ seenAt }) => seenAt);
+    return [[no, seen.length === 0 ? null : Math.max(...seen)] as const];
+  });
+  return { now, leases: new Map(leases), polls: new Map(polls) };
 }

@@ -5,35 +5,40 @@
 //   catalogue.ts       definitions and lanes             partitions.ts   who watches what
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
-import type { Moment } from "../../core/model.ts";
+import type { Moment } from "../../core/attempt.ts";
 import type { Reads } from "../reads.ts";
 import type { Store, TransactOptions, Tx } from "../store.ts";
 import { beatSession } from "./beats.ts";
 import { createCatalogue } from "./catalogue.ts";
+import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
-import { dueRows, pulse, taskFacts, undelivered } from "./looks.ts";
+import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
 import { createPartitions } from "./partitions.ts";
-import { findRun, listRuns, listWorkflows, runDetail } from "./reads.ts";
+import { findRun, listEscalations, listRuns, listWorkflows, runDetail } from "./reads.ts";
 import { createTables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
 import { createTransactions } from "./transactions.ts";
 
 export interface MemoryStoreOptions {
-  /** The database's time, in milliseconds. */
+  /** The database's time, in milliseconds. It may jump. */
   now(): Moment;
+  /** What the silence of sessions is measured by; left out: the database's time never jumps. */
+  elapsedMs?(): number;
 }
 
-export function createMemoryStore({ now }: MemoryStoreOptions): Store {
+export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
   const { workflows, ...catalogue } = createCatalogue(now);
-  const partitions = createPartitions(tables, transactions, now);
+  const partitions = createPartitions(tables, transactions, elapsedMs);
   const { run } = transactions;
 
   const reads: Reads = Object.freeze({
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
+    runSigns: (runId) => run(() => runSigns(tables, now(), runId)),
     listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
+    listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
     listWorkflows: async (namespaceId, after, limit) =>
       listWorkflows(workflows(namespaceId), after, limit),
   } satisfies Reads);
@@ -55,6 +60,7 @@ export function createMemoryStore({ now }: MemoryStoreOptions): Store {
     partitions,
     transact,
     taskFacts: (tasks) => run(() => tasks.map((task) => taskFacts(tables, task))),
+    facts: (wanted) => run(() => factsOf(tables, wanted)),
     beat: (beats) => run(() => beats.map((beat) => beatSession(tables, now(), beat))),
     undelivered: (session, polls) => run(() => undelivered(tables, session, polls)),
     markPolled: (node, lanes) =>

@@ -6,7 +6,6 @@
 // A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
 // that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
-import type { Moment } from "../../core/model.ts";
 import type { NodeInfo, PartitionSession, Partitions, TakenPartition } from "../store.ts";
 import type { Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
@@ -17,7 +16,7 @@ const SILENCE_MS_MAX = 3_000;
 interface Session {
   readonly node: string;
   state: "live" | "lost" | "left";
-  calledAt: Moment;
+  calledAtMs: number;
   readonly locks: Set<number>;
   readonly laneListeners: ((lanes: readonly number[]) => void)[];
   readonly lossListeners: ((cause: Error) => void)[];
@@ -26,7 +25,7 @@ interface Session {
 interface World {
   readonly tables: Tables;
   readonly transactions: Transactions;
-  readonly now: () => Moment;
+  readonly elapsedMs: () => number;
   readonly sessions: Map<string, Session>;
 }
 
@@ -37,9 +36,9 @@ export interface MemoryPartitions extends Partitions {
 export function createPartitions(
   tables: Tables,
   transactions: Transactions,
-  now: () => Moment,
+  elapsedMs: () => number,
 ): MemoryPartitions {
-  const world: World = { tables, transactions, now, sessions: new Map() };
+  const world: World = { tables, transactions, elapsedMs, sessions: new Map() };
   return Object.freeze({
     join: (node: NodeInfo) => join(world, node),
     close: () => {
@@ -54,7 +53,7 @@ async function join(world: World, { node }: NodeInfo): Promise<PartitionSession>
     throw new Error(`node ${node} has joined before: join under a new id`);
   await world.transactions.run(() => world.tables.writer.insert({ node }));
   const session: Session = {
-    ...{ node, state: "live", calledAt: world.now() },
+    ...{ node, state: "live", calledAtMs: world.elapsedMs() },
     ...{ locks: new Set(), laneListeners: [], lossListeners: [] },
   };
   world.sessions.set(node, session);
@@ -95,12 +94,12 @@ async function join(world: World, { node }: NodeInfo): Promise<PartitionSession>
 
 /** Every call is a sign of life; the first thing that it does is to see who gave none. */
 function call(world: World, session: Session): void {
-  const now = world.now();
+  const nowMs = world.elapsedMs();
   for (const other of world.sessions.values())
-    if (other.state === "live" && now - other.calledAt >= SILENCE_MS_MAX) lose(other);
+    if (other.state === "live" && nowMs - other.calledAtMs >= SILENCE_MS_MAX) lose(other);
   if (session.state !== "live")
     throw new Error(`the session of ${session.node} is ${session.state}: join under a new id`);
-  session.calledAt = now;
+  session.calledAtMs = nowMs;
 }
 
 function lose(session: Session): void {

@@ -1,14 +1,19 @@
 // What people read: whole runs with their history, and lists.
 import type { RunState } from "../../core/model.ts";
+import { attemptRowNumber } from "../attempts.ts";
 import type {
   AttemptRecord,
+  DecisionRecord,
   DetailWanted,
+  EscalationOfRun,
+  EscalationPage,
   EscalationRecord,
   InterventionRecord,
   RunDetail,
   RunFilter,
   RunPage,
   RunRecord,
+  SignalRecord,
   WorkflowRecord,
 } from "../reads.ts";
 import type { RunId } from "../store.ts";
@@ -30,7 +35,7 @@ export function findRun(
 
 function runRecord(tables: Tables, row: RunRow): RunRecord {
   const { ended, partition: _, ...facts } = row;
-  const { state, version } = ended?.run ?? tables.runOpen.expect(row.runId).run;
+  const { state, version, warnings } = ended?.run ?? tables.runOpen.expect(row.runId).run;
   return {
     ...facts,
     state: state.kind,
@@ -38,24 +43,32 @@ function runRecord(tables: Tables, row: RunRow): RunRecord {
     stateVersion: version,
     endedAt: ended?.at ?? null,
     deadlineAt: state.kind === "RUNNING" ? state.deadline : null,
+    warnings,
   };
 }
 
 function reasonOf(state: RunState): RunRecord["reason"] {
   if ("reason" in state) return state.reason;
-  return "verdict" in state ? (state.verdict?.reason ?? null) : null;
+  const of = state.kind === "ESCALATED" ? state.from : state;
+  if (of.kind === "FINISHING") return of.end.reason;
+  return "verdict" in of ? (of.verdict?.reason ?? null) : null;
 }
 
 export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): RunDetail | null {
   const row = tables.run.get(runId);
   if (!row) return null;
   const steps = tables.step.where("run", runId).sort((a, b) => a.no - b.no);
+  const open = row.ended ? null : tables.runOpen.expect(runId).run;
   return {
     run: runRecord(tables, row),
+    state: row.ended?.run.state ?? tables.runOpen.expect(runId).run.state,
+    pivoted: open?.pivoted ?? false,
     steps: new Map(steps.map((step) => [step.no, stepOfRow(tables, step)])),
     attempts: wanted.attempts ? attemptsOf(tables, runId) : [],
     interventions: wanted.interventions ? interventionsOf(tables, runId) : [],
     escalations: wanted.escalations ? escalationsOf(tables, runId) : [],
+    signals: signalsOf(tables, runId),
+    decisions: decisionsOf(tables, runId),
   };
 }
 
@@ -63,9 +76,10 @@ function attemptsOf(tables: Tables, runId: RunId): readonly AttemptRecord[] {
   const rows = tables.attempt
     .where("run", runId)
     .sort((a, b) => a.attempt.endedAt - b.attempt.endedAt || a.number - b.number);
-  return rows.map(({ attempt: { step, kind, fence, attempt, ...rest } }) => {
-    const { agentId, startedAt, endedAt, outcome } = rest;
-    return { step, kind, fence, attempt, agentId, startedAt, endedAt, outcome };
+  return rows.map(({ attempt }) => {
+    const { step, kind, fence, attempt: number, agentId, startedAt, endedAt, outcome } = attempt;
+    const n = attemptRowNumber(attempt);
+    return { step, kind, fence, n, attempt: number, agentId, startedAt, endedAt, outcome };
   });
 }
 
@@ -75,8 +89,43 @@ function interventionsOf(tables: Tables, runId: RunId): readonly InterventionRec
 
 function escalationsOf(tables: Tables, runId: RunId): readonly EscalationRecord[] {
   const rows = tables.escalation.where("run", runId).sort((a, b) => a.n - b.n);
+  return rows.map(({ runId: _, namespaceId: __, ...record }) => record);
+}
+
+/** In the order in which they came. */
+export function signalsOf(tables: Tables, runId: RunId): readonly SignalRecord[] {
+  const rows = tables.signal.where("run", runId).sort((a, b) => a.seq - b.seq);
   return rows.map(({ runId: _, ...record }) => record);
 }
+
+export function decisionsOf(tables: Tables, runId: RunId): readonly DecisionRecord[] {
+  const rows = tables.decision
+    .where("run", runId)
+    .sort((a, b) => a.step - b.step || a.at - b.at || (a.approver < b.approver ? -1 : 1));
+  return rows.map(({ runId: _, ...record }) => record);
+}
+
+/** Newest runs first, the escalations of one by their number. */
+export function listEscalations(
+  tables: Tables,
+  namespaceId: number,
+  { openOnly, limit, after }: EscalationPage,
+): readonly EscalationOfRun[] {
+  const inOrder = (a: Place, b: Place): number =>
+    a.runId === b.runId ? a.n - b.n : a.runId < b.runId ? 1 : -1;
+  return tables.escalation
+    .where("namespace", namespaceId)
+    .filter((row) => !openOnly || row.closedAt === null)
+    .sort(inOrder)
+    .filter((row) => after === null || inOrder(row, after) > 0)
+    .slice(0, limit)
+    .map(({ namespaceId: _, ...row }) => {
+      const { workflow, definitionId } = tables.run.expect(row.runId);
+      return { ...row, workflow, definitionId };
+    });
+}
+
+type Place = Pick<EscalationOfRun, "runId" | "n">;
 
 export function listRuns(tables: Tables, namespaceId: number, page: RunPage): RunRecord[] {
   const direction = page.order === "created-asc" ? 1 : -1;

@@ -1,6 +1,6 @@
 // A step as rows, and back: its own row, and the ready, lease or due row that says how it moves.
 import type { Forward, Moving, Step, Undo } from "../../core/model.ts";
-import { stored, waitingFor } from "../changes.ts";
+import { heldTask, needsOf, stored } from "../changes.ts";
 import type { RunId } from "../store.ts";
 import { type StepRow, stepKey, type Tables } from "./tables.ts";
 
@@ -10,32 +10,59 @@ export function stepRow(runId: RunId, step: Step): StepRow {
     ...rest,
     runId,
     forward: stored(forward.kind),
-    waitingFor: waitingFor(step),
+    needs: needsOf(step),
     undo: stored(undo.kind),
+    held: heldTask(step),
   };
 }
 
 export function stepOfRow(tables: Tables, row: StepRow): Step {
-  const { runId: _, waitingFor: __, ...rest } = row;
+  const { runId: _, needs: __, held: ___, ...rest } = row;
   return { ...rest, forward: forwardOf(tables, row), undo: undoOf(tables, row) };
 }
 
 function forwardOf(tables: Tables, row: StepRow): Forward {
-  if (row.forward === "BLOCKED") return { kind: "BLOCKED", waitingFor: row.waitingFor };
-  if (row.forward === "OPEN" || row.forward === "BACKOFF") return movingOf(tables, row, "forward");
-  return { kind: row.forward };
+  switch (row.forward) {
+    case "BLOCKED": {
+      const { waitingFor, ok, skipped } = row.needs;
+      return { kind: "BLOCKED", waitingFor, ok, skipped };
+    }
+    case "OPEN":
+    case "BACKOFF":
+    case "WAITING":
+    case "HELD":
+      return movingOf(tables, row, "forward");
+    default:
+      return { kind: row.forward };
+  }
 }
 
 function undoOf(tables: Tables, row: StepRow): Undo {
-  if (row.undo === "OPEN" || row.undo === "BACKOFF") return movingOf(tables, row, "undo");
-  return { kind: row.undo };
+  switch (row.undo) {
+    case "OPEN":
+    case "BACKOFF":
+    case "WAITING":
+    case "HELD":
+      return movingOf(tables, row, "undo");
+    default:
+      return { kind: row.undo };
+  }
 }
 
 function movingOf(tables: Tables, row: StepRow, side: "forward" | "undo"): Moving {
   const key = stepKey(row.runId, row.no);
-  if (row[side] === "BACKOFF") return tables.due.expect(key).due;
-  const found = tables.lease.get(key)?.lease ?? tables.ready.get(key)?.ready;
-  if (found?.task !== (side === "forward" ? "perform" : "compensate"))
-    throw new Error(`step ${key} is OPEN ${side}, and no ready or lease row says how`);
+  const found = foundBeside(tables, row, side);
+  if (!found || stored(found.kind) !== row[side])
+    throw new Error(`step ${key} is ${row[side]} ${side}, and no row says how it moves`);
+  const task = "task" in found ? found.task : null;
+  if (task === (side === "forward" ? "compensate" : "perform"))
+    throw new Error(`step ${key} is ${row[side]} ${side}, and the row beside it says ${task}`);
   return found;
+}
+
+function foundBeside(tables: Tables, row: StepRow, side: "forward" | "undo"): Moving | undefined {
+  const key = stepKey(row.runId, row.no);
+  if (row[side] === "HELD") return row.held === null ? undefined : { kind: "HELD", task: row.held };
+  if (row[side] === "OPEN") return tables.lease.get(key)?.lease ?? tables.ready.get(key)?.ready;
+  return tables.due.get(key)?.due;
 }

@@ -2,23 +2,22 @@
 //
 //   run, run_open         presence in run_open is what open means
 //   step                  forward and undo as stored: READY and LEASED are OPEN here
-//   ready, lease, due     a step that may run, is in an agent's hands, or waits for its next try
+//   ready, lease, due     a step that may run, is in an agent's hands, or waits for a moment
 //   attempt, intervention, escalation     appended
+//   signal, decision, step_override       what the world has said to a run
 //   idempotency, agent_session, lane_poller, writer, partition_lease
-import type {
-  Attempt,
-  Backoff,
-  EndKind,
-  Lease,
-  Moment,
-  Ready,
-  Run,
-  RunState,
-  Step,
-} from "../../core/model.ts";
+import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
+import type { End, Lease, Ready, Run, Step } from "../../core/model.ts";
 import type { Payload } from "../../core/payload.ts";
-import { attemptRowNumber, type stored } from "../changes.ts";
-import type { EscalationRecord, InterventionRecord } from "../reads.ts";
+import { attemptRowNumber } from "../attempts.ts";
+import type { Due, needsOf, StoredState } from "../changes.ts";
+import type {
+  DecisionRecord,
+  EscalationRecord,
+  InterventionRecord,
+  SignalRecord,
+} from "../reads.ts";
+import { endedRun } from "../run-head.ts";
 import type { KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
@@ -30,9 +29,8 @@ export interface RunRow extends Omit<NewRun, "run" | "wakeAt"> {
 }
 
 /** What is kept of a run's state: its counters go with the open row. */
-export interface EndedRun {
-  readonly state: Extract<RunState, { kind: EndKind }>;
-  readonly version: number;
+export interface EndedRun extends Pick<Run, "version" | "warnings"> {
+  readonly state: End;
 }
 
 export interface OpenRunRow extends RunRef {
@@ -40,15 +38,13 @@ export interface OpenRunRow extends RunRef {
   readonly wakeAt: Moment | null;
 }
 
-export type StoredState<Side extends "forward" | "undo"> = ReturnType<
-  typeof stored<Step[Side]["kind"]>
->;
-
 export interface StepRow extends Omit<Step, "forward" | "undo"> {
   readonly runId: RunId;
   readonly forward: StoredState<"forward">;
-  readonly waitingFor: number;
+  readonly needs: ReturnType<typeof needsOf>;
   readonly undo: StoredState<"undo">;
+  /** The task of a HELD step, which has no row beside it. */
+  readonly held: TaskKind | null;
 }
 
 /** What is of one step, in a partition that somebody watches. */
@@ -66,6 +62,7 @@ export interface ReadyRow extends StepRef {
   readonly attemptMs: number;
   readonly heartbeatMs: number;
   readonly cancelMs: number;
+  readonly stallMs: number | null;
 }
 
 export interface LeaseRow extends StepRef {
@@ -75,12 +72,13 @@ export interface LeaseRow extends StepRef {
 }
 
 export interface DueRow extends StepRef {
-  readonly due: Backoff;
+  readonly due: Due;
 }
 
 export interface AttemptRow {
   readonly runId: RunId;
   readonly attempt: Attempt;
+  readonly counted: Counted;
   /** Place in the order in which attempts were written. */
   readonly number: number;
   readonly progress: string | null;
@@ -89,6 +87,23 @@ export interface AttemptRow {
 
 export interface EscalationRow extends EscalationRecord {
   readonly runId: RunId;
+  readonly namespaceId: number;
+}
+
+export interface SignalRow extends SignalRecord {
+  readonly runId: RunId;
+}
+
+export interface DecisionRow extends DecisionRecord {
+  readonly runId: RunId;
+}
+
+/** The whole input that a person gave to a strategy of a step. */
+export interface OverrideRow {
+  readonly runId: RunId;
+  readonly step: number;
+  readonly strategy: number;
+  readonly input: Payload;
 }
 
 export interface KeyRow extends Omit<KeyReservation, "keepMs"> {
@@ -131,7 +146,10 @@ export interface Tables {
   readonly due: Table<DueRow, "partition">;
   readonly attempt: Table<AttemptRow, "run" | "step">;
   readonly intervention: Table<InterventionRecord, "run">;
-  readonly escalation: Table<EscalationRow, "run">;
+  readonly escalation: Table<EscalationRow, "run" | "namespace">;
+  readonly signal: Table<SignalRow, "run">;
+  readonly decision: Table<DecisionRow, "run">;
+  readonly override: Table<OverrideRow, never>;
   readonly idempotency: Table<KeyRow, never>;
   readonly agentSession: Table<AgentSessionRow, never>;
   readonly lanePoller: Table<LanePollerRow, "lane">;
@@ -145,10 +163,14 @@ export function stepKey(runId: RunId, step: number): string {
 
 export function attemptKey(
   runId: RunId,
-  { step, fence, kind }: Pick<Attempt, "step" | "fence" | "kind">,
-  n = 0,
+  { step, fence, kind, n }: Pick<Attempt, "step" | "fence" | "kind" | "n">,
 ): string {
   return `${stepKey(runId, step)}/${fence}/${kind}/${n}`;
+}
+
+/** The key of the row that an attempt is written as. */
+export function attemptRowKey(runId: RunId, attempt: Attempt): string {
+  return attemptKey(runId, { ...attempt, n: attemptRowNumber(attempt) });
 }
 
 export function interventionKey(
@@ -166,8 +188,14 @@ export function headOf(row: RunRow, run: Run): RunHead {
   return { runId, partition, namespaceId, definitionId, priority, run };
 }
 
-export function endedHeadOf(row: RunRow, { state, version }: EndedRun): RunHead {
-  return headOf(row, { state, version, stepsLeft: 0, moving: 0, undosLeft: 0, undone: 0 });
+/** A late report may still open a question about a run that has ended, so theirs are counted. */
+export function endedHeadOf(tables: Tables, row: RunRow, ended: EndedRun): RunHead {
+  const escalations = tables.escalation.where("run", row.runId).length;
+  return headOf(row, endedRun(ended.state, { ...ended, escalations }));
+}
+
+export function overrideKey({ runId, step, strategy }: Omit<OverrideRow, "input">): string {
+  return `${stepKey(runId, step)}/${strategy}`;
 }
 
 const ofStep = (row: StepRef): string => stepKey(row.runId, row.step);
@@ -208,7 +236,7 @@ export function createTables(journal: Journal): Tables {
     }),
     attempt: createTable<AttemptRow, "run" | "step">(journal, {
       name: "attempt",
-      key: (row) => attemptKey(row.runId, row.attempt, attemptRowNumber(row.attempt)),
+      key: (row) => attemptRowKey(row.runId, row.attempt),
       indexes: { run: runOf, step: (row) => stepKey(row.runId, row.attempt.step) },
     }),
     intervention: createTable<InterventionRecord, "run">(journal, {
@@ -216,13 +244,36 @@ export function createTables(journal: Journal): Tables {
       key: interventionKey,
       indexes: { run: runOf },
     }),
-    escalation: createTable<EscalationRow, "run">(journal, {
-      name: "escalation",
-      key: (row) => `${row.runId}/${row.n}`,
-      indexes: { run: runOf },
-    }),
+    ...createTablesOfPeople(journal),
     ...createSmallTables(journal),
   });
+}
+
+function createTablesOfPeople(
+  journal: Journal,
+): Pick<Tables, "escalation" | "signal" | "decision" | "override"> {
+  return {
+    escalation: createTable<EscalationRow, "run" | "namespace">(journal, {
+      name: "escalation",
+      key: (row) => `${row.runId}/${row.n}`,
+      indexes: { run: runOf, namespace: (row) => row.namespaceId },
+    }),
+    signal: createTable<SignalRow, "run">(journal, {
+      name: "signal",
+      key: (row) => `${row.runId}/${row.seq}`,
+      indexes: { run: runOf },
+    }),
+    decision: createTable<DecisionRow, "run">(journal, {
+      name: "decision",
+      key: (row) => `${stepKey(row.runId, row.step)}/${row.approver}`,
+      indexes: { run: runOf },
+    }),
+    override: createTable<OverrideRow, never>(journal, {
+      name: "step_override",
+      key: overrideKey,
+      indexes: {},
+    }),
+  };
 }
 
 type SmallTables = Pick<

@@ -3,10 +3,10 @@
 // As transactions are serial nothing is ever locked by another. What the order of locks protects
 // from in SQL would go unseen here, so it is kept by force: a call of an earlier place in the order
 // than one before, or of a transaction that is over, throws.
-import { leaseWakeAt } from "../../core/evolve.ts";
-import type { EndedAttempt, Lease, Moment, Step } from "../../core/model.ts";
+import type { EndedAttempt, Moment } from "../../core/attempt.ts";
+import type { Lease, Step } from "../../core/model.ts";
+import { TASKS, taskOf } from "../attempts.ts";
 import type {
-  AttemptKey,
   ReadyRow as ClaimableRow,
   Grant,
   Granted,
@@ -18,10 +18,11 @@ import type {
   StepsWanted,
   Tx,
 } from "../store.ts";
+import { factsOf } from "./facts.ts";
+import { decisionsOf, signalsOf } from "./reads.ts";
 import { stepOfRow } from "./step-rows.ts";
 import {
   type AttemptRow,
-  attemptKey,
   endedHeadOf,
   headOf,
   keyOfKey,
@@ -100,7 +101,7 @@ function lockingOf(open: Open): Pick<Tx, "holdWriter" | "reserveKeys" | "lockRun
     endedRuns: async (runs) =>
       runs.flatMap(({ runId }) => {
         const row = tables.run.get(runId);
-        return row?.ended ? [endedHeadOf(row, row.ended.run)] : [];
+        return row?.ended ? [endedHeadOf(tables, row, row.ended.run)] : [];
       }),
   };
 }
@@ -129,7 +130,16 @@ function lock({ tables, locked }: Open, { runId, partition }: RunRef): RunHead |
   return headOf(tables.run.expect(runId), open.run);
 }
 
-function loadingOf(open: Open): Pick<Tx, "loadSteps" | "lastBeats" | "loadAttempts"> {
+type Loading =
+  | "loadSteps"
+  | "lastBeats"
+  | "loadAttempts"
+  | "loadFacts"
+  | "loadSignals"
+  | "loadDecisions"
+  | "loadEscalations";
+
+function loadingOf(open: Open): Pick<Tx, Loading> {
   const { tables } = open;
   return {
     loadSteps: async (wanted) => {
@@ -147,13 +157,43 @@ function loadingOf(open: Open): Pick<Tx, "loadSteps" | "lastBeats" | "loadAttemp
     },
     loadAttempts: async (keys) => {
       const found = new Map<RunId, EndedAttempt[]>();
-      for (const key of keys) {
-        const row = tables.attempt.get(attemptKey(key.runId, { ...key, kind: key.task }));
-        if (row) found.set(key.runId, [...(found.get(key.runId) ?? []), endedAttempt(key, row)]);
+      for (const { runId, step, fence } of keys) {
+        const ended = endedAttempts(tables, stepKey(runId, step), fence);
+        if (ended.length > 0) found.set(runId, [...(found.get(runId) ?? []), ...ended]);
       }
       return found;
     },
+    loadFacts: async (wanted) => factsOf(tables, wanted),
+    loadSignals: async (runs) =>
+      ofEach(runs, (runId) =>
+        signalsOf(tables, runId).map(({ seq, id, name, takenBy, payload }) => {
+          return { seq, id, name, taken: takenBy !== null, payload };
+        }),
+      ),
+    loadDecisions: async (runs) =>
+      ofEach(runs, (runId) =>
+        decisionsOf(tables, runId).map(({ step, approver, approved }) => {
+          return { step, approver, approved };
+        }),
+      ),
+    loadEscalations: async (wanted) =>
+      ofEach([...new Set(wanted.map(({ runId }) => runId))], (runId) =>
+        tables.escalation
+          .where("run", runId)
+          .filter((row) => wanted.some((one) => one.runId === runId && one.n === row.n))
+          .sort((a, b) => a.n - b.n)
+          .map(({ n, step, reason, closedBy }) => ({ n, step, reason, closedBy })),
+      ),
   };
+}
+
+/** Runs that have none of it are left out. */
+function ofEach<Value>(
+  runs: readonly RunId[],
+  of: (runId: RunId) => readonly Value[],
+): ReadonlyMap<RunId, readonly Value[]> {
+  const all = runs.map((runId) => [runId, of(runId)] as const);
+  return new Map(all.filter(([, values]) => values.length > 0));
 }
 
 function stepsOf(open: Open, { runId, steps }: StepsWanted): ReadonlyMap<number, Step> {
@@ -168,14 +208,25 @@ function stepsOf(open: Open, { runId, steps }: StepsWanted): ReadonlyMap<number,
   );
 }
 
-function endedAttempt({ task }: AttemptKey, { attempt }: AttemptRow): EndedAttempt {
-  const { step, fence, secret, startedAt, outcome, digest } = attempt;
-  if (secret === null) throw new Error(`attempt ${fence} of step ${step} has no secret`);
-  const lost = outcome.kind === "unknown" && outcome.code === "drover.lost";
-  return {
-    ...{ step, kind: task, fence, attempt: attempt.attempt, secret, startedAt },
-    ...{ outcome: outcome.kind, lost, digest },
-  };
+function endedAttempts(tables: Tables, at: string, fence: number): readonly EndedAttempt[] {
+  return tables.attempt
+    .where("step", at)
+    .flatMap((row) => (row.attempt.fence === fence ? endedAttempt(row) : []))
+    .sort((a, b) => TASKS.indexOf(a.kind) - TASKS.indexOf(b.kind) || a.n - b.n);
+}
+
+function endedAttempt({ attempt: ended, counted }: AttemptRow): readonly EndedAttempt[] {
+  const { step, fence, n, attempt, secret, startedAt, outcome, digest } = ended;
+  const kind = taskOf(ended.kind);
+  if (!kind || secret === null) return [];
+  const [agentId, session] = [ended.agentId ?? "", ended.session ?? ""];
+  const transient = outcome.kind === "failure" && outcome.class === "transient";
+  return [
+    {
+      ...{ step, kind, fence, n, attempt, secret, agentId, session, startedAt },
+      ...{ outcome: outcome.kind, transient, counted, digest },
+    },
+  ];
 }
 
 /** Ended runs change no more, and need no lock. */
@@ -229,15 +280,16 @@ function byAge(a: ReadyRow, b: ReadyRow): number {
 }
 
 function claimable(row: ReadyRow): ClaimableRow {
-  const { runId, partition, step, lane, priority, attemptMs, heartbeatMs, cancelMs } = row;
+  const { runId, partition, step, lane, priority } = row;
+  const { attemptMs, heartbeatMs, cancelMs, stallMs } = row;
   const { task, fence, attempt, until, avoid } = row.ready;
   return {
     ...{ runId, partition, step, lane, priority, task, fence, attempt, until, avoid },
-    ...{ attemptMs, heartbeatMs, cancelMs },
+    ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
   };
 }
 
-/** The first look at a lease is at its silence or its end, whichever comes first. */
+/** The first look at a lease is at its silence, its end or its stall, whichever comes first. */
 function grant({ tables, now }: Open, wanted: Grant): Granted {
   const { secret, session, agentId, pollSeq } = wanted;
   const { runId, step, fence } = wanted.ready;
@@ -246,18 +298,21 @@ function grant({ tables, now }: Open, wanted: Grant): Granted {
     throw new Error(
       `step ${step} of ${runId} is ready with fence ${row.ready.fence}, not ${fence}`,
     );
-  const { partition, heartbeatMs, cancelMs } = row;
+  const { partition, heartbeatMs, cancelMs, stallMs } = row;
   const { task, attempt, until } = row.ready;
   const attemptBy = Math.min(now + row.attemptMs, until ?? Number.MAX_SAFE_INTEGER);
+  const wakeAt = Math.min(
+    now + heartbeatMs,
+    attemptBy,
+    stallMs === null ? Number.MAX_SAFE_INTEGER : now + stallMs,
+  );
   const lease: Lease = {
     ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
-    ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs },
-    cancel: { kind: "none" },
-    wakeAt: now,
+    ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: now },
+    ...{ cancel: { kind: "none" }, wakeAt },
   };
-  const wakeAt = leaseWakeAt(lease, now + heartbeatMs);
   tables.lease.insert({
-    ...{ runId, partition, step, lease: { ...lease, wakeAt } },
+    ...{ runId, partition, step, lease },
     ...{ progress: null, details: null },
   });
   return { ...wanted, grantedAt: now, attemptBy };

@@ -1,11 +1,23 @@
 // Writes a pass: the rows of `rowChanges`, guarded as in SQL. A row that a change expects and that
 // is not there, or the other way round, is a bug of ours: it throws, and the transaction leaves
 // nothing.
-import { type Attempt, isEnded, type Moment } from "../../core/model.ts";
-import { attemptRowNumber, type PassRecord, type RowChanges, rowChanges } from "../changes.ts";
+import type { Attempt, Moment } from "../../core/attempt.ts";
+import { isEnded, type Lease, type Ready } from "../../core/model.ts";
+import { taskOf } from "../attempts.ts";
+import { type Due, type PassRecord, type RowChanges, rowChanges } from "../changes.ts";
+import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { NewRun, RunHead } from "../store.ts";
 import { stepRow } from "./step-rows.ts";
-import { attemptKey, interventionKey, type LeaseRow, stepKey, type Tables } from "./tables.ts";
+import {
+  attemptKey,
+  attemptRowKey,
+  type DueRow,
+  interventionKey,
+  type LeaseRow,
+  type ReadyRow,
+  stepKey,
+  type Tables,
+} from "./tables.ts";
 
 /** The transaction that writes. */
 export interface Writing {
@@ -16,10 +28,13 @@ export interface Writing {
   readonly nextNumber: () => number;
 }
 
-export function insertRun({ tables }: Writing, { run, wakeAt, ...row }: NewRun): void {
+/** A run may end in its first pass: every step of it is skipped. It is never open then. */
+export function insertRun({ tables, now }: Writing, { run, wakeAt, ...row }: NewRun): void {
   const { runId, partition } = row;
-  tables.run.insert({ ...row, cancelNote: null, ended: null });
-  tables.runOpen.insert({ runId, partition, run, wakeAt });
+  const { state, version, warnings } = run;
+  const ended = isEnded(state) ? { run: { state, version, warnings }, at: now } : null;
+  tables.run.insert({ ...row, cancelNote: null, ended });
+  if (!ended) tables.runOpen.insert({ runId, partition, run, wakeAt });
 }
 
 export function writePass(writing: Writing, record: PassRecord): void {
@@ -29,7 +44,8 @@ export function writePass(writing: Writing, record: PassRecord): void {
   const leases = writeMoving(writing, changes);
   writeAttempts(writing, changes, leases);
   writeInterventions(writing, changes);
-  writeEscalations(writing, record);
+  writeEscalations(writing, changes);
+  writePeople(writing, changes);
 }
 
 function writeRun({ tables, now }: Writing, changes: RowChanges): void {
@@ -39,10 +55,10 @@ function writeRun({ tables, now }: Writing, changes: RowChanges): void {
   if (row !== noted) tables.run.put(row);
   if (run === null) return;
   const open = tables.runOpen.expect(head.runId);
-  const { state, version } = run;
+  const { state, version, warnings } = run;
   if (isEnded(state)) {
     tables.runOpen.remove(head.runId);
-    tables.run.put({ ...row, ended: { run: { state, version }, at: now } });
+    tables.run.put({ ...row, ended: { run: { state, version, warnings }, at: now } });
   } else {
     tables.runOpen.put({ ...open, run, wakeAt });
   }
@@ -53,29 +69,34 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
   const { tables } = writing;
   const { runId, partition, priority } = changes.head;
   const at = (step: number): string => stepKey(runId, step);
-  for (const step of changes.readyGone) tables.ready.remove(at(step));
-  for (const step of changes.dueGone) tables.due.remove(at(step));
+  for (const { step, ready } of changes.readyGone)
+    expectReady(tables.ready.remove(at(step)), ready);
+  for (const { step, due } of changes.dueGone) expectDue(tables.due.remove(at(step)), due);
   const gone = new Map(
-    changes.leaseGone.map(({ step, fence }) => [step, removeLease(tables, at(step), fence)]),
+    changes.leaseGone.map(({ step, lease }) => {
+      const row = tables.lease.remove(at(step));
+      expectLease(row, lease);
+      return [step, row];
+    }),
   );
   for (const { step, lane, ready, task } of changes.readyNew) {
-    const { attemptMs, heartbeatMs, cancelMs } = task.timeouts;
+    const { attemptMs, heartbeatMs, cancelMs, stallMs } = task.timeouts;
     tables.ready.insert({
-      ...{ runId, partition, step, lane, priority, ready, attemptMs, heartbeatMs, cancelMs },
+      ...{ runId, partition, step, lane, priority, ready },
+      ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
       transaction: writing.transaction,
       number: writing.nextNumber(),
     });
   }
-  for (const { step, alarms, wakeAt } of changes.readyMoved) {
+  for (const { step, ready } of changes.readyMoved) {
     const row = tables.ready.expect(at(step));
+    expectReady(row, ready);
+    const { alarms, wakeAt } = ready;
     tables.ready.put({ ...row, ready: { ...row.ready, alarms, wakeAt } });
   }
   for (const { step, lease } of changes.leaseMoved) {
     const row = tables.lease.expect(at(step));
-    if (row.lease.secret !== lease.secret)
-      throw new Error(
-        `lease ${at(step)} has fence ${row.lease.fence}, a pass moves ${lease.fence}`,
-      );
+    expectLease(row, lease);
     const { cancel, wakeAt } = lease;
     tables.lease.put({ ...row, lease: { ...row.lease, cancel, wakeAt } });
   }
@@ -83,11 +104,25 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
   return gone;
 }
 
-function removeLease(tables: Tables, at: string, fence: number): LeaseRow {
-  const row = tables.lease.remove(at);
-  if (row.lease.fence !== fence)
-    throw new Error(`lease ${at} has fence ${row.lease.fence}, a pass ends ${fence}`);
-  return row;
+function expectReady({ ready }: ReadyRow, { task, fence, attempt }: Ready): void {
+  if (ready.task === task && ready.fence === fence && ready.attempt === attempt) return;
+  throw new Error(
+    `a ready row is for ${ready.task} ${ready.fence}, a pass expects ${task} ${fence}`,
+  );
+}
+
+function expectDue({ due }: DueRow, expected: Due): void {
+  if (nameOf(due) === nameOf(expected)) return;
+  throw new Error(`a due row is for ${nameOf(due)}, a pass expects ${nameOf(expected)}`);
+}
+
+function nameOf(due: Due): string {
+  return due.kind === "WAITING" ? due.on : `${due.task} ${due.cause}`;
+}
+
+function expectLease({ lease }: LeaseRow, { fence, secret }: Lease): void {
+  if (lease.secret === secret) return;
+  throw new Error(`a lease is another one of fence ${lease.fence}, a pass expects ${fence}`);
 }
 
 /** Appends what ended, with the progress and the details that its lease had. */
@@ -98,20 +133,22 @@ function writeAttempts(
 ): void {
   const { attempt: table } = writing.tables;
   const { runId } = changes.head;
-  for (const attempt of changes.attempts) {
-    const beside = attempt.kind === "late" || attempt.kind === "engine";
+  for (const { attempt, counted } of changes.attempts) {
+    const beside = taskOf(attempt.kind) === null;
     const lease = beside ? undefined : leases.get(attempt.step);
     if (!beside) expectLeaseOf(changes.head, attempt, lease);
-    // What is known already stays as it is: an agent may repeat its report.
-    const key = attemptKey(runId, attempt, attemptRowNumber(attempt));
-    if (beside && table.get(key)) continue;
+    // A report that is known already stays as it is; of what no agent holds the last word counts.
+    const known = beside ? table.get(attemptRowKey(runId, attempt)) : undefined;
+    if (known && known.attempt.secret !== null) continue;
     const { progress = null, details = null } = lease ?? {};
-    table.insert({ runId, attempt, number: writing.nextNumber(), progress, details });
+    const row = { runId, attempt, counted, number: writing.nextNumber(), progress, details };
+    if (known) table.put(row);
+    else table.insert(row);
   }
-  for (const attempt of changes.settled) {
+  for (const { attempt, counted } of changes.settled) {
     const row = table.expect(attemptKey(runId, attempt));
     const { endedAt, outcome, digest } = attempt;
-    table.put({ ...row, attempt: { ...row.attempt, endedAt, outcome, digest } });
+    table.put({ ...row, counted, attempt: { ...row.attempt, endedAt, outcome, digest } });
   }
 }
 
@@ -138,20 +175,42 @@ function writeInterventions({ tables }: Writing, changes: RowChanges): void {
   }
 }
 
-/** In the order of the effects: a pass may close one question and ask the next, or the reverse. */
-function writeEscalations({ tables, now }: Writing, { head, effects }: PassRecord): void {
-  const { runId } = head;
-  for (const effect of effects) {
-    const rows = tables.escalation.where("run", runId);
-    if (effect.kind === "escalated") {
-      const { step, reason, message } = effect;
-      const n = rows.length + 1;
-      const open = { openedAt: now, closedAt: null, closedBy: null };
-      tables.escalation.insert({ runId, n, step, reason, message, ...open });
-    }
-    if (effect.kind === "escalation-closed")
-      for (const row of rows)
-        if (row.step === effect.step && row.closedAt === null)
-          tables.escalation.put({ ...row, closedAt: now, closedBy: effect.by });
+/** Answers come before the closes that follow from them, and both before new questions. */
+function writeEscalations({ tables, now }: Writing, changes: RowChanges): void {
+  const { runId, namespaceId } = changes.head;
+  for (const { n, closedBy, answer } of changes.escalationsAnswered) {
+    const row = tables.escalation.where("run", runId).find((one) => one.n === n);
+    if (!row || row.closedAt !== null)
+      throw new Error(`escalation ${n} of run ${runId} is answered and does not stand open`);
+    tables.escalation.put({ ...row, closedAt: now, closedBy, answer });
   }
+  for (const { step, by } of changes.escalationsClosed)
+    for (const row of tables.escalation.where("run", runId))
+      if (row.step === step && row.closedAt === null && row.reason !== KEPT_OPEN)
+        tables.escalation.put({ ...row, closedAt: now, closedBy: by });
+  for (const { n, step, reason, message, closing } of changes.escalations)
+    tables.escalation.insert({
+      ...{ runId, namespaceId, n, step, reason, message, openedAt: now },
+      closedAt: closing ? now : null,
+      closedBy: closing?.closedBy ?? null,
+      answer: closing?.answer ?? null,
+    });
+}
+
+function writePeople({ tables, now }: Writing, changes: RowChanges): void {
+  const { runId } = changes.head;
+  for (const signal of changes.signals) {
+    const twice = tables.signal.where("run", runId).some(({ id }) => id === signal.id);
+    if (twice) throw new Error(`run ${runId} already has a signal ${signal.id}`);
+    tables.signal.insert({ ...signal, runId, at: now });
+  }
+  for (const { seq, step } of changes.signalsTaken) {
+    const row = tables.signal.expect(`${runId}/${seq}`);
+    if (row.takenBy !== null) throw new Error(`signal ${seq} of run ${runId} is taken twice`);
+    tables.signal.put({ ...row, takenBy: step });
+  }
+  for (const { step, approver, approved, comment, form, at } of changes.decisions)
+    tables.decision.put({ runId, step, approver, approved, comment, form, at });
+  for (const { step, strategy, input } of changes.overrides)
+    tables.override.put({ runId, step, strategy, input });
 }

@@ -1,16 +1,11 @@
 // The small integers that stand for names in the tables. A code is a place in its list: lists only
 // grow at their end. The views in migrations/ spell the same lists in words; a test compares them.
-import type {
-  AttemptKind,
-  EffectMark,
-  EscalationReason,
-  FailureClass,
-  Outcome,
-  Reason,
-  Rule,
-  RunState,
-  TaskKind,
-} from "../../core/model.ts";
+import type { AttemptKind, FailureClass, Outcome, TaskKind } from "../../core/attempt.ts";
+import type { AnswerKind, EscalationReason, Rule } from "../../core/history.ts";
+import type { BackoffCause, CancelCause, Reason, RunState, WaitingFor } from "../../core/model.ts";
+import type { EffectMark } from "../../core/strategy.ts";
+import { TASKS } from "../attempts.ts";
+import type { StoredState } from "../changes.ts";
 
 export interface Codes<Name extends string> {
   readonly names: readonly Name[];
@@ -43,6 +38,8 @@ export const runStates = codes<RunState["kind"]>("run state", [
   "FAILED",
   "COMPENSATED",
   "CANCELLED",
+  "PAUSED",
+  "FINISHING",
 ]);
 
 export const reasons = codes<Reason>("reason", [
@@ -52,14 +49,7 @@ export const reasons = codes<Reason>("reason", [
   "CANCELLED_BY_USER",
 ]);
 
-export type StoredForward =
-  | "BLOCKED"
-  | "OPEN"
-  | "BACKOFF"
-  | "ESCALATED"
-  | "SUCCEEDED"
-  | "FAILED"
-  | "CANCELLED";
+export type StoredForward = StoredState<"forward">;
 
 export const forwards = codes<StoredForward>("forward state", [
   "BLOCKED",
@@ -69,9 +59,12 @@ export const forwards = codes<StoredForward>("forward state", [
   "SUCCEEDED",
   "FAILED",
   "CANCELLED",
+  "WAITING",
+  "HELD",
+  "SKIPPED",
 ]);
 
-export type StoredUndo = "NONE" | "PENDING" | "OPEN" | "BACKOFF" | "DONE" | "FAILED";
+export type StoredUndo = StoredState<"undo">;
 
 export const undos = codes<StoredUndo>("undo state", [
   "NONE",
@@ -80,18 +73,58 @@ export const undos = codes<StoredUndo>("undo state", [
   "BACKOFF",
   "DONE",
   "FAILED",
+  "WAITING",
+  "HELD",
 ]);
 
-export const effects = codes<EffectMark>("effect", ["NONE", "UNSETTLED", "MADE"]);
-export const taskKinds = codes<TaskKind>("task kind", ["perform", "compensate"]);
+export const marks = codes<EffectMark>("effect mark", [
+  "NONE",
+  "UNSETTLED",
+  "MADE",
+  "ATTEMPTED",
+  "UNDONE",
+  "LINGERING",
+]);
+
 export const attemptKinds = codes<AttemptKind>("attempt kind", [
   "perform",
   "compensate",
   "late",
   "engine",
+  "verify",
+  "answer",
 ]);
+
+/** A task has the code of the attempt as which it ends. */
+export const taskKinds: Codes<TaskKind> = {
+  names: TASKS,
+  code: attemptKinds.code,
+  name(code) {
+    const task = TASKS.find((name) => attemptKinds.code(name) === code);
+    if (task === undefined) throw new Error(`no task has the code ${code}`);
+    return task;
+  },
+};
+
+/** What a due row is for: a backoff, by its task and its cause, or what the step waits for. */
+export const dueKinds = codes<`${TaskKind} ${BackoffCause}` | WaitingFor>("due row", [
+  "perform retry",
+  "perform again",
+  "perform settle",
+  "compensate retry",
+  "compensate again",
+  "compensate settle",
+  "verify retry",
+  "verify again",
+  "verify settle",
+  "timer",
+  "signal",
+  "approval",
+  "callback",
+]);
+
 export const cancels = codes<"none" | "asked" | "heard">("cancel", ["none", "asked", "heard"]);
-export const cancelCauses = codes<"run" | "timeout">("cancel cause", ["run", "timeout"]);
+export const cancelCauses = codes<CancelCause>("cancel cause", ["run", "timeout", "stalled"]);
 export const outcomes = codes<Outcome["kind"]>("outcome", [
   "success",
   "failure",
@@ -99,6 +132,9 @@ export const outcomes = codes<Outcome["kind"]>("outcome", [
   "released",
   "cancelled",
   "undelivered",
+  "again",
+  "deferred",
+  "superseded",
 ]);
 export const failureClasses = codes<FailureClass>("failure class", ["transient", "permanent"]);
 export const rules = codes<Rule>("rule", [
@@ -111,8 +147,30 @@ export const rules = codes<Rule>("rule", [
   "settle",
   "deadline",
   "late-effect",
+  "stall",
+  "timer",
+  "signal",
+  "approval",
+  "callback",
 ]);
 export const escalationReasons = codes<EscalationReason>("escalation reason", [
   "undo-failed",
   "poison",
+  "unknown",
+  "unverified",
+  "expression",
+  "step-failed",
+  "after-pivot",
+  "pickup",
+  "expired",
+  "doubled",
+]);
+export const answers = codes<AnswerKind>("answer", [
+  "retry",
+  "retry-changed",
+  "succeed",
+  "skip",
+  "compensate",
+  "fail",
+  "acknowledge",
 ]);

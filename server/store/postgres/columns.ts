@@ -1,6 +1,7 @@
 // Rows as arrays of columns, the form in which one statement takes a whole batch, and payloads as
 // the three columns that hold them.
 import type { Payload } from "../../core/payload.ts";
+import type { RunId } from "../store.ts";
 
 /** One array for each column, in the order of the statement's parameters. */
 export function columns<Row>(
@@ -33,4 +34,24 @@ export function payloadOf(
   if (type === null) return null;
   if (json !== null) return { kind: "json", json };
   return { kind: "data", contentType: type, data: data ?? new Uint8Array() };
+}
+
+/** Labels as they are kept in a jsonb column. */
+export function labelsOf(value: unknown): Readonly<Record<string, string>> {
+  if (typeof value !== "object" || value === null) return {};
+  return Object.fromEntries(Object.entries(value).map(([key, label]) => [key, String(label)]));
+}
+
+/** What rows of several runs say, by run and in their order. */
+export function byRun<Row extends { readonly run_id: RunId }, Value>(
+  rows: readonly Row[],
+  of: (row: Row) => Value,
+): ReadonlyMap<RunId, readonly Value[]> {
+  const found = new Map<RunId, Value[]>();
+  for (const row of rows) {
+    const values = found.get(row.run_id) ?? [];
+    found.set(row.run_id, values);
+    values.push(of(row));
+  }
+  return found;
 }

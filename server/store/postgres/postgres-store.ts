@@ -11,26 +11,24 @@ import type {
   BeatAnswer,
   DueKind,
   DueLook,
-  Granted,
   LaneKey,
   Pulse,
   RunRef,
   SessionBeat,
   Store,
-  TaskFacts,
 } from "../store.ts";
-import { cancels, taskKinds } from "./codes.ts";
-import { columns, payloadColumns, payloadOf } from "./columns.ts";
+import { cancels, dueKinds } from "./codes.ts";
+import { columns, payloadColumns } from "./columns.ts";
+import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { createPartitions } from "./partitions.ts";
 import { createPool } from "./pool.ts";
-import { createReads, labelsOf } from "./reads.ts";
+import { createReads } from "./reads.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 import { createTx } from "./tx.ts";
 
 const HOT_CONNECTIONS = 10;
 const READ_CONNECTIONS = 4;
-const DUE_KINDS: readonly DueKind[] = ["lease", "ready", "backoff", "run"];
 
 export interface PostgresStoreOptions {
   readonly connectionString: string;
@@ -87,6 +85,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       return rows.map((row) => ({ lane: row.id, queue: row.queue, task: row.task }));
     },
     taskFacts: (tasks) => taskFacts(query, tasks),
+    facts: (wanted) => loadFacts(query, wanted),
     beat: (beats) => beat(query, beats),
     async undelivered(session, polls) {
       const rows = await query<{
@@ -199,50 +198,6 @@ async function internLanes(query: Query, keys: readonly LaneKey[]): Promise<read
   return (await find()).map((row) => row.id);
 }
 
-interface FactsRow {
-  place: number;
-  definition_id: number;
-  version: number;
-  labels: unknown;
-  input_type: string | null;
-  input_json: string | null;
-  input_data: Buffer | null;
-  details_type: string | null;
-  details_json: string | null;
-  details_data: Buffer | null;
-  output_type: string | null;
-  output_json: string | null;
-  output_data: Buffer | null;
-}
-
-async function taskFacts(query: Query, tasks: readonly Granted[]): Promise<readonly TaskFacts[]> {
-  if (tasks.length === 0) return [];
-  const rows = await query<FactsRow>(
-    "task_facts",
-    columns(
-      tasks,
-      (task) => task.ready.runId,
-      (task) => task.ready.step,
-      (task) => task.ready.fence,
-      (task) => taskKinds.code(task.ready.task),
-    ),
-  );
-  return rows.flatMap((row) => {
-    const task = tasks[row.place - 1];
-    if (!task) return [];
-    return {
-      runId: task.ready.runId,
-      step: task.ready.step,
-      definitionId: row.definition_id,
-      version: row.version,
-      labels: labelsOf(row.labels),
-      input: payloadOf(row.input_type, row.input_json, row.input_data),
-      lastDetails: payloadOf(row.details_type, row.details_json, row.details_data),
-      output: payloadOf(row.output_type, row.output_json, row.output_data),
-    };
-  });
-}
-
 interface BeatRow {
   place: number;
   heartbeat_ms: number;
@@ -340,6 +295,7 @@ async function dueRows(
   const [next] = await query<{ now: number; next_at: number | null }>("next_moment", [partitions]);
   const due = await query<{
     kind: number;
+    due_kind: number | null;
     run_id: string;
     partition: number;
     step_no: number;
@@ -351,7 +307,7 @@ async function dueRows(
     now: next?.now ?? 0,
     nextAt: next?.next_at ?? null,
     due: due.map((row) => ({
-      kind: DUE_KINDS[row.kind] ?? "run",
+      kind: dueKindOf(row),
       runId: row.run_id,
       partition: row.partition,
       step: row.step_no,
@@ -361,3 +317,20 @@ async function dueRows(
     })),
   };
 }
+
+/** Tables in the order of `due_rows`; a row of `due` itself says what it is for. */
+function dueKindOf(row: { readonly kind: number; readonly due_kind: number | null }): DueKind {
+  if (row.due_kind === null) return TABLES_DUE[row.kind] ?? "run";
+  const name = dueKinds.name(row.due_kind);
+  switch (name) {
+    case "timer":
+    case "signal":
+    case "approval":
+    case "callback":
+      return name;
+    default:
+      return "backoff";
+  }
+}
+
+const TABLES_DUE: readonly DueKind[] = ["lease", "ready", "backoff", "run"];

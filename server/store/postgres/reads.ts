@@ -2,10 +2,11 @@
 // what is fixed is SQL in sql/reads.sql.
 import { Kysely, PostgresDialect, type SelectQueryBuilder, sql } from "kysely";
 import type pg from "pg";
+import { isEndKind } from "../../core/model.ts";
 import type {
   AttemptRecord,
   DetailWanted,
-  EscalationRecord,
+  EscalationOfRun,
   InterventionRecord,
   Reads,
   RunDetail,
@@ -14,12 +15,15 @@ import type {
   RunRecord,
   WorkflowRecord,
 } from "../reads.ts";
-import { attemptKinds, escalationReasons, reasons, rules, runStates } from "./codes.ts";
-import { payloadOf } from "./columns.ts";
+import { type OutcomeRow, outcomeOf } from "./attempt-rows.ts";
+import { attemptKinds, reasons, rules, runStates } from "./codes.ts";
+import { labelsOf, payloadOf } from "./columns.ts";
 import { storeFailure } from "./failure.ts";
-import { type OutcomeRow, outcomeOf } from "./rows.ts";
+import { decisionsOf, type EscalationRow, escalationRecord, signalsOf } from "./people.ts";
+import { headOf, type OpenRunRow } from "./run-rows.ts";
+import { runSigns } from "./signs.ts";
 import { loadStepsUnlocked } from "./steps-unlocked.ts";
-import { queryOn } from "./transaction.ts";
+import { inSnapshot, queryOn } from "./transaction.ts";
 
 /** How much history one look at a run returns at most, of each kind: the newest. */
 const HISTORY_MAX = 1_000;
@@ -42,6 +46,7 @@ interface Tables {
     state: number | null;
     reason: number | null;
     last_version: number | null;
+    warnings: number | null;
     ended_at: number | null;
     cancel_note: string | null;
   };
@@ -51,8 +56,10 @@ interface Tables {
     state: number;
     version: number;
     verdict: number | null;
+    warnings: number;
     deadline: number | null;
   };
+  escalation: EscalationRow & { run_id: string; namespace_id: number };
   workflow: {
     namespace_id: number;
     name: string;
@@ -67,7 +74,9 @@ export function createReads(pool: pg.Pool): Reads {
   return Object.freeze({
     findRun: (...of) => reads.findRun(...of).catch(away),
     runDetail: (...of) => reads.runDetail(...of).catch(away),
+    runSigns: (...of) => reads.runSigns(...of).catch(away),
     listRuns: (...of) => reads.listRuns(...of).catch(away),
+    listEscalations: (...of) => reads.listEscalations(...of).catch(away),
     listWorkflows: (...of) => reads.listWorkflows(...of).catch(away),
   } satisfies Reads);
 }
@@ -105,6 +114,7 @@ function unguardedReads(pool: pg.Pool): Reads {
         sql<number>`coalesce(o.state, r.state)`.as("state"),
         sql<number | null>`coalesce(r.reason, o.verdict)`.as("reason"),
         sql<number>`coalesce(o.version, r.last_version)`.as("state_version"),
+        sql<number>`coalesce(o.warnings, r.warnings)`.as("warnings"),
       ]);
 
   return Object.freeze({
@@ -125,16 +135,53 @@ function unguardedReads(pool: pg.Pool): Reads {
       return row ? runRecord(row) : null;
     },
 
-    async runDetail(runId, wanted) {
-      const row = await runs().where("r.id", "=", runId).executeTakeFirst();
-      if (!row) return null;
-      return { run: runRecord(row), ...(await detail(query, runId, wanted)) };
+    runDetail(runId, wanted) {
+      const { sql: text, parameters } = runs().where("r.id", "=", runId).compile();
+      return inSnapshot(pool, async (client) => {
+        const [row] = (await client.query<RunRow>(text, [...parameters])).rows;
+        if (!row) return null;
+        const run = runRecord(row);
+        const seen = queryOn(client);
+        return { run, ...(await stateOf(seen, run)), ...(await detail(seen, runId, wanted)) };
+      });
     },
+
+    runSigns: (runId) => runSigns(query, runId),
 
     async listRuns(namespaceId, page) {
       const filtered = withFilter(runs().where("r.namespace_id", "=", namespaceId), page.filter);
       const rows = await paged(filtered, page).limit(page.limit).execute();
       return rows.map(runRecord);
+    },
+
+    async listEscalations(namespaceId, page) {
+      const all = db
+        .selectFrom("escalation as e")
+        .innerJoin("run as r", "r.id", "e.run_id")
+        .selectAll("e")
+        .select(["r.workflow", "r.definition_id"])
+        .where("e.namespace_id", "=", namespaceId);
+      const asked = page.openOnly ? all.where("e.closed_at", "is", null) : all;
+      const { after } = page;
+      const rest =
+        after === null
+          ? asked
+          : asked.where(({ eb, or, and }) =>
+              or([
+                eb("e.run_id", "<", after.runId),
+                and([eb("e.run_id", "=", after.runId), eb("e.n", ">", after.n)]),
+              ]),
+            );
+      const inOrder = rest.orderBy("e.run_id", "desc").orderBy("e.n");
+      const rows = await inOrder.limit(page.limit).execute();
+      return rows.map(
+        (row): EscalationOfRun => ({
+          ...escalationRecord(row),
+          runId: row.run_id,
+          workflow: row.workflow,
+          definitionId: row.definition_id,
+        }),
+      );
     },
 
     async listWorkflows(namespaceId, after, limit) {
@@ -157,7 +204,11 @@ function unguardedReads(pool: pg.Pool): Reads {
   } satisfies Reads);
 }
 
-type RunRow = Omit<Tables["run"], "partition" | "state" | "reason" | "last_version"> & {
+type RunRow = Omit<
+  Tables["run"],
+  "partition" | "state" | "reason" | "last_version" | "warnings"
+> & {
+  warnings: number;
   deadline: number | null;
   state: number;
   reason: number | null;
@@ -183,12 +234,8 @@ function runRecord(row: RunRow): RunRecord {
     createdAt: row.created_at,
     endedAt: row.ended_at,
     deadlineAt: row.deadline,
+    warnings: row.warnings,
   };
-}
-
-export function labelsOf(value: unknown): Readonly<Record<string, string>> {
-  if (typeof value !== "object" || value === null) return {};
-  return Object.fromEntries(Object.entries(value).map(([key, label]) => [key, String(label)]));
 }
 
 type Runs<Row> = SelectQueryBuilder<
@@ -228,6 +275,7 @@ interface AttemptRow extends OutcomeRow {
   step_no: number;
   kind: number;
   fence: number;
+  n: number;
   attempt: number;
   agent_id: string | null;
   started_at: number;
@@ -248,21 +296,23 @@ interface InterventionRow {
   epoch: number | null;
 }
 
-interface EscalationRow {
-  n: number;
-  step_no: number;
-  reason: number;
-  message: string;
-  opened_at: number;
-  closed_at: number | null;
-  closed_by: string | null;
+/** An open run's state is in its narrow row, an ended one's in the run itself. */
+async function stateOf(
+  query: ReturnType<typeof queryOn>,
+  { runId, state, reason }: RunRecord,
+): Promise<Pick<RunDetail, "state" | "pivoted">> {
+  if (isEndKind(state)) return { state: { kind: state, reason: reason ?? "DONE" }, pivoted: false };
+  const [open] = await query<OpenRunRow>("run_head", [runId]);
+  if (!open) throw new Error(`run ${runId} is ${state} and has no open row`);
+  const { run } = headOf(open);
+  return { state: run.state, pivoted: run.pivoted };
 }
 
 async function detail(
   query: ReturnType<typeof queryOn>,
   runId: string,
   wanted: DetailWanted,
-): Promise<Omit<RunDetail, "run">> {
+): Promise<Omit<RunDetail, "run" | "state" | "pivoted">> {
   const steps = await loadStepsUnlocked(query, runId);
   const attempts = wanted.attempts
     ? await query<AttemptRow>("run_attempts", [runId, HISTORY_MAX])
@@ -280,6 +330,7 @@ async function detail(
         step: row.step_no,
         kind: attemptKinds.name(row.kind),
         fence: row.fence,
+        n: row.n,
         attempt: row.attempt,
         agentId: row.agent_id,
         startedAt: row.started_at,
@@ -303,16 +354,8 @@ async function detail(
         epoch: row.epoch,
       }),
     ),
-    escalations: escalations.map(
-      (row): EscalationRecord => ({
-        n: row.n,
-        step: row.step_no,
-        reason: escalationReasons.name(row.reason),
-        message: row.message,
-        openedAt: row.opened_at,
-        closedAt: row.closed_at,
-        closedBy: row.closed_by,
-      }),
-    ),
+    escalations: escalations.map(escalationRecord),
+    signals: (await signalsOf(query, [runId])).get(runId) ?? [],
+    decisions: (await decisionsOf(query, [runId])).get(runId) ?? [],
   };
 }

@@ -1,6 +1,6 @@
 // The steps of one run as people see them: one statement, no locks.
 import type { Step } from "../../core/model.ts";
-import { type LeaseRow, leaseOf, readyOf, type StepRow, stepOf } from "./rows.ts";
+import { type LeaseRow, leaseOf, readyOf, type StepRow, stepOf } from "./step-rows.ts";
 import type { Query } from "./transaction.ts";
 
 type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };

@@ -6,7 +6,7 @@
 // only if the question stays unanswered is "not known" said.
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
-import type { Moment } from "../../core/model.ts";
+import type { Moment } from "../../core/attempt.ts";
 import type { TransactOptions } from "../store.ts";
 import { isAway, rolledBack, storeFailure } from "./failure.ts";
 import { statement } from "./sql.ts";
@@ -56,6 +56,25 @@ export function createTransact(pool: pg.Pool, clock: Clock) {
       client.release(broken);
     }
   };
+}
+
+/** However many statements it takes: all that `work` reads is of one moment. */
+export async function inSnapshot<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let failed = true;
+  try {
+    await client.query("begin isolation level repeatable read read only");
+    const result = await work(client);
+    await client.query("commit");
+    failed = false;
+    return result;
+  } finally {
+    // A connection of which nobody knows how it stands is not used again.
+    client.release(failed);
+  }
 }
 
 async function begin(

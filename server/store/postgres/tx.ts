@@ -1,8 +1,5 @@
-// The transaction of the contract on PostgreSQL. Locking and loading are two statements: the second
-// sees what the lock has waited for. A step that is OPEN and shows neither lease nor ready row was
-// claimed between two looks; the ready look waited for that claim, so the last look finds the
-// lease.
-import type { EndedAttempt, Lease, Ready, Step } from "../../core/model.ts";
+// The transaction of the contract on PostgreSQL: locks and loads, then writes and claims.
+import type { EndedAttempt } from "../../core/attempt.ts";
 import type {
   AttemptKey,
   Grant,
@@ -13,25 +10,16 @@ import type {
   RunHead,
   RunId,
   RunRef,
-  StepsWanted,
   Tx,
 } from "../store.ts";
-import { outcomes, taskKinds } from "./codes.ts";
-import { columns } from "./columns.ts";
-import {
-  avoidOf,
-  type EndedRunRow,
-  endedHeadOf,
-  headOf,
-  isOpen,
-  type LeaseRow,
-  leaseOf,
-  type OpenRunRow,
-  type ReadyColumns,
-  readyOf,
-  type StepRow,
-  stepOf,
-} from "./rows.ts";
+import { type EndedAttemptRow, endedAttemptOf } from "./attempt-rows.ts";
+import { taskKinds } from "./codes.ts";
+import { byRun, columns } from "./columns.ts";
+import { loadFacts } from "./facts.ts";
+import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
+import { type EndedRunRow, endedHeadOf, headOf, type OpenRunRow } from "./run-rows.ts";
+import { avoidOf } from "./step-rows.ts";
+import { loadSteps } from "./steps-locked.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { insertRuns, writePasses } from "./write.ts";
 
@@ -59,6 +47,10 @@ export function createTx({ now, query }: Begun): Tx {
       return new Map(rows.map((row) => [row.session, row.last_beat_at]));
     },
     loadAttempts: (keys) => loadAttempts(query, keys),
+    loadFacts: (wanted) => loadFacts(query, wanted),
+    loadSignals: (runs) => loadSignals(query, runs),
+    loadDecisions: (runs) => loadDecisions(query, runs),
+    loadEscalations: (wanted) => loadEscalations(query, wanted),
     insertRuns: (runs) => insertRuns(query, runs),
     write: (passes) => writePasses(query, passes),
     lockReady: (lanes) => lockReady(query, lanes),
@@ -113,110 +105,20 @@ async function endedRuns(query: Query, runs: readonly RunRef[]): Promise<readonl
   return rows.map(endedHeadOf);
 }
 
-interface LoadedStepRow extends StepRow, NullableLease {}
-type NullableLease = { [Column in keyof LeaseRow]: LeaseRow[Column] | null };
-
-async function loadSteps(
-  query: Query,
-  wanted: readonly StepsWanted[],
-): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>> {
-  const whole = wanted.filter(({ steps }) => steps === "all").map(({ runId }) => runId);
-  const named = wanted.flatMap(({ runId, steps }) =>
-    steps === "all" ? [] : steps.map((no) => ({ runId, no })),
-  );
-  const rows = await query<LoadedStepRow>("load_steps", [
-    whole,
-    ...columns(
-      named,
-      (row) => row.runId,
-      (row) => row.no,
-    ),
-  ]);
-  const open = await loadOpen(query, rows);
-  const byRun = new Map<RunId, Map<number, Step>>(wanted.map(({ runId }) => [runId, new Map()]));
-  for (const row of rows)
-    byRun.get(row.run_id)?.set(row.no, stepOf(row, open.get(keyOf(row.run_id, row.no)) ?? null));
-  return byRun;
-}
-
-/** What each OPEN step is: its lease, or its ready row, or the lease that a claim has just made. */
-async function loadOpen(
-  query: Query,
-  rows: readonly LoadedStepRow[],
-): Promise<ReadonlyMap<string, Ready | Lease>> {
-  const open = new Map<string, Ready | Lease>();
-  for (const row of rows) if (hasLease(row)) open.set(keyOf(row.run_id, row.no), leaseOf(row));
-  const missing = () => rows.filter((row) => isOpen(row) && !open.has(keyOf(row.run_id, row.no)));
-  const keys = () =>
-    columns(
-      missing(),
-      (row) => row.run_id,
-      (row) => row.no,
-    );
-  if (missing().length > 0)
-    for (const row of await query<ReadyColumns>("lock_ready_rows", keys()))
-      open.set(keyOf(row.run_id, row.step_no), readyOf(row));
-  if (missing().length > 0)
-    for (const row of await query<LeaseRow & { run_id: string; step_no: number }>(
-      "lock_leases",
-      keys(),
-    ))
-      open.set(keyOf(row.run_id, row.step_no), leaseOf(row));
-  return open;
-}
-
-function hasLease(row: LoadedStepRow): row is LoadedStepRow & LeaseRow {
-  return row.lease_fence !== null;
-}
-
-function keyOf(runId: RunId, step: number): string {
-  return `${runId}/${step}`;
-}
-
-interface AttemptRow {
-  run_id: string;
-  step_no: number;
-  kind: number;
-  fence: number;
-  attempt: number;
-  secret: string;
-  started_at: number;
-  outcome: number;
-  code: string | null;
-  digest: string | null;
-}
-
 async function loadAttempts(
   query: Query,
   keys: readonly AttemptKey[],
 ): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>> {
-  const rows = await query<AttemptRow>(
-    "load_attempts",
-    columns(
+  const rows = await query<EndedAttemptRow>("load_attempts", [
+    ...columns(
       keys,
       (key) => key.runId,
       (key) => key.step,
       (key) => key.fence,
-      (key) => taskKinds.code(key.task),
     ),
-  );
-  const byRun = new Map<RunId, EndedAttempt[]>();
-  for (const row of rows) {
-    const attempts = byRun.get(row.run_id) ?? [];
-    byRun.set(row.run_id, attempts);
-    attempts.push({
-      step: row.step_no,
-      kind: taskKinds.name(row.kind),
-      fence: row.fence,
-      attempt: row.attempt,
-      secret: row.secret,
-      startedAt: row.started_at,
-      outcome: outcomes.name(row.outcome),
-      lost: row.code === "drover.lost",
-      digest: row.digest,
-    });
-  }
-  return byRun;
+    taskKinds.names.map(taskKinds.code),
+  ]);
+  return byRun(rows, endedAttemptOf);
 }
 
 interface LockedReadyRow {
@@ -234,6 +136,7 @@ interface LockedReadyRow {
   attempt_ms: number;
   heartbeat_ms: number;
   cancel_ms: number;
+  stall_ms: number | null;
 }
 
 async function lockReady(
@@ -262,7 +165,12 @@ async function lockReady(
     attemptMs: row.attempt_ms,
     heartbeatMs: row.heartbeat_ms,
     cancelMs: row.cancel_ms,
+    stallMs: row.stall_ms,
   }));
+}
+
+function keyOf(runId: RunId, step: number): string {
+  return `${runId}/${step}`;
 }
 
 async function grantLeases(query: Query, grants: readonly Grant[]): Promise<readonly Granted[]> {

@@ -1,84 +1,98 @@
 // Writes what passes changed: one statement a table, each for the whole batch, and only where there
 // is something to write. Rows are deleted before their successors are inserted under the same key.
+import { isEnded, type Run } from "../../core/model.ts";
 import {
-  attemptRowNumber,
+  heldTask,
+  needsOf,
   type PassRecord,
   type RowChanges,
   rowChanges,
   stored,
-  waitingFor,
 } from "../changes.ts";
 import type { NewRun, RunHead } from "../store.ts";
+import { ofEach, writeEach, writeRows } from "./batch.ts";
 import {
   attemptKinds,
   cancelCauses,
   cancels,
-  effects,
-  escalationReasons,
   forwards,
   reasons,
-  rules,
   runStates,
   taskKinds,
   undos,
 } from "./codes.ts";
-import { columns, payloadColumns } from "./columns.ts";
-import { outcomeColumns, runStateColumns } from "./rows.ts";
+import { payloadColumns } from "./columns.ts";
+import { runStateColumns } from "./run-rows.ts";
+import { dueCode, strategyCode } from "./step-rows.ts";
 import type { Query } from "./transaction.ts";
+import { writeAttempts, writeInterventions } from "./write-history.ts";
+import { writePeople } from "./write-people.ts";
 
+/** A run may end in its first pass: every step of it is skipped. It is never open then. */
 export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise<void> {
   const rows = runs.map((run) => ({ ...run, payload: payloadColumns(run.input) }));
-  await query(
+  await writeRows(
+    query,
     "insert_runs",
-    columns(
-      rows,
-      (row) => row.runId,
-      (row) => row.namespaceId,
-      (row) => row.partition,
-      (row) => row.definitionId,
-      (row) => row.workflow,
-      (row) => row.version,
-      (row) => row.key,
-      (row) => row.priority,
-      (row) => JSON.stringify(row.labels),
-      (row) => row.payload.type,
-      (row) => row.payload.json,
-      (row) => row.payload.data,
-      (row) => row.createdAt,
-    ),
+    rows,
+    (row) => row.runId,
+    (row) => row.namespaceId,
+    (row) => row.partition,
+    (row) => row.definitionId,
+    (row) => row.workflow,
+    (row) => row.version,
+    (row) => row.key,
+    (row) => row.priority,
+    (row) => JSON.stringify(row.labels),
+    (row) => row.payload.type,
+    (row) => row.payload.json,
+    (row) => row.payload.data,
+    (row) => row.createdAt,
   );
-  await query(
+  const ended = runs.filter(({ run }) => isEnded(run.state));
+  await writeRows(
+    query,
     "insert_open_runs",
-    columns(
-      runs.map((run) => ({ ...run, ...openRunColumns(run, run.wakeAt) })),
-      (row) => row.partition,
-      (row) => row.runId,
-      (row) => row.namespaceId,
-      (row) => row.definitionId,
-      (row) => row.priority,
-      ...runColumns,
-    ),
+    runs.flatMap((run) => (ended.includes(run) ? [] : [openRow(run, run.run, run.wakeAt)])),
+    ...openColumns,
+    (row) => row.head.namespaceId,
+    (row) => row.head.definitionId,
+    (row) => row.head.priority,
+  );
+  await endRuns(
+    query,
+    ended.map((head) => ({ head, run: head.run })),
   );
 }
 
-type OpenRunColumns = ReturnType<typeof openRunColumns>;
+type OpenRow = ReturnType<typeof openRow>;
 
-function openRunColumns({ run }: Pick<RunHead, "run">, wakeAt: number | null) {
-  return { ...run, ...runStateColumns(run.state), code: runStates.code(run.state.kind), wakeAt };
+function openRow(head: RunHead, run: RunHead["run"], wakeAt: number | null) {
+  return { head, run, state: runStateColumns(run.state), wakeAt };
 }
 
-const runColumns: readonly ((row: OpenRunColumns) => unknown)[] = [
-  (row) => row.code,
-  (row) => row.version,
-  (row) => row.stepsLeft,
-  (row) => row.moving,
-  (row) => row.undosLeft,
-  (row) => row.undone,
-  (row) => row.verdict,
-  (row) => row.undoes,
-  (row) => row.deadline,
-  (row) => row.deadlineLeftMs,
-  (row) => row.settleUntil,
+const openColumns: readonly ((row: OpenRow) => unknown)[] = [
+  (row) => row.head.partition,
+  (row) => row.head.runId,
+  (row) => row.state.state,
+  (row) => row.run.version,
+  (row) => row.run.stepsLeft,
+  (row) => row.run.finallyLeft,
+  (row) => row.run.moving,
+  (row) => row.run.asking,
+  (row) => row.run.undosLeft,
+  (row) => row.run.undone,
+  (row) => row.run.warnings,
+  (row) => row.run.escalations,
+  (row) => row.run.pivoted,
+  (row) => row.state.undoes,
+  (row) => row.state.verdict,
+  (row) => row.state.endsAs,
+  (row) => row.state.stage,
+  (row) => row.state.deadline,
+  (row) => row.state.leftMs,
+  (row) => row.state.since,
+  (row) => row.state.settleUntil,
   (row) => row.wakeAt,
 ];
 
@@ -88,313 +102,158 @@ export async function writePasses(query: Query, records: readonly PassRecord[]):
   await writeSteps(query, changes);
   await writeAttempts(query, changes);
   await writeMoving(query, changes);
-  await writeHistory(query, changes);
+  await writeInterventions(query, changes);
+  await writePeople(query, changes);
 }
 
 async function writeRuns(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  const open = changes.flatMap(({ head, run, ended, wakeAt }) =>
-    run && !ended ? [{ ...head, ...openRunColumns({ run }, wakeAt) }] : [],
+  await writeEach(
+    query,
+    "update_open_runs",
+    changes.flatMap(({ head, run, ended, wakeAt }) =>
+      run && !ended ? [openRow(head, run, wakeAt)] : [],
+    ),
+    ...openColumns,
   );
-  if (open.length > 0)
-    await writeAll(
-      query,
-      "update_open_runs",
-      columns(
-        open,
-        (row) => row.partition,
-        (row) => row.runId,
-        ...runColumns,
-      ),
-    );
-  const ended = changes.flatMap(({ head, run, ended }) => (run && ended ? [{ head, run }] : []));
-  if (ended.length > 0)
-    await query(
-      "end_runs",
-      columns(
-        ended,
-        ({ head }) => head.partition,
-        ({ head }) => head.runId,
-        ({ run }) => runStates.code(run.state.kind),
-        ({ run }) => ("reason" in run.state ? reasons.code(run.state.reason) : null),
-        ({ run }) => run.version,
-      ),
-    );
-  const notes = changes.filter((change) => change.cancelNote !== null);
-  if (notes.length > 0)
-    await query(
-      "note_cancels",
-      columns(
-        notes,
-        ({ head }) => head.runId,
-        (row) => row.cancelNote,
-      ),
-    );
+  await endRuns(
+    query,
+    changes.flatMap(({ head, run, ended }) => (run && ended ? [{ head, run }] : [])),
+  );
+  await writeRows(
+    query,
+    "note_cancels",
+    changes.filter((change) => change.cancelNote !== null),
+    ({ head }) => head.runId,
+    (row) => row.cancelNote,
+  );
+}
+
+async function endRuns(
+  query: Query,
+  ended: readonly { readonly head: RunHead; readonly run: Run }[],
+): Promise<void> {
+  await writeRows(
+    query,
+    "end_runs",
+    ended,
+    ({ head }) => head.partition,
+    ({ head }) => head.runId,
+    ({ run }) => runStates.code(run.state.kind),
+    ({ run }) => ("reason" in run.state ? reasons.code(run.state.reason) : null),
+    ({ run }) => run.version,
+    ({ run }) => run.warnings,
+  );
 }
 
 async function writeSteps(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  const rows = ofEach(changes, (change) => change.steps);
-  if (rows.length === 0) return;
-  await query(
+  await writeRows(
+    query,
     "write_steps",
-    columns(
-      rows,
-      ({ head }) => head.runId,
-      ({ row }) => row.no,
-      ({ row }) => forwards.code(stored(row.forward.kind)),
-      ({ row }) => undos.code(stored(row.undo.kind)),
-      ({ row }) => waitingFor(row),
-      ({ row }) => effects.code(row.effect),
-      ({ row }) => row.fence,
-      ({ row }) => row.attempt,
-      ({ row }) => row.lost,
-      ({ row }) => `{${row.tries.join(",")}}`,
-      ({ row }) => row.firstReadyAt,
-      ({ row }) => row.settleUntil,
-      ({ row }) => row.resultFence,
+    ofEach(changes, (change) =>
+      change.steps.map((step) => ({ ...step, needs: needsOf(step), held: heldTask(step) })),
     ),
+    ({ head }) => head.runId,
+    ({ row }) => row.no,
+    ({ row }) => forwards.code(stored(row.forward.kind)),
+    ({ row }) => undos.code(stored(row.undo.kind)),
+    ({ row }) => (row.held === null ? null : taskKinds.code(row.held)),
+    ({ row }) => row.needs.waitingFor,
+    ({ row }) => row.needs.ok,
+    ({ row }) => row.needs.skipped,
+    ({ row }) => `{${row.strategies.map(strategyCode).join(",")}}`,
+    ({ row }) => row.fence,
+    ({ row }) => row.attempt,
+    ({ row }) => row.lost,
+    ({ row }) => `{${row.tries.join(",")}}`,
+    ({ row }) => (row.doubt === null ? null : JSON.stringify(row.doubt)),
+    ({ row }) => row.verifies,
+    ({ row }) => row.firstReadyAt,
+    ({ row }) => row.settleUntil,
+    ({ row }) => row.result?.fence ?? null,
+    ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
+    ({ row }) => row.result?.n ?? null,
   );
-}
-
-async function writeAttempts(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  const gone = ofEach(changes, (change) => change.leaseGone);
-  const kept = ofEach(changes, (change) => change.attempts).map(attemptColumns);
-  if (gone.length > 0 || kept.length > 0) {
-    const [result] = await query<{ gone: number }>("end_attempts", [
-      ...columns(
-        gone,
-        ({ head }) => head.runId,
-        ({ row }) => row.step,
-        ({ row }) => row.fence,
-      ),
-      ...columns(
-        kept,
-        (row) => row.runId,
-        (row) => row.step,
-        (row) => row.fence,
-        (row) => row.kind,
-        (row) => row.attempt,
-        (row) => row.agentId,
-        (row) => row.session,
-        (row) => row.secret,
-        (row) => row.startedAt,
-        (row) => row.endedAt,
-        (row) => row.outcome,
-        (row) => row.class,
-        (row) => row.code,
-        (row) => row.message,
-        (row) => row.noEffect,
-        (row) => row.retryAfterMs,
-        (row) => row.digest,
-        (row) => row.outputType,
-        (row) => row.outputJson,
-        (row) => row.outputData,
-        (row) => row.n,
-      ),
-    ]);
-    if (result?.gone !== gone.length)
-      throw new Error(`${gone.length} leases should have ended, ${result?.gone} were there`);
-  }
-  const settled = ofEach(changes, (change) => change.settled).map(attemptColumns);
-  if (settled.length > 0)
-    await query(
-      "settle_attempts",
-      columns(
-        settled,
-        (row) => row.runId,
-        (row) => row.step,
-        (row) => row.fence,
-        (row) => row.kind,
-        (row) => row.endedAt,
-        (row) => row.outcome,
-        (row) => row.class,
-        (row) => row.code,
-        (row) => row.message,
-        (row) => row.noEffect,
-        (row) => row.retryAfterMs,
-        (row) => row.digest,
-        (row) => row.outputType,
-        (row) => row.outputJson,
-        (row) => row.outputData,
-      ),
-    );
-}
-
-function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {
-  return {
-    ...row,
-    runId: head.runId,
-    kind: attemptKinds.code(row.kind),
-    n: attemptRowNumber(row),
-    ...outcomeColumns(row.outcome),
-  };
 }
 
 async function writeMoving(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  const readyGone = ofEach(changes, (change) => change.readyGone);
-  if (readyGone.length > 0)
-    await writeAll(
-      query,
-      "delete_ready",
-      columns(
-        readyGone,
-        ({ head }) => head.runId,
-        ({ row }) => row,
-      ),
-    );
-  const dueGone = ofEach(changes, (change) => change.dueGone);
-  if (dueGone.length > 0)
-    await writeAll(
-      query,
-      "delete_due",
-      columns(
-        dueGone,
-        ({ head }) => head.runId,
-        ({ row }) => row,
-      ),
-    );
+  await writeEach(
+    query,
+    "delete_ready",
+    ofEach(changes, (change) => change.readyGone),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => taskKinds.code(row.ready.task),
+    ({ row }) => row.ready.fence,
+    ({ row }) => row.ready.attempt,
+  );
+  await writeEach(
+    query,
+    "delete_due",
+    ofEach(changes, (change) => change.dueGone),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => dueCode(row.due),
+  );
   await insertReady(query, changes);
-  const readyMoved = ofEach(changes, (change) => change.readyMoved);
-  if (readyMoved.length > 0)
-    await writeAll(
-      query,
-      "move_ready",
-      columns(
-        readyMoved,
-        ({ head }) => head.runId,
-        ({ row }) => row.step,
-        ({ row }) => row.alarms,
-        ({ row }) => row.wakeAt,
-      ),
-    );
-  const leaseMoved = ofEach(changes, (change) => change.leaseMoved);
-  if (leaseMoved.length > 0)
-    await writeAll(
-      query,
-      "move_leases",
-      columns(
-        leaseMoved,
-        ({ head }) => head.runId,
-        ({ row }) => row.step,
-        ({ row }) => row.lease.fence,
-        ({ row }) => cancels.code(row.lease.cancel.kind),
-        ({ row }) =>
-          row.lease.cancel.kind === "none" ? null : cancelCauses.code(row.lease.cancel.cause),
-        ({ row }) => (row.lease.cancel.kind === "asked" ? row.lease.cancel.at : null),
-        ({ row }) => row.lease.wakeAt,
-      ),
-    );
-  const dueNew = ofEach(changes, (change) => change.dueNew);
-  if (dueNew.length > 0)
-    await query(
-      "insert_due",
-      columns(
-        dueNew,
-        ({ head }) => head.runId,
-        ({ row }) => row.step,
-        ({ head }) => head.partition,
-        ({ row }) => row.due.wakeAt,
-      ),
-    );
-}
-
-async function insertReady(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  const rows = ofEach(changes, (change) => change.readyNew);
-  if (rows.length === 0) return;
-  await query(
-    "insert_ready",
-    columns(
-      rows,
-      ({ head }) => head.runId,
-      ({ row }) => row.step,
-      ({ head }) => head.partition,
-      ({ row }) => row.lane,
-      ({ head }) => head.priority,
-      ({ row }) => taskKinds.code(row.ready.task),
-      ({ row }) => row.ready.fence,
-      ({ row }) => row.ready.attempt,
-      ({ row }) => row.ready.readyAt,
-      ({ row }) => row.ready.until,
-      ({ row }) => row.ready.avoid?.session ?? null,
-      ({ row }) => row.ready.avoid?.until ?? null,
-      ({ row }) => row.ready.alarms,
-      ({ row }) => row.task.timeouts.attemptMs,
-      ({ row }) => row.task.timeouts.heartbeatMs,
-      ({ row }) => row.task.timeouts.cancelMs,
-      ({ row }) => row.ready.wakeAt,
-    ),
+  await writeEach(
+    query,
+    "move_ready",
+    ofEach(changes, (change) => change.readyMoved),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => taskKinds.code(row.ready.task),
+    ({ row }) => row.ready.fence,
+    ({ row }) => row.ready.attempt,
+    ({ row }) => row.ready.alarms,
+    ({ row }) => row.ready.wakeAt,
+  );
+  await writeEach(
+    query,
+    "move_leases",
+    ofEach(changes, (change) => change.leaseMoved),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => row.lease.secret,
+    ({ row }) => cancels.code(row.lease.cancel.kind),
+    ({ row: { lease } }) =>
+      lease.cancel.kind === "none" ? null : cancelCauses.code(lease.cancel.cause),
+    ({ row: { lease } }) => (lease.cancel.kind === "asked" ? lease.cancel.at : null),
+    ({ row }) => row.lease.wakeAt,
+  );
+  await writeRows(
+    query,
+    "insert_due",
+    ofEach(changes, (change) => change.dueNew),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ head }) => head.partition,
+    ({ row }) => dueCode(row.due),
+    ({ row }) => row.due.wakeAt,
   );
 }
 
-async function writeHistory(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  const interventions = ofEach(changes, (change) => change.interventions);
-  if (interventions.length > 0)
-    await query(
-      "insert_interventions",
-      columns(
-        interventions,
-        ({ head }) => head.runId,
-        ({ row }) => row.step ?? -1,
-        ({ row }) => row.fence,
-        ({ row }) => rules.code(row.rule),
-        ({ row }) => row.n,
-        ({ head }) => head.partition,
-        ({ row }) => row.saw,
-        ({ row }) => row.did,
-        ({ row }) => row.dueAt,
-        ({ row }) => row.actedAt,
-        ({ actor }) => actor?.node ?? null,
-        ({ actor }) => actor?.epoch ?? null,
-      ),
-    );
-  const closed = ofEach(changes, (change) => change.escalationsClosed);
-  if (closed.length > 0)
-    await query(
-      "close_escalations",
-      columns(
-        closed,
-        ({ head }) => head.runId,
-        ({ row }) => row.step,
-        ({ row }) => row.by,
-      ),
-    );
-  const opened = ofEach(changes, (change) => change.escalations);
-  if (opened.length > 0)
-    await query(
-      "open_escalations",
-      columns(
-        opened,
-        ({ head }) => head.runId,
-        ({ row }) => row.step,
-        ({ row }) => escalationReasons.code(row.reason),
-        ({ row }) => row.message,
-        ({ row }) => row.closedBy,
-      ),
-    );
-}
-
-/**
- * The guard of each row: a statement that found fewer rows than the pass was decided by has met a
- * broken invariant, and the flight changes nothing.
- */
-async function writeAll(query: Query, name: string, values: readonly unknown[][]): Promise<void> {
-  const rows = await query(name, values);
-  const expected = values[0]?.length ?? 0;
-  if (rows.length !== expected)
-    throw new Error(`${name} should have met ${expected} rows and met ${rows.length}`);
-}
-
-interface Of<Row> {
-  readonly head: RunHead;
-  readonly actor: RowChanges["actor"];
-  readonly row: Row;
-}
-
-/** The rows of all changes, each with the run that it is of. */
-function ofEach<Row>(
-  changes: readonly RowChanges[],
-  rows: (change: RowChanges) => readonly Row[],
-): readonly Of<Row>[] {
-  return changes.flatMap((change) =>
-    rows(change).map((row) => ({ head: change.head, actor: change.actor, row })),
+async function insertReady(query: Query, changes: readonly RowChanges[]): Promise<void> {
+  await writeRows(
+    query,
+    "insert_ready",
+    ofEach(changes, (change) => change.readyNew),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ head }) => head.partition,
+    ({ row }) => row.lane,
+    ({ head }) => head.priority,
+    ({ row }) => taskKinds.code(row.ready.task),
+    ({ row }) => row.ready.fence,
+    ({ row }) => row.ready.attempt,
+    ({ row }) => row.ready.readyAt,
+    ({ row }) => row.ready.until,
+    ({ row }) => row.ready.avoid?.session ?? null,
+    ({ row }) => row.ready.avoid?.until ?? null,
+    ({ row }) => row.ready.alarms,
+    ({ row }) => row.task.timeouts.attemptMs,
+    ({ row }) => row.task.timeouts.heartbeatMs,
+    ({ row }) => row.task.timeouts.cancelMs,
+    ({ row }) => row.task.timeouts.stallMs,
+    ({ row }) => row.ready.wakeAt,
   );
 }

@@ -2,11 +2,15 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
+  AttemptSource,
   OutcomeKind,
   RunReason,
   RunState,
+  SettingSource,
+  StepKind,
   StepState,
   UndoState,
+  WaitingOn,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { GetRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
@@ -99,13 +103,96 @@ const story = create(GetRunResponseSchema, {
   ],
   escalations: [
     {
-      id: "e1",
+      id: "1",
+      runId: "r1",
       stepId: "flight",
       reason: "undo-failed",
       message: "cancel-flight failed for good",
       openedTime: at("12:01:00"),
-      answers: ["cancel"],
+      answers: ["retry", "succeed"],
     },
+  ],
+});
+
+/** A run that waits for much: each kind of step, what came from outside, and a closed question. */
+const waiting = create(GetRunResponseSchema, {
+  run: { runId: "r2", workflow: "order", state: RunState.PAUSED, warnings: 1 },
+  steps: [
+    {
+      id: "charge",
+      kind: StepKind.TASK,
+      state: StepState.VERIFYING,
+      task: "charge",
+      queue: "money",
+      attempt: 1,
+      strategy: 1,
+      verifies: 2,
+      nextTime: at("12:00:09"),
+    },
+    {
+      id: "paid",
+      kind: StepKind.SIGNAL,
+      state: StepState.WAITING,
+      waitingOn: WaitingOn.SIGNAL,
+      nextTime: at("12:00:00"),
+    },
+    {
+      id: "release",
+      kind: StepKind.APPROVAL,
+      state: StepState.WAITING,
+      waitingOn: WaitingOn.APPROVAL,
+      approvals: 1,
+    },
+    { id: "gift", kind: StepKind.TASK, state: StepState.SKIPPED, task: "wrap", queue: "default" },
+  ],
+  attempts: [
+    {
+      stepId: "charge",
+      kind: TaskKind.PERFORM,
+      fence: 1,
+      attempt: 1,
+      startedTime: at("12:00:00"),
+      endedTime: at("12:00:01"),
+      outcome: OutcomeKind.FAILURE,
+      failure: { code: "drover.total" },
+      source: AttemptSource.ENGINE,
+    },
+  ],
+  signals: [
+    {
+      seq: 1,
+      signalId: "s1",
+      name: "sent",
+      payload: { body: { case: "json", value: "7" } },
+      receivedTime: at("12:00:02"),
+    },
+  ],
+  decisions: [
+    {
+      stepId: "release",
+      approver: "ada",
+      approved: true,
+      comment: "fine",
+      decidedTime: at("12:00:03"),
+    },
+  ],
+  escalations: [
+    {
+      id: "1",
+      runId: "r2",
+      stepId: "gift",
+      reason: "step-failed",
+      message: "no paper",
+      openedTime: at("12:00:04"),
+      closedTime: at("12:00:05"),
+      closedBy: 'answered "skip" by bob',
+      answer: { answer: "skip", by: "bob", why: "no gift needed" },
+    },
+    { id: "2", runId: "r2", reason: "pickup", message: "nobody polls", openedTime: at("12:00:06") },
+  ],
+  settings: [
+    { field: "timeout", value: "7d", source: SettingSource.DEFAULT },
+    { stepId: "charge", field: "effects", value: "verifiable", source: SettingSource.DEFINITION },
   ],
 });
 
@@ -141,11 +228,70 @@ describe("show", () => {
         "escalations",
         "2026-01-31 12:01:00Z  flight  undo-failed: cancel-flight failed for good",
         "  open: a person must answer",
-        "  next: drover run cancel r1 --leave --reason WHY",
+        "  answers: retry, succeed",
+        "  next: drover escalation resolve r1/1 --answer ANSWER --by NAME --why TEXT",
+        "  or: drover run cancel r1 --leave --reason WHY",
         "",
       ].join("\n"),
     );
     expect(stderr).toBe("  next: drover run watch r1\n");
+  });
+
+  test("says what each step waits for, who said what, and what to do about it", async () => {
+    const asked: boolean[] = [];
+    server.play({
+      getRun({ includeSignals, includeDecisions, includeSettings }) {
+        asked.push(includeSignals, includeDecisions, includeSettings);
+        return waiting;
+      },
+    });
+    const { stdout, stderr } = await run("show", "r2", "--settings");
+    expect(asked).toEqual([true, true, true]);
+    expect(stdout).toBe(
+      [
+        "run        r2",
+        "state      PAUSED with 1 warning",
+        "workflow   order",
+        "",
+        "steps",
+        "STEP     KIND      STATE      TASK    QUEUE    ATTEMPT  NEXT       HOW",
+        "charge             VERIFYING  charge  money    1        12:00:09Z  fallback 1, 2 verifies could not tell",
+        "paid     signal    WAITING                                         for a signal until 2026-01-31 12:00:00Z",
+        "release  approval  WAITING                                         for people, 1 approval",
+        "gift               SKIPPED    wrap    default",
+        "",
+        "attempts",
+        "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT       TOOK  OUTCOME  WHY",
+        "2026-01-31 12:00:00Z  charge  perform  1      1        the engine  1.0s  failure  drover.total",
+        "",
+        "signals",
+        "CAME                  SIGNAL  ID  TAKEN BY  PAYLOAD",
+        "2026-01-31 12:00:02Z  sent    s1  nobody    7",
+        "",
+        "decisions",
+        "DECIDED               STEP     APPROVER            VERDICT   COMMENT",
+        "2026-01-31 12:00:03Z  release  ada (not verified)  approved  fine",
+        "",
+        "settings",
+        "STEP     SETTING  VALUE       FROM",
+        "the run  timeout  7d          default",
+        "charge   effects  verifiable  definition",
+        "",
+        "escalations",
+        "2026-01-31 12:00:04Z  gift  step-failed: no paper",
+        "  closed 2026-01-31 12:00:05Z: skip, said bob (not verified): no gift needed",
+        "2026-01-31 12:00:06Z  the run  pickup: nobody polls",
+        "  open: a person must answer",
+        "  next: drover escalation show r2/2",
+        "  or: drover run cancel r2 --leave --reason WHY",
+        "",
+      ].join("\n"),
+    );
+    expect(stderr).toBe(
+      "  next: drover run decide r2 release --approve --as NAME\n" +
+        "  next: drover run resume r2\n" +
+        "  next: drover run watch r2\n",
+    );
   });
 
   test.each([

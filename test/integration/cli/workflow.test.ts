@@ -64,7 +64,7 @@ describe("check needs no server", () => {
       "workflow: w\nsteps:\n  - id: a\n    tusk: t\n",
       [
         'w.yaml:4:5: steps[0].tusk: unknown key "tusk" in a step: did you mean "task"?',
-        "w.yaml:3:5: steps[0]: the step does not say what it does: add `task: NAME`",
+        "w.yaml:3:5: steps[0]: the step does not say what it does: add `task: NAME`, or `wait`, `signal` or `approval`",
       ],
     ],
     [
@@ -89,8 +89,13 @@ describe("check needs no server", () => {
     ],
     [
       "what this version cannot do",
-      "workflow: w\nsteps:\n  - id: a\n    task: t\n    effects: once\n",
-      [expect.stringMatching(/^w\.yaml:5:14: steps\[0\]\.effects: .*not supported/)],
+      "workflow: w\nsteps:\n  - id: a\n    map: {}\n",
+      [expect.stringMatching(/^w\.yaml:4:5: steps\[0\]\.map: .*not supported/)],
+    ],
+    [
+      "what does not go together",
+      "workflow: w\nsteps:\n  - id: a\n    task: t\n    effects: once\n    verify: { task: v }\n",
+      [expect.stringMatching(/^w\.yaml:6:13: steps\[0\]\.verify: .*never asked/)],
     ],
   ])("%s is told with its place", async (_, text, problems) => {
     const { code, stdout, stderr } = await check(text);

@@ -73,7 +73,7 @@ async function overdue(): Promise<RunRef> {
   return run;
 }
 
-const backoff = { kind: "backoff-moment", step: 0 } as const;
+const backoff = { kind: "due-moment", step: 0, on: "backoff" } as const;
 const rulesOf = async (run: RunRef) =>
   (await historyOf(plane, run)).interventions.map(({ rule, node, epoch }) => ({
     rule,

@@ -6,8 +6,9 @@ import pg from "pg";
 import { expect } from "vitest";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
 import { type ControlPlane, createControlPlane } from "../../../server/control-plane.ts";
-import type { Definition, StepDefinition } from "../../../server/core/definition.ts";
-import type { Outcome } from "../../../server/core/model.ts";
+import type { Definition, StepRules } from "../../../server/core/definition.ts";
+import type { Reported } from "../../../server/core/event.ts";
+
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import { parseTaskToken, type TaskToken } from "../../../server/dispatch/token.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
@@ -16,8 +17,6 @@ import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { RunRef, Store } from "../../../server/store/store.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
-
-export type Reported = Exclude<Outcome, { kind: "undelivered" }>;
 
 export const success: Reported = { kind: "success", output: { kind: "json", json: '{"ok":1}' } };
 export const busy: Reported = {
@@ -249,11 +248,7 @@ export function tokenOf(task: HandedTask): TaskToken {
 }
 
 /** Steps one after the other, all of one task name. */
-export function chain(
-  task: string,
-  length: number,
-  more: Partial<StepDefinition> = {},
-): Definition {
+export function chain(task: string, length: number, more: Partial<StepRules> = {}): Definition {
   const steps = Array.from({ length }, (_, no) => ({
     id: `s${no}`,
     needs: no === 0 ? [] : [`s${no - 1}`],
@@ -264,7 +259,7 @@ export function chain(
 }
 
 /** Steps side by side, all of one task name. */
-export function wide(task: string, width: number, more: Partial<StepDefinition> = {}): Definition {
+export function wide(task: string, width: number, more: Partial<StepRules> = {}): Definition {
   const steps = Array.from({ length: width }, (_, no) => ({
     id: `s${no}`,
     needs: [],

@@ -184,7 +184,7 @@ describe("fences", () => {
     await take(1, [2]);
     await lose(here, hand, await take(1, [3]));
     await agents[2]?.report(await take(2), busy);
-    const backoff = { kind: "backoff-moment", step: 0 } as const;
+    const backoff = { kind: "due-moment", step: 0, on: "backoff" } as const;
     await hand.query("update due set wake_at = now() where run_id = $1", [run.runId]);
     await here.advance.submit(run, backoff);
     await agents[3]?.report(await take(3), success);

@@ -25,13 +25,15 @@ const ROWS = [
      case when kind = 3 then now() end
    from made`,
   `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-     steps_left, moving, undos_left, undone, deadline, wake_at)
-   select partition, run_id, 1, 1 + n % 20, 5, 0, 2, 1, 1, 0, 0, now() + interval '7 days',
-     now() + interval '7 days'
+     steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted,
+     deadline, wake_at)
+   select partition, run_id, 1, 1 + n % 20, 5, 0, 2, 1, 0, 1, 0, 0, 0, 0, 0, false,
+     now() + interval '7 days', now() + interval '7 days'
    from made where kind <> 3`,
-  `insert into step (run_id, no, forward, undo, waiting_for, effect, fence, attempt, lost, tries)
-   select run_id, no, case when no = 0 or kind = 3 then 4 when kind = 2 then 2 else 1 end, 0, 0, 0,
-     1, 1, 0, '{}'
+  `insert into step (run_id, no, forward, undo, waiting_for, needs_ok, needs_skipped, strategies, fence,
+     attempt, lost, tries, verifies, result_fence, result_kind, result_n)
+   select run_id, no, case when no = 0 or kind = 3 then 4 when kind = 2 then 2 else 1 end, 0, 0, 0, 0,
+     '{0}', 1, 1, 0, '{}', 0, 1, 0, 0
    from made cross join generate_series(0, 1) as no`,
   `insert into attempt (run_id, step_no, fence, kind, attempt, secret, started_at, ended_at, outcome)
    select run_id, 0, fence, 0, 1, sha256('x'), now(), now(), 0
@@ -42,9 +44,9 @@ const ROWS = [
      now() + interval '5 minutes'
    from made where kind = 0`,
   `insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
-     poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, wake_at)
+     poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
    select run_id, 1, partition, 1 + n % 40, 0, 1, 1, sha256('x'), sha256((n % 200)::text::bytea), 'a', 1,
-     now(), now() + interval '1 hour', 30000, 10000, now() + n % 60 * interval '1 second'
+     now(), now() + interval '1 hour', 30000, 10000, now(), now() + n % 60 * interval '1 second'
    from made where kind = 1`,
   `insert into due (run_id, step_no, partition, kind, wake_at)
    select run_id, 1, partition, 0, now() + n % 60 * interval '1 second' from made where kind = 2`,
@@ -54,8 +56,16 @@ const ROWS = [
    select 1, 'k' || n, run_id, sha256('x'), now() + interval '30 days' from made`,
   `insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at)
    select run_id, 0, 1, 0, 0, partition, 'x', 'y', now(), now() from made where kind = 2`,
-  `insert into escalation (run_id, n, step_no, reason, message, opened_at)
-   select run_id, 1, 0, 0, 'x', now() from made where n % 10 = 0`,
+  `insert into escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at)
+   select run_id, n, 1, 0, 0, 'x', now(), case when r % 10 > 0 then now() end
+   from (select run_id, made.n as r from made) as made cross join generate_series(1, 2) as n`,
+  `insert into signal (run_id, seq, id, name, at)
+   select run_id, seq, seq::text, 'go', now()
+   from made cross join generate_series(1, 2) as seq where n % 10 = 0`,
+  `insert into decision (run_id, step_no, approver, approved, comment, at)
+   select run_id, 0, 'zoe', true, '', now() from made where n % 10 = 0`,
+  `insert into step_override (run_id, step_no, strategy)
+   select run_id, 0, 1 from made where n % 10 = 0`,
   "analyze",
 ];
 

@@ -20,7 +20,10 @@ const statements = [...loadStatements().values()];
 /**
  * Tables that grow with runs: a look at all of their rows is a bug, whatever else a statement does.
  */
-const HOT = ["run_open", "step", "ready", "lease", "due", "attempt", "run"];
+const HOT = [
+  ...["run_open", "step", "ready", "lease", "due", "attempt", "run"],
+  ...["escalation", "signal", "decision", "step_override"],
+];
 const WAKES = ["lease_wake", "ready_wake", "due_wake", "run_open_wake"];
 
 let database: TestDatabase;
@@ -113,8 +116,11 @@ describe("the statements", () => {
       .join("\n");
     const names = new Set(statements.map(({ name }) => name));
     for (const name of names) expect(code, `nothing uses ${name}`).toContain(`"${name}"`);
-    const asked = [...code.matchAll(/(?<!client\.)\b(?:query|onPool)(?:<[^;]*?>)?\(\s*"(\w+)"/g)];
-    expect(asked.length).toBeGreaterThan(20);
+    const asked = [
+      ...code.matchAll(/(?<!client\.)\b(?:query|onPool)(?:<[^;]*?>)?\(\s*"(\w+)"/g),
+      ...code.matchAll(/\bwrite(?:Rows|Each)\(\s*query,\s*"(\w+)"/g),
+    ];
+    expect(asked.length).toBeGreaterThan(40);
     for (const [, name] of asked) expect([...names]).toContain(name);
   });
 
@@ -173,5 +179,22 @@ describe("on a database of thousands of runs, analysed", () => {
   beforeAll(async () => {
     await fill(database.connectionString, 4_000);
   });
+
+  it.for([
+    { what: "all", index: "escalation_default_namespace_id_run_id_n_idx", where: "" },
+    {
+      what: "those that stand open",
+      index: "escalation_default_namespace_id_run_id_n_idx1",
+      where: "and e.closed_at is null",
+    },
+  ])("escalations are listed by their index: $what", async ({ index, where }) => {
+    const nodes = await genericPlan(
+      `select e.*, r.workflow from escalation as e join run as r on r.id = e.run_id
+       where e.namespace_id = $1::integer ${where} order by e.run_id desc, e.n limit $2::integer`,
+    );
+    expect(nodes.map((node) => node["Index Name"])).toContain(index);
+    expect(nodes.map((node) => node["Node Type"])).not.toContain("Sort");
+  });
+
   planned("there");
 });

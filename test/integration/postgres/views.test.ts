@@ -5,12 +5,17 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
-  effects,
+  answers,
+  attemptKinds,
+  dueKinds,
   escalationReasons,
   forwards,
+  marks,
+  outcomes,
   reasons,
   rules,
   runStates,
+  taskKinds,
   undos,
 } from "../../../server/store/postgres/codes.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -44,7 +49,7 @@ async function listsOf(view: string): Promise<readonly (readonly string[])[]> {
 
 /** People do not tell a ready undo from a leased or a waiting one by this word. */
 const undoWord = (name: string): string =>
-  name === "OPEN" || name === "BACKOFF" ? "ACTIVE" : name;
+  ["OPEN", "BACKOFF", "WAITING", "HELD"].includes(name) ? "ACTIVE" : name;
 
 interface Made {
   readonly state: number;
@@ -53,7 +58,8 @@ interface Made {
 
 async function makeRun({ state, verdict = null }: Made): Promise<string> {
   const runId = randomUUID();
-  const isOpen = state < runStates.code("COMPLETED");
+  const ends = ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"];
+  const isOpen = !ends.includes(runStates.name(state));
   await hand.query(
     `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
        created_at, state, reason, last_version)
@@ -63,26 +69,44 @@ async function makeRun({ state, verdict = null }: Made): Promise<string> {
   if (isOpen)
     await hand.query(
       `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-         steps_left, moving, undos_left, undone, verdict)
-       values (7, $1, 1, 1, 5, $2, 1, 1, 1, 0, 0, $3)`,
+         steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted,
+         verdict)
+       values (7, $1, 1, 1, 5, $2, 1, 1, 0, 1, 0, 0, 0, 0, 0, false, $3)`,
       [runId, state, verdict],
     );
   return runId;
 }
 
-async function makeStep(runId: string, forward: number, undo = 0, effect = 0): Promise<void> {
+async function makeStep(runId: string, forward: number, undo = 0, strategy = 0): Promise<void> {
   await hand.query(
-    `insert into step (run_id, no, forward, undo, waiting_for, effect, fence, attempt, lost, tries)
-     values ($1, 1, $2, $3, 0, $4, 3, 2, 0, '{}')`,
-    [runId, forward, undo, effect],
+    `insert into step (run_id, no, forward, undo, waiting_for, needs_ok, needs_skipped, strategies,
+       fence, attempt, lost, tries, verifies)
+     values ($1, 1, $2, $3, 0, 0, 0, array[0, $4]::smallint[], 3, 2, 0, '{}', 0)`,
+    [runId, forward, undo, strategy],
+  );
+}
+
+async function makeDue(runId: string, kind: number): Promise<void> {
+  await hand.query(
+    `insert into due (run_id, step_no, partition, kind, wake_at) values ($1, 1, 7, $2, now())`,
+    [runId, kind],
+  );
+}
+
+async function makeReady(runId: string, kind: number): Promise<void> {
+  await hand.query(
+    `insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt,
+       ready_at, alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
+     values ($1, 1, 7, 1, 5, 1, $2, 4, 1, now(), 0, 1, 1, 1, now())`,
+    [runId, kind],
   );
 }
 
 async function makeLease(runId: string, kind: number): Promise<void> {
   await hand.query(
     `insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session,
-       agent_id, poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, wake_at)
-     values ($1, 1, 7, 1, $2, 4, 2, '\\x00', '\\x00', 'anna', 1, now(), now(), 1, 1, now())`,
+       agent_id, poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
+     values ($1, 1, 7, 1, $2, 4, 2, '\\x00', '\\x00', 'anna', 1, now(), now(), 1, 1, now(), now())`,
     [runId, kind],
   );
 }
@@ -109,9 +133,10 @@ describe("run_view", () => {
 describe("step_view", () => {
   it("spells the lists of the code", async () => {
     expect(await listsOf("step_view")).toEqual([
-      forwards.names,
+      forwards.names.map((name) => (name === "HELD" ? "READY" : name)),
       undos.names.map(undoWord),
-      effects.names,
+      marks.names,
+      dueKinds.names,
     ]);
   });
 
@@ -120,7 +145,7 @@ describe("step_view", () => {
     async ({ name, code }) => {
       const runId = await makeRun({ state: 0 });
       await makeStep(runId, code);
-      const state = name === "OPEN" ? "READY" : name;
+      const state = name === "OPEN" || name === "HELD" ? "READY" : name;
       expect(await stepOf(runId)).toMatchObject([{ step: "hotel", no: 1, state, fence: 3 }]);
     },
   );
@@ -132,11 +157,38 @@ describe("step_view", () => {
     expect(await stepOf(runId)).toMatchObject([{ state: "LEASED", fence: 4, agent_id: "anna" }]);
   });
 
+  it.for([
+    ["READY", (runId: string) => makeReady(runId, taskKinds.code("verify"))],
+    ["LEASED", (runId: string) => makeLease(runId, taskKinds.code("verify"))],
+    ["BACKOFF", (runId: string) => makeDue(runId, dueKinds.code("verify retry"))],
+  ] as const)("shows a step whose verify is %s as VERIFYING", async ([how, make]) => {
+    const runId = await makeRun({ state: 0 });
+    await makeStep(runId, forwards.code(how === "BACKOFF" ? how : "OPEN"));
+    await make(runId);
+    expect(await stepOf(runId)).toMatchObject([{ state: "VERIFYING" }]);
+  });
+
+  it.for(dueKinds.names.map((name, code) => ({ name, code })))(
+    "shows that a step waits for $name",
+    async ({ name, code }) => {
+      const runId = await makeRun({ state: 0 });
+      await makeStep(runId, forwards.code("WAITING"));
+      await makeDue(runId, code);
+      expect(await stepOf(runId)).toMatchObject([{ waits_for: name, agent_id: null }]);
+    },
+  );
+
+  it("shows the current strategy, whatever came of its input", async () => {
+    const runId = await makeRun({ state: 0 });
+    await makeStep(runId, 0, 0, 2 * 16 + 8 + marks.code("UNSETTLED"));
+    expect(await stepOf(runId)).toMatchObject([{ strategy: 2, effect: "UNSETTLED" }]);
+  });
+
   it.for(undos.names.map((name, code) => ({ name, code })))(
     "shows an undo that is $name beside the step's own state",
     async ({ name, code }) => {
       const runId = await makeRun({ state: runStates.code("COMPENSATING") });
-      await makeStep(runId, forwards.code("SUCCEEDED"), code, effects.code("MADE"));
+      await makeStep(runId, forwards.code("SUCCEEDED"), code, marks.code("MADE"));
       if (name === "OPEN") await makeLease(runId, 1);
       expect(await stepOf(runId)).toMatchObject([
         { state: "SUCCEEDED", undo: undoWord(name), effect: "MADE" },
@@ -176,15 +228,27 @@ describe("intervention_view", () => {
 });
 
 describe("the lists of the code", () => {
+  it("give a task the code of the attempt as which it ends", () => {
+    for (const task of taskKinds.names) {
+      expect(taskKinds.code(task)).toBe(attemptKinds.code(task));
+      expect(taskKinds.name(taskKinds.code(task))).toBe(task);
+    }
+    expect(() => taskKinds.name(attemptKinds.code("late"))).toThrow("no task has the code");
+  });
+
   it("name nothing twice", () => {
     for (const { names } of [
       runStates,
       reasons,
       forwards,
       undos,
-      effects,
+      marks,
       rules,
       escalationReasons,
+      attemptKinds,
+      dueKinds,
+      outcomes,
+      answers,
     ])
       expect(new Set(names).size).toBe(names.length);
   });

@@ -6,7 +6,11 @@ import {
   ScheduleRequestSchema,
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
+import {
+  Effects,
+  OnPickup,
+  WorkflowDefinitionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DroverError, type Reason } from "../../../server/errors.ts";
@@ -133,7 +137,7 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
     [
       "a step of no kind",
       workflow({ id: "a" }),
-      [["definition.steps[0].kind", "give exactly one of task"]],
+      [["definition.steps[0].kind", "give exactly one of task, wait, signal, approval"]],
     ],
     [
       "an enum value that nobody knows",
@@ -207,37 +211,49 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
   });
 });
 
-describe("what this engine cannot do yet is NOT_SUPPORTED, with the path of each", () => {
+describe("what does not go together in a step is INVALID_DEFINITION", () => {
   test("all of it at once", async () => {
     const answer = await register(
       workflow(
         task("a", {
-          when: "true",
-          fallback: [{ queue: "q" }],
-          verify: { task: "look" },
-          effects: 3,
-          onFailure: 4,
-          compensate: { task: "undo", when: 2, timeouts: { stall: { seconds: 1n } } },
-          timeouts: { stall: { seconds: 1n } },
-          input: { body: { case: "json", value: '{"a":["$\\u007bsteps.b}"]}' } },
+          effects: Effects.VERIFIABLE,
+          onPickup: OnPickup.FALLBACK,
+          retry: [{ on: ["drover.lots"] }],
+          outputSchema: { body: { case: "json", value: "1" } },
         }),
-        task("b", { effects: 1, onFailure: 1, compensate: { task: "undo", when: 1 } }),
+        {
+          id: "b",
+          kind: { case: "wait", value: { over: { case: "until", value: "noon" } } },
+          fallback: [{ queue: "q" }],
+        },
+        task("c", { always: true, pivot: true, needs: ["b"] }),
       ),
     );
-    expect(answer).toMatchObject({ code: INVALID_ARGUMENT, reason: "NOT_SUPPORTED" });
+    expect(answer).toMatchObject({ code: INVALID_ARGUMENT, reason: "INVALID_DEFINITION" });
     expect(answer.fields.map(([path]) => path)).toEqual(
       [
-        "when",
-        "fallback",
-        "verify",
-        "effects",
-        "on_failure",
-        "compensate.when",
-        "timeouts.stall",
-        "compensate.timeouts.stall",
-        "input.json",
-      ].map((field) => `definition.steps[0].${field}`),
+        "steps[2].needs[0]",
+        "steps[0].verify",
+        "steps[0].on_pickup",
+        "steps[0].retry[0].on[0]",
+        "steps[0].output_schema",
+        "steps[1].fallback",
+        "steps[1].wait.until",
+        "steps[2].pivot",
+      ].map((field) => `definition.${field}`),
     );
+    expect(stored).toEqual([]);
+  });
+
+  test("and so is what is checked beyond the structure, such as an expression", async () => {
+    const definition = workflow(task("a"), task("b", { when: "nothing" }));
+    for (const answer of [
+      await register(definition),
+      await grpc.unary(scheduler.schedule, { target: { case: "definition", value: definition } }),
+    ]) {
+      expect(answer).toMatchObject({ code: INVALID_ARGUMENT, reason: "INVALID_DEFINITION" });
+      expect(answer.fields).toEqual([["definition.steps[1].when", '"nothing" is unknown here']]);
+    }
     expect(stored).toEqual([]);
   });
 });
@@ -326,6 +342,25 @@ describe("a workflow as text", () => {
     expect(stored).toEqual([]);
   });
 
+  test("and so does a mistake beyond the structure", async () => {
+    const answer = await text(
+      "workflow: holiday\nsteps:\n  - id: flight\n    task: book\n    when: nothing\n",
+    );
+    expect(answer).toMatchObject({ code: INVALID_ARGUMENT, reason: "INVALID_DEFINITION" });
+    expect(answer.fields).toEqual([
+      ["steps[0].when", '"nothing" is unknown here (line 5, column 11)'],
+    ]);
+    expect(stored).toEqual([]);
+  });
+
+  test("a wait that does not say how long is INVALID_DEFINITION with its place", async () => {
+    const answer = await text("workflow: holiday\nsteps:\n  - id: a\n    wait: {}\n");
+    expect(answer).toMatchObject({ reason: "INVALID_DEFINITION" });
+    expect(answer.fields).toEqual([
+      ["steps[0].wait.over", "give exactly one of for, until (line 4, column 11)"],
+    ]);
+  });
+
   test("a value out of its limits is INVALID_DEFINITION with its place", async () => {
     const answer = await text("workflow: holiday\nsteps:\n  - id: a b\n    task: book\n");
     expect(answer).toMatchObject({ reason: "INVALID_DEFINITION" });
@@ -410,7 +445,7 @@ describe("what scheduler, dispatch and store refuse keeps its reason", () => {
   });
 
   test("a run whose state does not allow a cancel", async () => {
-    world.scheduler.cancel = async () => ({
+    world.scheduler.tell = async () => ({
       kind: "refused",
       run: "COMPLETED",
       why: "The run has COMPLETED.",

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { fromBinary } from "@bufbuild/protobuf";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
 import {
@@ -61,7 +62,7 @@ describe("a client without any schema", () => {
   test("lists every method by reflection v1", async () => {
     const { out } = await bufCurl("--list-methods", url());
     const methods = out.trim().split("\n");
-    for (const service of [SchedulerService, AgentService])
+    for (const service of [SchedulerService, OperatorService, AgentService])
       for (const { name } of service.methods)
         expect(methods).toContain(`${service.typeName}/${name}`);
     expect(methods).toContain("grpc.health.v1.Health/Check");
@@ -132,7 +133,7 @@ describe("a client without any schema", () => {
 });
 
 describe("health", () => {
-  test.each(["", SchedulerService.typeName, AgentService.typeName])(
+  test.each(["", ...[SchedulerService, OperatorService, AgentService].map((of) => of.typeName)])(
     'of "%s" is SERVING',
     async (service) => {
       const { answer } = await grpc.unary(Health.method.check, { service });
@@ -160,6 +161,7 @@ describe("health", () => {
     expect(Object.keys(json.statuses).sort()).toEqual([
       "",
       "drover.v1.AgentService",
+      "drover.v1.OperatorService",
       "drover.v1.SchedulerService",
     ]);
   });

@@ -2,15 +2,26 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code as ConnectCode, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-node";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
-import { AGENT, RUN_ID, runDetail, runRecord, startWorld, token, type World } from "./rpc-world.ts";
+import {
+  AGENT,
+  callbackToken,
+  RUN_ID,
+  runDetail,
+  runRecord,
+  startWorld,
+  token,
+  type World,
+} from "./rpc-world.ts";
 
 const scheduler = SchedulerService.method;
 const agents = AgentService.method;
+const operators = OperatorService.method;
 const jsonAgent = { id: "agent-1", session: Buffer.alloc(16, 7).toString("base64") };
 const ended = runRecord({ state: "COMPLETED", reason: "DONE", endedAt: 1_700_000_100_000 });
 
@@ -145,8 +156,8 @@ describe("over native gRPC", () => {
 
   test("CancelRun says how, why, and what the run is then", async () => {
     const seen: unknown[] = [];
-    world.scheduler.cancel = async (run, request) => {
-      seen.push(run, request);
+    world.scheduler.tell = async (run, event) => {
+      seen.push(run, event);
       return { kind: "done" };
     };
     const { answer } = await grpc.unary(scheduler.cancelRun, {
@@ -157,7 +168,7 @@ describe("over native gRPC", () => {
     expect(answer?.run?.runId).toBe(RUN_ID);
     expect(seen).toEqual([
       { runId: RUN_ID, partition: 0x2a },
-      { undo: false, note: "rain" },
+      { kind: "cancel", undo: false, note: "rain" },
     ]);
   });
 
@@ -230,6 +241,15 @@ describe("as JSON over HTTP/1.1", () => {
     [scheduler.listRuns, {}, { runs: [{ runId: RUN_ID }] }],
     [scheduler.waitRun, { run, wait: "0s" }, { run: { runId: RUN_ID } }],
     [scheduler.cancelRun, { run }, { run: { runId: RUN_ID } }],
+    [scheduler.pauseRun, { run, reason: "storm" }, { run: { runId: RUN_ID } }],
+    [scheduler.resumeRun, { run }, { run: { runId: RUN_ID } }],
+    [scheduler.signal, { run, name: "paid", signalId: "s1", payload: { json: "1" } }, {}],
+    [
+      scheduler.completeDeferred,
+      { callbackToken: callbackToken(), success: { output: { json: "1" } } },
+      {},
+    ],
+    [operators.listEscalations, {}, {}],
     [agents.pollTask, { agent: jsonAgent, pollSeq: 1 }, { tasks: [{ stepId: "flight" }] }],
     [
       agents.heartbeat,

@@ -3,8 +3,13 @@
 import { type Clock, systemClock } from "../../../server/clock.ts";
 import { RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
+import type { RunState } from "../../../server/core/model.ts";
 import type { Dispatcher, HandedTask } from "../../../server/dispatch/dispatcher.ts";
-import { formatTaskToken } from "../../../server/dispatch/token.ts";
+import {
+  formatCallbackToken,
+  formatTaskToken,
+  type TaskToken,
+} from "../../../server/dispatch/token.ts";
 import type { Log } from "../../../server/rpc/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/rpc/server.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
@@ -60,19 +65,46 @@ export function runRecord(over: Partial<RunRecord> = {}): RunRecord {
     createdAt: 1_700_000_000_000,
     endedAt: null,
     deadlineAt: 1_700_000_600_000,
+    warnings: 0,
     ...over,
   };
 }
 
 export function runDetail(over: Partial<RunDetail> = {}): RunDetail {
+  const run = over.run ?? runRecord();
   return {
-    run: runRecord(),
+    run,
+    state: stateOf(run),
+    pivoted: false,
     steps: new Map(),
     attempts: [],
     interventions: [],
     escalations: [],
+    signals: [],
+    decisions: [],
     ...over,
   };
+}
+
+/** A state that fits the record; of an ESCALATED run, that it was RUNNING. */
+function stateOf({ state, reason }: RunRecord): RunState {
+  const verdict = { reason: "STEP_FAILED", undo: true } as const;
+  switch (state) {
+    case "RUNNING":
+      return { kind: state, deadline: null };
+    case "PAUSED":
+      return { kind: state, leftMs: null, since: 0, verdict: reason === null ? null : verdict };
+    case "STOPPING":
+      return { kind: state, verdict, settleUntil: null };
+    case "COMPENSATING":
+      return { kind: state, verdict };
+    case "FINISHING":
+      return { kind: state, end: { kind: "COMPLETED", reason: "DONE" } };
+    case "ESCALATED":
+      return { kind: state, from: { kind: "RUNNING", leftMs: null, since: 0 } };
+    default:
+      return { kind: state, reason: reason ?? "DONE" };
+  }
 }
 
 export function handedTask(over: Partial<HandedTask> = {}): HandedTask {
@@ -101,16 +133,21 @@ export function handedTask(over: Partial<HandedTask> = {}): HandedTask {
   };
 }
 
-export function token(over: { namespace?: string; fence?: number } = {}): string {
-  return formatTaskToken({
-    namespace: "default",
-    runId: RUN_ID,
-    step: 0,
-    task: "perform",
-    fence: 1,
-    secret: SECRET,
-    ...over,
-  });
+const TOKEN: TaskToken = {
+  namespace: "default",
+  runId: RUN_ID,
+  step: 0,
+  task: "perform",
+  fence: 1,
+  secret: SECRET,
+};
+
+export function token(over: Partial<TaskToken> = {}): string {
+  return formatTaskToken({ ...TOKEN, ...over });
+}
+
+export function callbackToken(over: Partial<TaskToken> = {}): string {
+  return formatCallbackToken({ ...TOKEN, ...over });
 }
 
 export async function startWorld({ config = {}, clock = systemClock }: WorldOptions = {}) {
@@ -123,7 +160,9 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       return known && namespaceId === 1 ? runRecord() : null;
     },
     runDetail: async () => runDetail(),
+    runSigns: async () => ({ now: 1_700_000_060_000, leases: new Map(), polls: new Map() }),
     listRuns: async () => [runRecord()],
+    listEscalations: async () => [],
     listWorkflows: async () => [
       { name: "holiday", defaultVersion: 2, latestVersion: 3, createdAt: 1_700_000_000_000 },
     ],
@@ -131,7 +170,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
   const scheduler: Mutable<Scheduler> = {
     registerWorkflow: async () => ({ version: 3, created: true }),
     schedule: async () => ({ runId: RUN_ID, created: true }),
-    cancel: async () => ({ kind: "done" }),
+    tell: async () => ({ kind: "done" }),
     runChange: (_run, _version, signal) => aborted(signal),
   };
   const dispatcher: Mutable<Dispatcher> = {
@@ -153,10 +192,18 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
         : null,
     ready: async () => {},
   };
+  // As if expressions were checked: one that names nothing is wrong.
+  const furtherProblems = ({ steps }: Definition) =>
+    steps.flatMap(({ when }, no) =>
+      when === "nothing"
+        ? [{ path: `steps[${no}].when`, message: '"nothing" is unknown here' }]
+        : [],
+    );
   const server = createRpcServer({
     scheduler,
     dispatcher,
     store,
+    definitionCheck: (definition) => furtherProblems(definition),
     clock,
     log,
     config: { ...RPC_DEFAULTS, port: 0, drainMs: 5_000, ...config },

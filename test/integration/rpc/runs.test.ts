@@ -67,16 +67,18 @@ afterEach(async () => {
 function step(over: Partial<Step>): Step {
   return {
     no: 0,
-    forward: { kind: "BLOCKED", waitingFor: 0 },
+    forward: { kind: "BLOCKED", waitingFor: 0, ok: 0, skipped: 0 },
     undo: { kind: "NONE" },
-    effect: "NONE",
+    strategies: [{ planned: 0, changed: false, mark: "NONE" }],
     fence: 0,
     attempt: 0,
     lost: 0,
     tries: [],
+    doubt: null,
+    verifies: 0,
     firstReadyAt: null,
     settleUntil: null,
-    resultFence: null,
+    result: null,
     ...over,
   };
 }
@@ -94,6 +96,8 @@ const lease: Lease = {
   attemptBy: 1_700_000_090_000,
   heartbeatMs: 30_000,
   cancelMs: 10_000,
+  stallMs: null,
+  progressAt: 1_700_000_050_000,
   cancel: { kind: "none" },
   wakeAt: 1_700_000_080_000,
 };
@@ -103,6 +107,7 @@ function attempt(over: Partial<AttemptRecord>): AttemptRecord {
     step: 0,
     kind: "perform",
     fence: 1,
+    n: 0,
     attempt: 1,
     agentId: "agent-1",
     startedAt: 1_700_000_000_000,
@@ -129,7 +134,7 @@ describe("GetRun", () => {
       runDetail({
         steps: new Map([
           [0, step({ forward: lease, fence: 2, attempt: 1 })],
-          [1, step({ no: 1, forward: { kind: "BLOCKED", waitingFor: 1 } })],
+          [1, step({ no: 1, forward: { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 } })],
         ]),
         attempts: [
           attempt({ outcome: failed("full") }),
@@ -164,7 +169,15 @@ describe("GetRun", () => {
     world.reads.runDetail = async () =>
       runDetail({
         steps: new Map([
-          [0, step({ forward: { kind: "SUCCEEDED" }, fence: 2, attempt: 2, resultFence: 2 })],
+          [
+            0,
+            step({
+              forward: { kind: "SUCCEEDED" },
+              fence: 2,
+              attempt: 2,
+              result: { fence: 2, kind: "perform", n: 0 },
+            }),
+          ],
         ]),
         attempts: [attempt({ outcome: failed("full") }), attempt({ fence: 2, attempt: 2 })],
       });
@@ -181,6 +194,10 @@ describe("GetRun", () => {
     world.reads.runDetail = async () =>
       runDetail({
         run: runRecord({ state: "ESCALATED", reason: "STEP_FAILED", deadlineAt: null }),
+        state: {
+          kind: "ESCALATED",
+          from: { kind: "COMPENSATING", verdict: { reason: "STEP_FAILED", undo: true } },
+        },
         steps: new Map([
           [
             0,
@@ -188,7 +205,7 @@ describe("GetRun", () => {
               forward: { kind: "SUCCEEDED" },
               undo: { kind: "FAILED" },
               fence: 2,
-              resultFence: 1,
+              result: { fence: 1, kind: "perform", n: 0 },
             }),
           ],
         ]),
@@ -222,6 +239,7 @@ describe("GetRun", () => {
             openedAt: 1_700_000_000_000,
             closedAt: null,
             closedBy: null,
+            answer: null,
           },
         ],
       });
@@ -249,7 +267,9 @@ describe("GetRun", () => {
     expect(answer?.escalations[0]).toMatchObject({
       id: "1",
       stepId: "flight",
-      answers: ["cancel"],
+      runId: RUN_ID,
+      workflow: "holiday",
+      answers: ["retry", "succeed", "fail"],
     });
   });
 });
@@ -410,7 +430,7 @@ describe("lists come in pages", () => {
   });
 
   test("of runs in a state that none is ever in: nothing, and not all", async () => {
-    const filter = { states: [RunState.PAUSED] };
+    const filter = { states: [RunState.PENDING] };
     expect((await grpc.unary(listRuns, { filter })).answer?.runs).toEqual([]);
   });
 

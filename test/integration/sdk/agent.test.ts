@@ -2,7 +2,14 @@
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { expect, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
-import type { Task } from "../../../sdk/typescript/handler.ts";
+import {
+  again,
+  cannotTell,
+  deferred,
+  didNotHappen,
+  happened,
+} from "../../../sdk/typescript/answers.ts";
+import type { Handler, Task } from "../../../sdk/typescript/handler.ts";
 import { json } from "../../../sdk/typescript/payload.ts";
 import {
   CancelledError,
@@ -12,6 +19,8 @@ import {
 } from "../../../sdk/typescript/task-errors.ts";
 import { aGate, aTask, givenAgent, givenServer } from "../../support/agent-script.ts";
 
+/** A server of the future may have more kinds. */
+const kindOfLater = 99 as TaskKind;
 const answered = { answers: [{}] };
 
 test("an agent polls with its name, session, queues and tasks, and a deadline beyond its wait", async () => {
@@ -138,6 +147,17 @@ test.each([
     },
     { case: "cancelled", value: { noEffect: true } },
   ],
+  [
+    "again as to be asked again later",
+    () => again({ after: "1m30s" }),
+    { case: "again", value: { after: { seconds: 90n } } },
+  ],
+  [
+    "again at once as in a millisecond, the shortest that a server takes",
+    () => again({ after: 0 }),
+    { case: "again", value: { after: { seconds: 0n, nanos: 1_000_000 } } },
+  ],
+  ["deferred as an outcome that comes later", () => deferred(), { case: "deferred" }],
 ] as const)("an agent reports %s", async (_name, handler, expected) => {
   const server = await givenServer();
   givenAgent(server, { handlers: { "book-flight": handler } });
@@ -174,10 +194,83 @@ test("an agent asks for no more tasks than it has free slots", async () => {
   expect(report.request.next?.maxTasks).toBeLessThanOrEqual(2);
 });
 
+test.each<[string, Handler, object]>([
+  [
+    "happened as a success with the output of the step",
+    () => happened({ seat: "12A" }),
+    { case: "success", value: { output: json({ seat: "12A" }) } },
+  ],
+  [
+    "didNotHappen as a failure without effect",
+    () => didNotHappen(),
+    { case: "failed", value: { code: "did-not-happen", noEffect: true } },
+  ],
+  [
+    "cannotTell as unknown, with what it says",
+    () => cannotTell("the desk does not answer"),
+    { case: "unknown", value: { code: "cannot-tell", message: "the desk does not answer" } },
+  ],
+  [
+    "a lookup that returns nothing as unknown, never as happened",
+    () => undefined,
+    { case: "unknown", value: { code: "no-answer" } },
+  ],
+  [
+    "a lookup that failed as a failure, which does not say that nothing happened",
+    () => {
+      throw new TransientError("busy", "all lines are busy");
+    },
+    { case: "failed", value: { code: "busy", noEffect: false } },
+  ],
+])("an agent that verifies reports %s", async (_name, handler, expected) => {
+  const server = await givenServer();
+  givenAgent(server, { handlers: { "find-flight": handler } });
+  const task = aTask("v1", { kind: TaskKind.VERIFY, task: "find-flight" });
+  (await server.poll.next()).answer({ tasks: [task] });
+  const { request } = await server.complete.next();
+  expect(request.results[0]?.outcome?.kind).toMatchObject(expected);
+});
+
+test("a verify task has the key of the effect, and what the lost attempt left behind", async () => {
+  const server = await givenServer();
+  const seen = Promise.withResolvers<unknown>();
+  givenAgent(server, {
+    handlers: {
+      "find-flight": (task) => {
+        seen.resolve([task.kind, task.effectKey, task.input(), task.lastDetails()]);
+        return didNotHappen();
+      },
+    },
+  });
+  const task = aTask("v1", {
+    kind: TaskKind.VERIFY,
+    task: "find-flight",
+    effectKey: "key-t1",
+    lastDetails: json({ page: 3 }),
+  });
+  (await server.poll.next()).answer({ tasks: [task] });
+  expect(await seen.promise).toEqual(["verify", "key-t1", { to: "Lisbon" }, { page: 3 }]);
+});
+
+test("a handler that defers has the token by which the outcome will come", async () => {
+  const server = await givenServer();
+  const sent = Promise.withResolvers<string>();
+  givenAgent(server, {
+    handlers: {
+      "book-flight": (task) => {
+        sent.resolve(task.callbackToken);
+        return deferred();
+      },
+    },
+  });
+  (await server.poll.next()).answer({ tasks: [aTask("t1", { callbackToken: "call-t1" })] });
+  expect(await sent.promise).toBe("call-t1");
+});
+
 test("a task of a kind that this agent does not know is released", async () => {
   const server = await givenServer();
   givenAgent(server, { handlers: { "book-flight": () => null } });
-  (await server.poll.next()).answer({ tasks: [aTask("t1", { kind: TaskKind.VERIFY })] });
+  (await server.poll.next()).answer({ tasks: [aTask("t1", { kind: kindOfLater })] });
   const { request } = await server.complete.next();
   expect(request.results[0]?.outcome?.kind.case).toBe("released");
 });

@@ -1,7 +1,8 @@
 // What was acknowledged is stored, what is stored was asked for, and what was refused is not there:
 // G1, G2 and G13.
-import type { AttemptKind } from "../../../server/core/model.ts";
-import type { FinalAttempt, OutcomeFact } from "../history.ts";
+
+import type { TokenParts } from "../history.ts";
+import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import {
   type Call,
   callsTo,
@@ -13,16 +14,21 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { lostVersions } from "./registered.ts";
 import type { Finding } from "./violation.ts";
+import { lostWords, unaskedWords } from "./words.ts";
 
 /**
  * G1. Every acknowledged Schedule, Complete and CancelRun has its row; every run, every reported
- * outcome and every cancel in the rows was asked for by some call.
+ * outcome and every cancel in the rows was asked for by some call; runs are of the version that was
+ * named.
  */
 export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostSchedules(facts);
   yield* lostReports(facts);
   yield* lostCancels(facts);
+  yield* lostWords(facts);
+  yield* lostVersions(facts);
   yield* unaskedRows(facts);
 }
 
@@ -47,9 +53,9 @@ function* lostReports(facts: Facts): Iterable<Finding> {
   for (const [key, reports] of facts.reports) {
     for (const { report, fate } of reports) {
       if (fate.kind !== "accepted") continue;
-      const { runId, step, task } = report.token;
+      const { runId, step } = report.token;
       const run = facts.runs.get(runId);
-      const row = run && rowOf(run, report.token, task);
+      const row = run && rowOf(run, report.token, facts.numbers.get(report.token.secret) ?? 0);
       if (row && explains(row.outcome, report.outcome, reports)) continue;
       const stored = row ? `stored is ${outcomeText(row.outcome)}` : "no row of it is stored";
       const where = run ? stepName(run, step) : key;
@@ -61,9 +67,24 @@ function* lostReports(facts: Facts): Iterable<Finding> {
 
 /** An open outcome may have been settled since by another report of the same task. */
 function explains(stored: OutcomeFact, accepted: OutcomeFact, reports: readonly Report[]): boolean {
-  if (sameOutcome(stored, accepted)) return true;
-  const open = accepted.kind === "unknown" || accepted.kind === "cancelled";
-  return open && reports.some(({ report }) => sameOutcome(stored, report.outcome));
+  if (sameOutcome(stored, accepted) || tellsWhy(stored, accepted)) return true;
+  const told = reports.filter(({ report }) => sameOutcome(stored, report.outcome));
+  switch (accepted.kind) {
+    case "unknown":
+    case "cancelled":
+      return told.length > 0;
+    case "deferred":
+      return told.length > 0 || endedBySupervisor(stored);
+    case "failure":
+      // A callback that brings a success is right about a call that seemed to fail.
+      return (
+        accepted.class === "transient" &&
+        stored.kind === "success" &&
+        told.some(({ called }) => called)
+      );
+    default:
+      return false;
+  }
 }
 
 function* lostCancels(facts: Facts): Iterable<Finding> {
@@ -72,9 +93,21 @@ function* lostCancels(facts: Facts): Iterable<Finding> {
     if (fateOf(call).kind !== "accepted") continue;
     const run = facts.runs.get(runId)?.run;
     if (run && run.reason !== null && run.reason !== "DONE") continue;
+    if (run && !call.request.undo && wasLeft(facts, runId)) continue;
     const stored = run ? `is ${run.state} without a verdict` : "is not stored";
     yield { runId, text: `the cancel of run ${runId} was acknowledged, but the run ${stored}` };
   }
+}
+
+/** Where only an always step asked, leaving it takes away the question, and the end stays. */
+function wasLeft(facts: Facts, runId: string): boolean {
+  const found = facts.runs.get(runId);
+  return (
+    found?.run.escalations.some(
+      ({ step, answer, closedAt }) =>
+        found.plan.steps[step]?.always && answer === null && closedAt !== null,
+    ) ?? false
+  );
 }
 
 function* unaskedRows(facts: Facts): Iterable<Finding> {
@@ -92,13 +125,16 @@ function* unaskedRows(facts: Facts): Iterable<Finding> {
     if (reason === "CANCELLED_BY_USER" && !cancelled.has(runId))
       yield { runId, text: `run ${runId} is stored as cancelled by a user; nobody cancelled it` };
     for (const row of run.run.attempts) {
-      if (row.kind === "engine" || endedBySupervisor(row.outcome)) continue;
+      if (row.kind === "engine" || row.kind === "answer") continue;
+      if (endedBySupervisor(row.outcome)) continue;
       const told = reportsAbout(facts, run, row);
-      if (told.some(({ report }) => sameOutcome(report.outcome, row.outcome))) continue;
+      if (told.some(({ report: { outcome } }) => sameOutcome(outcome, row.outcome))) continue;
+      if (told.some(({ report: { outcome } }) => tellsWhy(row.outcome, outcome))) continue;
       const text = `${outcomeText(row.outcome)} is stored for fence ${row.fence} of ${stepName(run, row.step)}; no agent reported it`;
       yield { runId, text };
     }
   }
+  yield* unaskedWords(facts);
 }
 
 /**
@@ -188,7 +224,7 @@ export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
       yield { runId, text: `every cancel of run ${runId} was refused, but it is cancelled` };
     for (const row of run.run.attempts) {
       // A report that was refused as too late is kept as evidence: that changes no state.
-      if (row.kind !== "perform" && row.kind !== "compensate") continue;
+      if (row.kind === "late" || row.kind === "engine" || row.kind === "answer") continue;
       if (endedBySupervisor(row.outcome)) continue;
       const told = reportsAbout(facts, run, row).filter(({ report }) =>
         sameOutcome(report.outcome, row.outcome),
@@ -208,23 +244,39 @@ function keyName(namespace: string, key: string): string {
   return `key "${key}" of namespace ${namespace}`;
 }
 
-function rowOf(
-  { run }: RunFacts,
-  { step, fence }: { readonly step: number; readonly fence: number },
-  kind: AttemptKind,
-): FinalAttempt | undefined {
-  return run.attempts.find((row) => row.step === step && row.fence === fence && row.kind === kind);
+function rowOf({ run }: RunFacts, token: TokenParts, number: number): FinalAttempt | undefined {
+  return run.attempts.find(
+    (row) =>
+      row.step === token.step &&
+      row.fence === token.fence &&
+      row.kind === token.task &&
+      (row.kind !== "verify" || row.n === number),
+  );
 }
 
 /** Reports that a row can come from; a late row does not say of which task it was. */
-function reportsAbout(facts: Facts, { run }: RunFacts, row: FinalAttempt): readonly Report[] {
+function reportsAbout(facts: Facts, { run, verifies }: RunFacts, row: FinalAttempt) {
   const { runId } = run;
   const { step, fence } = row;
-  const tasks =
-    row.kind === "perform" || row.kind === "compensate"
-      ? [row.kind]
-      : (["perform", "compensate"] as const);
-  return tasks.flatMap((task) => facts.reports.get(tokenKey({ runId, step, task, fence })) ?? []);
+  const of = (task: "perform" | "verify" | "compensate", number: number): readonly Report[] =>
+    facts.reports.get(tokenKey({ runId, step, task, fence }, number)) ?? [];
+  if (row.kind === "verify") return of("verify", row.n);
+  if (row.kind === "perform" || row.kind === "compensate") return of(row.kind, 0);
+  const numbers = (verifies.get(step) ?? []).flatMap((one) =>
+    one.fence === fence ? [one.attempt] : [],
+  );
+  return [
+    ...of("perform", 0),
+    ...of("compensate", 0),
+    ...numbers.flatMap((number) => of("verify", number)),
+  ];
+}
+
+/** An agent that stopped when told to, as its task was late or stood still, is stored as that. */
+function tellsWhy(stored: OutcomeFact, told: OutcomeFact): boolean {
+  if (told.kind !== "cancelled") return false;
+  if (stored.kind !== (told.noEffect ? "failure" : "unknown")) return false;
+  return stored.code === "drover.timeout" || stored.code === "drover.stalled";
 }
 
 /** Equal as far as policies care. An agent that names no code for an unknown gets one. */

@@ -3,33 +3,41 @@
 //
 // Order is the place in the record, not `at`: in virtual time many records share a moment. A call
 // surely came after an answer only if it was *sent* after that answer had been *heard*.
-import { type Plan, planOf } from "../../../server/core/definition.ts";
-import type { Moment, TaskKind } from "../../../server/core/model.ts";
+
+import type { Moment, TaskKind } from "../../../server/core/attempt.ts";
+import type { AnswerKind, EscalationReason } from "../../../server/core/history.ts";
+import { type Plan, planOf } from "../../../server/core/plan.ts";
 import type {
   Answer,
   AnswerRecord,
   CallRecord,
   EffectRecord,
   FaultRecord,
-  FinalRun,
   History,
-  OutcomeFact,
   OwnerRecord,
   Request,
   TaskReport,
   TaskSeen,
   TokenParts,
 } from "../history.ts";
+import type { FinalRun, OutcomeFact } from "../history-rows.ts";
 import type { Bounds } from "./violation.ts";
 
 export interface Facts {
   readonly history: History;
   readonly bounds: Bounds;
+  /**
+   * By how much the database's clock went back in all: so much a later moment may lie before an
+   * earlier one. Part of `bounds.transactionMs`, which most comparisons allow anyway.
+   */
+  readonly clockBackMs: number;
   readonly calls: readonly Call[];
   readonly runs: ReadonlyMap<string, RunFacts>;
   /** Reports by `tokenKey`. */
   readonly reports: ReadonlyMap<string, readonly Report[]>;
   readonly seen: readonly Seen[];
+  /** The number of the try by the secret of its token, for tasks that reached an agent. */
+  readonly numbers: ReadonlyMap<string, number>;
   readonly faults: readonly FaultRecord[];
   readonly effects: readonly EffectRecord[];
   readonly owners: readonly OwnerRecord[];
@@ -61,6 +69,8 @@ export interface Report {
   readonly call: Call;
   readonly report: TaskReport;
   readonly fate: Fate;
+  /** By the callback token. */
+  readonly called: boolean;
 }
 
 /** A task as an agent received it. */
@@ -76,6 +86,10 @@ export interface RunFacts {
   readonly plan: Plan;
   /** Every perform and compensate task that was handed out, by step, fences growing. */
   readonly handOuts: ReadonlyMap<number, readonly HandOut[]>;
+  /** Every verify task, by step, in the order of fences and numbers. */
+  readonly verifies: ReadonlyMap<number, readonly HandOut[]>;
+  /** Calls that asked to pause it. */
+  readonly pauses: readonly Call[];
 }
 
 /** One hand-out, from its attempt row or from its lease if it is still out. */
@@ -83,28 +97,49 @@ export interface HandOut {
   readonly step: number;
   readonly task: TaskKind;
   readonly fence: number;
+  /** Number of the try; of a verify, among those of its fence. */
   readonly attempt: number;
+  /** The strategy that it is about, by its place; null: no agent has told. */
+  readonly strategy: number | null;
   readonly startedAt: Moment;
   readonly end: { readonly at: Moment; readonly outcome: OutcomeFact } | null;
   /** Known of leases only. */
   readonly secret: string | null;
+  /** Nobody has heard of its agent, which may act until it has settled. */
+  readonly unheard: boolean;
   /** It ended open and a later report settled it, so the row no longer tells how it was charged. */
   readonly settled: boolean;
 }
 
-export function factsOf(history: History, bounds: Bounds): Facts {
+export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
+  const clockBackMs = clockBack(history);
+  const transactionMs = boundsWithoutJumps.transactionMs + clockBackMs;
+  const bounds = { ...boundsWithoutJumps, transactionMs };
   const calls = callsOf(history);
+  const seen = calls.flatMap(seenOf);
+  const numbers = new Map(seen.map(({ task }) => [task.token.secret, task.attempt]));
   const reports = new Map<string, Report[]>();
   for (const report of calls.flatMap(reportsOf)) {
-    const key = tokenKey(report.report.token);
+    const { token } = report.report;
+    const key = tokenKey(token, numbers.get(token.secret) ?? 0);
     reports.set(key, [...(reports.get(key) ?? []), report]);
   }
+  const strategies = strategiesSeen(seen);
   const plans = new Map(history.final.definitions.map((d) => [d.id, planOf(d.definition)]));
   const runs = new Map<string, RunFacts>();
   for (const run of history.final.runs) {
     const plan = plans.get(run.definitionId);
     if (!plan) throw new Error(`run ${run.runId} is of definition ${run.definitionId}, not listed`);
-    runs.set(run.runId, { run, plan, handOuts: handOutsOf(run, reports) });
+    const all = handOutsOf(run, reports, strategies);
+    runs.set(run.runId, {
+      run,
+      plan,
+      handOuts: byStep(all.filter(({ task }) => task !== "verify")),
+      verifies: byStep(all.filter(({ task }) => task === "verify")),
+      pauses: calls.filter(
+        ({ request }) => request.rpc === "PauseRun" && request.runId === run.runId,
+      ),
+    });
   }
   const of = <K extends "fault" | "effect" | "owner">(kind: K) =>
     history.records.filter(
@@ -113,14 +148,26 @@ export function factsOf(history: History, bounds: Bounds): Facts {
   return {
     history,
     bounds,
+    clockBackMs,
     calls,
     runs,
     reports,
-    seen: calls.flatMap(seenOf),
+    seen,
+    numbers,
     faults: of("fault"),
     effects: of("effect"),
     owners: of("owner"),
   };
+}
+
+function clockBack({ records }: History): number {
+  return records.reduce(
+    (total, record) =>
+      record.kind === "fault" && record.fault.kind === "clock"
+        ? total + Math.max(0, -record.fault.byMs)
+        : total,
+    0,
+  );
 }
 
 function callsOf(history: History): readonly Call[] {
@@ -143,12 +190,15 @@ function callsOf(history: History): readonly Call[] {
 
 function reportsOf(call: Call): readonly Report[] {
   const { request } = call;
-  if (request.rpc !== "Complete") return [];
   const [heard] = call.answers;
+  if (request.rpc === "CompleteDeferred")
+    return [{ call, report: request.result, fate: fateOf(call), called: true }];
+  if (request.rpc !== "Complete") return [];
   return request.results.map((report, place) => ({
     call,
     report,
     fate: reportFate(heard?.answer, place),
+    called: false,
   }));
 }
 
@@ -169,50 +219,118 @@ function seenOf(call: Call): readonly Seen[] {
   );
 }
 
+/** The place of the strategy is the last part of the key under which its effect is made. */
+function strategiesSeen(seen: readonly Seen[]): ReadonlyMap<string, number> {
+  return new Map(
+    seen.map(({ task: { token, attempt, idempotencyKey, effectKey } }) => {
+      const [place] = (effectKey ?? idempotencyKey).split("/").slice(-1);
+      return [tokenKey(token, attempt), Number(place)];
+    }),
+  );
+}
+
 function handOutsOf(
   run: FinalRun,
   reports: ReadonlyMap<string, readonly Report[]>,
-): ReadonlyMap<number, readonly HandOut[]> {
+  strategies: ReadonlyMap<string, number>,
+): readonly HandOut[] {
+  const { runId } = run;
   const overtaken = new Set(
     run.interventions.flatMap(({ rule, n, step, fence }) =>
-      (rule === "lease" || rule === "attempt") && n === 1 ? [`${step}/${fence}`] : [],
+      ((rule === "lease" || rule === "attempt") && n === 1) || rule === "callback"
+        ? [`${step}/${fence}`]
+        : [],
     ),
   );
-  const byStep = new Map<number, HandOut[]>();
-  const add = (handOut: HandOut): void => {
-    byStep.set(handOut.step, [...(byStep.get(handOut.step) ?? []), handOut]);
-  };
+  const all: HandOut[] = [];
   for (const row of run.attempts) {
-    if (row.kind !== "perform" && row.kind !== "compensate") continue;
+    if (row.kind !== "perform" && row.kind !== "compensate" && row.kind !== "verify") continue;
     const { step, kind: task, fence, attempt, startedAt, endedAt: at, outcome } = row;
-    const told = reports.get(tokenKey({ runId: run.runId, step, task, fence })) ?? [];
+    const key = tokenKey({ runId, step, task, fence }, task === "verify" ? row.n : 0);
+    const told = reports.get(key) ?? [];
     const kinds = new Set(told.map(({ report }) => report.outcome.kind));
     const settled =
-      !endedBySupervisor(outcome) && (overtaken.has(`${step}/${fence}`) || kinds.size > 1);
-    add({ step, task, fence, attempt, startedAt, end: { at, outcome }, secret: null, settled });
+      task !== "verify" &&
+      !endedBySupervisor(outcome) &&
+      (overtaken.has(`${step}/${fence}`) ||
+        kinds.size > 1 ||
+        told.some(({ called }) => called) ||
+        kinds.has("unknown") ||
+        kinds.has("deferred"));
+    const strategy = strategies.get(key) ?? null;
+    all.push({
+      ...{ step, task, fence, strategy, startedAt, settled },
+      unheard: isUnheard(outcome, overtaken.has(`${step}/${fence}`)),
+      attempt: task === "verify" ? row.n : attempt,
+      end: { at, outcome },
+      secret: null,
+    });
   }
   for (const step of run.steps) {
     for (const lease of [step.forward, step.undo]) {
       if (lease.kind !== "LEASED") continue;
       const { task, fence, attempt, grantedAt: startedAt, secret } = lease;
-      add({ step: step.no, task, fence, attempt, startedAt, end: null, secret, settled: false });
+      const key = tokenKey({ runId, step: step.no, task, fence }, attempt);
+      const strategy = strategies.get(key) ?? null;
+      const open = { end: null, secret, settled: false, unheard: false } as const;
+      all.push({ step: step.no, task, fence, attempt, strategy, startedAt, ...open });
     }
   }
-  // Stable: rows of one fence, which there should not be, stay in their order.
-  for (const handOuts of byStep.values()) handOuts.sort((a, b) => a.fence - b.fence);
-  return byStep;
+  return all;
 }
 
-export function tokenKey(token: Omit<TokenParts, "secret">): string {
-  return `${token.runId}/${token.step}/${token.task}/${token.fence}`;
+function byStep(handOuts: readonly HandOut[]): ReadonlyMap<number, readonly HandOut[]> {
+  const found = new Map<number, HandOut[]>();
+  for (const handOut of handOuts)
+    found.set(handOut.step, [...(found.get(handOut.step) ?? []), handOut]);
+  // Stable: rows of one fence, which there should not be, stay in their order.
+  for (const of of found.values())
+    of.sort((a, b) => a.fence - b.fence || (a.task === "verify" ? a.attempt - b.attempt : 0));
+  return found;
+}
+
+/** `number`: of the try; it tells apart the verifies of one fence. */
+export function tokenKey(token: Omit<TokenParts, "secret">, number: number): string {
+  const { runId, step, task, fence } = token;
+  return `${runId}/${step}/${task}/${fence}${task === "verify" ? `.${number}` : ""}`;
 }
 
 /** Nobody but the supervisor says so. An agent's own codes never start with `drover.`. */
 export function endedBySupervisor(outcome: OutcomeFact): boolean {
-  if (outcome.kind === "undelivered") return true;
-  return (
-    outcome.kind === "unknown" &&
-    (outcome.code === "drover.lost" || outcome.code === "drover.timeout")
+  if (outcome.kind === "undelivered" || outcome.kind === "superseded") return true;
+  return outcome.kind === "unknown" && SUPERVISOR_CODES.has(outcome.code);
+}
+
+const SUPERVISOR_CODES: ReadonlySet<string> = new Set([
+  ...["drover.lost", "drover.timeout", "drover.stalled", "drover.callback"],
+]);
+
+/** A task that ran past its time may have been stopped by its agent, which says so itself. */
+function isUnheard(outcome: OutcomeFact, overtaken: boolean): boolean {
+  if (outcome.kind !== "unknown" || outcome.code === "drover.callback") return false;
+  return outcome.code === "drover.lost" || (SUPERVISOR_CODES.has(outcome.code) && overtaken);
+}
+
+/** From when on a hand-out can have no further effect; null: it is still out. */
+export function quietFrom(
+  { plan }: RunFacts,
+  { step, task, end, unheard }: HandOut,
+): Moment | null {
+  if (!end) return null;
+  if (!unheard || task === "verify") return end.at;
+  return end.at + (plan.steps[step]?.timeouts.settleMs ?? 0);
+}
+
+/** Questions about a step that a person has answered, by the answers that are wanted. */
+export function answered(
+  { run }: RunFacts,
+  step: number,
+  ...answers: readonly AnswerKind[]
+): readonly { readonly at: Moment; readonly reason: EscalationReason; readonly by: AnswerKind }[] {
+  return run.escalations.flatMap((row) =>
+    row.step === step && row.answer && row.closedAt !== null && answers.includes(row.answer.answer)
+      ? [{ at: row.closedAt, reason: row.reason, by: row.answer.answer }]
+      : [],
   );
 }
 
@@ -232,7 +350,8 @@ export function fateOf(call: Call): Fate {
   const [heard] = call.answers;
   if (!heard || heard.answer.kind === "unknown") return { kind: "unknown" };
   if (heard.answer.kind === "refused") return { kind: "refused", reason: heard.answer.reason };
-  return { kind: "accepted", repeated: false };
+  const { answer } = heard;
+  return { kind: "accepted", repeated: answer.kind === "done" && answer.repeated };
 }
 
 /** "flight of run r1" for a sentence. */

@@ -1,7 +1,9 @@
 // One valid attempt of a step at a time, and one end of it: G3, G4 and G5.
-import type { FinalAttempt } from "../history.ts";
+import type { PlanStep } from "../../../server/core/plan.ts";
+import type { FinalAttempt } from "../history-rows.ts";
 import {
   allHandOuts,
+  answered,
   callsTo,
   type Facts,
   type HandOut,
@@ -13,16 +15,27 @@ import {
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
- * G3. The hand-outs of a step, by their rows and open leases, have fences 1, 2, 3 and so on, and
- * none begins before the one before has ended; what agents received are exactly these; no beat
- * renews a lease that was sent after a later hand-out.
+ * G3. The hand-outs of a step, by their rows and open leases, have fences 1, 2, 3 and so on, the
+ * verifies of one fence numbers 1, 2, 3, and none begins before the one before has ended; what
+ * agents received are exactly these; no beat renews a lease that was sent after a later hand-out.
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
-  for (const run of facts.runs.values()) {
-    for (const handOuts of run.handOuts.values()) yield* overlaps(run, handOuts, facts.bounds);
-  }
+  for (const run of facts.runs.values())
+    for (const { no } of run.plan.steps) yield* overlaps(run, tasksOf(run, no), facts.bounds);
   yield* strayTasks(facts);
   yield* renewedBesideAnother(facts);
+}
+
+/** Every task of a step, in the order in which they must have been handed out. */
+export function tasksOf(run: RunFacts, step: number): readonly HandOut[] {
+  const all = [...(run.handOuts.get(step) ?? []), ...(run.verifies.get(step) ?? [])];
+  const rank = ({ task, attempt }: HandOut): number => (task === "verify" ? attempt : 0);
+  return all.sort((a, b) => a.fence - b.fence || rank(a) - rank(b));
+}
+
+export function taskName(run: RunFacts, { task, fence, attempt, step }: HandOut): string {
+  const what = task === "verify" ? `verify ${attempt} of fence ${fence}` : `fence ${fence}`;
+  return `${what} of ${stepName(run, step)}`;
 }
 
 function* overlaps(
@@ -33,37 +46,54 @@ function* overlaps(
   const { runId } = run.run;
   let before: HandOut | null = null;
   for (const handOut of handOuts) {
-    const where = `fence ${handOut.fence} of ${stepName(run, handOut.step)}`;
-    const expected: number = (before?.fence ?? 0) + 1;
-    if (handOut.fence !== expected)
-      yield { runId, text: `${where} was handed out where fence ${expected} should have been` };
-    if (before && (before.end === null || before.end.at > handOut.startedAt + transactionMs)) {
+    const where = taskName(run, handOut);
+    const expected = expectedAfter(before, handOut);
+    if (expected !== null)
+      yield { runId, text: `${where} was handed out where ${expected} should have been` };
+    // Its row says when it was settled: a verify may have been out by then.
+    const isSettled = before?.task === "perform" && before.settled && handOut.task === "verify";
+    if (
+      before &&
+      !isSettled &&
+      (before.end === null || before.end.at > handOut.startedAt + transactionMs)
+    ) {
       const still = before.end === null ? "is still out" : `ended at ${before.end.at}`;
-      const text = `${where} was handed out at ${handOut.startedAt}, while fence ${before.fence} ${still}`;
+      const text = `${where} was handed out at ${handOut.startedAt}, while ${taskName(run, before).split(" of step")[0]} ${still}`;
       yield { runId, text };
     }
     before = handOut;
   }
 }
 
+/** What should have been instead; null: it is as it should be. */
+function expectedAfter(before: HandOut | null, handOut: HandOut): string | null {
+  const fence = before?.fence ?? 0;
+  if (handOut.task !== "verify") return handOut.fence === fence + 1 ? null : `fence ${fence + 1}`;
+  const number = before?.task === "verify" && before.fence === handOut.fence ? before.attempt : 0;
+  if (handOut.fence === fence && handOut.attempt === number + 1) return null;
+  return `verify ${number + 1} of fence ${fence}`;
+}
+
 function* strayTasks(facts: Facts): Iterable<Finding> {
   const first = new Map<string, { readonly secret: string; readonly session: string }>();
   for (const { task, session } of facts.seen) {
-    const { token } = task;
+    const { token, attempt } = task;
     const { runId } = token;
     const run = facts.runs.get(runId);
-    const where = run
-      ? `${token.task} fence ${token.fence} of ${stepName(run, token.step)}`
-      : tokenKey(token);
-    const known = first.get(tokenKey(token));
+    const key = tokenKey(token, attempt);
+    const where = run ? `${token.task} fence ${token.fence} of ${stepName(run, token.step)}` : key;
+    const known = first.get(key);
     if (known && known.session !== session)
       yield { runId, text: `${where} was handed to two sessions, ${known.session} and ${session}` };
     else if (known && known.secret !== token.secret)
       yield { runId, text: `${where} was handed out twice, with two secrets` };
-    first.set(tokenKey(token), { secret: token.secret, session });
-    const stored = run?.handOuts
-      .get(token.step)
-      ?.find(({ fence, task: kind }) => fence === token.fence && kind === token.task);
+    first.set(key, { secret: token.secret, session });
+    const stored = (run ? tasksOf(run, token.step) : []).find(
+      (one) =>
+        one.fence === token.fence &&
+        one.task === token.task &&
+        (one.task !== "verify" || one.attempt === attempt),
+    );
     if (!stored) yield { runId, text: `${where} reached an agent, but no row knows of it` };
     else if (stored.secret !== null && stored.secret !== token.secret)
       yield { runId, text: `${where} reached an agent with another secret than its lease has` };
@@ -107,7 +137,7 @@ export function* lateReportsChangeNothing(facts: Facts): Iterable<Finding> {
   }
   for (const run of facts.runs.values()) {
     for (const step of run.run.steps) {
-      const { resultFence } = step;
+      const resultFence = step.result?.fence ?? null;
       const later = allHandOuts(run).find(
         ({ step: no, task, fence }) =>
           no === step.no && task === "perform" && resultFence !== null && fence > resultFence,
@@ -167,25 +197,39 @@ export function* oneCompletionOneActivation(facts: Facts): Iterable<Finding> {
   }
 }
 
+const FORWARD_ROWS: ReadonlySet<FinalAttempt["kind"]> = new Set(["perform", "verify", "answer"]);
+
 function completions(run: RunFacts, no: number, name: string): string[] {
   const step = run.run.steps.find((row) => row.no === no);
   const rows = run.run.attempts.filter((row) => row.step === no && row.outcome.kind === "success");
+  const done = step?.forward.kind === "SUCCEEDED";
+  const successes = rows.filter(({ kind }) => FORWARD_ROWS.has(kind));
   const found: string[] = [];
-  const sides = [
-    { kind: "perform", done: step?.forward.kind === "SUCCEEDED", what: "performed" },
-    { kind: "compensate", done: step?.undo.kind === "DONE", what: "undone" },
-  ] as const;
-  for (const { kind, done, what } of sides) {
-    const successes = rows.filter((row) => row.kind === kind);
-    if (successes.length > 1) found.push(`${name} was ${what} ${successes.length} times`);
-    if (done && successes.length === 0) found.push(`${name} is ${what}, but no attempt did it`);
-    if (!done && successes.length > 0) found.push(`${name} has a success, but is not ${what}`);
-    found.push(...handedOutAfter(run, successes[0], name));
-  }
-  const [first] = rows.filter((row) => row.kind === "perform");
-  const fence = step?.resultFence ?? null;
-  if (first && fence !== null && first.fence !== fence)
-    found.push(`${name} takes its result from fence ${fence}, but fence ${first.fence} succeeded`);
+  const isTimer = run.plan.steps[no]?.work.kind === "wait";
+  const [first] = successes;
+  if (successes.length > 1) found.push(`${name} was performed ${successes.length} times`);
+  if (done && !first && !isTimer) found.push(`${name} is performed, but no attempt did it`);
+  if (!done && first) found.push(`${name} has a success, but is not performed`);
+  const result = step?.result ?? null;
+  if (first && result !== null && (first.fence !== result.fence || first.kind !== result.kind))
+    found.push(
+      `${name} takes its result from ${result.kind} fence ${result.fence}, but ${first.kind} fence ${first.fence} succeeded`,
+    );
+  found.push(...handedOutAfter(run, first, name));
+  found.push(...undoings(run, no, name, rows.filter(({ kind }) => kind === "compensate").length));
+  return found;
+}
+
+/** One undo undoes the effect of one strategy; a person may say instead that it is done. */
+function undoings(run: RunFacts, no: number, name: string, successes: number): readonly string[] {
+  const step = run.run.steps.find((row) => row.no === no);
+  const done = step?.undo.kind === "DONE";
+  const said = answered(run, no, "succeed").filter(({ reason }) => reason === "undo-failed").length;
+  const undone = step?.strategies.filter(({ mark }) => mark === "UNDONE").length ?? 0;
+  const found: string[] = [];
+  if (successes > 1 && successes > undone) found.push(`${name} was undone ${successes} times`);
+  if (done && successes + said < 1) found.push(`${name} is undone, but no attempt did it`);
+  if (!done && successes > undone) found.push(`${name} has an undo, but is not undone`);
   return found;
 }
 
@@ -196,10 +240,27 @@ function handedOutAfter(
 ): readonly string[] {
   const again = run.handOuts
     .get(success?.step ?? -1)
-    ?.find(({ task, fence }) => success && task === success.kind && fence > success.fence);
+    ?.find(({ task, fence }) => success && task === "perform" && fence > success.fence);
   return again
     ? [`${name} was handed out again with fence ${again.fence} after it had succeeded`]
     : [];
+}
+
+/** How a need may have ended for those behind it to begin; null: it has not ended so. */
+function needEnd(run: RunFacts, no: number): "ok" | "skipped" | "failed" | null {
+  switch (run.run.steps.find((row) => row.no === no)?.forward.kind) {
+    case "SUCCEEDED":
+      return "ok";
+    case "SKIPPED":
+      return "skipped";
+    case "CANCELLED":
+      // Behind an always step that a person has left, the others run all the same.
+      return run.plan.steps[no]?.always ? "failed" : null;
+    case "FAILED":
+      return run.plan.steps[no]?.onFailure === "continue" ? "failed" : null;
+    default:
+      return null;
+  }
 }
 
 function activation(
@@ -208,26 +269,65 @@ function activation(
   name: string,
   { transactionMs }: Bounds,
 ): readonly string[] {
-  const needs = run.plan.steps[no]?.needs ?? [];
+  const plan = run.plan.steps[no];
   const step = run.run.steps.find((row) => row.no === no);
   const takenAt = run.handOuts.get(no)?.[0]?.startedAt ?? null;
   const begunAt = step?.firstReadyAt ?? null;
-  if (takenAt !== null && (begunAt === null || takenAt + transactionMs < begunAt))
-    return [`${name} was handed out at ${takenAt}, but it was made ready at ${begunAt}`];
-  const ends = needs.map((need) =>
-    run.run.attempts.find(
-      (row) => row.step === need && row.kind === "perform" && row.outcome.kind === "success",
-    ),
-  );
-  const idOf = (place: number): string => run.plan.steps[needs[place] ?? -1]?.id ?? "";
-  if (begunAt === null) {
-    const undecided = run.run.reason === null || run.run.reason === "DONE";
-    const due = undecided && ends.every((end) => end !== undefined);
-    return due ? [`${name} was never made ready, though all that it needs has succeeded`] : [];
+  if (!plan) return [];
+  const ends = plan.needs.map((need) => needEnd(run, need));
+  const allEnded = ends.every((end) => end !== null);
+  const state = step?.forward.kind ?? "BLOCKED";
+  if (state === "BLOCKED") {
+    const { reason } = run.run;
+    const undecided = (reason === null || reason === "DONE") && run.run.state !== "PAUSED";
+    return undecided && allEnded && !plan.always
+      ? [`${name} was never made ready, though all that it needs has succeeded`]
+      : [];
   }
-  return ends.flatMap((end, place) => {
-    if (end && end.endedAt <= begunAt + transactionMs) return [];
-    const when = end ? `which succeeded at ${end.endedAt}` : "which never succeeded";
-    return [`${name} was ready at ${begunAt}, but needs "${idOf(place)}", ${when}`];
+  if (state === "SKIPPED") return skipped(run, plan, ends, name);
+  // Standing still, a person's answer and a retry move the begin of the step.
+  const moved = stoodStill(run);
+  const { createdAt } = run.run;
+  if (takenAt !== null && takenAt + transactionMs < createdAt)
+    return [`${name} was handed out at ${takenAt}, before its run, which was made at ${createdAt}`];
+  if (takenAt !== null && !moved && (begunAt === null || takenAt + transactionMs < begunAt))
+    return [`${name} was handed out at ${takenAt}, but it was made ready at ${begunAt}`];
+  if (begunAt === null && takenAt === null) return [];
+  const since = Math.min(begunAt ?? Number.POSITIVE_INFINITY, takenAt ?? Number.POSITIVE_INFINITY);
+  return plan.needs.flatMap((need, place) => {
+    const endedAt = successOf(run, need)?.endedAt ?? null;
+    const id = run.plan.steps[need]?.id ?? "";
+    const ended = ends[place] !== null;
+    if (ended && (endedAt === null || endedAt <= since + transactionMs)) return [];
+    const when = ended ? `which succeeded at ${endedAt}` : "which never ended well";
+    return [`${name} was ready at ${since}, but needs "${id}", ${when}`];
   });
+}
+
+/** The row that ended a step well; a timer and a skip have none. */
+function successOf({ run }: RunFacts, no: number): FinalAttempt | undefined {
+  return run.attempts.find(
+    (row) => row.step === no && FORWARD_ROWS.has(row.kind) && row.outcome.kind === "success",
+  );
+}
+
+/** Whether a run, or a step of it, may have stood still for a person. */
+export function stoodStill({ run, pauses }: RunFacts): boolean {
+  return run.escalations.length > 0 || pauses.length > 0;
+}
+
+function skipped(
+  run: RunFacts,
+  plan: PlanStep,
+  ends: readonly ReturnType<typeof needEnd>[],
+  name: string,
+): readonly string[] {
+  const { work, when, runIf, no } = plan;
+  if (when !== null || answered(run, no, "skip").length > 0) return [];
+  if (work.kind === "signal" && work.onExpiry === "skip") return [];
+  const ok = ends.filter((end) => end === "ok").length;
+  const all = ends.length > 0 && ends.every((end) => end === "skipped");
+  const missed =
+    (runIf === "all_ok" && ok < ends.length) || (runIf === "any_ok" && ok === 0) || all;
+  return missed ? [] : [`${name} was skipped, though nothing asked for it`];
 }

@@ -1,8 +1,18 @@
 // Ready work and a matching waiter meet: G15.
-import { AVOID_SESSION_MS } from "../../../server/core/definition.ts";
-import type { Moment } from "../../../server/core/model.ts";
+
+import type { Moment } from "../../../server/core/attempt.ts";
+import { AVOID_SESSION_MS } from "../../../server/core/plan.ts";
 import type { FaultRecord } from "../history.ts";
-import { type Call, callsTo, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
+import {
+  type Call,
+  callsTo,
+  type Facts,
+  type HandOut,
+  type RunFacts,
+  stepName,
+  tokenKey,
+} from "./facts.ts";
+import { stoodStill } from "./hand-outs.ts";
 import type { Finding } from "./violation.ts";
 
 /**
@@ -13,9 +23,10 @@ import type { Finding } from "./violation.ts";
 export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const waits = waitsOf(facts);
   if (waits.length === 0) return;
+  const laneOf = lanesSeen(facts);
   const faults = facts.faults.filter(({ fault }) => fault.kind !== "notification");
   for (const run of facts.runs.values()) {
-    for (const span of readySpans(run, facts.history.final.at)) {
+    for (const span of readySpans(run, facts.history.final.at, laneOf)) {
       const lane = waits.filter((wait) => takes(wait, run.run.namespace, span));
       for (const wait of lane) {
         const from = Math.max(wait.from, span.from);
@@ -72,44 +83,74 @@ function takes(wait: Wait, namespace: string, { queue, task }: ReadySpan): boole
   );
 }
 
-function* readySpans(run: RunFacts, endAt: Moment): Iterable<ReadySpan> {
+/** A run that stood still for a person does not tell when its steps were ready. */
+function* readySpans(run: RunFacts, endAt: Moment, laneOf: LaneOf): Iterable<ReadySpan> {
+  if (stoodStill(run)) return;
   for (const step of run.plan.steps) {
     const handOuts = run.handOuts.get(step.no) ?? [];
     const row = run.run.steps.find(({ no }) => no === step.no);
     for (const [place, handOut] of handOuts.entries()) {
       const from = readyFrom(run, handOuts[place - 1], handOut, row?.firstReadyAt ?? null);
-      const plan = handOut.task === "perform" ? step : step.compensate;
-      if (from === null || !plan) continue;
-      const { queue, task } = plan;
-      yield { step: step.no, queue, task, from, until: handOut.startedAt };
+      const lane = laneOf(run, handOut);
+      if (from === null || !lane) continue;
+      yield { step: step.no, ...lane, from, until: handOut.startedAt };
     }
     for (const side of [row?.forward, row?.undo]) {
-      const plan = side === row?.forward ? step : step.compensate;
-      if (side?.kind !== "READY" || !plan) continue;
+      if (side?.kind !== "READY") continue;
       const from = Math.max(side.readyAt, side.avoid?.until ?? 0);
+      const planned = row?.strategies.at(-1)?.planned ?? 0;
+      const plan =
+        side.task === "perform"
+          ? step.work.kind === "task" && step.work.strategies[planned]
+          : step[side.task];
+      if (!plan) continue;
       yield { step: step.no, queue: plan.queue, task: plan.task, from, until: endAt };
     }
   }
 }
 
+type LaneOf = (
+  run: RunFacts,
+  handOut: HandOut,
+) => { readonly queue: string; readonly task: string } | undefined;
+
+/** As the agent that received it was told. */
+function lanesSeen(facts: Facts): LaneOf {
+  const lanes = new Map(
+    facts.seen.map(({ task: { token, attempt, queue, taskName } }) => [
+      tokenKey(token, attempt),
+      { queue, task: taskName },
+    ]),
+  );
+  return ({ run: { runId } }, handOut) =>
+    lanes.get(tokenKey({ runId, ...handOut }, handOut.attempt));
+}
+
 /** From when on any agent may have it, where the rows tell. */
 function readyFrom(
-  { run }: RunFacts,
+  { run, verifies }: RunFacts,
   before: HandOut | undefined,
   { task, step }: HandOut,
   firstReadyAt: Moment | null,
 ): Moment | null {
   if (!before) return task === "perform" ? firstReadyAt : null;
   if (before.task !== task || !before.end || before.settled) return null;
+  if (verifies.get(step)?.some(({ fence }) => fence === before.fence)) return null;
   const { kind } = before.end.outcome;
-  // Of the session that gave it back or lost it, it is kept away for a while.
-  if (kind === "released" || kind === "undelivered") return before.end.at + AVOID_SESSION_MS;
-  if (before.end.outcome.kind === "unknown" && before.end.outcome.code === "drover.lost")
-    return before.end.at + AVOID_SESSION_MS;
   const moments = run.interventions.flatMap((row) =>
-    row.rule === "backoff" && row.step === step && row.fence === before.fence ? [row.actedAt] : [],
+    (row.rule === "backoff" || row.rule === "settle") &&
+    row.step === step &&
+    row.fence === before.fence
+      ? [row.actedAt]
+      : [],
   );
-  return moments.length > 0 ? Math.max(...moments) : null;
+  if (moments.length > 0) return Math.max(...moments);
+  // Of the session that gave it back or lost it, it is kept away for a while.
+  const back =
+    kind === "released" ||
+    kind === "undelivered" ||
+    (before.end.outcome.kind === "unknown" && before.end.outcome.code === "drover.lost");
+  return back ? before.end.at + AVOID_SESSION_MS : null;
 }
 
 /**
@@ -117,12 +158,16 @@ function readyFrom(
  * row for a while), or of a message from or to this waiter.
  */
 function excuses(fault: FaultRecord, { sent }: Call, span: Span, { bounds }: Facts): boolean {
-  if (fault.at > span.until || fault.at < span.from - bounds.frozenMs) return false;
+  // A jump lies between the old time and the new one.
+  const before = fault.fault.kind === "clock" ? fault.at - fault.fault.byMs : fault.at;
+  if (Math.min(before, fault.at) > span.until) return false;
+  if (Math.max(before, fault.at) < span.from - bounds.frozenMs) return false;
   if (fault.fault.kind === "heal") return false;
   const message = fault.fault.kind === "network" && !["cut", "join"].includes(fault.fault.did);
   return (
     (fault.server && !message) ||
     fault.fault.kind === "store" ||
+    fault.fault.kind === "clock" ||
     fault.target === sent.process ||
     fault.target === sent.server
   );

@@ -1,19 +1,20 @@
 // Retries obey the policy: G12.
-import {
-  LOSSES_IN_A_ROW_MAX,
-  type PlanTask,
-  type RetryPolicy,
-} from "../../../server/core/definition.ts";
-import type { Moment, TaskKind } from "../../../server/core/model.ts";
+
+import type { Moment } from "../../../server/core/attempt.ts";
+import type { RetryPolicy } from "../../../server/core/definition.ts";
+import { LOSSES_IN_A_ROW_MAX, type PlanStep, type PlanTask } from "../../../server/core/plan.ts";
 import { outcomeText } from "./acknowledged.ts";
-import { type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
+import { answered, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
+import { blindRepeats, keysOfStrategies } from "./unknowns.ts";
 import type { Finding } from "./violation.ts";
 
 /**
- * G12. Along the fences of a step: each hand-out has the number of counted tries plus one; nothing
- * follows a permanent failure, a code without a policy, the last try of a policy, or three losses
- * in a row; no try begins before the least backoff and `retry_after` have passed. An attempt that
- * was settled after its end charges nothing here: its row does not tell which policy paid.
+ * G12. Along the fences of a step, within each strategy: each hand-out has the number of counted
+ * tries plus one; nothing follows a permanent failure, a code without a policy, the last try of a
+ * policy, or three losses in a row, unless a person says so; no try begins before the least backoff
+ * and `retry_after` have passed. An attempt that was settled after its end charges nothing here:
+ * its row does not tell which policy paid. And what is unknown is not repeated blindly
+ * (unknowns.ts).
  */
 export function* retriesObeyPolicies(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
@@ -23,16 +24,53 @@ export function* retriesObeyPolicies(facts: Facts): Iterable<Finding> {
         yield { runId: run.run.runId, text: `run ${run.run.runId} has no step ${no} in its plan` };
         continue;
       }
-      yield* brokenTries(run, handOuts, { task: "perform", plan: step, ...facts.bounds });
-      const plan = step.compensate;
-      if (plan) yield* brokenTries(run, handOuts, { task: "compensate", plan, ...facts.bounds });
+      const row = run.run.steps.find((one) => one.no === no);
+      const many = (row?.strategies.length ?? 1) > 1;
+      for (const task of ["perform", "compensate"] as const)
+        for (const tries of byStrategy(
+          handOuts.filter((handOut) => handOut.task === task),
+          many,
+        ))
+          yield* brokenTries(run, tries, { ...facts.bounds, plan: planOf(run, step, tries) });
     }
+    yield* blindRepeats(run, facts.bounds);
   }
+  yield* keysOfStrategies(facts);
+}
+
+/**
+ * The tries of each strategy. One that no agent has seen belongs to the strategy of those around
+ * it; where they differ, nothing is said of it, nor of the later one.
+ */
+function byStrategy(handOuts: readonly HandOut[], many: boolean): readonly (readonly HandOut[])[] {
+  if (!many) return [handOuts];
+  const groups = new Map<number, HandOut[]>();
+  const unsure = new Set<number>();
+  let current: number | null = handOuts[0]?.task === "perform" ? 0 : null;
+  for (const [place, handOut] of handOuts.entries()) {
+    const next = handOuts.slice(place).find(({ strategy }) => strategy !== null)?.strategy ?? null;
+    if (handOut.strategy === null && next !== current) {
+      if (next !== null) unsure.add(next);
+      continue;
+    }
+    if (next !== null) groups.set(next, [...(groups.get(next) ?? []), handOut]);
+    current = next;
+  }
+  return [...groups].flatMap(([strategy, of]) => (unsure.has(strategy) ? [] : [of]));
+}
+
+/** What the strategy of these tries allows; null: the rows do not tell which one it is. */
+function planOf(run: RunFacts, step: PlanStep, tries: readonly HandOut[]): PlanTask | null {
+  if (tries[0]?.task === "compensate") return step.compensate;
+  if (step.work.kind !== "task") return null;
+  const row = run.run.steps.find(({ no }) => no === step.no);
+  const strategy = tries.find((one) => one.strategy !== null)?.strategy ?? 0;
+  const planned = row?.strategies[strategy]?.planned;
+  return planned === undefined ? null : (step.work.strategies[planned] ?? null);
 }
 
 interface Side {
-  readonly task: TaskKind;
-  readonly plan: PlanTask;
+  readonly plan: PlanTask | null;
   readonly transactionMs: number;
 }
 
@@ -40,27 +78,56 @@ interface Tally {
   counted: number;
   lostInARow: number;
   /** Tries surely charged, by index of the policy. */
-  readonly charged: Map<number, number>;
+  charged: Map<number, number>;
 }
 
 function* brokenTries(
   run: RunFacts,
-  all: readonly HandOut[],
-  { task, plan, transactionMs }: Side,
+  handOuts: readonly HandOut[],
+  { plan, transactionMs }: Side,
 ): Iterable<Finding> {
   const { runId } = run.run;
+  if (!plan) return;
   const tally: Tally = { counted: 0, lostInARow: 0, charged: new Map() };
-  const handOuts = all.filter((handOut) => handOut.task === task);
   for (const [place, handOut] of handOuts.entries()) {
-    const where = `${task} fence ${handOut.fence} of ${stepName(run, handOut.step)}`;
+    const { task, step, fence } = handOut;
+    const where = `${task} fence ${fence} of ${stepName(run, step)}`;
     if (handOut.attempt !== tally.counted + 1) {
       const text = `${where} is attempt ${handOut.attempt}, but ${tally.counted} tries counted before it`;
       yield { runId, text };
     }
-    const next = handOuts[place + 1];
-    const refusal = takeIn(tally, handOut, plan, next && next.startedAt + transactionMs);
-    if (next && refusal) yield { runId, text: `${where} was followed by another try: ${refusal}` };
+    const next: HandOut | undefined = handOuts[place + 1];
+    const nextAt = next && next.startedAt + transactionMs;
+    const refusal: string | null = takeIn(tally, handOut, plan, nextAt);
+    if (!next) continue;
+    if (saidToRetry(run, handOut, next, transactionMs)) {
+      // Fresh tries: numbers go on.
+      tally.lostInARow = 0;
+      tally.charged = new Map();
+    } else if (refusal && !verified(run, handOut)) {
+      yield { runId, text: `${where} was followed by another try: ${refusal}` };
+    }
   }
+}
+
+/** A person let it be tried anew between the two. */
+function saidToRetry(
+  run: RunFacts,
+  { step, end }: HandOut,
+  next: HandOut,
+  transactionMs: number,
+): boolean {
+  return answered(run, step, "retry", "retry-changed", "succeed").some(
+    ({ at }) =>
+      end !== null && at + transactionMs >= end.at && at <= next.startedAt + transactionMs,
+  );
+}
+
+/** What a verify finds out takes its time, and the ladder goes on from there. */
+function verified(run: RunFacts, { step, fence, task }: HandOut): boolean {
+  return (
+    task === "perform" && (run.verifies.get(step)?.some((one) => one.fence === fence) ?? false)
+  );
 }
 
 /** Counts a hand-out; says why the next one should not have been, or null. */
@@ -79,6 +146,7 @@ function takeIn(
       : null;
   }
   tally.lostInARow = 0;
+  if (outcome.kind === "again" || outcome.kind === "deferred") return null;
   tally.counted += 1;
   if (outcome.kind !== "failure" && outcome.kind !== "unknown") return null;
   if (outcome.kind === "failure" && outcome.class === "permanent")

@@ -1,6 +1,7 @@
 // States move along the published machine, are seen forwards only, and never stand still without
 // somebody who will move them: G6, G7, G10 and G17.
-import type { Moment, Step } from "../../../server/core/model.ts";
+import type { Moment } from "../../../server/core/attempt.ts";
+import type { Step } from "../../../server/core/model.ts";
 import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/state-table.ts";
 import type { RunSeen } from "../history.ts";
 import { type Call, type Facts, fateOf, isEndState, type RunFacts, stepName } from "./facts.ts";
@@ -13,14 +14,30 @@ const WITH_VERDICT = "ESCALATED with a verdict";
 const RUN_WAYS = oneEscalated(
   closure(
     RUN_EDGES.map(({ from, to }) => {
-      const undecided = from === "RUNNING" || to === "RUNNING" || to === "STOPPING";
+      const others = [from, to].filter((state) => state !== "ESCALATED");
+      const undecided = others.some((state) => state === "RUNNING" || state === "PAUSED");
       const named = (state: string) => (state === "ESCALATED" && !undecided ? WITH_VERDICT : state);
       return { from: named(from), to: named(to) };
     }),
   ),
 );
+/** What people see: HELD as READY, and a step that is verified as VERIFYING wherever it stands. */
+const SHOWN: Readonly<Record<string, readonly string[]>> = {
+  HELD: ["READY"],
+  ...Object.fromEntries(
+    ["READY", "LEASED", "BACKOFF"].map((state) => [state, [state, "VERIFYING"]]),
+  ),
+};
 /** People see BLOCKED steps of a run with a verdict as CANCELLED. */
-const STEP_WAYS = closure([...FORWARD_EDGES, { from: "BLOCKED", to: "CANCELLED" }]);
+const STEP_WAYS = closure(
+  [...FORWARD_EDGES, { from: "BLOCKED", to: "CANCELLED" }].flatMap(({ from, to }) =>
+    shownAs(from).flatMap((was) => shownAs(to).map((is) => ({ from: was, to: is }))),
+  ),
+);
+
+function shownAs(state: string): readonly string[] {
+  return SHOWN[state] ?? [state];
+}
 
 /** Where one can come to from each state, with any number of transitions between two looks. */
 function closure(edges: readonly { readonly from: string; readonly to: string }[]): Ways {
@@ -63,17 +80,25 @@ export function* statesFollowTheMachine(facts: Facts): Iterable<Finding> {
     const runLooks = [{ version: 0, state: "RUNNING" }, ...seen, { version, state }];
     yield* strayWays(runId, `run ${runId}`, byVersion(runLooks), RUN_WAYS);
     for (const step of run.plan.steps) {
-      const final = run.run.steps.find((row) => row.no === step.no)?.forward.kind ?? "BLOCKED";
-      const shown = final === "BLOCKED" && run.run.reason !== null ? "CANCELLED" : final;
+      const shown = shownFinal(run, step.no);
       const stepLooks = seen.flatMap((look) =>
         look.steps.flatMap(({ stepId, state: was }) =>
           stepId === step.id ? [{ version: look.version, state: was }] : [],
         ),
       );
-      const path = byVersion([...stepLooks, { version, state: shown }]);
+      const last = shown === null ? [] : [{ version, state: shown }];
+      const path = byVersion([...stepLooks, ...last]);
       yield* strayWays(runId, stepName(run, step.no), path, STEP_WAYS);
     }
   }
+}
+
+/** null: the rows do not tell whether it is still to come. */
+function shownFinal({ run }: RunFacts, no: number): string | null {
+  const forward = run.steps.find((row) => row.no === no)?.forward;
+  if (!forward || forward.kind === "BLOCKED") return run.endedAt === null ? null : "CANCELLED";
+  if ("task" in forward && forward.task === "verify") return "VERIFYING";
+  return forward.kind === "HELD" ? "READY" : forward.kind;
 }
 
 interface Look {
@@ -100,6 +125,7 @@ function looksByRun(facts: Facts): ReadonlyMap<string, readonly RunLook[]> {
 
 export function runsIn(answer: Call["answers"][number]["answer"]): readonly RunSeen[] {
   if (answer.kind === "read" || answer.kind === "cancelled") return [answer.run];
+  if (answer.kind === "done") return answer.run ? [answer.run] : [];
   return answer.kind === "listed" ? answer.runs : [];
 }
 
@@ -158,7 +184,7 @@ export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
 }
 
 function unwatched(run: RunFacts): readonly string[] {
-  const { runId, state, wakeAt, steps } = run.run;
+  const { runId, state, wakeAt, steps, pivoted } = run.run;
   const open = openEscalations(run);
   const moments = steps.flatMap(momentsOf);
   const found: string[] = [];
@@ -171,10 +197,13 @@ function unwatched(run: RunFacts): readonly string[] {
   }
   if (state === "ESCALATED" && open.size === 0)
     found.push(`run ${runId} is ESCALATED without an open escalation`);
-  const moved = state === "ESCALATED" ? open.size > 0 : moments.length > 0;
+  // A paused run waits for whoever paused it.
+  const person = state === "PAUSED" || (state === "ESCALATED" && open.size > 0);
+  const moved = person || (state !== "ESCALATED" && moments.length > 0);
   if (!moved && (state !== "STOPPING" || wakeAt === null))
     found.push(`run ${runId} is ${state}, and nothing will ever move it`);
-  if (state === "RUNNING" && wakeAt === null)
+  // After the pivot the deadline is past, or will be, and stops nothing.
+  if (state === "RUNNING" && wakeAt === null && !pivoted)
     found.push(`run ${runId} is RUNNING, and nobody will look at its deadline`);
   return found;
 }
@@ -182,8 +211,9 @@ function unwatched(run: RunFacts): readonly string[] {
 /** `null` where a row that must have a moment has none. */
 export function momentsOf(step: Step): readonly (Moment | null)[] {
   return [step.forward, step.undo].flatMap((side) => {
-    if (side.kind !== "READY" && side.kind !== "LEASED" && side.kind !== "BACKOFF") return [];
-    return [side.wakeAt ?? null];
+    return "wakeAt" in side || ["READY", "LEASED", "BACKOFF", "WAITING"].includes(side.kind)
+      ? ["wakeAt" in side ? (side.wakeAt ?? null) : null]
+      : [];
   });
 }
 

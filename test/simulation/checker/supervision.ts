@@ -1,6 +1,7 @@
 // What did not happen is noticed in time, by one supervisor: G8 and G9.
-import type { Moment } from "../../../server/core/model.ts";
-import type { FaultRecord, FinalRun, OwnerRecord } from "../history.ts";
+import type { Moment } from "../../../server/core/attempt.ts";
+import type { FaultRecord, OwnerRecord, TokenParts } from "../history.ts";
+import type { FinalRun } from "../history-rows.ts";
 import { callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
 import { momentsOf } from "./states.ts";
 import type { Bounds, Finding } from "./violation.ts";
@@ -50,18 +51,24 @@ function* lostTooEarly(facts: Facts): Iterable<Finding> {
         const run = facts.runs.get(token.runId);
         if (verdict?.kind !== "carry-on" || !run) continue;
         const early = run.run.interventions.find(
-          ({ rule, step, fence, actedAt }) =>
+          ({ rule, step, fence, n, actedAt }) =>
             rule === "lease" &&
             step === token.step &&
+            n === numberOf(token, facts) &&
             fence === token.fence &&
             actedAt > sent.at &&
-            actedAt < sent.at + verdict.leaseMs,
+            actedAt + facts.clockBackMs < sent.at + verdict.leaseMs,
         );
         if (!early) continue;
         const text = `fence ${token.fence} of ${stepName(run, token.step)} was declared lost at ${early.actedAt}, though its beat of ${sent.at} was answered to carry on for ${verdict.leaseMs} ms`;
         yield { runId: token.runId, text };
       }
     }
+}
+
+/** Interventions about verifies share a fence and are told apart by a number. */
+function numberOf({ task, secret }: TokenParts, { numbers }: Facts): number {
+  return task === "verify" ? 2 * (numbers.get(secret) ?? 0) + 1 : 1;
 }
 
 /** The end of `total` is looked at while a step is ready: it may come while an agent has it. */
@@ -99,7 +106,8 @@ function latestAct(
 ): Moment {
   let latest = dueAt + bounds.detectMs;
   for (const { at, fault } of faults) {
-    if (at > actedAt) break;
+    // Not in order of `at`, where the clock went back.
+    if (at > actedAt) continue;
     const frozen = fault.kind !== "heal" && LONG_FAULTS.has(fault.did);
     latest = Math.max(latest, at + (frozen ? bounds.frozenMs : bounds.killedMs));
   }
@@ -107,11 +115,13 @@ function latestAct(
 }
 
 /** The others are over within `killedMs`: a process that is gone, or one lost transaction. */
-const LONG_FAULTS: ReadonlySet<string> = new Set(["pause", "resume", "cut", "join", "down", "up"]);
+const LONG_FAULTS: ReadonlySet<string> = new Set([
+  ...["pause", "resume", "cut", "join", "down", "up", "jump"],
+]);
 
 /** Supervisors see the store and not the messages of clients and agents. */
 function concernsWatching({ fault, server }: FaultRecord): boolean {
-  if (fault.kind === "store") return true;
+  if (fault.kind === "store" || fault.kind === "clock") return true;
   if (fault.kind === "network") return server && LONG_FAULTS.has(fault.did);
   return server && fault.kind === "process";
 }
@@ -130,17 +140,18 @@ export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
       yield { runId: null, text };
     }
   }
-  for (const run of facts.runs.values()) yield* rivals(run, takes);
+  for (const run of facts.runs.values()) yield* rivals(run, takes, facts.clockBackMs);
 }
 
 function* rivals(
   run: RunFacts,
   takes: ReadonlyMap<number, readonly OwnerRecord[]>,
+  clockBackMs: number,
 ): Iterable<Finding> {
   const { runId } = run.run;
   const known = new Set<string>();
-  let highest = 0;
-  for (const act of [...run.run.interventions].sort((a, b) => a.actedAt - b.actedAt)) {
+  const acts = run.run.interventions;
+  for (const act of acts) {
     const { step, fence, rule, n, node, partition, epoch, actedAt } = act;
     const what = `the watch "${rule}" of ${step === null ? `run ${runId}` : stepName(run, step)}`;
     const key = `${step}/${fence}/${rule}/${n}`;
@@ -154,15 +165,18 @@ function* rivals(
         runId,
         text: `${what} was done by ${node} in epoch ${epoch}, which is ${owner.node}'s`,
       };
-    const next = taken.find((record) => record.epoch > epoch && record.at < actedAt);
-    if (next || epoch < highest) {
-      const since = next ? `epoch ${next.epoch} of ${next.node}` : `epoch ${highest}`;
+    const surelyBefore = actedAt - clockBackMs;
+    const next = taken.find((record) => record.epoch > epoch && record.at < surelyBefore);
+    const higher = acts.find(
+      (one) => one.epoch !== null && one.epoch > epoch && one.actedAt < surelyBefore,
+    );
+    if (next || higher) {
+      const since = next ? `epoch ${next.epoch} of ${next.node}` : `epoch ${higher?.epoch}`;
       yield {
         runId,
         text: `${what} was done at ${actedAt} in epoch ${epoch}, after ${since} began`,
       };
     }
-    highest = Math.max(highest, epoch);
   }
 }
 

@@ -1,16 +1,19 @@
 // Undoing is whole, in order and not too early; a cancel stops what goes forward: G11 and G16.
-import type { FinalAttempt } from "../history.ts";
+import type { OutcomeFact } from "../history-rows.ts";
 import {
   allHandOuts,
+  answered,
   callsTo,
-  endedBySupervisor,
   type Facts,
   fateOf,
   type HandOut,
+  quietFrom,
   type RunFacts,
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { taskName, tasksOf } from "./hand-outs.ts";
+import { pausesHold } from "./pauses.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
@@ -38,21 +41,14 @@ function* undoneTooEarly(
   if (!first) return;
   const { runId } = run.run;
   const undo = `the undo of ${stepName(run, first.step)} was handed out at ${first.startedAt}`;
-  for (const handOut of allHandOuts(run)) {
-    if (handOut.task !== "perform") continue;
+  for (const handOut of [...allHandOuts(run), ...[...run.verifies.values()].flat()]) {
+    if (handOut.task === "compensate" || run.plan.steps[handOut.step]?.always) continue;
     const quietAt = quietFrom(run, handOut);
     if (quietAt !== null && quietAt <= first.startedAt + transactionMs) continue;
     const until = quietAt === null ? "is still out" : `may act until ${quietAt}`;
-    const text = `${undo}, but fence ${handOut.fence} of ${stepName(run, handOut.step)} ${until}`;
+    const text = `${undo}, but ${taskName(run, handOut)} ${until}`;
     yield { runId, text };
   }
-}
-
-/** From when on a hand-out can have no further effect; null: it is still out. */
-function quietFrom({ plan }: RunFacts, { step, end }: HandOut): number | null {
-  if (!end) return null;
-  const unheard = end.outcome.kind === "unknown" && endedBySupervisor(end.outcome);
-  return end.at + (unheard ? (plan.steps[step]?.timeouts.settleMs ?? 0) : 0);
 }
 
 function* undoneOutOfOrder(
@@ -64,13 +60,24 @@ function* undoneOutOfOrder(
     for (const no of downstream(run, undo.step)) {
       const state = run.run.steps.find((row) => row.no === no)?.undo.kind ?? "NONE";
       if (state === "NONE") continue;
-      const done = undos.find(({ step, end }) => step === no && end?.outcome.kind === "success");
-      if (done?.end && done.end.at <= undo.startedAt + transactionMs) continue;
-      const when = done?.end ? `only at ${done.end.at}` : "not yet";
+      const doneAt = state === "DONE" ? undoneAt(run, undos, no) : null;
+      if (doneAt !== null && doneAt <= undo.startedAt + transactionMs) continue;
+      const when = doneAt !== null ? `only at ${doneAt}` : "not yet";
       const text = `${stepName(run, undo.step)} was being undone at ${undo.startedAt}, but "${run.plan.steps[no]?.id}" after it was undone ${when}`;
       yield { runId: run.run.runId, text };
     }
   }
+}
+
+/** When the last of its effects was undone, by an agent or by a person's word; null: it was not. */
+function undoneAt(run: RunFacts, undos: readonly HandOut[], no: number): number | null {
+  const ends = undos.flatMap(({ step, end }) =>
+    step === no && end?.outcome.kind === "success" ? [end.at] : [],
+  );
+  const said = answered(run, no, "succeed").flatMap(({ reason, at }) =>
+    reason === "undo-failed" ? [at] : [],
+  );
+  return ends.length + said.length === 0 ? null : Math.max(...ends, ...said);
 }
 
 function downstream({ plan }: RunFacts, from: number): ReadonlySet<number> {
@@ -95,12 +102,15 @@ function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
     yield { runId, text: `run ${runId} is COMPENSATED, but nothing was undone` };
   for (const { no } of undone) {
     if (run.handOuts.get(no)?.some(({ task }) => task === "perform")) continue;
+    if (answered(run, no, "succeed").length > 0) continue;
     yield { runId, text: `${stepName(run, no)} was undone, but nobody had ever performed it` };
   }
 }
 
 /** Ended without undoing, though nothing but undoing was ever asked for. */
 function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
+  // A person may leave things as they are, whatever was asked for.
+  if (run.escalations.some(({ answer }) => answer?.answer === "fail")) return false;
   if (run.state === "FAILED") {
     if (run.reason === "TIMED_OUT") return true;
     return !run.steps.some(
@@ -113,25 +123,45 @@ function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
 }
 
 /**
- * A success, or something unsettled that no later `no_effect` has settled. A row that a second
- * report has settled no longer shows what the first one claimed, so the reports are asked too.
+ * A success, or something unsettled that no later `no_effect` of the same strategy, verify or
+ * person has settled. A row that a second report has settled no longer shows what the first one
+ * claimed, so the reports are asked too. Where the strategy of a try is not told, nothing is said.
  */
-function hasEffect(facts: Facts, { run }: RunFacts, no: number): boolean {
-  const { runId } = run;
-  const claimed = (row: FinalAttempt): boolean =>
+function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
+  const { runId } = run.run;
+  const tasks = tasksOf(run, no).filter(({ task }) => task !== "compensate");
+  const said = answered(run, no, "succeed", "fail");
+  if (said.length > 0) return said.some(({ by }) => by === "succeed") && tasks.length > 0;
+  const many = (run.run.steps.find((row) => row.no === no)?.strategies.length ?? 1) > 1;
+  if (many && tasks.some(({ strategy, task }) => strategy === null && task === "perform"))
+    return false;
+  const claims = (handOut: HandOut): boolean =>
     facts.reports
-      .get(tokenKey({ runId, step: no, task: "perform", fence: row.fence }))
+      .get(tokenKey({ runId, ...handOut }, handOut.attempt))
       ?.some(({ report: { outcome } }) => "noEffect" in outcome && outcome.noEffect) ?? false;
-  return run.attempts
-    .filter((row) => row.step === no && row.kind === "perform")
-    .sort((one, other) => one.fence - other.fence)
-    .reduce((marked, row) => markAfter(marked, row, claimed(row)), false);
+  const marks = new Map<number, boolean>();
+  let current = 0;
+  for (const handOut of tasks) {
+    if (handOut.task === "perform") current = many ? (handOut.strategy ?? current) : 0;
+    const outcome = handOut.end?.outcome;
+    const marked = marks.get(current) ?? false;
+    if (outcome) marks.set(current, markAfter(marked, handOut, outcome, claims(handOut)));
+  }
+  return [...marks.values()].some((marked) => marked);
 }
 
-function markAfter(marked: boolean, { outcome }: FinalAttempt, claimed: boolean): boolean {
-  if (outcome.kind === "success" || outcome.kind === "unknown") return true;
-  if (outcome.kind === "cancelled") return !outcome.noEffect;
-  return outcome.kind === "failure" && (outcome.noEffect || claimed) ? false : marked;
+function markAfter(
+  marked: boolean,
+  { task }: HandOut,
+  outcome: OutcomeFact,
+  claimed: boolean,
+): boolean {
+  if (outcome.kind === "success") return true;
+  if (outcome.kind === "failure") return outcome.noEffect || claimed ? false : marked;
+  if (task === "verify") return marked;
+  if (outcome.kind === "unknown") return true;
+  if (outcome.kind === "again" || outcome.kind === "deferred") return true;
+  return outcome.kind === "cancelled" ? !outcome.noEffect : marked;
 }
 
 function* leftAtRemote(facts: Facts): Iterable<Finding> {
@@ -140,12 +170,14 @@ function* leftAtRemote(facts: Facts): Iterable<Finding> {
     const run = facts.runs.get(runId);
     if (!run || did !== "made" || undone.has(key) || run.run.state !== "COMPENSATED") continue;
     if (!run.plan.steps[step]?.compensate) continue;
+    // Whoever is asked may say that nothing is there, or that it is undone.
+    if (answered(run, step, "succeed", "fail").length > 0) continue;
     const handOut = run.handOuts
       .get(step)
       ?.find((other) => other.task === "perform" && other.fence === fence);
     // Made by an agent that was frozen past its lease and settle: not promised.
     const quietAt = handOut ? quietFrom(run, handOut) : null;
-    if (quietAt !== null && at > quietAt) continue;
+    if (quietAt !== null && at + facts.clockBackMs > quietAt) continue;
     const text = `the remote service still has the effect "${key}" of ${stepName(run, step)}, made at ${at}, in a COMPENSATED run`;
     yield { runId, text };
   }
@@ -153,7 +185,9 @@ function* leftAtRemote(facts: Facts): Iterable<Finding> {
 
 /**
  * G16. After the answer to an accepted CancelRun was heard, no perform task of the run is handed
- * out, by its row or to a poll sent later, and no beat sent later lets one carry on.
+ * out but of its `always` steps, by its row or to a poll sent later, and no beat sent later lets
+ * one carry on. And from an acknowledged PauseRun to the next call that lets the run move, nothing
+ * of it is handed out.
  */
 export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
   for (const cancel of callsTo(facts, "CancelRun")) {
@@ -163,18 +197,24 @@ export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
     if (!heard || !run || fateOf(cancel).kind !== "accepted") continue;
     const since = `after the cancel of run ${runId} was acknowledged at ${heard.at}`;
     for (const handOut of allHandOuts(run)) {
-      if (handOut.task !== "perform" || handOut.startedAt <= heard.at) continue;
+      if (!isForward(run, handOut)) continue;
+      if (handOut.startedAt <= heard.at + facts.clockBackMs) continue;
       const text = `fence ${handOut.fence} of ${stepName(run, handOut.step)} was handed out at ${handOut.startedAt}, ${since}`;
       yield { runId, text };
     }
     for (const { task, call } of facts.seen) {
       const { token } = task;
-      if (token.runId !== runId || token.task !== "perform" || call.place < heard.place) continue;
+      if (token.runId !== runId || !isForward(run, token) || call.place < heard.place) continue;
       const text = `a poll sent at ${call.sent.at} got fence ${token.fence} of ${stepName(run, token.step)}, ${since}`;
       yield { runId, text };
     }
     yield* carriedOn(facts, run, heard.place, since);
   }
+  yield* pausesHold(facts);
+}
+
+function isForward({ plan }: RunFacts, { task, step }: Pick<HandOut, "task" | "step">): boolean {
+  return task === "perform" && !plan.steps[step]?.always;
 }
 
 function* carriedOn(facts: Facts, run: RunFacts, place: number, since: string): Iterable<Finding> {
@@ -184,7 +224,7 @@ function* carriedOn(facts: Facts, run: RunFacts, place: number, since: string): 
     for (const { answer } of beat.answers) {
       if (answer.kind !== "beaten") continue;
       for (const [index, token] of beat.request.tokens.entries()) {
-        if (token.runId !== runId || token.task !== "perform") continue;
+        if (token.runId !== runId || !isForward(run, token)) continue;
         if (answer.answers[index]?.kind !== "carry-on") continue;
         const text = `a beat sent at ${beat.sent.at} let fence ${token.fence} of ${stepName(run, token.step)} carry on, ${since}`;
         yield { runId, text };

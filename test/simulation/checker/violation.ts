@@ -1,7 +1,7 @@
 // What a check finds, and what it may be told beforehand.
 
 export const PROMISES = Object.freeze({
-  G1: "no acknowledged Schedule, Complete or Cancel is lost, and nothing is stored unasked",
+  G1: "nothing acknowledged is lost, and nothing is stored unasked",
   G2: "one idempotency key, one run",
   G3: "one valid attempt of a step at a time; fences grow",
   G4: "once another task of its step was handed out, an attempt changes no state and is told so",
@@ -16,7 +16,7 @@ export const PROMISES = Object.freeze({
   G13: 'an error that says "not done" hides no effect',
   G14: "namespaces do not leak",
   G15: "ready work and a matching waiter meet in time",
-  G16: "after an acknowledged cancel nothing goes forward",
+  G16: "after an acknowledged cancel nothing goes forward, and from a pause to its end nothing moves",
   G17: "a session never reads backwards",
 });
 

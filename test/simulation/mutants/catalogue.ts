@@ -18,9 +18,10 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "fence unchecked",
     file: "core/on-report.ts",
-    find: `moving?.kind === "LEASED" && moving.fence === report.fence && moving.task === report.task) {
-    if (moving.secret !== report.secret) return { kind: "no-such-task" };`,
-    replace: `moving?.kind === "LEASED" && moving.task === report.task) {`,
+    find: `lease?.kind === "LEASED" && lease.fence === report.fence && lease.task === report.task) {
+    if (lease.secret === report.secret) {`,
+    replace: `lease?.kind === "LEASED" && lease.task === report.task) {
+    if (lease.secret.length > 0) {`,
     why: "a report of an attempt that was replaced ends the one that replaced it",
   },
   {
@@ -47,13 +48,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "notification the only wake-up",
     file: "beat.ts",
-    find: "if (pulse.lanes.length > 0) options.claims.look(pulse.lanes);",
+    find: "if (pulse.lanes.length > 0) void options.claims.look(pulse.lanes);",
     replace: "",
     why: "a ready task and a waiting agent miss each other when a notification is lost",
   },
   {
     name: "successor activated twice",
-    file: "core/on-task-end.ts",
+    file: "core/open.ts",
     find: 'if (forward.kind === "BLOCKED" && forward.waitingFor === 0)',
     replace: 'if (forward.kind === "BLOCKED" && forward.waitingFor <= 1)',
     why: "a step is made ready by each of its needs, and not by the last",
@@ -110,17 +111,48 @@ export const MUTANTS: readonly Mutant[] = [
       );`,
     why: "a task is handed to a second agent while the first works on it",
   },
+  {
+    name: "unknown retried on once",
+    file: "core/ladder.ts",
+    find: 'if (forward && setback.unknown && plan.effects !== "idempotent") {',
+    replace: 'if (forward && setback.unknown && plan.effects === "verifiable") {',
+    why: "a step that may run once only is run again when nobody knows whether it did",
+  },
+  {
+    name: "verify skipped",
+    file: "core/ladder.ts",
+    find: 'if (forward && setback.unknown && plan.effects !== "idempotent") {',
+    replace: 'if (forward && setback.unknown && plan.effects === "once") {',
+    why: "an unknown is retried although a verify could have told whether it took effect",
+  },
+  {
+    name: "verify without settle",
+    file: "core/doubt.ts",
+    find: 'if (effects !== "idempotent" && settleUntil !== null && settleUntil > pass.occasion.now)',
+    replace:
+      'if (effects === "idempotent" && settleUntil !== null && settleUntil > pass.occasion.now)',
+    why: "a verify looks while a lost agent may still be in its last call",
+  },
+  {
+    name: "pause ignored",
+    file: "core/on-command.ts",
+    find: 'if (forward.kind === "READY") emit(pass, { kind: "held", step: no, task: forward.task });',
+    replace: "void [no, forward];",
+    why: "what was ready when its run was paused is handed out all the same",
+  },
+  {
+    name: "one idempotency key over two strategies",
+    file: "dispatch/handed-task.ts",
+    find: "facts.strategy}",
+    replace: "facts.strategy * 0}",
+    why: "the remote service takes the second way for a repeat of the first",
+  },
 ];
 
 /** Mutants that the engine has no place for yet, with what must come first. */
 export const NOT_YET: Readonly<Record<string, string>> = {
-  "unknown retried on once": "effects: once",
-  "verify skipped": "verify",
-  "verify without settle": "verify",
   "task id reused after failover": "a store that fails over and has lost its tail",
-  "pause ignored": "pause",
   "cancel not inherited by a child": "child runs",
   "low-water mark on a plain sequence": "the low-water mark of claims",
   "limit counted without its lock": "limits of lanes and keys",
-  "one idempotency key over two strategies": "fallbacks",
 };

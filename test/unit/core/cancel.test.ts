@@ -99,7 +99,10 @@ describe("a RUNNING run", () => {
     const held = world.claim("a");
     world.cancel(UNDO);
     world.report(held, cancelled());
-    expect(world.step("a")).toMatchObject({ forward: { kind: "CANCELLED" }, effect: "UNSETTLED" });
+    expect(world.step("a")).toMatchObject({
+      forward: { kind: "CANCELLED" },
+      strategies: [{ mark: "UNSETTLED" }],
+    });
     expect(world.step("a").undo.kind).toBe("READY");
   });
 

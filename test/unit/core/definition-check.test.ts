@@ -1,7 +1,7 @@
 /** What is wrong with a definition as a whole, in words that help, with the path of the field. */
 import { expect, test } from "vitest";
-import { planOf } from "../../../server/core/definition.ts";
 import { definitionProblems } from "../../../server/core/definition-check.ts";
+import { planOf } from "../../../server/core/plan.ts";
 import { workflow } from "../../support/core-world.ts";
 
 test("a definition whose needs all exist and form no circle has no problem", () => {
@@ -79,11 +79,21 @@ test("a plan fills in every default, and numbers needs and successors", () => {
   expect(plan).toMatchObject({ timeoutMs: 7 * 24 * 3_600_000 });
   expect(plan.steps[0]).toMatchObject({
     no: 0,
-    queue: "default",
     needs: [],
     successors: [1],
     onFailure: null,
-    retry: [{ attempts: 5, initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.2 }],
+    onPickup: "alarm",
+    runIf: "ended",
+    effects: "idempotent",
+    work: {
+      kind: "task",
+      strategies: [
+        {
+          queue: "default",
+          retry: [{ attempts: 5, initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.2 }],
+        },
+      ],
+    },
     timeouts: {
       pickupMs: 300_000,
       attemptMs: 900_000,

@@ -6,7 +6,12 @@ test("a released task is ready at once, as the same attempt with the next fence"
   const world = createWorld(workflow({ a: { retry: [{ attempts: 1 }] } }));
   world.report(world.claim("a"), released);
   expect(world.step("a").forward).toMatchObject({ kind: "READY", attempt: 1, fence: 2 });
-  expect(world.step("a")).toMatchObject({ attempt: 0, lost: 0, tries: [], effect: "NONE" });
+  expect(world.step("a")).toMatchObject({
+    attempt: 0,
+    lost: 0,
+    tries: [],
+    strategies: [{ mark: "NONE" }],
+  });
 });
 
 test("a released task goes to another session than the one that is draining, for a while", () => {
@@ -23,7 +28,7 @@ test("a task that never arrived is ready at once for any session, and nothing is
     forward: { kind: "READY", attempt: 1, fence: 2, avoid: null },
     attempt: 0,
     lost: 0,
-    effect: "NONE",
+    strategies: [{ mark: "NONE" }],
     settleUntil: null,
   });
   expect(world.interventions("delivery")).toHaveLength(1);

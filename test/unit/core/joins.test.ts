@@ -14,7 +14,7 @@ test("steps without needs are ready at the start, all others wait", () => {
 test("a step is ready when the last of its needs has succeeded, and not before", () => {
   const world = createWorld(workflow({ a: {}, b: {}, c: { needs: ["a", "b"] } }));
   world.report(world.claim("b"), success());
-  expect(world.step("c").forward).toEqual({ kind: "BLOCKED", waitingFor: 1 });
+  expect(world.step("c").forward).toMatchObject({ kind: "BLOCKED", waitingFor: 1 });
   world.report(world.claim("a"), success());
   expect(world.step("c").forward).toMatchObject({ kind: "READY", fence: 1, attempt: 1 });
 });
@@ -40,7 +40,12 @@ test("a success is recorded with the fence of the attempt whose output it is", (
   const lost = world.claim("a", "s1");
   world.fireNext();
   world.report(world.claim("a", "s2"), success());
-  expect(world.step("a")).toMatchObject({ fence: 2, resultFence: 2, attempt: 1, effect: "MADE" });
+  expect(world.step("a")).toMatchObject({
+    fence: 2,
+    result: { fence: 2, kind: "perform" },
+    attempt: 1,
+    strategies: [{ mark: "MADE" }],
+  });
   expect(lost.fence).toBe(1);
 });
 

@@ -3,10 +3,10 @@
  * is until another perform or compensate task of the step is handed out.
  */
 import { describe, expect, test } from "vitest";
+import type { Held } from "../../support/core-rows.ts";
 import {
   createWorld,
   failure,
-  type Held,
   success,
   unknown,
   type World,
@@ -37,7 +37,7 @@ describe("a report of the current attempt", () => {
     expect(world.report(held, success())).toEqual({ kind: "done" });
     expect(world.step("a")).toMatchObject({
       forward: { kind: "SUCCEEDED" },
-      resultFence: 1,
+      result: { fence: 1, kind: "perform", n: 0 },
       attempt: 1,
       lost: 0,
     });
@@ -56,7 +56,10 @@ describe("a report of the current attempt", () => {
   test("succeeds a step that waits for a person, closes the question and moves the run on", () => {
     const world = createWorld(workflow({ a: {}, b: { needs: ["a"] } }, { timeoutMs: 200_000 }));
     const held = poison(world);
-    expect(world.run().state).toMatchObject({ kind: "ESCALATED", deadlineLeftMs: 110_000 });
+    expect(world.run().state).toMatchObject({
+      kind: "ESCALATED",
+      from: { kind: "RUNNING", leftMs: 110_000 },
+    });
     world.advance(1_000_000);
     world.report(held, success());
     expect(world.openEscalations()).toEqual([]);

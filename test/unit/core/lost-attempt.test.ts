@@ -36,7 +36,12 @@ test("a lost attempt is ready again at once, counts as no try, and has the next 
   const world = createWorld(workflow({ a: { retry: [{ attempts: 1 }] } }));
   loseTimes(world, 1);
   expect(world.step("a").forward).toMatchObject({ kind: "READY", attempt: 1, fence: 2 });
-  expect(world.step("a")).toMatchObject({ attempt: 0, lost: 1, tries: [], effect: "UNSETTLED" });
+  expect(world.step("a")).toMatchObject({
+    attempt: 0,
+    lost: 1,
+    tries: [],
+    strategies: [{ mark: "UNSETTLED" }],
+  });
 });
 
 test("a lost task goes to another session than the one that lost it, for a while", () => {

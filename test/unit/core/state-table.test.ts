@@ -14,14 +14,14 @@ const tables: Readonly<Record<string, Table>> = {
   run: {
     edges: RUN_EDGES,
     first: "RUNNING",
-    states: ["RUNNING", "STOPPING", "COMPENSATING", "ESCALATED"],
+    states: ["RUNNING", "PAUSED", "STOPPING", "COMPENSATING", "FINISHING", "ESCALATED"],
     final: ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"],
   },
   forward: {
     edges: FORWARD_EDGES,
     first: "BLOCKED",
-    states: ["BLOCKED", "READY", "LEASED", "BACKOFF", "ESCALATED"],
-    final: ["SUCCEEDED", "FAILED", "CANCELLED"],
+    states: ["BLOCKED", "READY", "LEASED", "BACKOFF", "WAITING", "HELD", "ESCALATED"],
+    final: ["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"],
   },
   undo: {
     edges: UNDO_EDGES,

@@ -152,7 +152,10 @@ describe("the deadline of a run", () => {
       world.advance(30_000);
       world.fire("a");
     }
-    expect(world.run().state).toMatchObject({ kind: "ESCALATED", deadlineLeftMs: 10_000 });
+    expect(world.run().state).toMatchObject({
+      kind: "ESCALATED",
+      from: { kind: "RUNNING", leftMs: 10_000 },
+    });
     expect(world.nextMoment()).toBeNull();
   });
 });

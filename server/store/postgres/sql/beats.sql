@@ -30,7 +30,8 @@ with asked as materialized (
 ),
 standing as materialized (
   select a.place, l.run_id, l.step_no, l.cancel, l.cancel_by, l.cancel_ms, l.heartbeat_ms,
-    l.cancel = 1 or a.progress is not null or a.details_type is not null as changes
+    l.cancel = 1 or (a.progress is not null and a.progress is distinct from l.progress)
+      or a.details_type is not null as changes
   from asked as a
   join lease as l on l.run_id = a.run_id and l.step_no = a.step_no and l.item = 0
     and l.fence = a.fence and l.secret = decode(a.secret, 'hex')

@@ -6,7 +6,7 @@
 -- Plan: ready_lane, one probe a lane.
 select r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.until,
   encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
-  r.cancel_ms
+  r.cancel_ms, r.stall_ms
 from unnest($1::integer[], $2::integer[]) as w (lane, most)
 cross join lateral (
   select *
@@ -18,8 +18,8 @@ cross join lateral (
 ) as r;
 
 -- name: grant_leases
--- Moves rows that this transaction has locked. The first look at a lease is at its silence or its end,
--- whichever comes first. Plan: ready by key.
+-- Moves rows that this transaction has locked. The first look at a lease is at its silence, its end or
+-- its stall, whichever comes first. Plan: ready by key.
 with gone as (
   delete from ready as r
   using unnest($1::uuid[], $2::smallint[], $3::integer[], $4::text[], $5::text[], $6::text[],
@@ -29,36 +29,13 @@ with gone as (
     least(now() + r.attempt_ms * interval '1 millisecond', r.until) as attempt_by
 )
 insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
-  poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, wake_at)
+  poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, stall_ms, progress_at, wake_at)
 select g.run_id, g.step_no, g.partition, g.lane, g.kind, g.fence, g.attempt, decode(g.secret, 'hex'),
   decode(g.session, 'hex'), g.agent_id, g.poll_seq, now(), g.attempt_by, g.heartbeat_ms,
-  g.cancel_ms, least(now() + g.heartbeat_ms * interval '1 millisecond', g.attempt_by)
+  g.cancel_ms, g.stall_ms, now(), least(now() + g.heartbeat_ms * interval '1 millisecond',
+    g.attempt_by, now() + g.stall_ms * interval '1 millisecond')
 from gone as g
 returning run_id, step_no, granted_at, attempt_by;
-
--- name: task_facts
--- What granted tasks carry besides their lease, read after the commit. Plan: run, attempt, step by key.
-select t.place, r.definition_id, r.version, r.labels, r.input_type, r.input_json, r.input_data,
-  p.details_type, p.details_json, p.details_data, o.output_type, o.output_json, o.output_data
-from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[]) with ordinality
-  as t (run_id, step_no, fence, kind, place)
-join run as r on r.id = t.run_id
-left join lateral (
-  select a.details_type, a.details_json, a.details_data
-  from attempt as a
-  where a.run_id = t.run_id and a.step_no = t.step_no and a.item = 0 and a.fence < t.fence
-    and a.kind = t.kind and a.details_type is not null
-  order by a.fence desc
-  limit 1
-) as p on t.fence > 1
-left join lateral (
-  select a.output_type, a.output_json, a.output_data
-  from step as s
-  join attempt as a on a.run_id = s.run_id and a.step_no = s.no and a.item = 0
-    and a.fence = s.result_fence and a.kind = 0 and a.n = 0
-  where s.run_id = t.run_id and s.no = t.step_no and s.item = 0
-) as o on t.kind = 1
-order by t.place;
 
 -- name: undelivered_leases
 -- Plan: lease_session.

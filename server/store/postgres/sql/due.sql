@@ -1,4 +1,4 @@
--- Due work: the moments of leases, ready rows, backoffs and runs.
+-- Due work: the moments of leases, ready rows, due rows and runs.
 
 -- name: due_rows
 -- Rows whose moment has come, earliest first: up to $2 of each kind and partition, $2 in all.
@@ -7,7 +7,8 @@ with mine as materialized (
   select p.partition from unnest($1::smallint[]) as p (partition)
 ),
 due_now as (
-  select 0 as kind, x.run_id, m.partition, x.step_no, x.fence, x.wake_at, null::integer as lane
+  select 0 as kind, null::smallint as due_kind, x.run_id, m.partition, x.step_no, x.fence, x.wake_at,
+    null::integer as lane
   from mine as m
   cross join lateral (
     select l.run_id, l.step_no, l.fence, l.wake_at
@@ -17,7 +18,7 @@ due_now as (
     limit $2::integer
   ) as x
   union all
-  select 1, x.run_id, m.partition, x.step_no, x.fence, x.wake_at, x.lane
+  select 1, null, x.run_id, m.partition, x.step_no, x.fence, x.wake_at, x.lane
   from mine as m
   cross join lateral (
     select r.run_id, r.step_no, r.fence, r.wake_at, r.lane
@@ -27,17 +28,17 @@ due_now as (
     limit $2::integer
   ) as x
   union all
-  select 2, x.run_id, m.partition, x.step_no, 0, x.wake_at, null
+  select 2, x.kind, x.run_id, m.partition, x.step_no, 0, x.wake_at, null
   from mine as m
   cross join lateral (
-    select d.run_id, d.step_no, d.wake_at
+    select d.run_id, d.step_no, d.kind, d.wake_at
     from due as d
     where d.partition = m.partition and d.wake_at <= now()
     order by d.wake_at
     limit $2::integer
   ) as x
   union all
-  select 3, x.run_id, m.partition, -1, 0, x.wake_at, null
+  select 3, null, x.run_id, m.partition, -1, 0, x.wake_at, null
   from mine as m
   cross join lateral (
     select o.run_id, o.wake_at
@@ -47,7 +48,7 @@ due_now as (
     limit $2::integer
   ) as x
 )
-select d.kind, d.run_id, d.partition, d.step_no, d.fence, d.wake_at,
+select d.kind, d.due_kind, d.run_id, d.partition, d.step_no, d.fence, d.wake_at,
   exists (
     select from lane_poller as p
     where p.lane = d.lane and p.seen_at > now() - interval '1 minute'

@@ -1,13 +1,21 @@
 -- Plain reads of one run, for people. Nothing is locked; one statement sees one moment.
 
+-- name: run_head
+-- The state of an open run as the rules know it. Plan: run, run_open by key.
+select o.*
+from run as r
+join run_open as o on o.partition = r.partition and o.run_id = r.id
+where r.id = $1;
+
 -- name: run_steps
 -- Steps with what moves of them, in one look. Plan: step, lease, ready and due by the run's key.
-select s.run_id, s.no, s.forward, s.undo, s.waiting_for, s.effect, s.fence, s.attempt, s.lost, s.tries,
-  s.first_ready_at, s.settle_until, s.result_fence, d.wake_at as due_at,
+select s.run_id, s.no, s.forward, s.undo, s.held, s.waiting_for, s.needs_ok, s.needs_skipped, s.strategies,
+  s.fence, s.attempt, s.lost, s.tries, s.doubt, s.verifies, s.first_ready_at, s.settle_until,
+  s.result_fence, s.result_kind, s.result_n, d.kind as due_kind, d.wake_at as due_at,
   l.kind as lease_kind, l.fence as lease_fence, l.attempt as lease_attempt,
   encode(l.secret, 'hex') as secret, encode(l.session, 'hex') as session, l.agent_id, l.poll_seq,
-  l.granted_at, l.attempt_by, l.heartbeat_ms, l.cancel_ms, l.cancel, l.cancel_cause, l.cancel_asked_at, l.cancel_by,
-  l.wake_at as lease_wake_at,
+  l.granted_at, l.attempt_by, l.heartbeat_ms, l.cancel_ms, l.stall_ms, l.progress_at, l.cancel,
+  l.cancel_cause, l.cancel_asked_at, l.cancel_by, l.wake_at as lease_wake_at,
   r.kind as ready_kind, r.fence as ready_fence, r.attempt as ready_attempt, r.ready_at, r.until,
   encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.alarms, r.wake_at as ready_wake_at
 from step as s
@@ -20,14 +28,14 @@ order by s.no;
 -- name: run_attempts
 -- The newest, oldest first. Plan: attempt by the run's key.
 select * from (
-  select a.step_no, a.kind, a.fence, a.attempt, a.agent_id, a.started_at, a.ended_at, a.outcome, a.class,
+  select a.step_no, a.kind, a.fence, a.n, a.attempt, a.agent_id, a.started_at, a.ended_at, a.outcome, a.class,
     a.code, a.message, a.no_effect, a.retry_after_ms, a.output_type, a.output_json, a.output_data
   from attempt as a
   where a.run_id = $1::uuid
-  order by a.ended_at desc, a.step_no desc, a.fence desc
+  order by a.ended_at desc, a.step_no desc, a.fence desc, a.n desc
   limit $2::integer
 ) as newest
-order by newest.ended_at, newest.step_no, newest.fence;
+order by newest.ended_at, newest.step_no, newest.fence, newest.n;
 
 -- name: run_interventions
 -- The newest $2, in the order in which they happened. Plan: intervention by the run's key.
@@ -43,10 +51,29 @@ order by newest.acted_at, newest.step_no, newest.fence, newest.n;
 -- name: run_escalations
 -- The newest $2, in the order in which they happened. Plan: escalation by the run's key.
 select * from (
-  select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by
+  select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by, e.answer,
+    e.answered_by, e.answered_why
   from escalation as e
   where e.run_id = $1::uuid
   order by e.n desc
   limit $2::integer
 ) as newest
 order by newest.n;
+
+-- name: run_signs
+-- What agents let hear of themselves: the last beat and the progress of each lease, the last poll of the
+-- lane of each ready row; always one row, for the time. Plan: lease, ready by the run's key.
+select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at
+from (select) as one
+left join (
+  select l.step_no, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at
+  from lease as l
+  left join agent_session as s on s.session = l.session
+  where l.run_id = $1::uuid and l.item = 0
+  union all
+  select r.step_no, false, null, null,
+    (select max(p.seen_at) from lane_poller as p where p.lane = r.lane)
+  from ready as r
+  where r.run_id = $1::uuid and r.item = 0
+) as x on true
+order by x.step_no;

@@ -39,9 +39,11 @@ order by o.run_id
 for no key update of o;
 
 -- name: ended_runs
--- Runs whose end is written. Plan: run by key.
+-- Runs whose end is written. A late report may still open a question, so theirs are counted.
+-- Plan: run, escalation by key.
 select r.id as run_id, r.partition, r.namespace_id, r.definition_id, r.priority, r.state, r.reason,
-  r.last_version
+  r.last_version, r.warnings,
+  (select coalesce(max(e.n), 0) from escalation as e where e.run_id = r.id) as escalations
 from run as r
 where r.id = any ($1::uuid[]) and r.state is not null;
 
@@ -59,32 +61,40 @@ from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[],
 
 -- name: insert_open_runs
 -- Presence is what open means: written with `insert_runs`, gone with `end_runs`.
-insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-  steps_left, moving, undos_left, undone, verdict, verdict_undoes, deadline, deadline_left_ms,
-  settle_until, wake_at)
+insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version, steps_left,
+  finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted, verdict_undoes,
+  verdict, ends_as, stage, deadline, left_ms, since, settle_until, wake_at)
 select u.partition, u.run_id, u.namespace_id, u.definition_id, u.priority, u.state, u.version,
-  u.steps_left, u.moving, u.undos_left, u.undone, u.verdict, u.verdict_undoes,
-  to_timestamp(u.deadline / 1000.0), u.deadline_left_ms, to_timestamp(u.settle_until / 1000.0),
-  to_timestamp(u.wake_at / 1000.0)
-from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::bigint[], $5::smallint[], $6::smallint[],
-  $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
-  $13::boolean[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[])
-  as u (partition, run_id, namespace_id, definition_id, priority, state, version, steps_left, moving,
-    undos_left, undone, verdict, verdict_undoes, deadline, deadline_left_ms, settle_until, wake_at);
+  u.steps_left, u.finally_left, u.moving, u.asking, u.undos_left, u.undone, u.warnings,
+  u.escalations, u.pivoted, u.verdict_undoes, u.verdict, u.ends_as, u.stage,
+  to_timestamp(u.deadline / 1000.0), u.left_ms, to_timestamp(u.since / 1000.0),
+  to_timestamp(u.settle_until / 1000.0), to_timestamp(u.wake_at / 1000.0)
+from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
+  $7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
+  $13::boolean[], $14::boolean[], $15::smallint[], $16::smallint[], $17::smallint[], $18::bigint[],
+  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::integer[], $24::bigint[],
+  $25::smallint[])
+  as u (partition, run_id, state, version, steps_left, finally_left, moving, asking, undos_left, undone,
+    warnings, escalations, pivoted, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
+    since, settle_until, wake_at, namespace_id, definition_id, priority);
 
 -- name: update_open_runs
 -- The rows are locked by this transaction. Plan: run_open by key. HOT unless the run's moment moves.
 update run_open as o
-set state = u.state, version = u.version, steps_left = u.steps_left, moving = u.moving,
-  undos_left = u.undos_left, undone = u.undone, verdict = u.verdict,
-  verdict_undoes = u.verdict_undoes, deadline = to_timestamp(u.deadline / 1000.0),
-  deadline_left_ms = u.deadline_left_ms, settle_until = to_timestamp(u.settle_until / 1000.0),
+set state = u.state, version = u.version, steps_left = u.steps_left, finally_left = u.finally_left,
+  moving = u.moving, asking = u.asking, undos_left = u.undos_left, undone = u.undone,
+  warnings = u.warnings, escalations = u.escalations, pivoted = u.pivoted,
+  verdict_undoes = u.verdict_undoes, verdict = u.verdict, ends_as = u.ends_as, stage = u.stage,
+  deadline = to_timestamp(u.deadline / 1000.0), left_ms = u.left_ms,
+  since = to_timestamp(u.since / 1000.0), settle_until = to_timestamp(u.settle_until / 1000.0),
   wake_at = to_timestamp(u.wake_at / 1000.0)
 from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
-  $7::smallint[], $8::smallint[], $9::smallint[], $10::boolean[], $11::bigint[], $12::bigint[],
-  $13::bigint[], $14::bigint[])
-  as u (partition, run_id, state, version, steps_left, moving, undos_left, undone, verdict,
-    verdict_undoes, deadline, deadline_left_ms, settle_until, wake_at)
+  $7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
+  $13::boolean[], $14::boolean[], $15::smallint[], $16::smallint[], $17::smallint[], $18::bigint[],
+  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[])
+  as u (partition, run_id, state, version, steps_left, finally_left, moving, asking, undos_left, undone,
+    warnings, escalations, pivoted, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
+    since, settle_until, wake_at)
 where o.partition = u.partition and o.run_id = u.run_id
 returning o.run_id;
 
@@ -92,15 +102,16 @@ returning o.run_id;
 -- The open row goes, the outcome is written.
 with ended as (
   select *
-  from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::integer[])
-    as u (partition, run_id, state, reason, version)
+  from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::smallint[])
+    as u (partition, run_id, state, reason, version, warnings)
 ),
 closed as (
   delete from run_open as o using ended as u
   where o.partition = u.partition and o.run_id = u.run_id
 )
 update run as r
-set state = u.state, reason = u.reason, last_version = u.version, ended_at = now()
+set state = u.state, reason = u.reason, last_version = u.version, warnings = u.warnings,
+  ended_at = now()
 from ended as u
 where r.id = u.run_id;
 

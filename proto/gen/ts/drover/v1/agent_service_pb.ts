@@ -601,9 +601,9 @@ export const CompleteResponseSchema: GenMessage<CompleteResponse> = /*@__PURE__*
 export type CompleteAnswer = Message<"drover.v1.CompleteAnswer"> & {
   /**
    * Code 0: accepted and durable. Otherwise nothing was changed by this result: LEASE_LOST (too
-   * late; kept as evidence), TASK_OVER (another outcome is on record), NOT_SUPPORTED,
-   * INVALID_REQUEST, PAYLOAD_TOO_LARGE, MALFORMED_TOKEN, TASK_NOT_FOUND. After the first two the
-   * agent drops the task; after the others it still holds it and may report otherwise.
+   * late; kept as evidence), TASK_OVER (another outcome is on record), INVALID_REQUEST,
+   * PAYLOAD_TOO_LARGE, MALFORMED_TOKEN, TASK_NOT_FOUND. After the first two the agent drops the
+   * task; after the others it still holds it and may report otherwise.
    *
    * @generated from field: google.rpc.Status status = 1;
    */

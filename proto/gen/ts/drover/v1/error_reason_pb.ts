@@ -12,7 +12,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/error_reason.proto.
  */
 export const file_drover_v1_error_reason: GenFile = /*@__PURE__*/
-  fileDesc("Chxkcm92ZXIvdjEvZXJyb3JfcmVhc29uLnByb3RvEglkcm92ZXIudjEq3gUKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQRUNJRklFRBAAEiAKHEVSUk9SX1JFQVNPTl9JTlZBTElEX1JFUVVFU1QQARIjCh9FUlJPUl9SRUFTT05fSU5WQUxJRF9ERUZJTklUSU9OEAISHgoaRVJST1JfUkVBU09OX05PVF9TVVBQT1JURUQQAxIiCh5FUlJPUl9SRUFTT05fUEFZTE9BRF9UT09fTEFSR0UQBBIiCh5FUlJPUl9SRUFTT05fTUVTU0FHRV9UT09fTEFSR0UQBRIiCh5FUlJPUl9SRUFTT05fTUFMRk9STUVEX01FU1NBR0UQBhIgChxFUlJPUl9SRUFTT05fTUFMRk9STUVEX1RPS0VOEAcSIwofRVJST1JfUkVBU09OX1BBR0VfVE9LRU5fSU5WQUxJRBAIEiIKHkVSUk9SX1JFQVNPTl9ERUFETElORV9UT09fTE9ORxAJEiQKIEVSUk9SX1JFQVNPTl9OQU1FU1BBQ0VfTk9UX0ZPVU5EEAoSIwofRVJST1JfUkVBU09OX1dPUktGTE9XX05PVF9GT1VORBALEh4KGkVSUk9SX1JFQVNPTl9SVU5fTk9UX0ZPVU5EEAwSHwobRVJST1JfUkVBU09OX1RBU0tfTk9UX0ZPVU5EEA0SGwoXRVJST1JfUkVBU09OX0tFWV9SRVVTRUQQDhIbChdFUlJPUl9SRUFTT05fTEVBU0VfTE9TVBAPEhoKFkVSUk9SX1JFQVNPTl9UQVNLX09WRVIQEBIaChZFUlJPUl9SRUFTT05fUlVOX1NUQVRFEBESGwoXRVJST1JfUkVBU09OX09WRVJMT0FERUQQEhIiCh5FUlJPUl9SRUFTT05fU1RPUkVfVU5BVkFJTEFCTEUQExIZChVFUlJPUl9SRUFTT05fRFJBSU5JTkcQFBIZChVFUlJPUl9SRUFTT05fSU5URVJOQUwQFWIGcHJvdG8z");
+  fileDesc("Chxkcm92ZXIvdjEvZXJyb3JfcmVhc29uLnByb3RvEglkcm92ZXIudjEqsQcKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQRUNJRklFRBAAEiAKHEVSUk9SX1JFQVNPTl9JTlZBTElEX1JFUVVFU1QQARIjCh9FUlJPUl9SRUFTT05fSU5WQUxJRF9ERUZJTklUSU9OEAISHgoaRVJST1JfUkVBU09OX05PVF9TVVBQT1JURUQQAxIiCh5FUlJPUl9SRUFTT05fUEFZTE9BRF9UT09fTEFSR0UQBBIiCh5FUlJPUl9SRUFTT05fTUVTU0FHRV9UT09fTEFSR0UQBRIiCh5FUlJPUl9SRUFTT05fTUFMRk9STUVEX01FU1NBR0UQBhIgChxFUlJPUl9SRUFTT05fTUFMRk9STUVEX1RPS0VOEAcSIwofRVJST1JfUkVBU09OX1BBR0VfVE9LRU5fSU5WQUxJRBAIEiIKHkVSUk9SX1JFQVNPTl9ERUFETElORV9UT09fTE9ORxAJEiQKIEVSUk9SX1JFQVNPTl9OQU1FU1BBQ0VfTk9UX0ZPVU5EEAoSIwofRVJST1JfUkVBU09OX1dPUktGTE9XX05PVF9GT1VORBALEh4KGkVSUk9SX1JFQVNPTl9SVU5fTk9UX0ZPVU5EEAwSHwobRVJST1JfUkVBU09OX1RBU0tfTk9UX0ZPVU5EEA0SGwoXRVJST1JfUkVBU09OX0tFWV9SRVVTRUQQDhIbChdFUlJPUl9SRUFTT05fTEVBU0VfTE9TVBAPEhoKFkVSUk9SX1JFQVNPTl9UQVNLX09WRVIQEBIaChZFUlJPUl9SRUFTT05fUlVOX1NUQVRFEBESGwoXRVJST1JfUkVBU09OX09WRVJMT0FERUQQEhIiCh5FUlJPUl9SRUFTT05fU1RPUkVfVU5BVkFJTEFCTEUQExIZChVFUlJPUl9SRUFTT05fRFJBSU5JTkcQFBIZChVFUlJPUl9SRUFTT05fSU5URVJOQUwQFRIlCiFFUlJPUl9SRUFTT05fRVNDQUxBVElPTl9OT1RfRk9VTkQQFhIfChtFUlJPUl9SRUFTT05fU1RFUF9OT1RfRk9VTkQQFxIiCh5FUlJPUl9SRUFTT05fRVNDQUxBVElPTl9DTE9TRUQQGBIjCh9FUlJPUl9SRUFTT05fQU5TV0VSX05PVF9BTExPV0VEEBkSIQodRVJST1JfUkVBU09OX0RFQ0lTSU9OX1JFRlVTRUQQGhIdChlFUlJPUl9SRUFTT05fU0lHTkFMX0xJTUlUEBtiBnByb3RvMw");
 
 /**
  * Every error carries google.rpc.ErrorInfo with domain "drover" and as `reason` the name below
@@ -40,8 +40,9 @@ export const ErrorReason = {
 
   /**
    * INVALID_ARGUMENT. A workflow definition does not hold together: a cycle, an unknown or repeated
-   * step, an unknown field, a text that does not parse. BadRequest names each, with line and column
-   * for a text. Correct the definition.
+   * step, an unknown field, fields that do not go together, an expression that is wrong, a text
+   * that does not parse. BadRequest names each, with line and column for a text. Correct the
+   * definition.
    *
    * @generated from enum value: ERROR_REASON_INVALID_DEFINITION = 2;
    */
@@ -80,7 +81,8 @@ export const ErrorReason = {
   MALFORMED_MESSAGE: 6,
 
   /**
-   * INVALID_ARGUMENT. A task token is none that a server made. Send it exactly as it came.
+   * INVALID_ARGUMENT. A task token or callback token is none that a server made. Send it exactly as
+   * it came.
    *
    * @generated from enum value: ERROR_REASON_MALFORMED_TOKEN = 7;
    */
@@ -124,7 +126,7 @@ export const ErrorReason = {
   RUN_NOT_FOUND: 12,
 
   /**
-   * NOT_FOUND. A task token names no task of this namespace. Drop the task.
+   * NOT_FOUND. A task token or callback token names no task of this namespace. Drop the task.
    *
    * @generated from enum value: ERROR_REASON_TASK_NOT_FOUND = 13;
    */
@@ -139,8 +141,9 @@ export const ErrorReason = {
   KEY_REUSED: 14,
 
   /**
-   * FAILED_PRECONDITION. The report came too late: the step was handed out again, or step or run
-   * have ended. It is kept as evidence and changed no state. Stop the work and drop the task.
+   * FAILED_PRECONDITION. The report or callback came too late: the step was handed out again, or
+   * step or run have ended. It is kept as evidence and changed no state. Stop the work and drop the
+   * task.
    *
    * @generated from enum value: ERROR_REASON_LEASE_LOST = 15;
    */
@@ -190,6 +193,53 @@ export const ErrorReason = {
    * @generated from enum value: ERROR_REASON_INTERNAL = 21;
    */
   INTERNAL: 21,
+
+  /**
+   * NOT_FOUND. The run has no escalation of this id. Look at GetRun with its escalations.
+   *
+   * @generated from enum value: ERROR_REASON_ESCALATION_NOT_FOUND = 22;
+   */
+  ESCALATION_NOT_FOUND: 22,
+
+  /**
+   * NOT_FOUND. The run has no step of this id, or it is no approval. Check the id.
+   *
+   * @generated from enum value: ERROR_REASON_STEP_NOT_FOUND = 23;
+   */
+  STEP_NOT_FOUND: 23,
+
+  /**
+   * FAILED_PRECONDITION. The escalation is closed: answered otherwise, or settled by an event;
+   * metadata has `closed_by`. There is nothing left to answer.
+   *
+   * @generated from enum value: ERROR_REASON_ESCALATION_CLOSED = 24;
+   */
+  ESCALATION_CLOSED: 24,
+
+  /**
+   * FAILED_PRECONDITION. The escalation is open and does not take this answer now; metadata has
+   * `state` of the run and `answers`, those that it takes, with commas between. Give one of them.
+   *
+   * @generated from enum value: ERROR_REASON_ANSWER_NOT_ALLOWED = 25;
+   */
+  ANSWER_NOT_ALLOWED: 25,
+
+  /**
+   * FAILED_PRECONDITION. The approval does not take this decision: it does not wait for one, the
+   * approver may not decide or has decided otherwise, or the form breaks its schema; the message
+   * says which, and metadata has `state` of the run.
+   *
+   * @generated from enum value: ERROR_REASON_DECISION_REFUSED = 26;
+   */
+  DECISION_REFUSED: 26,
+
+  /**
+   * RESOURCE_EXHAUSTED, without RetryInfo. The run keeps as many signals as it may, 1,000; metadata
+   * has `limit`. Send it to another run.
+   *
+   * @generated from enum value: ERROR_REASON_SIGNAL_LIMIT = 27;
+   */
+  SIGNAL_LIMIT: 27,
 } as const;
 
 /**

@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/run.proto.
  */
 export const file_drover_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEi+AMKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEitQIKBFN0ZXASCgoCaWQYASABKAkSIwoFc3RhdGUYAiABKA4yFC5kcm92ZXIudjEuU3RlcFN0YXRlEigKCnVuZG9fc3RhdGUYAyABKA4yFC5kcm92ZXIudjEuVW5kb1N0YXRlEgwKBHRhc2sYBCABKAkSDQoFcXVldWUYBSABKAkSDwoHYXR0ZW1wdBgGIAEoDRINCgVmZW5jZRgHIAEoDRIQCghhZ2VudF9pZBgIIAEoCRItCgluZXh0X3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiIKBm91dHB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEiEKBWVycm9yGAsgASgLMhIuZHJvdmVyLnYxLkZhaWx1cmUSDQoFbmVlZHMYDCADKAkiWAoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNZmFpbHVyZV9jbGFzcxgDIAEoDjIXLmRyb3Zlci52MS5GYWlsdXJlQ2xhc3Mi4gIKB0F0dGVtcHQSDwoHc3RlcF9pZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEg0KBWZlbmNlGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SEAoIYWdlbnRfaWQYBSABKAkSDwoHc2Vzc2lvbhgGIAEoDBIwCgxzdGFydGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmVuZGVkX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB291dGNvbWUYCSABKA4yFi5kcm92ZXIudjEuT3V0Y29tZUtpbmQSIwoHZmFpbHVyZRgKIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEiIKBm91dHB1dBgLIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEgwKBGxhdGUYDCABKAgiiwIKDEludGVydmVudGlvbhIOCgZydW5faWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIMCgRydWxlGAMgASgJEgsKA3NhdxgEIAEoCRILCgNkaWQYBSABKAkSLAoIZHVlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmFjdGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN1cGVydmlzb3IYCCABKAkSEQoJcGFydGl0aW9uGAkgASgNEg0KBWVwb2NoGAogASgEEg0KBWZlbmNlGAsgASgNEg8KB2F0dGVtcHQYDCABKA0i0AEKCkVzY2FsYXRpb24SCgoCaWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIOCgZyZWFzb24YAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIvCgtvcGVuZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY2xvc2VkX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNsb3NlZF9ieRgHIAEoCRIPCgdhbnN3ZXJzGAggAygJKpkCCghSdW5TdGF0ZRIZChVSVU5fU1RBVEVfVU5TUEVDSUZJRUQQABIVChFSVU5fU1RBVEVfUEVORElORxABEhUKEVJVTl9TVEFURV9SVU5OSU5HEAISFAoQUlVOX1NUQVRFX1BBVVNFRBADEhYKElJVTl9TVEFURV9TVE9QUElORxAEEhoKFlJVTl9TVEFURV9DT01QRU5TQVRJTkcQBRIXChNSVU5fU1RBVEVfRVNDQUxBVEVEEAYSFwoTUlVOX1NUQVRFX0NPTVBMRVRFRBAHEhQKEFJVTl9TVEFURV9GQUlMRUQQCBIZChVSVU5fU1RBVEVfQ09NUEVOU0FURUQQCRIXChNSVU5fU1RBVEVfQ0FOQ0VMTEVEEAoqlAEKCVJ1blJlYXNvbhIaChZSVU5fUkVBU09OX1VOU1BFQ0lGSUVEEAASEwoPUlVOX1JFQVNPTl9ET05FEAESGgoWUlVOX1JFQVNPTl9TVEVQX0ZBSUxFRBACEhgKFFJVTl9SRUFTT05fVElNRURfT1VUEAMSIAocUlVOX1JFQVNPTl9DQU5DRUxMRURfQllfVVNFUhAEKrMCCglTdGVwU3RhdGUSGgoWU1RFUF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElNURVBfU1RBVEVfQkxPQ0tFRBABEhQKEFNURVBfU1RBVEVfUkVBRFkQAhIVChFTVEVQX1NUQVRFX0xFQVNFRBADEhYKElNURVBfU1RBVEVfQkFDS09GRhAEEhYKElNURVBfU1RBVEVfV0FJVElORxAFEhgKFFNURVBfU1RBVEVfVkVSSUZZSU5HEAYSGAoUU1RFUF9TVEFURV9FU0NBTEFURUQQBxIYChRTVEVQX1NUQVRFX1NVQ0NFRURFRBAIEhUKEVNURVBfU1RBVEVfRkFJTEVEEAkSFgoSU1RFUF9TVEFURV9TS0lQUEVEEAoSGAoUU1RFUF9TVEFURV9DQU5DRUxMRUQQCyqXAQoJVW5kb1N0YXRlEhoKFlVORE9fU1RBVEVfVU5TUEVDSUZJRUQQABITCg9VTkRPX1NUQVRFX05PTkUQARIWChJVTkRPX1NUQVRFX1BFTkRJTkcQAhIVChFVTkRPX1NUQVRFX0FDVElWRRADEhMKD1VORE9fU1RBVEVfRE9ORRAEEhUKEVVORE9fU1RBVEVfRkFJTEVEEAUqgAIKC091dGNvbWVLaW5kEhwKGE9VVENPTUVfS0lORF9VTlNQRUNJRklFRBAAEhgKFE9VVENPTUVfS0lORF9TVUNDRVNTEAESGAoUT1VUQ09NRV9LSU5EX0ZBSUxVUkUQAhIYChRPVVRDT01FX0tJTkRfVU5LTk9XThADEhYKEk9VVENPTUVfS0lORF9BR0FJThAEEhkKFU9VVENPTUVfS0lORF9ERUZFUlJFRBAFEhkKFU9VVENPTUVfS0lORF9SRUxFQVNFRBAGEhoKFk9VVENPTUVfS0lORF9DQU5DRUxMRUQQBxIbChdPVVRDT01FX0tJTkRfR0lWRU5fQkFDSxAIYgZwcm90bzM", [file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEiigQKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJEhAKCHdhcm5pbmdzGBAgASgNGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiuQMKBFN0ZXASCgoCaWQYASABKAkSIwoFc3RhdGUYAiABKA4yFC5kcm92ZXIudjEuU3RlcFN0YXRlEigKCnVuZG9fc3RhdGUYAyABKA4yFC5kcm92ZXIudjEuVW5kb1N0YXRlEgwKBHRhc2sYBCABKAkSDQoFcXVldWUYBSABKAkSDwoHYXR0ZW1wdBgGIAEoDRINCgVmZW5jZRgHIAEoDRIQCghhZ2VudF9pZBgIIAEoCRItCgluZXh0X3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiIKBm91dHB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEiEKBWVycm9yGAsgASgLMhIuZHJvdmVyLnYxLkZhaWx1cmUSDQoFbmVlZHMYDCADKAkSIQoEa2luZBgNIAEoDjITLmRyb3Zlci52MS5TdGVwS2luZBIQCghzdHJhdGVneRgOIAEoDRIoCgp3YWl0aW5nX29uGA8gASgOMhQuZHJvdmVyLnYxLldhaXRpbmdPbhIQCgh2ZXJpZmllcxgQIAEoDRIRCglhcHByb3ZhbHMYESABKA0iWAoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNZmFpbHVyZV9jbGFzcxgDIAEoDjIXLmRyb3Zlci52MS5GYWlsdXJlQ2xhc3MilwMKB0F0dGVtcHQSDwoHc3RlcF9pZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEg0KBWZlbmNlGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SEAoIYWdlbnRfaWQYBSABKAkSDwoHc2Vzc2lvbhgGIAEoDBIwCgxzdGFydGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmVuZGVkX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB291dGNvbWUYCSABKA4yFi5kcm92ZXIudjEuT3V0Y29tZUtpbmQSIwoHZmFpbHVyZRgKIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEiIKBm91dHB1dBgLIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEgwKBGxhdGUYDCABKAgSKAoGc291cmNlGA0gASgOMhguZHJvdmVyLnYxLkF0dGVtcHRTb3VyY2USCQoBbhgOIAEoDSKLAgoMSW50ZXJ2ZW50aW9uEg4KBnJ1bl9pZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEgwKBHJ1bGUYAyABKAkSCwoDc2F3GAQgASgJEgsKA2RpZBgFIAEoCRIsCghkdWVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKYWN0ZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKc3VwZXJ2aXNvchgIIAEoCRIRCglwYXJ0aXRpb24YCSABKA0SDQoFZXBvY2gYCiABKAQSDQoFZmVuY2UYCyABKA0SDwoHYXR0ZW1wdBgMIAEoDSKfAgoKRXNjYWxhdGlvbhIKCgJpZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEi8KC29wZW5lZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjbG9zZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xvc2VkX2J5GAcgASgJEg8KB2Fuc3dlcnMYCCADKAkSDgoGcnVuX2lkGAkgASgJEhAKCHdvcmtmbG93GAogASgJEisKBmFuc3dlchgLIAEoCzIbLmRyb3Zlci52MS5Fc2NhbGF0aW9uQW5zd2VyIlAKEEVzY2FsYXRpb25BbnN3ZXISDgoGYW5zd2VyGAEgASgJEgoKAmJ5GAIgASgJEhMKC2J5X3ZlcmlmaWVkGAMgASgIEgsKA3doeRgEIAEoCSKoAQoOUmVjZWl2ZWRTaWduYWwSCwoDc2VxGAEgASgNEhEKCXNpZ25hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiMKB3BheWxvYWQYBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIxCg1yZWNlaXZlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh0YWtlbl9ieRgGIAEoCSK/AQoIRGVjaXNpb24SDwoHc3RlcF9pZBgBIAEoCRIQCghhcHByb3ZlchgCIAEoCRIZChFhcHByb3Zlcl92ZXJpZmllZBgDIAEoCBIQCghhcHByb3ZlZBgEIAEoCBIPCgdjb21tZW50GAUgASgJEiAKBGZvcm0YBiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIwCgxkZWNpZGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImsKEEVmZmVjdGl2ZVNldHRpbmcSDwoHc3RlcF9pZBgBIAEoCRINCgVmaWVsZBgCIAEoCRINCgV2YWx1ZRgDIAEoCRIoCgZzb3VyY2UYBCABKA4yGC5kcm92ZXIudjEuU2V0dGluZ1NvdXJjZSqyAgoIUnVuU3RhdGUSGQoVUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRUlVOX1NUQVRFX1BFTkRJTkcQARIVChFSVU5fU1RBVEVfUlVOTklORxACEhQKEFJVTl9TVEFURV9QQVVTRUQQAxIWChJSVU5fU1RBVEVfU1RPUFBJTkcQBBIaChZSVU5fU1RBVEVfQ09NUEVOU0FUSU5HEAUSFwoTUlVOX1NUQVRFX0VTQ0FMQVRFRBAGEhcKE1JVTl9TVEFURV9DT01QTEVURUQQBxIUChBSVU5fU1RBVEVfRkFJTEVEEAgSGQoVUlVOX1NUQVRFX0NPTVBFTlNBVEVEEAkSFwoTUlVOX1NUQVRFX0NBTkNFTExFRBAKEhcKE1JVTl9TVEFURV9GSU5JU0hJTkcQCyqUAQoJUnVuUmVhc29uEhoKFlJVTl9SRUFTT05fVU5TUEVDSUZJRUQQABITCg9SVU5fUkVBU09OX0RPTkUQARIaChZSVU5fUkVBU09OX1NURVBfRkFJTEVEEAISGAoUUlVOX1JFQVNPTl9USU1FRF9PVVQQAxIgChxSVU5fUkVBU09OX0NBTkNFTExFRF9CWV9VU0VSEAQqswIKCVN0ZXBTdGF0ZRIaChZTVEVQX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU1RFUF9TVEFURV9CTE9DS0VEEAESFAoQU1RFUF9TVEFURV9SRUFEWRACEhUKEVNURVBfU1RBVEVfTEVBU0VEEAMSFgoSU1RFUF9TVEFURV9CQUNLT0ZGEAQSFgoSU1RFUF9TVEFURV9XQUlUSU5HEAUSGAoUU1RFUF9TVEFURV9WRVJJRllJTkcQBhIYChRTVEVQX1NUQVRFX0VTQ0FMQVRFRBAHEhgKFFNURVBfU1RBVEVfU1VDQ0VFREVEEAgSFQoRU1RFUF9TVEFURV9GQUlMRUQQCRIWChJTVEVQX1NUQVRFX1NLSVBQRUQQChIYChRTVEVQX1NUQVRFX0NBTkNFTExFRBALKpcBCglVbmRvU3RhdGUSGgoWVU5ET19TVEFURV9VTlNQRUNJRklFRBAAEhMKD1VORE9fU1RBVEVfTk9ORRABEhYKElVORE9fU1RBVEVfUEVORElORxACEhUKEVVORE9fU1RBVEVfQUNUSVZFEAMSEwoPVU5ET19TVEFURV9ET05FEAQSFQoRVU5ET19TVEFURV9GQUlMRUQQBSqGAQoJV2FpdGluZ09uEhoKFldBSVRJTkdfT05fVU5TUEVDSUZJRUQQABIUChBXQUlUSU5HX09OX1RJTUVSEAESFQoRV0FJVElOR19PTl9TSUdOQUwQAhIXChNXQUlUSU5HX09OX0FQUFJPVkFMEAMSFwoTV0FJVElOR19PTl9DQUxMQkFDSxAEKnsKCFN0ZXBLaW5kEhkKFVNURVBfS0lORF9VTlNQRUNJRklFRBAAEhIKDlNURVBfS0lORF9UQVNLEAESEgoOU1RFUF9LSU5EX1dBSVQQAhIUChBTVEVQX0tJTkRfU0lHTkFMEAMSFgoSU1RFUF9LSU5EX0FQUFJPVkFMEAQqfgoNQXR0ZW1wdFNvdXJjZRIeChpBVFRFTVBUX1NPVVJDRV9VTlNQRUNJRklFRBAAEhcKE0FUVEVNUFRfU09VUkNFX1RBU0sQARIZChVBVFRFTVBUX1NPVVJDRV9FTkdJTkUQAhIZChVBVFRFTVBUX1NPVVJDRV9BTlNXRVIQAyqdAgoLT3V0Y29tZUtpbmQSHAoYT1VUQ09NRV9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUT1VUQ09NRV9LSU5EX1NVQ0NFU1MQARIYChRPVVRDT01FX0tJTkRfRkFJTFVSRRACEhgKFE9VVENPTUVfS0lORF9VTktOT1dOEAMSFgoST1VUQ09NRV9LSU5EX0FHQUlOEAQSGQoVT1VUQ09NRV9LSU5EX0RFRkVSUkVEEAUSGQoVT1VUQ09NRV9LSU5EX1JFTEVBU0VEEAYSGgoWT1VUQ09NRV9LSU5EX0NBTkNFTExFRBAHEhsKF09VVENPTUVfS0lORF9HSVZFTl9CQUNLEAgSGwoXT1VUQ09NRV9LSU5EX1NVUEVSU0VERUQQCSpqCg1TZXR0aW5nU291cmNlEh4KGlNFVFRJTkdfU09VUkNFX1VOU1BFQ0lGSUVEEAASGgoWU0VUVElOR19TT1VSQ0VfREVGQVVMVBABEh0KGVNFVFRJTkdfU09VUkNFX0RFRklOSVRJT04QAmIGcHJvdG8z", [file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * One execution of one version of a workflow with one input.
@@ -113,7 +113,7 @@ export type Run = Message<"drover.v1.Run"> & {
 
   /**
    * When the workflow's timeout gives it the verdict TIMED_OUT. Absent once there is a verdict, and
-   * while it is ESCALATED, when that clock stands still.
+   * while it is PAUSED or ESCALATED, when that clock stands still.
    *
    * @generated from field: google.protobuf.Timestamp deadline_time = 13;
    */
@@ -133,6 +133,13 @@ export type Run = Message<"drover.v1.Run"> & {
    * @generated from field: string cancel_reason = 15;
    */
   cancelReason: string;
+
+  /**
+   * How many failures it went on after (`on_failure` CONTINUE).
+   *
+   * @generated from field: uint32 warnings = 16;
+   */
+  warnings: number;
 };
 
 /**
@@ -170,22 +177,22 @@ export type Step = Message<"drover.v1.Step"> & {
   undoState: UndoState;
 
   /**
-   * Name of its task.
+   * Name of its task, of the strategy that is tried; empty if it is of another kind.
    *
    * @generated from field: string task = 4;
    */
   task: string;
 
   /**
-   * Queue of its task.
+   * Queue of its task; empty if it is of another kind.
    *
    * @generated from field: string queue = 5;
    */
   queue: string;
 
   /**
-   * Number of the attempt that counts, from 1; 0 before the first. Tries that were given back,
-   * released or cancelled do not count.
+   * Number of the attempt that counts, from 1 in each strategy; 0 before the first. Tries that were
+   * given back, released or cancelled do not count, nor do verifies.
    *
    * @generated from field: uint32 attempt = 6;
    */
@@ -206,8 +213,8 @@ export type Step = Message<"drover.v1.Step"> & {
   agentId: string;
 
   /**
-   * When something happens next if nobody reports: the end of a backoff, lease or attempt. Absent
-   * if nothing is due.
+   * When something happens next if nobody reports: the end of a backoff, lease, attempt, timer or
+   * wait. Absent if nothing is due.
    *
    * @generated from field: google.protobuf.Timestamp next_time = 9;
    */
@@ -233,6 +240,41 @@ export type Step = Message<"drover.v1.Step"> & {
    * @generated from field: repeated string needs = 12;
    */
   needs: string[];
+
+  /**
+   * What it does.
+   *
+   * @generated from field: drover.v1.StepKind kind = 13;
+   */
+  kind: StepKind;
+
+  /**
+   * Which way it is tried: 0 as defined, n by the n-th fallback.
+   *
+   * @generated from field: uint32 strategy = 14;
+   */
+  strategy: number;
+
+  /**
+   * In WAITING: what for.
+   *
+   * @generated from field: drover.v1.WaitingOn waiting_on = 15;
+   */
+  waitingOn: WaitingOn;
+
+  /**
+   * While an unknown outcome is looked up: verifies so far that could not tell.
+   *
+   * @generated from field: uint32 verifies = 16;
+   */
+  verifies: number;
+
+  /**
+   * Approvals so far, of an approval step.
+   *
+   * @generated from field: uint32 approvals = 17;
+   */
+  approvals: number;
 };
 
 /**
@@ -251,8 +293,11 @@ export type Failure = Message<"drover.v1.Failure"> & {
   /**
    * Stable name for programs and retry policies. Those that start with `drover.` are made by the
    * engine: drover.lost (the lease ran out), drover.timeout (the attempt ran past its time),
-   * drover.total (the step's total time is used up), drover.unknown (the agent does not know how it
-   * ended).
+   * drover.stalled (its progress stood still), drover.unknown (the agent does not know how it
+   * ended), drover.callback (a deferred outcome never came), drover.schema (the output breaks the
+   * step's schema), drover.total (the step's total time is used up), drover.poison (lost three
+   * times in a row), drover.expression (an expression failed), drover.rejected (an approval was),
+   * drover.expired (a signal never came).
    *
    * @generated from field: string code = 1;
    */
@@ -308,7 +353,8 @@ export type Attempt = Message<"drover.v1.Attempt"> & {
   fence: number;
 
   /**
-   * Number of the attempt; the same again when the one before did not count.
+   * Number of the attempt; the same again when the one before did not count. Of a verify: which one
+   * it is.
    *
    * @generated from field: uint32 attempt = 4;
    */
@@ -369,6 +415,20 @@ export type Attempt = Message<"drover.v1.Attempt"> & {
    * @generated from field: bool late = 12;
    */
   late: boolean;
+
+  /**
+   * Who ended it.
+   *
+   * @generated from field: drover.v1.AttemptSource source = 13;
+   */
+  source: AttemptSource;
+
+  /**
+   * Tells apart several of one fence and kind: the number of a verify, else 0.
+   *
+   * @generated from field: uint32 n = 14;
+   */
+  n: number;
 };
 
 /**
@@ -400,8 +460,9 @@ export type Intervention = Message<"drover.v1.Intervention"> & {
 
   /**
    * Name of the watch that saw it: lease (a silent agent), delivery (a lost poll), attempt (ran
-   * past its time), pickup (nobody took it), backoff, settle, deadline (of the run), late-effect (a
-   * report after the end). Later versions may add some.
+   * past its time), stall (its progress stood still), pickup (nobody took it), total (the step's
+   * time is used up), backoff, settle, timer, signal, approval, callback, deadline (of the run),
+   * late-effect (a report after the end). Later versions may add some.
    *
    * @generated from field: string rule = 3;
    */
@@ -485,7 +546,7 @@ export const InterventionSchema: GenMessage<Intervention> = /*@__PURE__*/
  */
 export type Escalation = Message<"drover.v1.Escalation"> & {
   /**
-   * Id of the escalation.
+   * Number of the escalation within its run, as text.
    *
    * @generated from field: string id = 1;
    */
@@ -500,7 +561,11 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
 
   /**
    * Stable name of the cause: undo-failed (an undo failed for good), poison (a task was lost three
-   * times in a row). Later versions may add some.
+   * times in a row), unknown (`effects` ONCE, and nobody knows whether the attempt took effect),
+   * unverified (no verify could tell), expression (one failed), step-failed (`on_failure` ESCALATE,
+   * or an `always` step), after-pivot (a step failed after a pivot), pickup (nobody polls for the
+   * task), expired (a signal or an approval did not come in time), doubled (an attempt that was
+   * given up reports a success: the effect may be doubled). Later versions may add some.
    *
    * @generated from field: string reason = 3;
    */
@@ -535,11 +600,34 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
   closedBy: string;
 
   /**
-   * The answers that are allowed. In this version: `cancel`, which is CancelRun.
+   * The answers that ResolveEscalation takes as things stand: retry, retry-changed, succeed, skip,
+   * compensate, fail, acknowledge. Empty once it is closed, and in ListEscalations. CancelRun is
+   * always a way out as well.
    *
    * @generated from field: repeated string answers = 8;
    */
   answers: string[];
+
+  /**
+   * Run that it is about.
+   *
+   * @generated from field: string run_id = 9;
+   */
+  runId: string;
+
+  /**
+   * Name of the workflow of that run.
+   *
+   * @generated from field: string workflow = 10;
+   */
+  workflow: string;
+
+  /**
+   * What a person answered. Absent: nobody has, or something else closed it.
+   *
+   * @generated from field: drover.v1.EscalationAnswer answer = 11;
+   */
+  answer?: EscalationAnswer | undefined;
 };
 
 /**
@@ -548,6 +636,211 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
  */
 export const EscalationSchema: GenMessage<Escalation> = /*@__PURE__*/
   messageDesc(file_drover_v1_run, 5);
+
+/**
+ * What a person answered to an escalation.
+ *
+ * @generated from message drover.v1.EscalationAnswer
+ */
+export type EscalationAnswer = Message<"drover.v1.EscalationAnswer"> & {
+  /**
+   * The answer, as in Escalation.answers.
+   *
+   * @generated from field: string answer = 1;
+   */
+  answer: string;
+
+  /**
+   * Who answered: the name that the caller stated.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * Whether `by` was verified. False until there are identities: anybody can state any name.
+   *
+   * @generated from field: bool by_verified = 3;
+   */
+  byVerified: boolean;
+
+  /**
+   * Why, in the words of who answered.
+   *
+   * @generated from field: string why = 4;
+   */
+  why: string;
+};
+
+/**
+ * Describes the message drover.v1.EscalationAnswer.
+ * Use `create(EscalationAnswerSchema)` to create a new message.
+ */
+export const EscalationAnswerSchema: GenMessage<EscalationAnswer> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 6);
+
+/**
+ * A signal that was sent to a run.
+ *
+ * @generated from message drover.v1.ReceivedSignal
+ */
+export type ReceivedSignal = Message<"drover.v1.ReceivedSignal"> & {
+  /**
+   * Its place among the signals of the run, from 1.
+   *
+   * @generated from field: uint32 seq = 1;
+   */
+  seq: number;
+
+  /**
+   * The caller's own name for it.
+   *
+   * @generated from field: string signal_id = 2;
+   */
+  signalId: string;
+
+  /**
+   * Name of the signal.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * What it carries. Absent: nothing.
+   *
+   * @generated from field: drover.v1.Payload payload = 4;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * When it came.
+   *
+   * @generated from field: google.protobuf.Timestamp received_time = 5;
+   */
+  receivedTime?: Timestamp | undefined;
+
+  /**
+   * Id of the step that took it; empty: none has.
+   *
+   * @generated from field: string taken_by = 6;
+   */
+  takenBy: string;
+};
+
+/**
+ * Describes the message drover.v1.ReceivedSignal.
+ * Use `create(ReceivedSignalSchema)` to create a new message.
+ */
+export const ReceivedSignalSchema: GenMessage<ReceivedSignal> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 7);
+
+/**
+ * What one approver has said to an approval step.
+ *
+ * @generated from message drover.v1.Decision
+ */
+export type Decision = Message<"drover.v1.Decision"> & {
+  /**
+   * Id of the step.
+   *
+   * @generated from field: string step_id = 1;
+   */
+  stepId: string;
+
+  /**
+   * Who decided: the name that the caller stated.
+   *
+   * @generated from field: string approver = 2;
+   */
+  approver: string;
+
+  /**
+   * Whether `approver` was verified. False until there are identities: anybody can state any name.
+   *
+   * @generated from field: bool approver_verified = 3;
+   */
+  approverVerified: boolean;
+
+  /**
+   * Whether it is a yes.
+   *
+   * @generated from field: bool approved = 4;
+   */
+  approved: boolean;
+
+  /**
+   * Why, in the approver's words.
+   *
+   * @generated from field: string comment = 5;
+   */
+  comment: string;
+
+  /**
+   * What the approver filled in. Absent: nothing.
+   *
+   * @generated from field: drover.v1.Payload form = 6;
+   */
+  form?: Payload | undefined;
+
+  /**
+   * When it was said.
+   *
+   * @generated from field: google.protobuf.Timestamp decided_time = 7;
+   */
+  decidedTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message drover.v1.Decision.
+ * Use `create(DecisionSchema)` to create a new message.
+ */
+export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 8);
+
+/**
+ * A setting of a run with the value that holds for it.
+ *
+ * @generated from message drover.v1.EffectiveSetting
+ */
+export type EffectiveSetting = Message<"drover.v1.EffectiveSetting"> & {
+  /**
+   * Step that it belongs to; empty: the run as a whole.
+   *
+   * @generated from field: string step_id = 1;
+   */
+  stepId: string;
+
+  /**
+   * Path of the field in the definition of the step or the workflow, as `timeouts.pickup`,
+   * `retry[0].attempts`, `verify.queue` or `timeout`.
+   *
+   * @generated from field: string field = 2;
+   */
+  field: string;
+
+  /**
+   * Its value as the text form of a workflow has it, as `5m`, `0.2` or `escalate`; `off` for a
+   * watch that is off.
+   *
+   * @generated from field: string value = 3;
+   */
+  value: string;
+
+  /**
+   * Where the value comes from.
+   *
+   * @generated from field: drover.v1.SettingSource source = 4;
+   */
+  source: SettingSource;
+};
+
+/**
+ * Describes the message drover.v1.EffectiveSetting.
+ * Use `create(EffectiveSettingSchema)` to create a new message.
+ */
+export const EffectiveSettingSchema: GenMessage<EffectiveSetting> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 9);
 
 /**
  * Where a run stands. COMPLETED, FAILED, COMPENSATED and CANCELLED are final, and final is final.
@@ -577,7 +870,8 @@ export const RunState = {
   RUNNING: 2,
 
   /**
-   * Held by a person: nothing new is handed out. Not reached in this version.
+   * Held by a person (PauseRun): nothing new is handed out. What is with an agent goes on; reports,
+   * callbacks and signals count, and what they make ready is handed out when the run is resumed.
    *
    * @generated from enum value: RUN_STATE_PAUSED = 3;
    */
@@ -606,7 +900,7 @@ export const RunState = {
   ESCALATED: 6,
 
   /**
-   * Final: every step ended well.
+   * Final: every step ended well, or failed and was continued after; see `warnings`.
    *
    * @generated from enum value: RUN_STATE_COMPLETED = 7;
    */
@@ -632,6 +926,13 @@ export const RunState = {
    * @generated from enum value: RUN_STATE_CANCELLED = 10;
    */
   CANCELLED: 10,
+
+  /**
+   * How it ends is certain; its `always` steps run.
+   *
+   * @generated from enum value: RUN_STATE_FINISHING = 11;
+   */
+  FINISHING: 11,
 } as const;
 
 /**
@@ -744,15 +1045,14 @@ export const StepState = {
   BACKOFF: 4,
 
   /**
-   * Waits for something outside: a timer, a signal, a deferred outcome. Not reached in this
-   * version.
+   * Waits for something that no agent holds; see `waiting_on`.
    *
    * @generated from enum value: STEP_STATE_WAITING = 5;
    */
   WAITING: 5,
 
   /**
-   * An unknown outcome is being looked up. Not reached in this version.
+   * An unknown outcome is being looked up, or will be at `next_time`.
    *
    * @generated from enum value: STEP_STATE_VERIFYING = 6;
    */
@@ -780,7 +1080,7 @@ export const StepState = {
   FAILED: 9,
 
   /**
-   * Final: not needed.
+   * Final: not needed, because of `when`, `run_if`, a signal that may stay away, or a person.
    *
    * @generated from enum value: STEP_STATE_SKIPPED = 10;
    */
@@ -870,6 +1170,164 @@ export const UndoStateSchema: GenEnum<UndoState> = /*@__PURE__*/
   enumDesc(file_drover_v1_run, 3);
 
 /**
+ * What a step in WAITING waits for.
+ *
+ * @generated from enum drover.v1.WaitingOn
+ */
+export const WaitingOn = {
+  /**
+   * Nothing: the step is in another state.
+   *
+   * @generated from enum value: WAITING_ON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The moment `next_time`.
+   *
+   * @generated from enum value: WAITING_ON_TIMER = 1;
+   */
+  TIMER: 1,
+
+  /**
+   * A signal, until `next_time`.
+   *
+   * @generated from enum value: WAITING_ON_SIGNAL = 2;
+   */
+  SIGNAL: 2,
+
+  /**
+   * People, until `next_time`.
+   *
+   * @generated from enum value: WAITING_ON_APPROVAL = 3;
+   */
+  APPROVAL: 3,
+
+  /**
+   * The outcome of an attempt that its agent deferred, until `next_time`.
+   *
+   * @generated from enum value: WAITING_ON_CALLBACK = 4;
+   */
+  CALLBACK: 4,
+} as const;
+
+/**
+ * What a step in WAITING waits for.
+ *
+ * @generated from enum drover.v1.WaitingOn
+ */
+export type WaitingOn = (typeof WaitingOn)[keyof typeof WaitingOn] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.WaitingOn.
+ */
+export const WaitingOnSchema: GenEnum<WaitingOn> = /*@__PURE__*/
+  enumDesc(file_drover_v1_run, 4);
+
+/**
+ * What a step does.
+ *
+ * @generated from enum drover.v1.StepKind
+ */
+export const StepKind = {
+  /**
+   * Never sent by this version; a newer server may send a kind that a client does not know.
+   *
+   * @generated from enum value: STEP_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * An agent performs a task.
+   *
+   * @generated from enum value: STEP_KIND_TASK = 1;
+   */
+  TASK: 1,
+
+  /**
+   * A timer.
+   *
+   * @generated from enum value: STEP_KIND_WAIT = 2;
+   */
+  WAIT: 2,
+
+  /**
+   * Waits for an event from outside.
+   *
+   * @generated from enum value: STEP_KIND_SIGNAL = 3;
+   */
+  SIGNAL: 3,
+
+  /**
+   * Waits for people.
+   *
+   * @generated from enum value: STEP_KIND_APPROVAL = 4;
+   */
+  APPROVAL: 4,
+} as const;
+
+/**
+ * What a step does.
+ *
+ * @generated from enum drover.v1.StepKind
+ */
+export type StepKind = (typeof StepKind)[keyof typeof StepKind] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.StepKind.
+ */
+export const StepKindSchema: GenEnum<StepKind> = /*@__PURE__*/
+  enumDesc(file_drover_v1_run, 5);
+
+/**
+ * Who ended an attempt.
+ *
+ * @generated from enum drover.v1.AttemptSource
+ */
+export const AttemptSource = {
+  /**
+   * Never sent by this version; a newer server may send one that a client does not know.
+   *
+   * @generated from enum value: ATTEMPT_SOURCE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The agent that had the task, its callback, or the supervisor in its place.
+   *
+   * @generated from enum value: ATTEMPT_SOURCE_TASK = 1;
+   */
+  TASK: 1,
+
+  /**
+   * The engine: a failure that no agent reported, such as drover.total.
+   *
+   * @generated from enum value: ATTEMPT_SOURCE_ENGINE = 2;
+   */
+  ENGINE: 2,
+
+  /**
+   * A signal, an approval, or a person's answer: the step ended without an agent.
+   *
+   * @generated from enum value: ATTEMPT_SOURCE_ANSWER = 3;
+   */
+  ANSWER: 3,
+} as const;
+
+/**
+ * Who ended an attempt.
+ *
+ * @generated from enum drover.v1.AttemptSource
+ */
+export type AttemptSource = (typeof AttemptSource)[keyof typeof AttemptSource] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.AttemptSource.
+ */
+export const AttemptSourceSchema: GenEnum<AttemptSource> = /*@__PURE__*/
+  enumDesc(file_drover_v1_run, 6);
+
+/**
  * How an attempt ended.
  *
  * @generated from enum drover.v1.OutcomeKind
@@ -904,14 +1362,14 @@ export const OutcomeKind = {
   UNKNOWN: 3,
 
   /**
-   * To be asked again later. Not reached in this version.
+   * To be asked again later. Does not count.
    *
    * @generated from enum value: OUTCOME_KIND_AGAIN = 4;
    */
   AGAIN: 4,
 
   /**
-   * Accepted by the remote service; the outcome follows. Not reached in this version.
+   * Accepted by the remote service; the outcome follows.
    *
    * @generated from enum value: OUTCOME_KIND_DEFERRED = 5;
    */
@@ -925,7 +1383,7 @@ export const OutcomeKind = {
   RELEASED: 6,
 
   /**
-   * Stopped when asked. Does not count.
+   * Stopped when asked. Counts if it was for its time or its progress, not if its run stops.
    *
    * @generated from enum value: OUTCOME_KIND_CANCELLED = 7;
    */
@@ -938,6 +1396,13 @@ export const OutcomeKind = {
    * @generated from enum value: OUTCOME_KIND_GIVEN_BACK = 8;
    */
   GIVEN_BACK: 8,
+
+  /**
+   * A verify that became needless: the attempt that it was about was settled meanwhile.
+   *
+   * @generated from enum value: OUTCOME_KIND_SUPERSEDED = 9;
+   */
+  SUPERSEDED: 9,
 } as const;
 
 /**
@@ -951,5 +1416,46 @@ export type OutcomeKind = (typeof OutcomeKind)[keyof typeof OutcomeKind] | Unkno
  * Describes the enum drover.v1.OutcomeKind.
  */
 export const OutcomeKindSchema: GenEnum<OutcomeKind> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 4);
+  enumDesc(file_drover_v1_run, 7);
+
+/**
+ * Where the value of a setting comes from.
+ *
+ * @generated from enum drover.v1.SettingSource
+ */
+export const SettingSource = {
+  /**
+   * Never sent by this version; a newer server may send one that a client does not know.
+   *
+   * @generated from enum value: SETTING_SOURCE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The default, as documented with the field.
+   *
+   * @generated from enum value: SETTING_SOURCE_DEFAULT = 1;
+   */
+  DEFAULT: 1,
+
+  /**
+   * The definition says so.
+   *
+   * @generated from enum value: SETTING_SOURCE_DEFINITION = 2;
+   */
+  DEFINITION: 2,
+} as const;
+
+/**
+ * Where the value of a setting comes from.
+ *
+ * @generated from enum drover.v1.SettingSource
+ */
+export type SettingSource = (typeof SettingSource)[keyof typeof SettingSource] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.SettingSource.
+ */
+export const SettingSourceSchema: GenEnum<SettingSource> = /*@__PURE__*/
+  enumDesc(file_drover_v1_run, 8);
 

@@ -19,10 +19,14 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
+import type { Wait } from "./explain_pb.ts";
+import { file_drover_v1_explain } from "./explain_pb.ts";
 import type { Payload } from "./payload_pb.ts";
 import { file_drover_v1_payload } from "./payload_pb.ts";
-import type { Attempt, Escalation, Intervention, Run, RunState, Step } from "./run_pb.ts";
+import type { Attempt, Decision, EffectiveSetting, Escalation, Intervention, ReceivedSignal, Run, RunState, Step } from "./run_pb.ts";
 import { file_drover_v1_run } from "./run_pb.ts";
+import type { Outcome_Failed, Outcome_Success } from "./task_pb.ts";
+import { file_drover_v1_task } from "./task_pb.ts";
 import type { Workflow, WorkflowDefinition, WorkflowSummary } from "./workflow_pb.ts";
 import { file_drover_v1_workflow } from "./workflow_pb.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
@@ -33,7 +37,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/scheduler_service.proto.
  */
 export const file_drover_v1_scheduler_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFkcm92ZXIvdjEvc2NoZWR1bGVyX3NlcnZpY2UucHJvdG8SCWRyb3Zlci52MSLFAQoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMwoKZGVmaW5pdGlvbhgCIAEoCzIdLmRyb3Zlci52MS5Xb3JrZmxvd0RlZmluaXRpb25IABIbCgR0ZXh0GAMgASgJQgu6SAhyBhABKICAQEgAEhQKDGtlZXBfZGVmYXVsdBgEIAEoCEIPCgZzb3VyY2USBbpIAggBIkoKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSDwoHY3JlYXRlZBgDIAEoCCKPAQoSR2V0V29ya2Zsb3dSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAMgASgFQge6SAQaAigAIjwKE0dldFdvcmtmbG93UmVzcG9uc2USJQoId29ya2Zsb3cYASABKAsyEy5kcm92ZXIudjEuV29ya2Zsb3cihgEKFExpc3RXb3JrZmxvd3NSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJfChVMaXN0V29ya2Zsb3dzUmVzcG9uc2USLQoJd29ya2Zsb3dzGAEgAygLMhouZHJvdmVyLnYxLldvcmtmbG93U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVQoLV29ya2Zsb3dSZWYSLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3ZlcnNpb24YAiABKAVCB7pIBBoCKAAi0gMKD1NjaGVkdWxlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIqCgh3b3JrZmxvdxgCIAEoCzIWLmRyb3Zlci52MS5Xb3JrZmxvd1JlZkgAEjMKCmRlZmluaXRpb24YAyABKAsyHS5kcm92ZXIudjEuV29ya2Zsb3dEZWZpbml0aW9uSAASIQoFaW5wdXQYBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBItCgNrZXkYBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXswLDI1Nn0kEhsKCHByaW9yaXR5GAYgASgFQgm6SAYaBBgJKAASfAoGbGFiZWxzGAcgAygLMiYuZHJvdmVyLnYxLlNjaGVkdWxlUmVxdWVzdC5MYWJlbHNFbnRyeUJEukhBmgE+EEAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCodchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIPCgZ0YXJnZXQSBbpIAggBIjMKEFNjaGVkdWxlUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKAgieQoGUnVuUmVmEjAKBnJ1bl9pZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kSAASLwoDa2V5GAIgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JEgAQgwKA3JlZhIFukgCCAEiwAEKDUdldFJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEhgKEGluY2x1ZGVfYXR0ZW1wdHMYAyABKAgSHQoVaW5jbHVkZV9pbnRlcnZlbnRpb25zGAQgASgIEhsKE2luY2x1ZGVfZXNjYWxhdGlvbnMYBSABKAgizwEKDkdldFJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHgoFc3RlcHMYAiADKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgDIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0Ei4KDWludGVydmVudGlvbnMYBCADKAsyFy5kcm92ZXIudjEuSW50ZXJ2ZW50aW9uEioKC2VzY2FsYXRpb25zGAUgAygLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24igwMKCVJ1bkZpbHRlchI2CgZzdGF0ZXMYASADKA4yEy5kcm92ZXIudjEuUnVuU3RhdGVCEbpIDpIBCxAQIgeCAQQQASAAEjAKCHdvcmtmbG93GAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSdgoGbGFiZWxzGAMgAygLMiAuZHJvdmVyLnYxLlJ1bkZpbHRlci5MYWJlbHNFbnRyeUJEukhBmgE+EEAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCodchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQSMQoNY3JlYXRlZF9hZnRlchgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi1QEKD0xpc3RSdW5zUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIkCgZmaWx0ZXIYAiABKAsyFC5kcm92ZXIudjEuUnVuRmlsdGVyEiwKBW9yZGVyGAMgASgOMhMuZHJvdmVyLnYxLlJ1bk9yZGVyQgi6SAWCAQIQARIdCglwYWdlX3NpemUYBCABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgFIAEoCUIIukgFcgMYgAgiSQoQTGlzdFJ1bnNSZXNwb25zZRIcCgRydW5zGAEgAygLMg4uZHJvdmVyLnYxLlJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkigwEKD1dhdGNoUnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESFQoNYWZ0ZXJfdmVyc2lvbhgDIAEoBCJPChBXYXRjaFJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHgoFc3RlcHMYAiADKAsyDy5kcm92ZXIudjEuU3RlcCKiAQoOV2FpdFJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKBHdhaXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDLpICaoBBiICCDwyACI9Cg9XYWl0UnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhINCgVlbmRlZBgCIAEoCCK8AQoQQ2FuY2VsUnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESJwoEdW5kbxgDIAEoDjIPLmRyb3Zlci52MS5VbmRvQgi6SAWCAQIQARIkCgZyZWFzb24YBCABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokIjAKEUNhbmNlbFJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4qXAoIUnVuT3JkZXISGQoVUlVOX09SREVSX1VOU1BFQ0lGSUVEEAASGgoWUlVOX09SREVSX0NSRUFURURfREVTQxABEhkKFVJVTl9PUkRFUl9DUkVBVEVEX0FTQxACKkEKBFVuZG8SFAoQVU5ET19VTlNQRUNJRklFRBAAEhMKD1VORE9fQ09NUEVOU0FURRABEg4KClVORE9fTEVBVkUQAjKrBQoQU2NoZWR1bGVyU2VydmljZRJbChBSZWdpc3RlcldvcmtmbG93EiIuZHJvdmVyLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXF1ZXN0GiMuZHJvdmVyLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRJMCgtHZXRXb3JrZmxvdxIdLmRyb3Zlci52MS5HZXRXb3JrZmxvd1JlcXVlc3QaHi5kcm92ZXIudjEuR2V0V29ya2Zsb3dSZXNwb25zZRJSCg1MaXN0V29ya2Zsb3dzEh8uZHJvdmVyLnYxLkxpc3RXb3JrZmxvd3NSZXF1ZXN0GiAuZHJvdmVyLnYxLkxpc3RXb3JrZmxvd3NSZXNwb25zZRJDCghTY2hlZHVsZRIaLmRyb3Zlci52MS5TY2hlZHVsZVJlcXVlc3QaGy5kcm92ZXIudjEuU2NoZWR1bGVSZXNwb25zZRI9CgZHZXRSdW4SGC5kcm92ZXIudjEuR2V0UnVuUmVxdWVzdBoZLmRyb3Zlci52MS5HZXRSdW5SZXNwb25zZRJDCghMaXN0UnVucxIaLmRyb3Zlci52MS5MaXN0UnVuc1JlcXVlc3QaGy5kcm92ZXIudjEuTGlzdFJ1bnNSZXNwb25zZRJFCghXYXRjaFJ1bhIaLmRyb3Zlci52MS5XYXRjaFJ1blJlcXVlc3QaGy5kcm92ZXIudjEuV2F0Y2hSdW5SZXNwb25zZTABEkAKB1dhaXRSdW4SGS5kcm92ZXIudjEuV2FpdFJ1blJlcXVlc3QaGi5kcm92ZXIudjEuV2FpdFJ1blJlc3BvbnNlEkYKCUNhbmNlbFJ1bhIbLmRyb3Zlci52MS5DYW5jZWxSdW5SZXF1ZXN0GhwuZHJvdmVyLnYxLkNhbmNlbFJ1blJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_run, file_drover_v1_workflow, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiFkcm92ZXIvdjEvc2NoZWR1bGVyX3NlcnZpY2UucHJvdG8SCWRyb3Zlci52MSLFAQoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMwoKZGVmaW5pdGlvbhgCIAEoCzIdLmRyb3Zlci52MS5Xb3JrZmxvd0RlZmluaXRpb25IABIbCgR0ZXh0GAMgASgJQgu6SAhyBhABKICAQEgAEhQKDGtlZXBfZGVmYXVsdBgEIAEoCEIPCgZzb3VyY2USBbpIAggBIkoKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSDwoHY3JlYXRlZBgDIAEoCCKPAQoSR2V0V29ya2Zsb3dSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAMgASgFQge6SAQaAigAIjwKE0dldFdvcmtmbG93UmVzcG9uc2USJQoId29ya2Zsb3cYASABKAsyEy5kcm92ZXIudjEuV29ya2Zsb3cihgEKFExpc3RXb3JrZmxvd3NSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJfChVMaXN0V29ya2Zsb3dzUmVzcG9uc2USLQoJd29ya2Zsb3dzGAEgAygLMhouZHJvdmVyLnYxLldvcmtmbG93U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVQoLV29ya2Zsb3dSZWYSLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3ZlcnNpb24YAiABKAVCB7pIBBoCKAAi0gMKD1NjaGVkdWxlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIqCgh3b3JrZmxvdxgCIAEoCzIWLmRyb3Zlci52MS5Xb3JrZmxvd1JlZkgAEjMKCmRlZmluaXRpb24YAyABKAsyHS5kcm92ZXIudjEuV29ya2Zsb3dEZWZpbml0aW9uSAASIQoFaW5wdXQYBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBItCgNrZXkYBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXswLDI1Nn0kEhsKCHByaW9yaXR5GAYgASgFQgm6SAYaBBgJKAASfAoGbGFiZWxzGAcgAygLMiYuZHJvdmVyLnYxLlNjaGVkdWxlUmVxdWVzdC5MYWJlbHNFbnRyeUJEukhBmgE+EEAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCodchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIPCgZ0YXJnZXQSBbpIAggBIjMKEFNjaGVkdWxlUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKAgieQoGUnVuUmVmEjAKBnJ1bl9pZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kSAASLwoDa2V5GAIgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JEgAQgwKA3JlZhIFukgCCAEijgIKDUdldFJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEhgKEGluY2x1ZGVfYXR0ZW1wdHMYAyABKAgSHQoVaW5jbHVkZV9pbnRlcnZlbnRpb25zGAQgASgIEhsKE2luY2x1ZGVfZXNjYWxhdGlvbnMYBSABKAgSFwoPaW5jbHVkZV9zaWduYWxzGAYgASgIEhkKEWluY2x1ZGVfZGVjaXNpb25zGAcgASgIEhgKEGluY2x1ZGVfc2V0dGluZ3MYCCABKAgi0gIKDkdldFJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHgoFc3RlcHMYAiADKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgDIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0Ei4KDWludGVydmVudGlvbnMYBCADKAsyFy5kcm92ZXIudjEuSW50ZXJ2ZW50aW9uEioKC2VzY2FsYXRpb25zGAUgAygLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SKgoHc2lnbmFscxgGIAMoCzIZLmRyb3Zlci52MS5SZWNlaXZlZFNpZ25hbBImCglkZWNpc2lvbnMYByADKAsyEy5kcm92ZXIudjEuRGVjaXNpb24SLQoIc2V0dGluZ3MYCCADKAsyGy5kcm92ZXIudjEuRWZmZWN0aXZlU2V0dGluZyKDAwoJUnVuRmlsdGVyEjYKBnN0YXRlcxgBIAMoDjITLmRyb3Zlci52MS5SdW5TdGF0ZUIRukgOkgELEBAiB4IBBBABIAASMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBJ2CgZsYWJlbHMYAyADKAsyIC5kcm92ZXIudjEuUnVuRmlsdGVyLkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBIxCg1jcmVhdGVkX2FmdGVyGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLVAQoPTGlzdFJ1bnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiQKBmZpbHRlchgCIAEoCzIULmRyb3Zlci52MS5SdW5GaWx0ZXISLAoFb3JkZXIYAyABKA4yEy5kcm92ZXIudjEuUnVuT3JkZXJCCLpIBYIBAhABEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAUgASgJQgi6SAVyAxiACCJJChBMaXN0UnVuc1Jlc3BvbnNlEhwKBHJ1bnMYASADKAsyDi5kcm92ZXIudjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKDAQoPV2F0Y2hSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIVCg1hZnRlcl92ZXJzaW9uGAMgASgEIk8KEFdhdGNoUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIeCgVzdGVwcxgCIAMoCzIPLmRyb3Zlci52MS5TdGVwIqIBCg5XYWl0UnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIMukgJqgEGIgIIPDIAIj0KD1dhaXRSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuEg0KBWVuZGVkGAIgASgIIrwBChBDYW5jZWxSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARInCgR1bmRvGAMgASgOMg8uZHJvdmVyLnYxLlVuZG9CCLpIBYIBAhABEiQKBnJlYXNvbhgEIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQiMAoRQ2FuY2VsUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKSAQoPUGF1c2VSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIkCgZyZWFzb24YAyABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokIi8KEFBhdXNlUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKTAQoQUmVzdW1lUnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESJAoGcmVhc29uGAMgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJCIwChFSZXN1bWVSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuIvIBCg1TaWduYWxSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIsCgRuYW1lGAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSMwoJc2lnbmFsX2lkGAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIjCgdwYXlsb2FkGAUgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiIgoOU2lnbmFsUmVzcG9uc2USEAoIcmVwZWF0ZWQYASABKAgigQMKDURlY2lkZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEi8KB3N0ZXBfaWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIyCghhcHByb3ZlchgEIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSNgoFcm9sZXMYBSADKAlCJ7pIJJIBIRBkIh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIvCgd2ZXJkaWN0GAYgASgOMhIuZHJvdmVyLnYxLlZlcmRpY3RCCrpIB4IBBBgBGAISJQoHY29tbWVudBgHIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQSIAoEZm9ybRgIIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIj8KDkRlY2lkZVJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SEAoIcmVwZWF0ZWQYAiABKAgiqwEKF0NvbXBsZXRlRGVmZXJyZWRSZXF1ZXN0EiIKDmNhbGxiYWNrX3Rva2VuGAEgASgJQgq6SAdyBRABGIAEEi0KB3N1Y2Nlc3MYAiABKAsyGi5kcm92ZXIudjEuT3V0Y29tZS5TdWNjZXNzSAASKwoGZmFpbGVkGAMgASgLMhkuZHJvdmVyLnYxLk91dGNvbWUuRmFpbGVkSABCEAoHb3V0Y29tZRIFukgCCAEiLAoYQ29tcGxldGVEZWZlcnJlZFJlc3BvbnNlEhAKCHJlcGVhdGVkGAEgASgIIm4KEUV4cGxhaW5SdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBASKZAQoSRXhwbGFpblJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHQoEd2FpdBgCIAEoCzIPLmRyb3Zlci52MS5XYWl0Eh4KBXN0ZXBzGAMgAygLMg8uZHJvdmVyLnYxLldhaXQSJwoDbm93GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCpcCghSdW5PcmRlchIZChVSVU5fT1JERVJfVU5TUEVDSUZJRUQQABIaChZSVU5fT1JERVJfQ1JFQVRFRF9ERVNDEAESGQoVUlVOX09SREVSX0NSRUFURURfQVNDEAIqQQoEVW5kbxIUChBVTkRPX1VOU1BFQ0lGSUVEEAASEwoPVU5ET19DT01QRU5TQVRFEAESDgoKVU5ET19MRUFWRRACKksKB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhMKD1ZFUkRJQ1RfQVBQUk9WRRABEhIKDlZFUkRJQ1RfUkVKRUNUEAIy3ggKEFNjaGVkdWxlclNlcnZpY2USWwoQUmVnaXN0ZXJXb3JrZmxvdxIiLmRyb3Zlci52MS5SZWdpc3RlcldvcmtmbG93UmVxdWVzdBojLmRyb3Zlci52MS5SZWdpc3RlcldvcmtmbG93UmVzcG9uc2USTAoLR2V0V29ya2Zsb3cSHS5kcm92ZXIudjEuR2V0V29ya2Zsb3dSZXF1ZXN0Gh4uZHJvdmVyLnYxLkdldFdvcmtmbG93UmVzcG9uc2USUgoNTGlzdFdvcmtmbG93cxIfLmRyb3Zlci52MS5MaXN0V29ya2Zsb3dzUmVxdWVzdBogLmRyb3Zlci52MS5MaXN0V29ya2Zsb3dzUmVzcG9uc2USQwoIU2NoZWR1bGUSGi5kcm92ZXIudjEuU2NoZWR1bGVSZXF1ZXN0GhsuZHJvdmVyLnYxLlNjaGVkdWxlUmVzcG9uc2USPQoGR2V0UnVuEhguZHJvdmVyLnYxLkdldFJ1blJlcXVlc3QaGS5kcm92ZXIudjEuR2V0UnVuUmVzcG9uc2USQwoITGlzdFJ1bnMSGi5kcm92ZXIudjEuTGlzdFJ1bnNSZXF1ZXN0GhsuZHJvdmVyLnYxLkxpc3RSdW5zUmVzcG9uc2USRQoIV2F0Y2hSdW4SGi5kcm92ZXIudjEuV2F0Y2hSdW5SZXF1ZXN0GhsuZHJvdmVyLnYxLldhdGNoUnVuUmVzcG9uc2UwARJACgdXYWl0UnVuEhkuZHJvdmVyLnYxLldhaXRSdW5SZXF1ZXN0GhouZHJvdmVyLnYxLldhaXRSdW5SZXNwb25zZRJJCgpFeHBsYWluUnVuEhwuZHJvdmVyLnYxLkV4cGxhaW5SdW5SZXF1ZXN0Gh0uZHJvdmVyLnYxLkV4cGxhaW5SdW5SZXNwb25zZRJGCglDYW5jZWxSdW4SGy5kcm92ZXIudjEuQ2FuY2VsUnVuUmVxdWVzdBocLmRyb3Zlci52MS5DYW5jZWxSdW5SZXNwb25zZRJDCghQYXVzZVJ1bhIaLmRyb3Zlci52MS5QYXVzZVJ1blJlcXVlc3QaGy5kcm92ZXIudjEuUGF1c2VSdW5SZXNwb25zZRJGCglSZXN1bWVSdW4SGy5kcm92ZXIudjEuUmVzdW1lUnVuUmVxdWVzdBocLmRyb3Zlci52MS5SZXN1bWVSdW5SZXNwb25zZRI9CgZTaWduYWwSGC5kcm92ZXIudjEuU2lnbmFsUmVxdWVzdBoZLmRyb3Zlci52MS5TaWduYWxSZXNwb25zZRI9CgZEZWNpZGUSGC5kcm92ZXIudjEuRGVjaWRlUmVxdWVzdBoZLmRyb3Zlci52MS5EZWNpZGVSZXNwb25zZRJbChBDb21wbGV0ZURlZmVycmVkEiIuZHJvdmVyLnYxLkNvbXBsZXRlRGVmZXJyZWRSZXF1ZXN0GiMuZHJvdmVyLnYxLkNvbXBsZXRlRGVmZXJyZWRSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_explain, file_drover_v1_payload, file_drover_v1_run, file_drover_v1_task, file_drover_v1_workflow, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Stores a definition.
@@ -453,6 +457,28 @@ export type GetRunRequest = Message<"drover.v1.GetRunRequest"> & {
    * @generated from field: bool include_escalations = 5;
    */
   includeEscalations: boolean;
+
+  /**
+   * Whether to return the signals that were sent to it. Default false.
+   *
+   * @generated from field: bool include_signals = 6;
+   */
+  includeSignals: boolean;
+
+  /**
+   * Whether to return what approvers have said. Default false.
+   *
+   * @generated from field: bool include_decisions = 7;
+   */
+  includeDecisions: boolean;
+
+  /**
+   * Whether to return every setting with the value that holds, and where that comes from. Default
+   * false.
+   *
+   * @generated from field: bool include_settings = 8;
+   */
+  includeSettings: boolean;
 };
 
 /**
@@ -502,6 +528,28 @@ export type GetRunResponse = Message<"drover.v1.GetRunResponse"> & {
    * @generated from field: repeated drover.v1.Escalation escalations = 5;
    */
   escalations: Escalation[];
+
+  /**
+   * Signals in the order in which they came, at most 1,000. Empty unless asked for.
+   *
+   * @generated from field: repeated drover.v1.ReceivedSignal signals = 6;
+   */
+  signals: ReceivedSignal[];
+
+  /**
+   * What approvers have said, oldest first; the newest 1,000. Empty unless asked for.
+   *
+   * @generated from field: repeated drover.v1.Decision decisions = 7;
+   */
+  decisions: Decision[];
+
+  /**
+   * The settings of the run, then those of its steps in the order of the definition. Empty unless
+   * asked for.
+   *
+   * @generated from field: repeated drover.v1.EffectiveSetting settings = 8;
+   */
+  settings: EffectiveSetting[];
 };
 
 /**
@@ -830,6 +878,425 @@ export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE_
   messageDesc(file_drover_v1_scheduler_service, 20);
 
 /**
+ * Holds a run.
+ *
+ * @generated from message drover.v1.PauseRunRequest
+ */
+export type PauseRunRequest = Message<"drover.v1.PauseRunRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Why, for people. At most 1,024 characters, no NUL.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message drover.v1.PauseRunRequest.
+ * Use `create(PauseRunRequestSchema)` to create a new message.
+ */
+export const PauseRunRequestSchema: GenMessage<PauseRunRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 21);
+
+/**
+ * The run, held.
+ *
+ * @generated from message drover.v1.PauseRunResponse
+ */
+export type PauseRunResponse = Message<"drover.v1.PauseRunResponse"> & {
+  /**
+   * The run after the call.
+   *
+   * @generated from field: drover.v1.Run run = 1;
+   */
+  run?: Run | undefined;
+};
+
+/**
+ * Describes the message drover.v1.PauseRunResponse.
+ * Use `create(PauseRunResponseSchema)` to create a new message.
+ */
+export const PauseRunResponseSchema: GenMessage<PauseRunResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 22);
+
+/**
+ * Lets a paused run go on.
+ *
+ * @generated from message drover.v1.ResumeRunRequest
+ */
+export type ResumeRunRequest = Message<"drover.v1.ResumeRunRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Why, for people. At most 1,024 characters, no NUL.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message drover.v1.ResumeRunRequest.
+ * Use `create(ResumeRunRequestSchema)` to create a new message.
+ */
+export const ResumeRunRequestSchema: GenMessage<ResumeRunRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 23);
+
+/**
+ * The run, going on.
+ *
+ * @generated from message drover.v1.ResumeRunResponse
+ */
+export type ResumeRunResponse = Message<"drover.v1.ResumeRunResponse"> & {
+  /**
+   * The run after the call.
+   *
+   * @generated from field: drover.v1.Run run = 1;
+   */
+  run?: Run | undefined;
+};
+
+/**
+ * Describes the message drover.v1.ResumeRunResponse.
+ * Use `create(ResumeRunResponseSchema)` to create a new message.
+ */
+export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 24);
+
+/**
+ * Sends an event to a run.
+ *
+ * @generated from message drover.v1.SignalRequest
+ */
+export type SignalRequest = Message<"drover.v1.SignalRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Name of the signal. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * The caller's own name for this signal, unique in the run; a repeat of it is the same signal,
+   * whatever else it says. Required, 1 to 256 characters, no control characters.
+   *
+   * @generated from field: string signal_id = 4;
+   */
+  signalId: string;
+
+  /**
+   * What it carries: the output of the step that takes it. Absent: nothing.
+   *
+   * @generated from field: drover.v1.Payload payload = 5;
+   */
+  payload?: Payload | undefined;
+};
+
+/**
+ * Describes the message drover.v1.SignalRequest.
+ * Use `create(SignalRequestSchema)` to create a new message.
+ */
+export const SignalRequestSchema: GenMessage<SignalRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 25);
+
+/**
+ * The signal is kept.
+ *
+ * @generated from message drover.v1.SignalResponse
+ */
+export type SignalResponse = Message<"drover.v1.SignalResponse"> & {
+  /**
+   * A signal of this id was kept before; this one was not needed.
+   *
+   * @generated from field: bool repeated = 1;
+   */
+  repeated: boolean;
+};
+
+/**
+ * Describes the message drover.v1.SignalResponse.
+ * Use `create(SignalResponseSchema)` to create a new message.
+ */
+export const SignalResponseSchema: GenMessage<SignalResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 26);
+
+/**
+ * What an approver decides.
+ *
+ * @generated from message drover.v1.DecideRequest
+ */
+export type DecideRequest = Message<"drover.v1.DecideRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Id of the approval step. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string step_id = 3;
+   */
+  stepId: string;
+
+  /**
+   * Who decides, as stated by the caller; nothing verifies it until there are identities, and
+   * outputs say so. Required, 1 to 256 characters, no control characters.
+   *
+   * @generated from field: string approver = 4;
+   */
+  approver: string;
+
+  /**
+   * Roles of the approver, as stated by the caller. At most 100, of 1 to 256 characters without
+   * control characters.
+   *
+   * @generated from field: repeated string roles = 5;
+   */
+  roles: string[];
+
+  /**
+   * What is decided. Required: APPROVE or REJECT.
+   *
+   * @generated from field: drover.v1.Verdict verdict = 6;
+   */
+  verdict: Verdict;
+
+  /**
+   * Why, for people. At most 1,024 characters, no NUL.
+   *
+   * @generated from field: string comment = 7;
+   */
+  comment: string;
+
+  /**
+   * What the step's `form` asks for. Absent: nothing.
+   *
+   * @generated from field: drover.v1.Payload form = 8;
+   */
+  form?: Payload | undefined;
+};
+
+/**
+ * Describes the message drover.v1.DecideRequest.
+ * Use `create(DecideRequestSchema)` to create a new message.
+ */
+export const DecideRequestSchema: GenMessage<DecideRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 27);
+
+/**
+ * The decision is kept.
+ *
+ * @generated from message drover.v1.DecideResponse
+ */
+export type DecideResponse = Message<"drover.v1.DecideResponse"> & {
+  /**
+   * The run after the call.
+   *
+   * @generated from field: drover.v1.Run run = 1;
+   */
+  run?: Run | undefined;
+
+  /**
+   * The same had been decided by this approver before.
+   *
+   * @generated from field: bool repeated = 2;
+   */
+  repeated: boolean;
+};
+
+/**
+ * Describes the message drover.v1.DecideResponse.
+ * Use `create(DecideResponseSchema)` to create a new message.
+ */
+export const DecideResponseSchema: GenMessage<DecideResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 28);
+
+/**
+ * Says how an attempt ended.
+ *
+ * @generated from message drover.v1.CompleteDeferredRequest
+ */
+export type CompleteDeferredRequest = Message<"drover.v1.CompleteDeferredRequest"> & {
+  /**
+   * Task.callback_token of the attempt; it says the namespace as well. Required, at most 512
+   * characters.
+   *
+   * @generated from field: string callback_token = 1;
+   */
+  callbackToken: string;
+
+  /**
+   * How it ended. Required, exactly one.
+   *
+   * @generated from oneof drover.v1.CompleteDeferredRequest.outcome
+   */
+  outcome: {
+    /**
+     * It is done.
+     *
+     * @generated from field: drover.v1.Outcome.Success success = 2;
+     */
+    value: Outcome_Success;
+    case: "success";
+  } | {
+    /**
+     * It failed.
+     *
+     * @generated from field: drover.v1.Outcome.Failed failed = 3;
+     */
+    value: Outcome_Failed;
+    case: "failed";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message drover.v1.CompleteDeferredRequest.
+ * Use `create(CompleteDeferredRequestSchema)` to create a new message.
+ */
+export const CompleteDeferredRequestSchema: GenMessage<CompleteDeferredRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 29);
+
+/**
+ * The outcome is kept.
+ *
+ * @generated from message drover.v1.CompleteDeferredResponse
+ */
+export type CompleteDeferredResponse = Message<"drover.v1.CompleteDeferredResponse"> & {
+  /**
+   * The same outcome had been reported before; this is its answer again.
+   *
+   * @generated from field: bool repeated = 1;
+   */
+  repeated: boolean;
+};
+
+/**
+ * Describes the message drover.v1.CompleteDeferredResponse.
+ * Use `create(CompleteDeferredResponseSchema)` to create a new message.
+ */
+export const CompleteDeferredResponseSchema: GenMessage<CompleteDeferredResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 30);
+
+/**
+ * Asks why a run is not moving.
+ *
+ * @generated from message drover.v1.ExplainRunRequest
+ */
+export type ExplainRunRequest = Message<"drover.v1.ExplainRunRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+};
+
+/**
+ * Describes the message drover.v1.ExplainRunRequest.
+ * Use `create(ExplainRunRequestSchema)` to create a new message.
+ */
+export const ExplainRunRequestSchema: GenMessage<ExplainRunRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 31);
+
+/**
+ * Why a run is not moving.
+ *
+ * @generated from message drover.v1.ExplainRunResponse
+ */
+export type ExplainRunResponse = Message<"drover.v1.ExplainRunResponse"> & {
+  /**
+   * The run, without its input.
+   *
+   * @generated from field: drover.v1.Run run = 1;
+   */
+  run?: Run | undefined;
+
+  /**
+   * What the run waits for: its own, or that of the first of the steps in `waits_on`.
+   *
+   * @generated from field: drover.v1.Wait wait = 2;
+   */
+  wait?: Wait | undefined;
+
+  /**
+   * Each step that moves or waits, in the order of the definition. Empty once the run has ended.
+   *
+   * @generated from field: repeated drover.v1.Wait steps = 3;
+   */
+  steps: Wait[];
+
+  /**
+   * The moment of the look, which `since_time` and `next_time` are to be held against.
+   *
+   * @generated from field: google.protobuf.Timestamp now = 4;
+   */
+  now?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message drover.v1.ExplainRunResponse.
+ * Use `create(ExplainRunResponseSchema)` to create a new message.
+ */
+export const ExplainRunResponseSchema: GenMessage<ExplainRunResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 32);
+
+/**
  * The order of a list of runs.
  *
  * @generated from enum drover.v1.RunOrder
@@ -912,6 +1379,47 @@ export const UndoSchema: GenEnum<Undo> = /*@__PURE__*/
   enumDesc(file_drover_v1_scheduler_service, 1);
 
 /**
+ * What is decided.
+ *
+ * @generated from enum drover.v1.Verdict
+ */
+export const Verdict = {
+  /**
+   * Not said. Refused.
+   *
+   * @generated from enum value: VERDICT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Yes.
+   *
+   * @generated from enum value: VERDICT_APPROVE = 1;
+   */
+  APPROVE: 1,
+
+  /**
+   * No.
+   *
+   * @generated from enum value: VERDICT_REJECT = 2;
+   */
+  REJECT: 2,
+} as const;
+
+/**
+ * What is decided.
+ *
+ * @generated from enum drover.v1.Verdict
+ */
+export type Verdict = (typeof Verdict)[keyof typeof Verdict] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.Verdict.
+ */
+export const VerdictSchema: GenEnum<Verdict> = /*@__PURE__*/
+  enumDesc(file_drover_v1_scheduler_service, 2);
+
+/**
  * For services that start work.
  *
  * @generated from service drover.v1.SchedulerService
@@ -950,7 +1458,8 @@ export const SchedulerService: GenService<{
   },
   /**
    * Starts a run. Idempotent by `key`: the same request with the same key returns the same run.
-   * Errors: WORKFLOW_NOT_FOUND, INVALID_DEFINITION, NOT_SUPPORTED, PAYLOAD_TOO_LARGE, KEY_REUSED.
+   * Errors: WORKFLOW_NOT_FOUND, INVALID_DEFINITION, PAYLOAD_TOO_LARGE, KEY_REUSED. An input that
+   * breaks the workflow's `input_schema` is INVALID_REQUEST.
    *
    * @generated from rpc drover.v1.SchedulerService.Schedule
    */
@@ -1002,6 +1511,17 @@ export const SchedulerService: GenService<{
     output: typeof WaitRunResponseSchema;
   },
   /**
+   * Says why a run is not moving: what it and its steps wait for, since when, what happens next and
+   * what a person can do. It reads the state alone and changes nothing. Errors: RUN_NOT_FOUND.
+   *
+   * @generated from rpc drover.v1.SchedulerService.ExplainRun
+   */
+  explainRun: {
+    methodKind: "unary";
+    input: typeof ExplainRunRequestSchema;
+    output: typeof ExplainRunResponseSchema;
+  },
+  /**
    * Stops a run. Idempotent: OK without change when the run already stops, is being undone, or was
    * ended by a cancel. With LEAVE it also ends an ESCALATED run. Errors: RUN_NOT_FOUND, RUN_STATE
    * (the run has ended otherwise).
@@ -1012,6 +1532,67 @@ export const SchedulerService: GenService<{
     methodKind: "unary";
     input: typeof CancelRunRequestSchema;
     output: typeof CancelRunResponseSchema;
+  },
+  /**
+   * Holds a run: nothing new is handed out, and what is with an agent goes on. Its timeout, and
+   * the `total` of its steps, stand still. Idempotent: OK without change when it is PAUSED. Errors:
+   * RUN_NOT_FOUND, RUN_STATE (the run stops, is being undone, waits for a person or has ended).
+   *
+   * @generated from rpc drover.v1.SchedulerService.PauseRun
+   */
+  pauseRun: {
+    methodKind: "unary";
+    input: typeof PauseRunRequestSchema;
+    output: typeof PauseRunResponseSchema;
+  },
+  /**
+   * Lets a paused run go on. Idempotent: OK without change when it goes on already. Errors:
+   * RUN_NOT_FOUND, RUN_STATE (the run has ended).
+   *
+   * @generated from rpc drover.v1.SchedulerService.ResumeRun
+   */
+  resumeRun: {
+    methodKind: "unary";
+    input: typeof ResumeRunRequestSchema;
+    output: typeof ResumeRunResponseSchema;
+  },
+  /**
+   * Sends an event to a run, for a step of the kind `signal`. It is taken at once if a step waits
+   * for its name, and kept until one does; what no step took is shown with the run. Idempotent by
+   * `signal_id`. Errors: RUN_NOT_FOUND, RUN_STATE (the run has ended), SIGNAL_LIMIT,
+   * PAYLOAD_TOO_LARGE.
+   *
+   * @generated from rpc drover.v1.SchedulerService.Signal
+   */
+  signal: {
+    methodKind: "unary";
+    input: typeof SignalRequestSchema;
+    output: typeof SignalResponseSchema;
+  },
+  /**
+   * Says what an approver decides. Idempotent: the same decision of the same approver again is OK
+   * without change. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND, DECISION_REFUSED, PAYLOAD_TOO_LARGE.
+   *
+   * @generated from rpc drover.v1.SchedulerService.Decide
+   */
+  decide: {
+    methodKind: "unary";
+    input: typeof DecideRequestSchema;
+    output: typeof DecideResponseSchema;
+  },
+  /**
+   * Says how an attempt ended, by its callback token: for remote services that report by
+   * themselves. Valid whether or not the agent has deferred, while the attempt is current: until
+   * another perform or compensate task of its step is handed out. Idempotent: the same outcome
+   * again gets the same answer. Errors: MALFORMED_TOKEN, TASK_NOT_FOUND, LEASE_LOST (too late; kept
+   * as evidence), TASK_OVER (another outcome is on record), PAYLOAD_TOO_LARGE.
+   *
+   * @generated from rpc drover.v1.SchedulerService.CompleteDeferred
+   */
+  completeDeferred: {
+    methodKind: "unary";
+    input: typeof CompleteDeferredRequestSchema;
+    output: typeof CompleteDeferredResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_drover_v1_scheduler_service, 0);

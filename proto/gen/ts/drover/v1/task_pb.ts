@@ -40,8 +40,8 @@ export type Task = Message<"drover.v1.Task"> & {
 
   /**
    * Names this attempt to a remote service that will report by itself. Opaque, base64url, at most
-   * 512 characters. No RPC takes it in this version; it is set already so that agents can hand it
-   * on.
+   * 512 characters. Whoever holds it may call SchedulerService.CompleteDeferred, whether or not the
+   * agent answers `deferred`. Of use with a perform task alone.
    *
    * @generated from field: string callback_token = 2;
    */
@@ -69,7 +69,8 @@ export type Task = Message<"drover.v1.Task"> & {
   item?: number | undefined;
 
   /**
-   * Number of the attempt, from 1. Tries that do not count leave it as it is.
+   * Number of the attempt, from 1. Tries that do not count leave it as it is. Verifies are numbered
+   * by themselves.
    *
    * @generated from field: uint32 attempt = 6;
    */
@@ -118,8 +119,8 @@ export type Task = Message<"drover.v1.Task"> & {
   input?: Payload | undefined;
 
   /**
-   * The last `details` that an earlier attempt reported in a Heartbeat, to resume from. Absent if
-   * there are none.
+   * The last `details` that an earlier attempt reported in a Heartbeat, to resume from; for a
+   * verify those of the attempt that it is about. Absent if there are none.
    *
    * @generated from field: drover.v1.Payload last_details = 13;
    */
@@ -134,14 +135,16 @@ export type Task = Message<"drover.v1.Task"> & {
 
   /**
    * The key to give to the remote service, so that a repeated request takes effect once. Stable:
-   * the same for every attempt of the step; a compensate task has one of its own.
+   * the same for every attempt of one strategy of the step, so it changes exactly when the input
+   * may; a compensate task has one of its own.
    *
    * @generated from field: string idempotency_key = 15;
    */
   idempotencyKey: string;
 
   /**
-   * Verify and compensate only: the idempotency key under which the effect was made.
+   * Verify and compensate only: the idempotency key under which the effect was made, or would have
+   * been.
    *
    * @generated from field: string effect_key = 16;
    */
@@ -149,7 +152,7 @@ export type Task = Message<"drover.v1.Task"> & {
 
   /**
    * Number of this hand-out within the step, growing. For remote services that refuse a request
-   * with a lower fence than they have seen.
+   * with a lower fence than they have seen. A verify has that of the attempt which it is about.
    *
    * @generated from field: uint32 fence = 17;
    */
@@ -230,8 +233,9 @@ export type Outcome = Message<"drover.v1.Outcome"> & {
     case: "unknown";
   } | {
     /**
-     * Not finished at the remote service: ask again later. Refused with NOT_SUPPORTED by this
-     * version.
+     * Not finished at the remote service: hand the task out again later. No agent is held
+     * meanwhile, and no attempt is counted; the step's `total` bounds it. For polling a slow remote
+     * service.
      *
      * @generated from field: drover.v1.Outcome.Again again = 4;
      */
@@ -239,8 +243,8 @@ export type Outcome = Message<"drover.v1.Outcome"> & {
     case: "again";
   } | {
     /**
-     * Accepted by the remote service, which reports by the callback token. Refused with
-     * NOT_SUPPORTED by this version.
+     * Accepted by the remote service, which reports by the callback token within the step's
+     * `callback` timeout; after that it is unknown, with the code drover.callback.
      *
      * @generated from field: drover.v1.Outcome.Deferred deferred = 5;
      */
@@ -280,7 +284,8 @@ export const OutcomeSchema: GenMessage<Outcome> = /*@__PURE__*/
 export type Outcome_Success = Message<"drover.v1.Outcome.Success"> & {
   /**
    * The result. Absent: none. PAYLOAD_TOO_LARGE if over the limit of the namespace; the agent
-   * then still holds the task.
+   * then still holds the task. One that breaks the step's `output_schema` is accepted, and is the
+   * permanent failure drover.schema.
    *
    * @generated from field: drover.v1.Payload output = 1;
    */
@@ -376,7 +381,7 @@ export const Outcome_UnknownSchema: GenMessage<Outcome_Unknown> = /*@__PURE__*/
   messageDesc(file_drover_v1_task, 1, 2);
 
 /**
- * Ask again later. Refused with NOT_SUPPORTED by this version.
+ * Ask again later.
  *
  * @generated from message drover.v1.Outcome.Again
  */
@@ -397,7 +402,7 @@ export const Outcome_AgainSchema: GenMessage<Outcome_Again> = /*@__PURE__*/
   messageDesc(file_drover_v1_task, 1, 3);
 
 /**
- * The outcome comes later, by the callback token. Refused with NOT_SUPPORTED by this version.
+ * The outcome comes later, by the callback token.
  *
  * @generated from message drover.v1.Outcome.Deferred
  */
@@ -515,7 +520,7 @@ export const TaskKind = {
 
   /**
    * Find out whether an earlier attempt took effect: success = it did (with its output), failure
-   * with `no_effect` = it did not, unknown = cannot tell. Not sent by this version.
+   * with `no_effect` = it did not, unknown = cannot tell. Never does the work itself.
    *
    * @generated from enum value: TASK_KIND_VERIFY = 2;
    */

@@ -1,5 +1,10 @@
 // A workflow as data: steps, what each needs, how each is tried again, and how it is undone.
 //
+// Expressions are CEL: `when`, `WaitStep.until`, and every JSON string of an input that holds
+// `${...}`. They see `input`, `run`, and of the steps upstream `steps.<id>.output`, `.status` and
+// `.error`. They are checked when the definition is registered; one that fails at run time
+// escalates its step with the code drover.expression.
+//
 // Structural mistakes (a cycle, a duplicate id, a need that names no step) are found by the server
 // when the definition is registered or scheduled: INVALID_DEFINITION, with the path of each field.
 // Fields and enum values that the server does not know are refused at any depth, never dropped.
@@ -21,7 +26,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/workflow.proto.
  */
 export const file_drover_v1_workflow: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvd29ya2Zsb3cucHJvdG8SCWRyb3Zlci52MSK/AQoSV29ya2Zsb3dEZWZpbml0aW9uEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSQAoHdGltZW91dBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNQoFc3RlcHMYAyADKAsyGS5kcm92ZXIudjEuU3RlcERlZmluaXRpb25CC7pICJIBBQgBEPQDIpwECg5TdGVwRGVmaW5pdGlvbhIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjUKBW5lZWRzGAIgAygJQia6SCOSASAQ9AMiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIjCgR0YXNrGAogASgLMhMuZHJvdmVyLnYxLlRhc2tTdGVwSAASIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIvCgVyZXRyeRgEIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBSABKAsyEy5kcm92ZXIudjEuVGltZW91dHMSLQoHZWZmZWN0cxgGIAEoDjISLmRyb3Zlci52MS5FZmZlY3RzQgi6SAWCAQIQARIhCgZ2ZXJpZnkYByABKAsyES5kcm92ZXIudjEuVmVyaWZ5EikKCmNvbXBlbnNhdGUYCCABKAsyFS5kcm92ZXIudjEuQ29tcGVuc2F0ZRIvCghmYWxsYmFjaxgJIAMoCzITLmRyb3Zlci52MS5GYWxsYmFja0IIukgFkgECEBASMgoKb25fZmFpbHVyZRgUIAEoDjIULmRyb3Zlci52MS5PbkZhaWx1cmVCCLpIBYIBAhABEhYKBHdoZW4YFSABKAlCCLpIBXIDGIAgQg0KBGtpbmQSBbpIAggBImcKCFRhc2tTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kIuYCCgtSZXRyeVBvbGljeRIxCgJvbhgBIAMoCUIlukgikgEfECAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIhCghhdHRlbXB0cxgCIAEoBUIKukgHGgUY6AcoAUgAiAEBEkAKB2luaXRpYWwYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ei4KBmZhY3RvchgEIAEoAUIZukgWEhRAARkAAAAAAABZQCkAAAAAAADwP0gBiAEBEjwKA21heBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SLgoGaml0dGVyGAYgASgBQhm6SBYSFEABGQAAAAAAAPA/KQAAAAAAAAAASAKIAQFCCwoJX2F0dGVtcHRzQgkKB19mYWN0b3JCCQoHX2ppdHRlciLJAwoIVGltZW91dHMSPwoGcGlja3VwGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgdhdHRlbXB0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgloZWFydGJlYXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CErpID6oBDCIGCICGsJYBMgIIAhI+CgVzdGFsbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SPgoFdG90YWwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjsKBmNhbmNlbBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIQukgNqgEKIgYIgIawlgEyABI7CgZzZXR0bGUYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CELpIDaoBCiIGCICGsJYBMgAivQEKBlZlcmlmeRIsCgR0YXNrGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIvCgVyZXRyeRgDIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBCABKAsyEy5kcm92ZXIudjEuVGltZW91dHMi9AEKCkNvbXBlbnNhdGUSLAoEdGFzaxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLwoFcmV0cnkYAyADKAsyFi5kcm92ZXIudjEuUmV0cnlQb2xpY3lCCLpIBZIBAhAQEiUKCHRpbWVvdXRzGAQgASgLMhMuZHJvdmVyLnYxLlRpbWVvdXRzEjEKBHdoZW4YBSABKA4yGS5kcm92ZXIudjEuQ29tcGVuc2F0ZVdoZW5CCLpIBYIBAhABIooBCghGYWxsYmFjaxItCgVxdWV1ZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBHRhc2sYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIhCgVpbnB1dBgDIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIroBCghXb3JrZmxvdxIRCgluYW1lc3BhY2UYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEhcKD2RlZmF1bHRfdmVyc2lvbhgEIAEoBRIwCgxjcmVhdGVkX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKCmRlZmluaXRpb24YBiABKAsyHS5kcm92ZXIudjEuV29ya2Zsb3dEZWZpbml0aW9uIoIBCg9Xb3JrZmxvd1N1bW1hcnkSDAoEbmFtZRgBIAEoCRIXCg9kZWZhdWx0X3ZlcnNpb24YAiABKAUSFgoObmV3ZXN0X3ZlcnNpb24YAyABKAUSMAoMY3JlYXRlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCpkCgdFZmZlY3RzEhcKE0VGRkVDVFNfVU5TUEVDSUZJRUQQABIWChJFRkZFQ1RTX0lERU1QT1RFTlQQARIWChJFRkZFQ1RTX1ZFUklGSUFCTEUQAhIQCgxFRkZFQ1RTX09OQ0UQAypuCg5Db21wZW5zYXRlV2hlbhIfChtDT01QRU5TQVRFX1dIRU5fVU5TUEVDSUZJRUQQABIcChhDT01QRU5TQVRFX1dIRU5fRklOSVNIRUQQARIdChlDT01QRU5TQVRFX1dIRU5fQVRURU1QVEVEEAIqiQEKCU9uRmFpbHVyZRIaChZPTl9GQUlMVVJFX1VOU1BFQ0lGSUVEEAASGQoVT05fRkFJTFVSRV9DT01QRU5TQVRFEAESEwoPT05fRkFJTFVSRV9GQUlMEAISFwoTT05fRkFJTFVSRV9DT05USU5VRRADEhcKE09OX0ZBSUxVUkVfRVNDQUxBVEUQBGIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvd29ya2Zsb3cucHJvdG8SCWRyb3Zlci52MSLpAQoSV29ya2Zsb3dEZWZpbml0aW9uEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSQAoHdGltZW91dBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNQoFc3RlcHMYAyADKAsyGS5kcm92ZXIudjEuU3RlcERlZmluaXRpb25CC7pICJIBBQgBEPQDEigKDGlucHV0X3NjaGVtYRgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIr8GCg5TdGVwRGVmaW5pdGlvbhIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjUKBW5lZWRzGAIgAygJQia6SCOSASAQ9AMiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIjCgR0YXNrGAogASgLMhMuZHJvdmVyLnYxLlRhc2tTdGVwSAASIwoEd2FpdBgLIAEoCzITLmRyb3Zlci52MS5XYWl0U3RlcEgAEicKBnNpZ25hbBgMIAEoCzIVLmRyb3Zlci52MS5TaWduYWxTdGVwSAASKwoIYXBwcm92YWwYDSABKAsyFy5kcm92ZXIudjEuQXBwcm92YWxTdGVwSAASIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIvCgVyZXRyeRgEIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBSABKAsyEy5kcm92ZXIudjEuVGltZW91dHMSLQoHZWZmZWN0cxgGIAEoDjISLmRyb3Zlci52MS5FZmZlY3RzQgi6SAWCAQIQARIhCgZ2ZXJpZnkYByABKAsyES5kcm92ZXIudjEuVmVyaWZ5EikKCmNvbXBlbnNhdGUYCCABKAsyFS5kcm92ZXIudjEuQ29tcGVuc2F0ZRIvCghmYWxsYmFjaxgJIAMoCzITLmRyb3Zlci52MS5GYWxsYmFja0IIukgFkgECEBASMgoKb25fZmFpbHVyZRgUIAEoDjIULmRyb3Zlci52MS5PbkZhaWx1cmVCCLpIBYIBAhABEhYKBHdoZW4YFSABKAlCCLpIBXIDGIAgEioKBnJ1bl9pZhgWIAEoDjIQLmRyb3Zlci52MS5SdW5JZkIIukgFggECEAESDgoGYWx3YXlzGBcgASgIEg0KBXBpdm90GBggASgIEjAKCW9uX3BpY2t1cBgZIAEoDjITLmRyb3Zlci52MS5PblBpY2t1cEIIukgFggECEAESKQoNb3V0cHV0X3NjaGVtYRgaIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkQg0KBGtpbmQSBbpIAggBImcKCFRhc2tTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kInYKCFdhaXRTdGVwEj4KA2ZvchgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD1IABIbCgV1bnRpbBgCIAEoCUIKukgHcgUQARiAIEgAQg0KBG92ZXISBbpIAggBIrEBCgpTaWduYWxTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBI/CgZ3aXRoaW4YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjQKCW9uX2V4cGlyeRgDIAEoDjIXLmRyb3Zlci52MS5TaWduYWxFeHBpcnlCCLpIBYIBAhABIqMCCgxBcHByb3ZhbFN0ZXASOgoJYXBwcm92ZXJzGAEgAygJQie6SCSSASEQZCIdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSHAoEbmVlZBgCIAEoBUIJukgGGgQYZCgBSACIAQESFQoNbm90X3JlcXVlc3RlchgDIAEoCBIgCgRmb3JtGAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSPwoGd2l0aGluGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRI2Cglvbl9leHBpcnkYBiABKA4yGS5kcm92ZXIudjEuQXBwcm92YWxFeHBpcnlCCLpIBYIBAhABQgcKBV9uZWVkIuYCCgtSZXRyeVBvbGljeRIxCgJvbhgBIAMoCUIlukgikgEfECAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIhCghhdHRlbXB0cxgCIAEoBUIKukgHGgUY6AcoAUgAiAEBEkAKB2luaXRpYWwYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ei4KBmZhY3RvchgEIAEoAUIZukgWEhRAARkAAAAAAABZQCkAAAAAAADwP0gBiAEBEjwKA21heBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SLgoGaml0dGVyGAYgASgBQhm6SBYSFEABGQAAAAAAAPA/KQAAAAAAAAAASAKIAQFCCwoJX2F0dGVtcHRzQgkKB19mYWN0b3JCCQoHX2ppdHRlciKMBAoIVGltZW91dHMSPwoGcGlja3VwGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgdhdHRlbXB0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgloZWFydGJlYXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CErpID6oBDCIGCICGsJYBMgIIAhI+CgVzdGFsbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SPgoFdG90YWwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjsKBmNhbmNlbBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIQukgNqgEKIgYIgIawlgEyABI7CgZzZXR0bGUYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CELpIDaoBCiIGCICGsJYBMgASQQoIY2FsbGJhY2sYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ir0BCgZWZXJpZnkSLAoEdGFzaxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLwoFcmV0cnkYAyADKAsyFi5kcm92ZXIudjEuUmV0cnlQb2xpY3lCCLpIBZIBAhAQEiUKCHRpbWVvdXRzGAQgASgLMhMuZHJvdmVyLnYxLlRpbWVvdXRzIvQBCgpDb21wZW5zYXRlEiwKBHRhc2sYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi8KBXJldHJ5GAMgAygLMhYuZHJvdmVyLnYxLlJldHJ5UG9saWN5Qgi6SAWSAQIQEBIlCgh0aW1lb3V0cxgEIAEoCzITLmRyb3Zlci52MS5UaW1lb3V0cxIxCgR3aGVuGAUgASgOMhkuZHJvdmVyLnYxLkNvbXBlbnNhdGVXaGVuQgi6SAWCAQIQASKKAQoIRmFsbGJhY2sSLQoFcXVldWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIsCgR0YXNrGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCK6AQoIV29ya2Zsb3cSEQoJbmFtZXNwYWNlGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIXCg9kZWZhdWx0X3ZlcnNpb24YBCABKAUSMAoMY3JlYXRlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgpkZWZpbml0aW9uGAYgASgLMh0uZHJvdmVyLnYxLldvcmtmbG93RGVmaW5pdGlvbiKCAQoPV29ya2Zsb3dTdW1tYXJ5EgwKBG5hbWUYASABKAkSFwoPZGVmYXVsdF92ZXJzaW9uGAIgASgFEhYKDm5ld2VzdF92ZXJzaW9uGAMgASgFEjAKDGNyZWF0ZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqeQoMU2lnbmFsRXhwaXJ5Eh0KGVNJR05BTF9FWFBJUllfVU5TUEVDSUZJRUQQABIaChZTSUdOQUxfRVhQSVJZX0VTQ0FMQVRFEAESFgoSU0lHTkFMX0VYUElSWV9GQUlMEAISFgoSU0lHTkFMX0VYUElSWV9TS0lQEAMqiAEKDkFwcHJvdmFsRXhwaXJ5Eh8KG0FQUFJPVkFMX0VYUElSWV9VTlNQRUNJRklFRBAAEhwKGEFQUFJPVkFMX0VYUElSWV9FU0NBTEFURRABEhoKFkFQUFJPVkFMX0VYUElSWV9SRUpFQ1QQAhIbChdBUFBST1ZBTF9FWFBJUllfQVBQUk9WRRADKlcKBVJ1bklmEhYKElJVTl9JRl9VTlNQRUNJRklFRBAAEhAKDFJVTl9JRl9FTkRFRBABEhEKDVJVTl9JRl9BTExfT0sQAhIRCg1SVU5fSUZfQU5ZX09LEAMqagoIT25QaWNrdXASGQoVT05fUElDS1VQX1VOU1BFQ0lGSUVEEAASEwoPT05fUElDS1VQX0FMQVJNEAESFgoST05fUElDS1VQX0VTQ0FMQVRFEAISFgoST05fUElDS1VQX0ZBTExCQUNLEAMqZAoHRWZmZWN0cxIXChNFRkZFQ1RTX1VOU1BFQ0lGSUVEEAASFgoSRUZGRUNUU19JREVNUE9URU5UEAESFgoSRUZGRUNUU19WRVJJRklBQkxFEAISEAoMRUZGRUNUU19PTkNFEAMqbgoOQ29tcGVuc2F0ZVdoZW4SHwobQ09NUEVOU0FURV9XSEVOX1VOU1BFQ0lGSUVEEAASHAoYQ09NUEVOU0FURV9XSEVOX0ZJTklTSEVEEAESHQoZQ09NUEVOU0FURV9XSEVOX0FUVEVNUFRFRBACKokBCglPbkZhaWx1cmUSGgoWT05fRkFJTFVSRV9VTlNQRUNJRklFRBAAEhkKFU9OX0ZBSUxVUkVfQ09NUEVOU0FURRABEhMKD09OX0ZBSUxVUkVfRkFJTBACEhcKE09OX0ZBSUxVUkVfQ09OVElOVUUQAxIXChNPTl9GQUlMVVJFX0VTQ0FMQVRFEARiBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_payload, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * The definition of a workflow: a graph of steps without cycles.
@@ -51,6 +56,14 @@ export type WorkflowDefinition = Message<"drover.v1.WorkflowDefinition"> & {
    * @generated from field: repeated drover.v1.StepDefinition steps = 3;
    */
   steps: StepDefinition[];
+
+  /**
+   * JSON Schema that the input of a run has to keep, as a JSON payload; Schedule refuses another
+   * input with INVALID_REQUEST. Absent: any input.
+   *
+   * @generated from field: drover.v1.Payload input_schema = 4;
+   */
+  inputSchema?: Payload | undefined;
 };
 
 /**
@@ -83,7 +96,8 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
   needs: string[];
 
   /**
-   * What the step does. Required, exactly one. Numbers 10 to 19 are kept for further kinds.
+   * What the step does. Required, exactly one. Numbers 14 and 15 are kept for the kinds `run` and
+   * `map`, which this version refuses as unknown (NOT_SUPPORTED in a text), 16 to 19 for others.
    *
    * @generated from oneof drover.v1.StepDefinition.kind
    */
@@ -95,11 +109,35 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
      */
     value: TaskStep;
     case: "task";
+  } | {
+    /**
+     * A timer.
+     *
+     * @generated from field: drover.v1.WaitStep wait = 11;
+     */
+    value: WaitStep;
+    case: "wait";
+  } | {
+    /**
+     * Waits for an event from outside.
+     *
+     * @generated from field: drover.v1.SignalStep signal = 12;
+     */
+    value: SignalStep;
+    case: "signal";
+  } | {
+    /**
+     * Waits for people.
+     *
+     * @generated from field: drover.v1.ApprovalStep approval = 13;
+     */
+    value: ApprovalStep;
+    case: "approval";
   } | { case: undefined; value?: undefined };
 
   /**
-   * Input of the task. Absent: the run's input. A JSON string in it that contains `${` (an
-   * expression) is refused with NOT_SUPPORTED by this version.
+   * Input of the task; task steps alone have one. Absent: the run's input. JSON strings in it may
+   * hold expressions, `${...}`; a string that is one expression and nothing else becomes its value.
    *
    * @generated from field: drover.v1.Payload input = 3;
    */
@@ -107,15 +145,15 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
 
   /**
    * How a failed or unknown attempt is tried again: the first policy that matches the failure's
-   * code decides. A failure that matches none is not retried. Empty: one policy of all defaults. At
-   * most 16.
+   * code decides. A failure that matches none is not retried. Empty: one policy of all defaults.
+   * Task steps alone. At most 16.
    *
    * @generated from field: repeated drover.v1.RetryPolicy retry = 4;
    */
   retry: RetryPolicy[];
 
   /**
-   * The times of the step; each has a default.
+   * The times of the step; each has a default. Task steps alone.
    *
    * @generated from field: drover.v1.Timeouts timeouts = 5;
    */
@@ -123,15 +161,15 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
 
   /**
    * What a repeated attempt does to the world; decides what happens when nobody knows how an
-   * attempt ended. Default IDEMPOTENT. Others are refused with NOT_SUPPORTED by this version.
+   * attempt ended. Default IDEMPOTENT. Task steps alone.
    *
    * @generated from field: drover.v1.Effects effects = 6;
    */
   effects: Effects;
 
   /**
-   * The task that finds out whether an attempt of unknown outcome took effect. Refused with
-   * NOT_SUPPORTED by this version.
+   * The task that finds out whether an attempt of unknown outcome took effect. Required with
+   * effects VERIFIABLE, and INVALID_DEFINITION without.
    *
    * @generated from field: drover.v1.Verify verify = 7;
    */
@@ -145,8 +183,8 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
   compensate?: Compensate | undefined;
 
   /**
-   * Other ways to try the step after the retries of the one before are used up, in this order. At
-   * most 16. Refused with NOT_SUPPORTED by this version.
+   * Other ways to try the step after the retries of the one before are used up, or after a
+   * permanent failure, in this order; each with fresh retries. Task steps alone. At most 16.
    *
    * @generated from field: repeated drover.v1.Fallback fallback = 9;
    */
@@ -161,12 +199,54 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
   onFailure: OnFailure;
 
   /**
-   * CEL condition; false makes the step SKIPPED. At most 4,096 characters. Anything but empty is
-   * refused with NOT_SUPPORTED by this version.
+   * CEL condition, bare or within `${...}`; false makes the step SKIPPED. Empty: it runs. At most
+   * 4,096 characters.
    *
    * @generated from field: string when = 21;
    */
   when: string;
+
+  /**
+   * How the steps that it needs must have ended for it to run. Default ENDED.
+   *
+   * @generated from field: drover.v1.RunIf run_if = 22;
+   */
+  runIf: RunIf;
+
+  /**
+   * A finally step: it runs once, last, whatever happened, after compensation too. It may need
+   * other `always` steps alone, only they may need it, and it has no `compensate`, no `pivot`, and
+   * no `on_failure` COMPENSATE or FAIL: if it fails for good, a person is asked, unless
+   * `on_failure` is CONTINUE. Default false.
+   *
+   * @generated from field: bool always = 23;
+   */
+  always: boolean;
+
+  /**
+   * Once this step has succeeded, there is no way back: a later failure escalates and never
+   * compensates. Default false.
+   *
+   * @generated from field: bool pivot = 24;
+   */
+  pivot: boolean;
+
+  /**
+   * What happens when nobody polls for the task within `timeouts.pickup`. Default ALARM. Task steps
+   * alone.
+   *
+   * @generated from field: drover.v1.OnPickup on_pickup = 25;
+   */
+  onPickup: OnPickup;
+
+  /**
+   * JSON Schema that the output of the step has to keep, as a JSON payload; an output that breaks
+   * it is the permanent failure drover.schema. Not for a wait, which has no output. Absent: any
+   * output.
+   *
+   * @generated from field: drover.v1.Payload output_schema = 26;
+   */
+  outputSchema?: Payload | undefined;
 };
 
 /**
@@ -207,6 +287,141 @@ export const TaskStepSchema: GenMessage<TaskStep> = /*@__PURE__*/
   messageDesc(file_drover_v1_workflow, 2);
 
 /**
+ * A step that is a timer. It has no output.
+ *
+ * @generated from message drover.v1.WaitStep
+ */
+export type WaitStep = Message<"drover.v1.WaitStep"> & {
+  /**
+   * When it is over. Required, exactly one.
+   *
+   * @generated from oneof drover.v1.WaitStep.over
+   */
+  over: {
+    /**
+     * After so long, from the moment when the step was ready. 1 ms to 3,650 days.
+     *
+     * @generated from field: google.protobuf.Duration for = 1;
+     */
+    value: Duration;
+    case: "for";
+  } | {
+    /**
+     * At a moment in RFC 3339 such as 2026-03-01T08:00:00Z, or an expression, `${...}`, that gives
+     * one; a moment that has passed is over at once. 1 to 4,096 characters.
+     *
+     * @generated from field: string until = 2;
+     */
+    value: string;
+    case: "until";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message drover.v1.WaitStep.
+ * Use `create(WaitStepSchema)` to create a new message.
+ */
+export const WaitStepSchema: GenMessage<WaitStep> = /*@__PURE__*/
+  messageDesc(file_drover_v1_workflow, 3);
+
+/**
+ * A step that waits for an event from outside (SchedulerService.Signal). Its output is the payload
+ * of the signal. Signals of one name are taken in the order in which they came, each by one step;
+ * those that came early are kept.
+ *
+ * @generated from message drover.v1.SignalStep
+ */
+export type SignalStep = Message<"drover.v1.SignalStep"> & {
+  /**
+   * Name of the signal. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * How long to wait, from the moment when the step was ready. 1 ms to 3,650 days. Default 7 days.
+   *
+   * @generated from field: google.protobuf.Duration within = 2;
+   */
+  within?: Duration | undefined;
+
+  /**
+   * What follows when no signal has come by then. Default ESCALATE.
+   *
+   * @generated from field: drover.v1.SignalExpiry on_expiry = 3;
+   */
+  onExpiry: SignalExpiry;
+};
+
+/**
+ * Describes the message drover.v1.SignalStep.
+ * Use `create(SignalStepSchema)` to create a new message.
+ */
+export const SignalStepSchema: GenMessage<SignalStep> = /*@__PURE__*/
+  messageDesc(file_drover_v1_workflow, 4);
+
+/**
+ * A step that waits for people (SchedulerService.Decide). It succeeds when enough have approved,
+ * and fails with the code drover.rejected with the first that rejects.
+ *
+ * @generated from message drover.v1.ApprovalStep
+ */
+export type ApprovalStep = Message<"drover.v1.ApprovalStep"> & {
+  /**
+   * Names or roles of those who may decide. Empty: anybody. Each once. At most 100, of 1 to 256
+   * characters without control characters.
+   *
+   * @generated from field: repeated string approvers = 1;
+   */
+  approvers: string[];
+
+  /**
+   * How many have to approve, each another person. 1 to 100. Default 1.
+   *
+   * @generated from field: optional int32 need = 2;
+   */
+  need?: number | undefined;
+
+  /**
+   * Who started the run may not decide. Until there are identities that is who the run's label
+   * `requester` names; of a run without it nobody is refused. Default false.
+   *
+   * @generated from field: bool not_requester = 3;
+   */
+  notRequester: boolean;
+
+  /**
+   * JSON Schema of what an approver fills in, as a JSON payload; a decision that breaks it is
+   * refused. Absent: nothing is asked for.
+   *
+   * @generated from field: drover.v1.Payload form = 4;
+   */
+  form?: Payload | undefined;
+
+  /**
+   * How long to wait, from the moment when the step was ready. 1 ms to 3,650 days. Default 7 days.
+   *
+   * @generated from field: google.protobuf.Duration within = 5;
+   */
+  within?: Duration | undefined;
+
+  /**
+   * What follows when too few have decided by then. Default ESCALATE.
+   *
+   * @generated from field: drover.v1.ApprovalExpiry on_expiry = 6;
+   */
+  onExpiry: ApprovalExpiry;
+};
+
+/**
+ * Describes the message drover.v1.ApprovalStep.
+ * Use `create(ApprovalStepSchema)` to create a new message.
+ */
+export const ApprovalStepSchema: GenMessage<ApprovalStep> = /*@__PURE__*/
+  messageDesc(file_drover_v1_workflow, 5);
+
+/**
  * When and how often a failed attempt is tried again. The n-th wait is
  * min(initial * factor^(n-1), max), spread by `jitter`; of it and a failure's `retry_after` the
  * later counts. Permanent failures are never retried.
@@ -215,8 +430,9 @@ export const TaskStepSchema: GenMessage<TaskStep> = /*@__PURE__*/
  */
 export type RetryPolicy = Message<"drover.v1.RetryPolicy"> & {
   /**
-   * Failure codes that this policy is for, those of Drover included (drover.lost, drover.timeout,
-   * ...). Empty: every code. At most 32.
+   * Failure codes that this policy is for. Empty: every code. Those that start with `drover.` are
+   * the engine's own: drover.lost, .timeout, .stalled, .unknown, .schema, .callback, .total,
+   * .poison, .expression, .rejected, .expired; another one is INVALID_DEFINITION. At most 32.
    *
    * @generated from field: repeated string on = 1;
    */
@@ -266,7 +482,7 @@ export type RetryPolicy = Message<"drover.v1.RetryPolicy"> & {
  * Use `create(RetryPolicySchema)` to create a new message.
  */
 export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 3);
+  messageDesc(file_drover_v1_workflow, 6);
 
 /**
  * The times of one step. All are durations of at most 3,650 days; negative ones are INVALID_REQUEST
@@ -276,8 +492,9 @@ export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
  */
 export type Timeouts = Message<"drover.v1.Timeouts"> & {
   /**
-   * How long a ready task may lie in its queue before the supervisor says so in an intervention.
-   * The task stays in the queue. At least 1 ms. Default 5 minutes.
+   * How long a ready task may lie in its queue before the supervisor looks: where the queue is
+   * polled it is a backlog, where it is not, `on_pickup` says what happens. At least 1 ms. Default
+   * 5 minutes.
    *
    * @generated from field: google.protobuf.Duration pickup = 1;
    */
@@ -301,17 +518,18 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
   heartbeat?: Duration | undefined;
 
   /**
-   * How long the progress that an agent reports may stand still while it beats. At least 1 ms.
-   * Default: off. Refused with NOT_SUPPORTED by this version.
+   * How long the progress that an agent reports may stand still while it beats. After it the agent
+   * is told to cancel, and the attempt ends as unknown with the code drover.stalled. At least 1 ms.
+   * Default: off.
    *
    * @generated from field: google.protobuf.Duration stall = 4;
    */
   stall?: Duration | undefined;
 
   /**
-   * Longest time of the step over all its attempts and waits, from the moment when it first was
-   * ready. When it has passed, the step fails with the code drover.total. At least 1 ms. Default 24
-   * hours.
+   * Longest time of the step over all its attempts, waits, verifies and fallbacks, from the moment
+   * when it first was ready; it stands still while the run is PAUSED or ESCALATED. When it has
+   * passed, the step fails with the code drover.total. At least 1 ms. Default 24 hours.
    *
    * @generated from field: google.protobuf.Duration total = 5;
    */
@@ -326,13 +544,22 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
   cancel?: Duration | undefined;
 
   /**
-   * How long after a lost lease the engine waits before it hands out the task that undoes the step,
-   * so that an agent which has not yet noticed can stop first. 0 or more. Default: `heartbeat`, but
-   * at least 5 s.
+   * How long after a lost lease the engine waits before it hands out what could meet the late
+   * effect of the lost attempt: the task that verifies or undoes the step, or a retry of a step
+   * that is not idempotent; so that an agent which has not yet noticed can stop first. 0 or more.
+   * Default: `heartbeat`, but at least 5 s.
    *
    * @generated from field: google.protobuf.Duration settle = 7;
    */
   settle?: Duration | undefined;
+
+  /**
+   * How long after *deferred* the outcome may take to come by CompleteDeferred. After it the
+   * attempt is unknown with the code drover.callback. At least 1 ms. Default 24 hours.
+   *
+   * @generated from field: google.protobuf.Duration callback = 8;
+   */
+  callback?: Duration | undefined;
 };
 
 /**
@@ -340,11 +567,13 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
  * Use `create(TimeoutsSchema)` to create a new message.
  */
 export const TimeoutsSchema: GenMessage<Timeouts> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 4);
+  messageDesc(file_drover_v1_workflow, 7);
 
 /**
- * The task that finds out whether an attempt took effect. Refused with NOT_SUPPORTED by this
- * version.
+ * The task that finds out whether an attempt took effect. It gets the step's input, as `effect_key`
+ * the key under which the effect would have been made, and as `last_details` those of the attempt.
+ * Success: it happened, with the output of the step. Failure with `no_effect`: it did not happen.
+ * Anything else: it cannot tell, and is tried again; then a person is asked.
  *
  * @generated from message drover.v1.Verify
  */
@@ -384,7 +613,7 @@ export type Verify = Message<"drover.v1.Verify"> & {
  * Use `create(VerifySchema)` to create a new message.
  */
 export const VerifySchema: GenMessage<Verify> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 5);
+  messageDesc(file_drover_v1_workflow, 8);
 
 /**
  * The task that undoes a step. It gets the step's input, its output if there is one, and as
@@ -435,10 +664,10 @@ export type Compensate = Message<"drover.v1.Compensate"> & {
  * Use `create(CompensateSchema)` to create a new message.
  */
 export const CompensateSchema: GenMessage<Compensate> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 6);
+  messageDesc(file_drover_v1_workflow, 9);
 
 /**
- * Another way to try a step. Refused with NOT_SUPPORTED by this version.
+ * Another way to try a step: at least one of its fields is set, and what is not stays as it was.
  *
  * @generated from message drover.v1.Fallback
  */
@@ -458,7 +687,8 @@ export type Fallback = Message<"drover.v1.Fallback"> & {
   task: string;
 
   /**
-   * JSON object that is merged over the step's input, key by key. Absent: the input stays.
+   * JSON object that is merged over the step's input, key by key; expressions in it as in
+   * StepDefinition.input. Absent: the input stays.
    *
    * @generated from field: drover.v1.Payload input = 3;
    */
@@ -470,7 +700,7 @@ export type Fallback = Message<"drover.v1.Fallback"> & {
  * Use `create(FallbackSchema)` to create a new message.
  */
 export const FallbackSchema: GenMessage<Fallback> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 7);
+  messageDesc(file_drover_v1_workflow, 10);
 
 /**
  * One registered version of a workflow. A version never changes.
@@ -526,7 +756,7 @@ export type Workflow = Message<"drover.v1.Workflow"> & {
  * Use `create(WorkflowSchema)` to create a new message.
  */
 export const WorkflowSchema: GenMessage<Workflow> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 8);
+  messageDesc(file_drover_v1_workflow, 11);
 
 /**
  * A workflow in a list.
@@ -568,7 +798,201 @@ export type WorkflowSummary = Message<"drover.v1.WorkflowSummary"> & {
  * Use `create(WorkflowSummarySchema)` to create a new message.
  */
 export const WorkflowSummarySchema: GenMessage<WorkflowSummary> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 9);
+  messageDesc(file_drover_v1_workflow, 12);
+
+/**
+ * What follows when a signal has not come in time.
+ *
+ * @generated from enum drover.v1.SignalExpiry
+ */
+export const SignalExpiry = {
+  /**
+   * Not said: ESCALATE.
+   *
+   * @generated from enum value: SIGNAL_EXPIRY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A person is asked.
+   *
+   * @generated from enum value: SIGNAL_EXPIRY_ESCALATE = 1;
+   */
+  ESCALATE: 1,
+
+  /**
+   * The step fails with the code drover.expired.
+   *
+   * @generated from enum value: SIGNAL_EXPIRY_FAIL = 2;
+   */
+  FAIL: 2,
+
+  /**
+   * The step is SKIPPED.
+   *
+   * @generated from enum value: SIGNAL_EXPIRY_SKIP = 3;
+   */
+  SKIP: 3,
+} as const;
+
+/**
+ * What follows when a signal has not come in time.
+ *
+ * @generated from enum drover.v1.SignalExpiry
+ */
+export type SignalExpiry = (typeof SignalExpiry)[keyof typeof SignalExpiry] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.SignalExpiry.
+ */
+export const SignalExpirySchema: GenEnum<SignalExpiry> = /*@__PURE__*/
+  enumDesc(file_drover_v1_workflow, 0);
+
+/**
+ * What follows when an approval has not been decided in time.
+ *
+ * @generated from enum drover.v1.ApprovalExpiry
+ */
+export const ApprovalExpiry = {
+  /**
+   * Not said: ESCALATE.
+   *
+   * @generated from enum value: APPROVAL_EXPIRY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Another person is asked.
+   *
+   * @generated from enum value: APPROVAL_EXPIRY_ESCALATE = 1;
+   */
+  ESCALATE: 1,
+
+  /**
+   * As if somebody had rejected.
+   *
+   * @generated from enum value: APPROVAL_EXPIRY_REJECT = 2;
+   */
+  REJECT: 2,
+
+  /**
+   * As if enough had approved.
+   *
+   * @generated from enum value: APPROVAL_EXPIRY_APPROVE = 3;
+   */
+  APPROVE: 3,
+} as const;
+
+/**
+ * What follows when an approval has not been decided in time.
+ *
+ * @generated from enum drover.v1.ApprovalExpiry
+ */
+export type ApprovalExpiry = (typeof ApprovalExpiry)[keyof typeof ApprovalExpiry] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.ApprovalExpiry.
+ */
+export const ApprovalExpirySchema: GenEnum<ApprovalExpiry> = /*@__PURE__*/
+  enumDesc(file_drover_v1_workflow, 1);
+
+/**
+ * How the steps that a step needs must have ended for it to run. A step is looked at when all of
+ * them have; if every one of them is SKIPPED, it is SKIPPED as well.
+ *
+ * @generated from enum drover.v1.RunIf
+ */
+export const RunIf = {
+  /**
+   * Not said: ENDED.
+   *
+   * @generated from enum value: RUN_IF_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Each has SUCCEEDED, is SKIPPED, or has FAILED with `on_failure` CONTINUE.
+   *
+   * @generated from enum value: RUN_IF_ENDED = 1;
+   */
+  ENDED: 1,
+
+  /**
+   * Each has SUCCEEDED; else the step is SKIPPED.
+   *
+   * @generated from enum value: RUN_IF_ALL_OK = 2;
+   */
+  ALL_OK: 2,
+
+  /**
+   * At least one has SUCCEEDED; else the step is SKIPPED.
+   *
+   * @generated from enum value: RUN_IF_ANY_OK = 3;
+   */
+  ANY_OK: 3,
+} as const;
+
+/**
+ * How the steps that a step needs must have ended for it to run. A step is looked at when all of
+ * them have; if every one of them is SKIPPED, it is SKIPPED as well.
+ *
+ * @generated from enum drover.v1.RunIf
+ */
+export type RunIf = (typeof RunIf)[keyof typeof RunIf] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.RunIf.
+ */
+export const RunIfSchema: GenEnum<RunIf> = /*@__PURE__*/
+  enumDesc(file_drover_v1_workflow, 2);
+
+/**
+ * What happens when nobody polls for a task.
+ *
+ * @generated from enum drover.v1.OnPickup
+ */
+export const OnPickup = {
+  /**
+   * Not said: ALARM.
+   *
+   * @generated from enum value: ON_PICKUP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * An intervention says so, again and again; the task stays in its queue.
+   *
+   * @generated from enum value: ON_PICKUP_ALARM = 1;
+   */
+  ALARM: 1,
+
+  /**
+   * A person is asked.
+   *
+   * @generated from enum value: ON_PICKUP_ESCALATE = 2;
+   */
+  ESCALATE: 2,
+
+  /**
+   * The next `fallback` is tried; the step has to have one.
+   *
+   * @generated from enum value: ON_PICKUP_FALLBACK = 3;
+   */
+  FALLBACK: 3,
+} as const;
+
+/**
+ * What happens when nobody polls for a task.
+ *
+ * @generated from enum drover.v1.OnPickup
+ */
+export type OnPickup = (typeof OnPickup)[keyof typeof OnPickup] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.OnPickup.
+ */
+export const OnPickupSchema: GenEnum<OnPickup> = /*@__PURE__*/
+  enumDesc(file_drover_v1_workflow, 3);
 
 /**
  * What a repeated attempt does to the world.
@@ -592,16 +1016,14 @@ export const Effects = {
   IDEMPOTENT: 1,
 
   /**
-   * An unknown outcome is looked up by `verify` before anything is repeated. Refused with
-   * NOT_SUPPORTED by this version.
+   * An unknown outcome is looked up by `verify` before anything is repeated.
    *
    * @generated from enum value: EFFECTS_VERIFIABLE = 2;
    */
   VERIFIABLE: 2,
 
   /**
-   * Never repeated on an unknown outcome: a person decides. Refused with NOT_SUPPORTED by this
-   * version.
+   * Never repeated on an unknown outcome: a person decides.
    *
    * @generated from enum value: EFFECTS_ONCE = 3;
    */
@@ -619,7 +1041,7 @@ export type Effects = (typeof Effects)[keyof typeof Effects] | UnknownEnum;
  * Describes the enum drover.v1.Effects.
  */
 export const EffectsSchema: GenEnum<Effects> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 0);
+  enumDesc(file_drover_v1_workflow, 4);
 
 /**
  * Which steps are undone.
@@ -642,7 +1064,7 @@ export const CompensateWhen = {
   FINISHED: 1,
 
   /**
-   * Also steps that failed half-way. Refused with NOT_SUPPORTED by this version.
+   * Also steps that failed half-way, unless the agent said `no_effect`.
    *
    * @generated from enum value: COMPENSATE_WHEN_ATTEMPTED = 2;
    */
@@ -660,7 +1082,7 @@ export type CompensateWhen = (typeof CompensateWhen)[keyof typeof CompensateWhen
  * Describes the enum drover.v1.CompensateWhen.
  */
 export const CompensateWhenSchema: GenEnum<CompensateWhen> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 1);
+  enumDesc(file_drover_v1_workflow, 5);
 
 /**
  * What happens to the run when a step has failed for good.
@@ -691,14 +1113,14 @@ export const OnFailure = {
   FAIL: 2,
 
   /**
-   * The run goes on as if the step had ended. Refused with NOT_SUPPORTED by this version.
+   * The run goes on, and counts a warning.
    *
    * @generated from enum value: ON_FAILURE_CONTINUE = 3;
    */
   CONTINUE: 3,
 
   /**
-   * A person decides. Refused with NOT_SUPPORTED by this version.
+   * A person decides.
    *
    * @generated from enum value: ON_FAILURE_ESCALATE = 4;
    */
@@ -716,5 +1138,5 @@ export type OnFailure = (typeof OnFailure)[keyof typeof OnFailure] | UnknownEnum
  * Describes the enum drover.v1.OnFailure.
  */
 export const OnFailureSchema: GenEnum<OnFailure> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 2);
+  enumDesc(file_drover_v1_workflow, 6);
 

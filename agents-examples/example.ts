@@ -1,0 +1,74 @@
+/**
+ * `npm run example NAME`: tells one of the stories. Exit code 0: the ledgers of its services are
+ * right. 1: they are not, or the story failed. 2: wrong words. 130: stopped by Ctrl-C.
+ */
+import { parseArgs } from "node:util";
+import type { Story } from "./stage/story.ts";
+import { exitCodes, type Telling, tellStory } from "./stage/tell-story.ts";
+
+const stories: Readonly<Record<string, () => Promise<{ readonly story: Story }>>> = {
+  order: () => import("./order/story.ts"),
+  payment: () => import("./payment/story.ts"),
+  provisioning: () => import("./provisioning/story.ts"),
+  transfer: () => import("./transfer/story.ts"),
+};
+
+const usage = `usage: npm run example NAME [-- options]
+  NAME                ${Object.keys(stories).join(", ")}
+  --naive             the same services and faults, called by a plain sequential program
+  --seed N            seed of the faults (default 1)
+  --runs N            how many runs, in a story that has no fixed number (provisioning)
+  --json FILE         write runs, ledger and problems there
+  --database-url URL  an empty database of your own (default: an embedded one, removed at the end)`;
+
+async function read(args: readonly string[]): Promise<Telling | null> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      naive: { type: "boolean", default: false },
+      seed: { type: "string", default: "1" },
+      runs: { type: "string" },
+      json: { type: "string" },
+      "database-url": { type: "string" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) return null;
+  const [name = ""] = positionals;
+  const load = stories[name];
+  if (load === undefined || positionals.length > 1)
+    throw new Error(`"${positionals.join(" ")}" is no story; name one`);
+  return {
+    name,
+    ...(await load()),
+    folder: new URL(`./${name}/`, import.meta.url),
+    deal: {
+      seed: wholeNumber("--seed", values.seed),
+      runs: values.runs === undefined ? null : wholeNumber("--runs", values.runs),
+    },
+    naive: values.naive,
+    databaseUrl: values["database-url"] ?? null,
+    json: values.json ?? null,
+  };
+}
+
+function wholeNumber(flag: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(`${flag} is ${text}; give a whole number of up to 9 digits`);
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  let telling: Telling | null;
+  try {
+    telling = await read(args);
+  } catch (error) {
+    console.error(`example: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    return exitCodes.usage;
+  }
+  if (telling !== null) return tellStory(telling);
+  console.log(usage);
+  return exitCodes.right;
+}
+
+process.exitCode = await main(process.argv.slice(2));

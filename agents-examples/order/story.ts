@@ -1,0 +1,64 @@
+/** Eight orders: a person decides on large ones, and some cannot be shipped once they are paid. */
+import type { Fact } from "../stage/books.ts";
+import { judgeEnds, type Problem, type Stage, type Story } from "../stage/story.ts";
+import { naive } from "./naive.ts";
+import { type Order, ordersOf } from "./orders.ts";
+
+const approver = "Sasha";
+
+export const story: Story = {
+  intro: `Eight orders: reserved, charged, shipped, or everything is given back. Over 500 euros a
+person decides, and once does not. Two cannot be shipped after they are paid, since there is no such
+address, and the line breaks while one of them is undone. Whatever happens, the customer is told.`,
+  right: "who paid has a parcel, who has none has the money, no stock is held, and all were told.",
+  meanings: {
+    network: "the connection broke, done or not: tried again under the same key",
+    "rate-limited": "the service said when to come back, and was taken at its word",
+    "drover.rejected": "not approved, or not in time",
+    "no-address": "never will: what was done is undone",
+    "sold-out": "never will, and there is nothing to undo",
+  },
+
+  async play(stage) {
+    const { seed, start, schedule } = stage;
+    start("order");
+    const orders = ordersOf(seed);
+    const runs = orders.map(({ run, euros }) => ({ run, input: { ref: run, euros } }));
+    const follow = await schedule(runs);
+    await Promise.all([...orders.map((order) => decide(stage, order)), follow.ended]);
+  },
+
+  naive,
+
+  judge: (facts, states, { seed }) => [
+    ...judgeEnds(ordersOf(seed), states),
+    ...ordersOf(seed).flatMap((order) => judgeOrder(order, facts)),
+  ],
+};
+
+/** The approver reads what waits for him, and says his word. */
+async function decide({ client, signal }: Stage, { run, word, euros }: Order): Promise<void> {
+  if (word === null) return;
+  for await (const { steps } of client.watchRun({ key: run }, { signal })) {
+    if (steps.find(({ id }) => id === "approve")?.state !== "WAITING") continue;
+    const comment = `${euros} euros`;
+    const decision = { verdict: word, approver, roles: ["sales"], comment, signal };
+    await client.decide({ key: run }, "approve", decision);
+    return;
+  }
+}
+
+function judgeOrder({ run, end, trouble }: Order, facts: readonly Fact[]): Problem[] {
+  const of = facts.filter(({ ref }) => ref === run);
+  const count = (did: string) => of.filter((fact) => fact.did === did).length;
+  const paid = count("charged") - count("refunded");
+  const held = count("reserved") - count("put back");
+  const shipped = count("shipped");
+  const right = end === "COMPLETED" ? 1 : 0;
+  const told = of.filter(
+    ({ did, what }) => did === "told" && what.shipped === (right === 1),
+  ).length;
+  if (paid === right && held === right && shipped === right && told === 1) return [];
+  const was = `paid ${paid}, stock taken ${held}, parcels ${shipped}, told the truth ${told}`;
+  return [{ run, message: `${was}; right is ${right}, ${right}, ${right}, 1 (${trouble})` }];
+}

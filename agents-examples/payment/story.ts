@@ -1,0 +1,48 @@
+/** Nine payments over a card service that breaks, throttles, forgets, and cannot tell. */
+import type { Fact } from "../stage/books.ts";
+import { judgeEnds, type Problem, type Story } from "../stage/story.ts";
+import { naive } from "./naive.ts";
+import { type Payment, paymentsOf } from "./payments.ts";
+
+export const story: Story = {
+  intro: `Nine payments: each is to be charged once, written down and receipted, or not at all.
+The card service breaks the line, throttles, accepts captures and never says how they went, and
+twice cannot even tell when it is asked. One card is declined, one expires too early.`,
+  right: "who was charged was charged once, with books and receipt; nobody else has a hold.",
+  meanings: {
+    network: "the connection broke, done or not: tried again at once, under the same key",
+    "rate-limited": "the service said when to come back, and was taken at its word",
+    "drover.callback": "accepted and never called back: looked up before anything else",
+    "did-not-happen": "looked up: it had not happened",
+    "cannot-tell": "looked up: the service does not know",
+    "card-declined": "never will: not tried again",
+    "card-expired": "never will: what was held is released",
+  },
+
+  async play({ seed, start, schedule }) {
+    start("payment");
+    start("operator", "operator.ts");
+    const runs = paymentsOf(seed).map(({ run, cents }) => ({ run, input: { ref: run, cents } }));
+    const follow = await schedule(runs);
+    await follow.ended;
+  },
+
+  naive,
+
+  judge: (facts, states, { seed }) => [
+    ...judgeEnds(paymentsOf(seed), states),
+    ...paymentsOf(seed).flatMap((payment) => judgePayment(payment, facts)),
+  ],
+};
+
+function judgePayment({ run, end, trouble }: Payment, facts: readonly Fact[]): Problem[] {
+  const count = (did: string) =>
+    facts.filter((fact) => fact.ref === run && fact.did === did).length;
+  const [captured, posted, sent] = [count("captured"), count("posted"), count("sent")];
+  const held = count("authorized") - count("released") - captured;
+  const times = end === "COMPLETED" ? 1 : 0;
+  if (captured === times && posted === times && sent === times && held <= 0) return [];
+  const hold = held > 0 ? ", and a hold on the card is left" : "";
+  const was = `charged ${captured}, in the books ${posted}, receipts ${sent}${hold}`;
+  return [{ run, message: `${was}; right is ${times} of each (${trouble})` }];
+}

@@ -1,0 +1,52 @@
+/** Environments of eighteen resources each, in a cloud of which every eighth call goes wrong. */
+import type { Fact } from "../stage/books.ts";
+import { judgeEnds, type Problem, type Story } from "../stage/story.ts";
+import { type Environment, environmentsOf, faultShare, kinds, regions } from "./environments.ts";
+import { naive } from "./naive.ts";
+
+export const story: Story = {
+  intro: `Environments of ${kinds.length} resources each: all of them, or none. The cloud accepts
+and takes its time; ${100 * faultShare} % of all calls are throttled or lose the line, before or
+after it has acted. Some databases find no room in the first region, and some environments come to
+the end of the quota in the middle, with half of the nodes made.`,
+  right: "what is wanted is there once and whole, and of what cannot be there is nothing.",
+  meanings: {
+    network: "the connection broke, done or not: tried again under the same key",
+    "rate-limited": "throttled: tried again when the cloud said",
+    "no-capacity": "never will in this region: made in the second one",
+    quota: "never will: all is deleted, the half-made nodes too",
+  },
+  compares: true,
+
+  async play({ start, schedule, seed, runs }) {
+    start("cloud");
+    const environments = environmentsOf({ seed, runs });
+    const specs = environments.map(({ run }) => ({ run, input: { ref: run, ...regions } }));
+    const follow = await schedule(specs);
+    await follow.ended;
+  },
+
+  naive,
+
+  judge: (facts, states, deal) => {
+    const byRun = Map.groupBy(facts, ({ ref }) => ref.split("/")[0]);
+    const environments = environmentsOf(deal);
+    return [
+      ...judgeEnds(environments, states),
+      ...environments.flatMap((one) => judgeEnvironment(one, byRun.get(one.run) ?? [])),
+    ];
+  },
+};
+
+function judgeEnvironment({ run, end, odd }: Environment, facts: readonly Fact[]): Problem[] {
+  const keys = (did: string) =>
+    new Set(facts.filter((fact) => fact.did === did).map(({ key }) => key));
+  const [begun, ready, deleted] = [keys("begun"), keys("ready"), keys("deleted")];
+  const standing = begun.difference(deleted);
+  const whole = standing.intersection(ready);
+  const right = end === "COMPLETED" ? kinds.length : 0;
+  if (standing.size === right && whole.size === right) return [];
+  const why = odd === null ? "" : ` (${odd})`;
+  const message = `${whole.size} resources and ${standing.size - whole.size} half-made are left`;
+  return [{ run, message: `${message}; right is ${right}${why}` }];
+}

@@ -1,0 +1,20 @@
+/** Where an agent of a story works: its Drover server, and the remote services that it calls. */
+import { parseArgs } from "node:util";
+import { createRemote, type Remote } from "./remote.ts";
+
+export interface AgentPlace {
+  /** host:port of the Drover server. */
+  readonly address: string;
+  readonly remote: Remote;
+}
+
+/** From `--address HOST:PORT --services URL`. */
+export function readAgentPlace(): AgentPlace {
+  const { values } = parseArgs({
+    options: { address: { type: "string" }, services: { type: "string" } },
+  });
+  const { address, services } = values;
+  if (address === undefined) throw new Error("--address is missing; give host:port of Drover");
+  if (services === undefined) throw new Error("--services is missing; give the URL to call");
+  return { address, remote: createRemote({ url: services }) };
+}

@@ -1,0 +1,85 @@
+/**
+ * Where a story happens: a folder for its database, ledgers and logs, and a Drover server of its
+ * own. And the way back: nothing of it is left.
+ */
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { stopAbandonedPostgres } from "@drover/server/embedded/postgres.ts";
+import type { Processes } from "./processes.ts";
+
+export interface Place {
+  readonly folder: string;
+  readonly database: string;
+  readonly logs: string;
+  readonly ledgers: string;
+  /** Removes a temporary folder; one that was asked for stays. */
+  readonly leave: () => void;
+}
+
+/** `dataDir` null: a fresh temporary folder, named after the story. */
+export function makePlace(story: string, dataDir: string | null): Place {
+  const folder = dataDir === null ? makeTemporary(story) : resolve(dataDir);
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    throw new Error(`--data-dir: ${folder} is not empty; remove it, or name a new folder`);
+  }
+  const [logs, ledgers] = [join(folder, "logs"), join(folder, "ledgers")];
+  for (const made of [logs, ledgers]) mkdirSync(made, { recursive: true });
+  return {
+    folder,
+    database: join(folder, "database"),
+    logs,
+    ledgers,
+    leave() {
+      if (dataDir === null) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function makeTemporary(story: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `drover-${story}-`));
+  // As root, PostgreSQL runs under another account, which must be able to pass.
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
+export interface Drover {
+  /** host:port. */
+  readonly address: string;
+  readonly connectionString: string;
+}
+
+/** `databaseUrl` null: on an embedded PostgreSQL. */
+export async function startDrover(
+  place: Place,
+  processes: Processes,
+  databaseUrl: string | null,
+): Promise<Drover> {
+  const url = databaseUrl === null ? [] : ["--database-url", databaseUrl];
+  const { ready } = await processes.startReady({
+    name: "server",
+    program: new URL("./server-process.ts", import.meta.url),
+    args: ["--data-dir", place.database, ...url],
+  });
+  return {
+    address: textIn(ready, "address"),
+    connectionString: textIn(ready, "connectionString"),
+  };
+}
+
+/** Stops all that runs and removes what need not stay; may be called at any time. */
+export async function leaveNothing(place: Place, processes: Processes): Promise<void> {
+  await processes.stopAll();
+  // Only a server that was killed leaves its database running.
+  if (existsSync(join(place.database, "postgres"))) await stopAbandonedPostgres(place.database);
+  place.leave();
+}
+
+/** A text in the line by which a process says that it is ready. */
+export function textIn(ready: unknown, name: string): string {
+  const fields: Readonly<Record<string, unknown>> =
+    typeof ready === "object" && ready !== null ? { ...ready } : {};
+  const value = fields[name];
+  if (typeof value === "string") return value;
+  throw new Error(`a process says that it is ready without its ${name}: ${JSON.stringify(ready)}`);
+}

@@ -1,0 +1,31 @@
+/**
+ * Drover for a story: scheduler and supervisor in one process, with an embedded PostgreSQL or on
+ * an empty database that is given.
+ *
+ * Prints one JSON line {address, connectionString} when it is ready; drains on SIGTERM. Ends with
+ * code 1 and a sentence when it cannot start.
+ */
+import { once } from "node:events";
+import { parseArgs } from "node:util";
+import { startServer } from "@drover/server/main.ts";
+
+async function serve(): Promise<void> {
+  const options = { "data-dir": { type: "string" }, "database-url": { type: "string" } } as const;
+  const { values } = parseArgs({ options });
+  const dataDir = values["data-dir"];
+  if (dataDir === undefined) throw new Error("--data-dir is missing; give the folder of the data");
+  // Counts from the start on: a signal that comes early is obeyed when the server is up.
+  const told = once(process, "SIGTERM");
+  const url = values["database-url"];
+  const database = url ? ({ kind: "url", url } as const) : ({ kind: "embedded", dataDir } as const);
+  const server = await startServer({ address: "127.0.0.1:0", database });
+  const { address, connectionString } = server;
+  process.stdout.write(`${JSON.stringify({ address, connectionString })}\n`);
+  await told;
+  await server.stop();
+}
+
+await serve().catch((error: unknown) => {
+  process.stderr.write(`server: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,81 @@
+/**
+ * A story: what is wanted, how Drover and its agents bring it about, how a naive caller would, and
+ * what has to stand in the ledgers in the end. The same judge reads the ledgers of both.
+ */
+import type { Client } from "@drover/sdk";
+import type { Fact } from "./books.ts";
+import type { Follow } from "./follow.ts";
+import type { Child } from "./processes.ts";
+import type { Remote } from "./remote.ts";
+
+export interface Problem {
+  readonly run: string;
+  readonly message: string;
+}
+
+export interface RunSpec {
+  /** Key of the run. */
+  readonly run: string;
+  readonly input: unknown;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** What the command line says of the cases of a story. */
+export interface Deal {
+  readonly seed: number;
+  /** How many; null: as many as the story wants. Most stories have a fixed number. */
+  readonly runs: number | null;
+}
+
+/** What a story may do while it is told. */
+export interface Stage extends Deal {
+  readonly client: Client;
+  /** Aborted when the story is cut short. */
+  readonly signal: AbortSignal;
+  /** Starts `agents/NAME-agent.ts` of the story, or another program that works with Drover. */
+  readonly start: (name: string, program?: string) => Child;
+  /** Registers workflow.yaml, schedules the runs and follows them, each on the timeline. */
+  readonly schedule: (runs: readonly RunSpec[]) => Promise<Follow>;
+  /** A line of the timeline. */
+  readonly act: (text: string, who?: string) => void;
+  readonly facts: () => readonly Fact[];
+}
+
+/** What the naive caller has: the same services, with the same faults. */
+export interface NaiveStage extends Deal {
+  readonly remote: Remote;
+  readonly signal: AbortSignal;
+  readonly act: (text: string, who?: string) => void;
+}
+
+export interface Story {
+  /** What is wanted, and what is in the way. */
+  readonly intro: string;
+  /** What a right ledger means, in one sentence. */
+  readonly right: string;
+  /** Names of failures by their codes, for the summary. */
+  readonly meanings: Readonly<Record<string, string>>;
+  /** Returns when every run has ended. */
+  readonly play: (stage: Stage) => Promise<void>;
+  readonly naive: (stage: NaiveStage) => Promise<void>;
+  /** What is wrong in the ledgers, or with the ends of runs; `states` is null after `naive`. */
+  readonly judge: (
+    facts: readonly Fact[],
+    states: ReadonlyMap<string, string> | null,
+    deal: Deal,
+  ) => readonly Problem[];
+  /** The naive caller is let loose too, on services of its own, and the failures are compared. */
+  readonly compares?: boolean;
+}
+
+/** Runs that did not end as they had to; the naive caller has none. */
+export function judgeEnds(
+  wanted: readonly { readonly run: string; readonly end: string }[],
+  states: ReadonlyMap<string, string> | null,
+): readonly Problem[] {
+  if (states === null) return [];
+  return wanted.flatMap(({ run, end }) => {
+    const state = states.get(run);
+    return state === end ? [] : [{ run, message: `the run is ${state}; it had to end ${end}` }];
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * News in words. A success at the first attempt is not worth a line, and neither is the end of a
+ * backoff: the failure before it has said when the next attempt comes. The summary counts them.
+ */
+import type { Attempt, RunDetails, Step } from "@drover/sdk";
+import type { News } from "./follow.ts";
+
+export interface Told {
+  readonly who: string;
+  readonly text: string;
+  readonly tone: "plain" | "good" | "trouble" | "rescue" | "undo" | "act";
+}
+
+/** Said in the supervisor's own words, which say more. */
+const toldBySupervisor = new Set([
+  "drover.lost",
+  "drover.timeout",
+  "drover.stalled",
+  "drover.callback",
+]);
+
+export function tell(news: News): Told | null {
+  switch (news.kind) {
+    case "attempt":
+      return tellAttempt(news.attempt, news.details);
+    case "intervention": {
+      const { rule, stepId, saw, did, dueTime, actedTime } = news.intervention;
+      if (rule === "backoff" || rule === "settle") return null;
+      const what = stepId === "" ? "" : `${stepId}: `;
+      const late = timeBetween(dueTime, actedTime);
+      const text = `${what}${saw} (acted ${late} after it was due) → ${did}`;
+      return { who: "supervisor", text, tone: "rescue" };
+    }
+    case "asked": {
+      const { stepId, message } = news.escalation;
+      const what = stepId === "" ? "" : `${stepId}: `;
+      return { who: "scheduler", text: `${what}${message} → a person is asked`, tone: "trouble" };
+    }
+    case "answered": {
+      const { stepId, answer } = news.escalation;
+      const text = `${stepId}: the answer is "${answer?.answer}": ${answer?.why}`;
+      return { who: answer?.by ?? "", text, tone: "act" };
+    }
+    case "decided": {
+      const { stepId, approver, approved, comment } = news.decision;
+      const why = comment === "" ? "" : `: ${comment}`;
+      return {
+        who: approver,
+        text: `${stepId} ${approved ? "approved" : "rejected"}${why}`,
+        tone: "act",
+      };
+    }
+    case "ended":
+      return tellEnd(news.details);
+  }
+}
+
+function tellAttempt(attempt: Attempt, details: RunDetails): Told | null {
+  const { stepId, kind, agentId, outcome, failure, source } = attempt;
+  if (source === "ANSWER" || toldBySupervisor.has(failure?.code ?? "")) return null;
+  if (kind === "VERIFY") return tellVerify(attempt);
+  const who = agentId === "" ? "scheduler" : agentId;
+  const undoing = kind === "COMPENSATE";
+  const what = undoing ? `undoing ${stepId}` : stepId;
+  const took = timeBetween(attempt.startedTime, attempt.endedTime);
+  switch (outcome) {
+    case "SUCCESS": {
+      if (undoing) return { who, text: `${stepId} undone`, tone: "undo" };
+      if (!details.attempts.some((one) => isSetback(one, attempt))) return null;
+      const which = attempt.attempt < 2 ? "after all" : `at attempt ${attempt.attempt}`;
+      return { who, text: `${stepId} done ${which}`, tone: "good" };
+    }
+    case "AGAIN":
+    case "DEFERRED":
+      return null;
+    case "CANCELLED":
+      return { who, text: `${what} stopped after ${took}, as it was told to`, tone: "undo" };
+    case "FAILURE":
+    case "UNKNOWN": {
+      const failed = failure?.class === "PERMANENT" ? "refused" : "failed";
+      const how = outcome === "UNKNOWN" ? "outcome unknown" : failed;
+      const why = failure === null ? "" : `: ${failure.message}`;
+      const text = `${what} ${how} after ${took}${why}${nextOf(attempt, details)}`;
+      return { who, text, tone: "trouble" };
+    }
+    default:
+      return { who, text: `${what} given back unstarted`, tone: "plain" };
+  }
+}
+
+/** An earlier attempt at the same step that went wrong. */
+function isSetback({ stepId, fence, failure }: Attempt, than: Attempt): boolean {
+  return stepId === than.stepId && fence < than.fence && failure !== null;
+}
+
+function tellVerify({ stepId, agentId: who, outcome, failure }: Attempt): Told {
+  if (outcome === "SUCCESS")
+    return { who, text: `${stepId} verified: it had happened`, tone: "good" };
+  if (outcome === "FAILURE")
+    return { who, text: `${stepId} verified: it had not happened → again`, tone: "rescue" };
+  return {
+    who,
+    text: `${stepId} verified: ${failure?.message ?? "nobody knows"}`,
+    tone: "trouble",
+  };
+}
+
+const followsFailure: Partial<Record<RunDetails["run"]["state"], string>> = {
+  RUNNING: " → go on without",
+  COMPLETED: " → go on without",
+  FAILED: " → the run fails, with nothing to undo",
+};
+
+/** What was decided about it, as far as it can be seen. */
+function nextOf(attempt: Attempt, { run, steps }: RunDetails): string {
+  if (attempt.late) return " → too late, kept as evidence";
+  const step = steps.find(({ id }) => id === attempt.stepId);
+  if (step?.state === "BACKOFF" && step.nextTime !== null)
+    return ` → again in ${timeBetween(attempt.endedTime, step.nextTime)}`;
+  if (step?.state === "FAILED") return followsFailure[run.state] ?? " → undo";
+  return step === undefined ? "" : otherWay(attempt, step);
+}
+
+function otherWay({ fence }: Attempt, { strategy, state }: Step): string {
+  const isNext = state === "READY" || state === "LEASED" || state === "SUCCEEDED";
+  return strategy > 0 && isNext && fence > 0 ? " → another way" : "";
+}
+
+function tellEnd({ run, attempts, escalations }: RunDetails): Told {
+  const who = "scheduler";
+  const took = timeBetween(run.createdTime, run.endedTime);
+  switch (run.state) {
+    case "COMPLETED":
+      return { who, text: `COMPLETED in ${took}, ${attempts.length} attempts`, tone: "good" };
+    case "COMPENSATED":
+      return { who, text: `COMPENSATED in ${took}: nothing is left of it`, tone: "undo" };
+    case "ESCALATED": {
+      const why = escalations.map(({ message }) => message).join("; ");
+      return { who, text: `ESCALATED, a person is asked: ${why}`, tone: "trouble" };
+    }
+    default:
+      return { who, text: `${run.state} in ${took}: ${run.reason}`, tone: "trouble" };
+  }
+}
+
+function timeBetween(from: Date | null, to: Date | null): string {
+  const ms = (to?.getTime() ?? 0) - (from?.getTime() ?? 0);
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

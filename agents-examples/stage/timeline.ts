@@ -1,0 +1,120 @@
+/**
+ * The live timeline: one line for each thing worth telling, with its moment since the start, the
+ * run, who says so, and what happened -> what was done. Lines wait a moment, so that what happened
+ * earlier stands above.
+ */
+import { styleText } from "node:util";
+import type { News } from "./follow.ts";
+import { type Told, tell } from "./telling.ts";
+
+export interface Timeline {
+  /** Prints the names of the columns. */
+  readonly head: () => void;
+  /** What the story itself does, or somebody in it. */
+  readonly act: (text: string, who?: string) => void;
+  readonly news: (news: News) => void;
+  /** Prints what still waits. */
+  readonly flush: () => void;
+}
+
+interface Line extends Told {
+  readonly atMs: number;
+  readonly run: string;
+}
+
+export type Tone = Told["tone"];
+
+/** What is told of one moment by two answers arrives within this time. */
+const holdMs = 300;
+const flushEveryMs = 100;
+const runWidth = 12;
+const whoWidth = 15;
+/** Where the text begins: after the time and three gaps. */
+const indent = 8 + runWidth + whoWidth + 6;
+const textWidthMin = 40;
+
+/** `narrator` is who acts where nobody is named. */
+export function createTimeline(
+  startedMs: number,
+  narrator: string,
+  print: (line: string) => void,
+): Timeline {
+  let waiting: Line[] = [];
+
+  function flush(olderThanMs = Number.POSITIVE_INFINITY): void {
+    const ripe = waiting.filter(({ atMs }) => atMs <= olderThanMs);
+    waiting = waiting.filter(({ atMs }) => atMs > olderThanMs);
+    for (const line of ripe.toSorted((a, b) => a.atMs - b.atMs)) print(format(line));
+  }
+
+  function format({ atMs, run, who, text, tone }: Line): string {
+    const time = `${((atMs - startedMs) / 1000).toFixed(2).padStart(6)} s`;
+    const columns = `${dim(time)}  ${run.padEnd(runWidth)}  ${who.padEnd(whoWidth)}  `;
+    return (
+      columns +
+      wrap(text, indent)
+        .map((row) => paint(tone, row))
+        .join(`\n${" ".repeat(indent)}`)
+    );
+  }
+
+  setInterval(() => flush(Date.now() - holdMs), flushEveryMs).unref();
+
+  return Object.freeze({
+    head() {
+      const names = [
+        "time".padStart(8),
+        "run".padEnd(runWidth),
+        "who".padEnd(whoWidth),
+        "what → what was done",
+      ];
+      print(dim(names.join("  ")));
+    },
+    act: (text: string, who = narrator) =>
+      void waiting.push({ atMs: Date.now(), run: "", who, text, tone: "act" }),
+    news(news: News) {
+      const told = tell(news);
+      if (told !== null) waiting.push({ ...told, run: news.run, atMs: news.at.getTime() });
+    },
+    flush: () => flush(),
+  });
+}
+
+/** On a terminal, rows that fit beside each other; in a pipe one line stays one line. */
+function wrap(text: string, indent: number): string[] {
+  const columns = process.stdout.columns ?? Number.POSITIVE_INFINITY;
+  const width = Math.max(columns - indent, textWidthMin);
+  const rows: string[] = [];
+  let row = "";
+  // A number and its unit stay together.
+  for (const word of text.split(/ (?!m?s\b)/)) {
+    if (row !== "" && row.length + 1 + word.length > width) {
+      rows.push(row);
+      row = word;
+    } else {
+      row = row === "" ? word : `${row} ${word}`;
+    }
+  }
+  return [...rows, row];
+}
+
+export function dim(text: string): string {
+  return styleText("dim", text);
+}
+
+export function paint(tone: Tone, text: string): string {
+  switch (tone) {
+    case "good":
+      return styleText("green", text);
+    case "trouble":
+      return styleText("yellow", text);
+    case "rescue":
+      return styleText("cyan", text);
+    case "undo":
+      return styleText("magenta", text);
+    case "act":
+      return styleText("bold", text);
+    case "plain":
+      return text;
+  }
+}

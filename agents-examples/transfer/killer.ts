@@ -1,0 +1,30 @@
+/**
+ * The blows: agents are killed with SIGKILL, each right after the bank has written something down,
+ * so that it is done and often nobody is left to say so. A new process takes each one's place.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSeededRandom } from "../stage/seeded-random.ts";
+import type { Stage } from "../stage/story.ts";
+
+const agentCount = 3;
+const killCount = 5;
+/** Facts between two blows. */
+const factsMax = 5;
+const lookEveryMs = 5;
+
+/** Starts the agents; returns after the last blow, or when `isOver`. */
+export async function killAgents(stage: Stage, isOver: () => boolean): Promise<void> {
+  const { seed, start, facts, act, signal } = stage;
+  const chance = createSeededRandom(`kills:${seed}`);
+  const below = (count: number) => Math.floor(chance() * count);
+  const agents = Array.from({ length: agentCount }, () => start("transfer"));
+  for (let kills = 0; kills < killCount; kills++) {
+    const atFacts = facts().length + 1 + below(factsMax);
+    while (facts().length < atFacts && !isOver()) await sleep(lookEveryMs, undefined, { signal });
+    const agent = agents.shift();
+    if (isOver() || agent === undefined) return;
+    await agent.kill();
+    act(`SIGKILL for transfer-${agent.pid}`, "killer");
+    agents.push(start("transfer"));
+  }
+}

@@ -1,0 +1,42 @@
+/** A question to people, in words: what is asked, how it is named, and the commands that answer. */
+import type { Escalation, EscalationAnswer } from "@drover/proto/drover/v1/run_pb.ts";
+import { clean, moment, statedName } from "./words.ts";
+
+/** What each answer leads to, in the order in which they are offered. */
+export const answerMeanings: Readonly<Record<string, string>> = Object.freeze({
+  retry: "try it anew",
+  "retry-changed": "try it anew, with --payload as its whole input",
+  succeed: "it is done, with --payload as its output",
+  skip: "go on as if it were not needed",
+  compensate: "undo the run",
+  fail: "the run fails, and what was done stays",
+  acknowledge: "it is known, and nothing is to be done",
+});
+
+/** As `drover escalation show` takes it: the run and the number within it. */
+export function escalationName({ runId, id }: Escalation): string {
+  return `${clean(runId)}/${clean(id)}`;
+}
+
+/** What it is about: a step, or the run as a whole. */
+export function subjectWords({ stepId }: Escalation): string {
+  return clean(stepId) || "the run";
+}
+
+/** The answers stand for themselves only where there are some: lists come without them. */
+export function resolveCommand(escalation: Escalation): string {
+  const answer = escalation.answers.length === 1 ? clean(escalation.answers[0] ?? "") : "ANSWER";
+  return `drover escalation resolve ${escalationName(escalation)} --answer ${answer} --by NAME --why TEXT`;
+}
+
+/** When it was closed, and by which answer or event; empty while it is open. */
+export function closedWords({ closedTime, closedBy, answer }: Escalation): string {
+  if (closedTime === undefined) return "";
+  return `${moment(closedTime)}: ${answer ? answerWords(answer) : clean(closedBy)}`;
+}
+
+/** `skip, said ada (not verified): the hotel is not needed` */
+function answerWords({ answer, by, byVerified, why }: EscalationAnswer): string {
+  const reason = why === "" ? "" : `: ${clean(why)}`;
+  return `${clean(answer)}, said ${statedName(by, byVerified)}${reason}`;
+}

@@ -1,0 +1,102 @@
+/** What happened to a run, as tables for people. */
+import {
+  type Attempt,
+  AttemptSource,
+  type Decision,
+  type EffectiveSetting,
+  type Intervention,
+  OutcomeKindSchema,
+  type ReceivedSignal,
+  SettingSourceSchema,
+} from "@drover/proto/drover/v1/run_pb.ts";
+import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import type { Output } from "./output.ts";
+import { errorWords } from "./run-words.ts";
+import { printTable } from "./table.ts";
+import { between, clean, clip, moment, payloadWords, phrase, statedName } from "./words.ts";
+
+export const textShownMax = 100;
+
+export function printAttempts(attempts: readonly Attempt[], output: Output): void {
+  const headers = [
+    "STARTED",
+    "STEP",
+    "KIND",
+    "FENCE",
+    "ATTEMPT",
+    "AGENT",
+    "TOOK",
+    "OUTCOME",
+    "WHY",
+  ];
+  const rows = attempts.map((attempt) => [
+    moment(attempt.startedTime),
+    clean(attempt.stepId),
+    phrase(TaskKindSchema, attempt.kind),
+    String(attempt.fence),
+    String(attempt.attempt),
+    whoEnded(attempt),
+    between(attempt.startedTime, attempt.endedTime),
+    outcomeWords(attempt),
+    clip(errorWords(attempt.failure), textShownMax),
+  ]);
+  printTable(output, headers, rows);
+}
+
+/** An answer is named by the person who gave it, or by its signal. */
+function whoEnded({ agentId, source }: Attempt): string {
+  if (source === AttemptSource.ENGINE) return "the engine";
+  return source === AttemptSource.ANSWER ? `${clean(agentId)} (no agent)` : clean(agentId);
+}
+
+function outcomeWords({ outcome, late, endedTime }: Attempt): string {
+  if (endedTime === undefined) return "in hand";
+  return `${phrase(OutcomeKindSchema, outcome)}${late ? ", too late" : ""}`;
+}
+
+export function printInterventions(interventions: readonly Intervention[], output: Output): void {
+  const headers = ["ACTED", "STEP", "RULE", "SAW", "NOTICED AFTER", "DID", "BY"];
+  const rows = interventions.map((intervention) => [
+    moment(intervention.actedTime),
+    clean(intervention.stepId) || "the run",
+    clean(intervention.rule),
+    clean(intervention.saw),
+    between(intervention.dueTime, intervention.actedTime),
+    clean(intervention.did),
+    `${clean(intervention.supervisor)} (partition ${intervention.partition})`,
+  ]);
+  printTable(output, headers, rows);
+}
+
+export function printSignals(signals: readonly ReceivedSignal[], output: Output): void {
+  const rows = signals.map((signal) => [
+    moment(signal.receivedTime),
+    clean(signal.name),
+    clean(signal.signalId),
+    clean(signal.takenBy) || "nobody",
+    clip(payloadWords(signal.payload), textShownMax),
+  ]);
+  printTable(output, ["CAME", "SIGNAL", "ID", "TAKEN BY", "PAYLOAD"], rows);
+}
+
+export function printDecisions(decisions: readonly Decision[], output: Output): void {
+  const rows = decisions.map((decision) => [
+    moment(decision.decidedTime),
+    clean(decision.stepId),
+    statedName(decision.approver, decision.approverVerified),
+    decision.approved ? "approved" : "rejected",
+    clip(clean(decision.comment), textShownMax),
+    clip(payloadWords(decision.form), textShownMax),
+  ]);
+  printTable(output, ["DECIDED", "STEP", "APPROVER", "VERDICT", "COMMENT", "FORM"], rows);
+}
+
+export function printSettings(settings: readonly EffectiveSetting[], output: Output): void {
+  const rows = settings.map(({ stepId, field, value, source }) => [
+    clean(stepId) || "the run",
+    clean(field),
+    clip(clean(value), textShownMax),
+    phrase(SettingSourceSchema, source),
+  ]);
+  printTable(output, ["STEP", "SETTING", "VALUE", "FROM"], rows);
+}

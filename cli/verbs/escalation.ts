@@ -1,0 +1,191 @@
+/** `drover escalation list`, `show` and `resolve`: what waits for a person, and the answers. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type GetEscalationResponse,
+  GetEscalationResponseSchema,
+  type ListEscalationsResponse,
+  ListEscalationsResponseSchema,
+  ResolveEscalationResponseSchema,
+} from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { type Escalation, EscalationSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import type { RunRef } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { type Command, Option } from "commander";
+import type { Connection } from "../client.ts";
+import { contextOf, wholeNumber } from "../context.ts";
+import {
+  answerMeanings,
+  closedWords,
+  escalationName,
+  resolveCommand,
+  subjectWords,
+} from "../escalation-words.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { readPayload } from "../input.ts";
+import type { Output } from "../output.ts";
+import { printAttempts, textShownMax } from "../run-history.ts";
+import { runRefOf } from "../run-ref.ts";
+import { errorWords, isFinal, runVerdict } from "../run-words.ts";
+import { printPairs, printTable } from "../table.ts";
+import { clean, clip, moment, payloadWords } from "../words.ts";
+
+interface ListOptions {
+  readonly all?: boolean;
+  readonly limit: number;
+}
+
+interface ResolveOptions {
+  readonly answer: string;
+  readonly by: string;
+  readonly why: string;
+  readonly payload?: string;
+}
+
+const pageMax = 1_000;
+const limitMax = 1_000_000;
+const named = "RUN/N as list prints it, or key:NAME/N";
+
+export function addEscalationVerbs(escalation: Command, ended: Ended): void {
+  escalation
+    .command("list")
+    .description("list what waits for a person, of the newest runs first")
+    .option("--all", "closed ones too")
+    .option("--limit <n>", "most escalations to list", wholeNumber(1, limitMax), 50)
+    .action(async (options: ListOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      printList(await list(options, connect()), options, output);
+      ended(exitCodes.done);
+    });
+  escalation
+    .command("show")
+    .description("show one with what led to it, and the answers that it takes")
+    .argument("<escalation>", named)
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { run, escalationId } = escalationRefOf(name);
+      const { operator, namespace } = connect();
+      const answer = await operator.getEscalation({ namespace, run, escalationId });
+      output.data(GetEscalationResponseSchema, answer);
+      if (output.format === "table") print(answer, output);
+      ended(exitCodes.done);
+    });
+  addResolve(escalation, ended);
+}
+
+function addResolve(escalation: Command, ended: Ended): void {
+  escalation
+    .command("resolve")
+    .description("answer an escalation")
+    .argument("<escalation>", named)
+    .addOption(
+      new Option("--answer <answer>", "one of those that show lists")
+        .choices(Object.keys(answerMeanings))
+        .makeOptionMandatory(),
+    )
+    .requiredOption("--by <name>", "who answers, as you state it; nothing verifies it")
+    .requiredOption("--why <text>", "why, for those who read it later")
+    .option("--payload <json>", "with retry-changed the whole input, with succeed the output")
+    .action(async (name: string, options: ResolveOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { run, escalationId } = escalationRefOf(name);
+      const { answer, by, why } = options;
+      const payload = readPayload(options.payload, "--payload");
+      if (answer === "retry-changed" && payload === undefined)
+        throw usageFailure(
+          "retry-changed needs the whole new input",
+          "--payload JSON; or --answer retry, which leaves the input as it is",
+        );
+      const { operator, namespace } = connect();
+      const request = { namespace, run, escalationId, answer, by, why };
+      const resolved = await operator.resolveEscalation({
+        ...request,
+        ...(payload && { payload }),
+      });
+      output.data(ResolveEscalationResponseSchema, resolved);
+      if (output.format === "table" && resolved.run) {
+        const id = clean(resolved.run.runId);
+        const did = resolved.repeated ? "had been answered" : "is answered";
+        output.line(`escalation ${clean(name)} ${did}: ${answer}`);
+        output.line(`run ${id} is ${runVerdict(resolved.run, output)}`);
+        output.note(`  next: drover run ${isFinal(resolved.run.state) ? "show" : "watch"} ${id}`);
+      }
+      ended(exitCodes.done);
+    });
+}
+
+/** The number stands after the last slash: a key may have slashes of its own. */
+function escalationRefOf(name: string): { run: RunRef; escalationId: string } {
+  const at = name.lastIndexOf("/");
+  const [run, escalationId] = [name.slice(0, Math.max(at, 0)), name.slice(at + 1)];
+  if (run === "" || escalationId === "")
+    throw usageFailure(
+      `"${clean(name)}" is no escalation: it is named RUN/N`,
+      "drover escalation list",
+    );
+  return { run: runRefOf(run, {}), escalationId };
+}
+
+/** All pages in one answer, with the token of the next if the limit cut it short. */
+async function list(
+  { all = false, limit }: ListOptions,
+  { operator, namespace }: Connection,
+): Promise<ListEscalationsResponse> {
+  const escalations: Escalation[] = [];
+  let pageToken = "";
+  do {
+    const pageSize = Math.min(limit - escalations.length, pageMax);
+    const request = { namespace, includeClosed: all, pageSize, pageToken };
+    const page = await operator.listEscalations(request);
+    escalations.push(...page.escalations);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && escalations.length < limit);
+  return create(ListEscalationsResponseSchema, { escalations, nextPageToken: pageToken });
+}
+
+function printList(answer: ListEscalationsResponse, { limit }: ListOptions, output: Output): void {
+  const { escalations, nextPageToken } = answer;
+  if (output.format === "json") output.data(ListEscalationsResponseSchema, answer);
+  if (output.format === "jsonl") for (const one of escalations) output.data(EscalationSchema, one);
+  if (output.format === "table") {
+    const headers = ["ESCALATION", "WORKFLOW", "STEP", "REASON", "OPENED", "CLOSED", "MESSAGE"];
+    const rows = escalations.map((one) => [
+      escalationName(one),
+      clean(one.workflow),
+      subjectWords(one),
+      clean(one.reason),
+      moment(one.openedTime),
+      moment(one.closedTime),
+      clip(clean(one.message), textShownMax),
+    ]);
+    printTable(output, headers, rows);
+  }
+  const [first] = escalations;
+  if (first === undefined) output.note("nothing waits for a person");
+  else output.note(`  next: drover escalation show ${escalationName(first)}`);
+  if (nextPageToken !== "")
+    output.note(`there are more: --limit ${Math.min(limit * 10, limitMax)}`);
+}
+
+function print({ escalation, run, step, attempts }: GetEscalationResponse, output: Output): void {
+  if (escalation === undefined) return;
+  const { answers } = escalation;
+  printPairs(output, [
+    ["escalation", escalationName(escalation)],
+    ["reason", clean(escalation.reason)],
+    ["message", clean(escalation.message)],
+    ["workflow", clean(escalation.workflow)],
+    ["run", run ? runVerdict(run, output) : ""],
+    ["step", subjectWords(escalation)],
+    ["error", errorWords(step?.error)],
+    ["run input", payloadWords(run?.input)],
+    ["output", payloadWords(step?.output)],
+    ["opened", moment(escalation.openedTime)],
+    ["closed", closedWords(escalation)],
+  ]);
+  if (attempts.length > 0) output.line(`\n${output.paint("bold", "attempts")}`);
+  printAttempts(attempts, output);
+  if (answers.length === 0) return;
+  output.line(`\n${output.paint("bold", "answers")}`);
+  const rows = answers.map((one) => [clean(one), answerMeanings[one] ?? ""]);
+  printTable(output, ["ANSWER", "THEN"], rows);
+  output.note(`  next: ${resolveCommand(escalation)}`);
+}

@@ -1,0 +1,64 @@
+/** `drover run decide`: says what an approver decides about a step that waits for people. */
+import { DecideResponseSchema, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { type Command, Option } from "commander";
+import { addText, contextOf } from "../context.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { readPayload } from "../input.ts";
+import { runRefOf } from "../run-ref.ts";
+import { isFinal, runVerdict } from "../run-words.ts";
+import { clean } from "../words.ts";
+
+interface DecideOptions {
+  readonly approve?: boolean;
+  readonly reject?: boolean;
+  readonly as: string;
+  readonly role?: readonly string[];
+  readonly comment?: string;
+  readonly form?: string;
+}
+
+export function addRunDecide(run: Command, ended: Ended): void {
+  run
+    .command("decide")
+    .description("approve or reject a step that waits for people")
+    .argument("<run>", "id of the run, or key:NAME")
+    .argument("<step>", "id of the step")
+    .addOption(new Option("--approve", "say yes").conflicts("reject"))
+    .option("--reject", "say no")
+    .requiredOption("--as <name>", "who decides, as you state it; nothing verifies it")
+    .option("--role <role>", "a role of who decides; may be given again", addText)
+    .option("--comment <text>", "why, for people; kept with the run")
+    .option("--form <json>", "what the step asks for: JSON, or @FILE, or @- for a pipe")
+    .action(async (runName: string, stepId: string, options: DecideOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const verdict = verdictOf(options);
+      const form = readPayload(options.form, "--form");
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.decide({
+        namespace,
+        run: runRefOf(runName, {}),
+        stepId,
+        verdict,
+        approver: options.as,
+        roles: [...(options.role ?? [])],
+        comment: options.comment ?? "",
+        ...(form && { form }),
+      });
+      output.data(DecideResponseSchema, answer);
+      if (output.format === "table" && answer.run) {
+        const id = clean(answer.run.runId);
+        const said = verdict === Verdict.APPROVE ? "approved" : "rejected";
+        const did = answer.repeated ? `had ${said}` : said;
+        output.line(`${clean(options.as)} ${did} ${clean(stepId)}`);
+        output.line(`run ${id} is ${runVerdict(answer.run, output)}`);
+        output.note(`  next: drover run ${isFinal(answer.run.state) ? "show" : "watch"} ${id}`);
+      }
+      ended(exitCodes.done);
+    });
+}
+
+function verdictOf({ approve, reject }: DecideOptions): Verdict {
+  if (approve) return Verdict.APPROVE;
+  if (reject) return Verdict.REJECT;
+  throw usageFailure("what is decided?", "--approve, or --reject");
+}

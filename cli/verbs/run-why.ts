@@ -1,0 +1,98 @@
+/** `drover run why`: why a run is not moving, what happens next, and what a person can do. */
+import {
+  ActionKind,
+  NextKind,
+  NextKindSchema,
+  type PersonAction,
+  type Wait,
+  WaitKindSchema,
+} from "@drover/proto/drover/v1/explain_pb.ts";
+import {
+  type ExplainRunResponse,
+  ExplainRunResponseSchema,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
+import { errorWords, runVerdict, workflowWords } from "../run-words.ts";
+import { printTable } from "../table.ts";
+import { between, clean, clip, phrase } from "../words.ts";
+
+export function addRunWhy(run: Command, ended: Ended): void {
+  addRunRef(run.command("why"))
+    .description("say why a run is not moving, and what can be done")
+    .action(async (name: string | undefined, options: RunRefOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.explainRun({ namespace, run: runRefOf(name, options) });
+      output.data(ExplainRunResponseSchema, answer);
+      if (output.format === "table") print(answer, output);
+      ended(exitCodes.done);
+    });
+}
+
+function print(answer: ExplainRunResponse, output: Output): void {
+  const { run, wait, steps } = answer;
+  if (!run || !wait) return;
+  const id = clean(run.runId);
+  output.line(`run ${id} (${workflowWords(run)}) is ${runVerdict(run, output)}`);
+  output.line(clean(wait.sentence));
+  if (steps.length > 0) output.line(`\n${output.paint("bold", "steps")}`);
+  printTable(
+    output,
+    HEADERS,
+    steps.map((step) => rowOf(step, answer)),
+  );
+  for (const { sentence } of steps) if (sentence !== wait.sentence) output.line(clean(sentence));
+  const actions = [...steps.flatMap((step) => step.actions), ...wait.actions];
+  const said = new Set(actions.map((action) => actionWords(action, id)));
+  if (said.size > 0) output.line(`\n${output.paint("bold", "what can be done")}`);
+  for (const line of said) output.line(`  ${line}`);
+}
+
+const HEADERS = ["STEP", "WAITS FOR", "FOR", "NEXT", "IN", "ATTEMPTS", "LAST"];
+const lastShownMax = 60;
+
+function rowOf(wait: Wait, { now }: ExplainRunResponse): readonly string[] {
+  const { tried } = wait;
+  return [
+    `${clean(wait.stepId)}${wait.undo ? " (undo)" : ""}`,
+    phrase(WaitKindSchema, wait.waitingFor),
+    between(wait.sinceTime, now),
+    wait.next === NextKind.UNSPECIFIED ? "" : phrase(NextKindSchema, wait.next),
+    between(now, wait.nextTime),
+    tried && tried.attempts > 0 ? String(tried.attempts) : "",
+    clip(errorWords(tried?.lastFailure), lastShownMax),
+  ];
+}
+
+/** A command where there is one, else the call of the contract. */
+function actionWords(action: PersonAction, runId: string): string {
+  const choices = action.choices.map(clean).join(", ");
+  switch (action.kind) {
+    case ActionKind.START_AGENT:
+      return `start an agent for queue ${clean(action.queue)}, task ${clean(action.task)}`;
+    case ActionKind.ANSWER:
+      return `answer escalation ${clean(action.escalationId)} (ResolveEscalation): ${choices}`;
+    case ActionKind.SIGNAL:
+      return `send the signal ${clean(action.signalName)} (Signal)`;
+    case ActionKind.DECIDE: {
+      const who = action.approvers.map(clean).join(", ") || "anybody";
+      return `decide on ${clean(action.stepId)} (Decide): ${choices}, by ${who}`;
+    }
+    case ActionKind.COMPLETE_DEFERRED:
+      return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
+    case ActionKind.PAUSE:
+      return "pause the run (PauseRun)";
+    case ActionKind.RESUME:
+      return "resume the run (ResumeRun)";
+    case ActionKind.CANCEL: {
+      const ways = action.choices.map((way) => (way === "leave" ? " --leave" : ""));
+      return ways.map((way) => `drover run cancel ${runId}${way}`).join(", or ");
+    }
+    default:
+      return `something that a newer drover knows (${action.kind})`;
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * What a handler returns to say something else than "done, and this is the output".
+ *
+ *   perform   deferred()           accepted over there; the outcome comes by `task.callbackToken`
+ *   verify    happened(output)     it took effect, and this is the output of the step
+ *             didNotHappen()       it did not, so the step may be tried again
+ *             cannotTell(message)  to be looked up again; in the end a person is asked
+ *   any       again({ after })     not finished over there: hand the task out again then
+ *
+ * What went wrong is thrown instead, see task-errors.ts.
+ */
+import { create } from "@bufbuild/protobuf";
+import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import { type Duration, durationMs, toDuration } from "./duration.ts";
+import { toPayload } from "./payload.ts";
+import { tidyMessage } from "./tidy-text.ts";
+
+/** Made by the functions here; a handler returns it as it is. */
+export type Answer = Outcome;
+
+/** The server takes no shorter wait. */
+const againMsMin = 1;
+
+/** Nobody holds the task meanwhile, and no attempt is counted; the step's `total` bounds it. */
+export function again({ after }: { readonly after: Duration }): Answer {
+  const value = { after: toDuration(Math.max(durationMs(after), againMsMin)) };
+  return create(OutcomeSchema, { kind: { case: "again", value } });
+}
+
+/**
+ * Somebody says how it ended by `client.completeDeferred(task.callbackToken, ...)`, within the
+ * step's `timeouts.callback`; after that it is unknown. That call may come before this answer.
+ */
+export function deferred(): Answer {
+  return create(OutcomeSchema, { kind: { case: "deferred", value: {} } });
+}
+
+/** `output` is what the lost attempt would have returned: JSON, a Payload, or nothing. */
+export function happened(output?: unknown): Answer {
+  const payload = toPayload(output);
+  const value = payload === undefined ? {} : { output: payload };
+  return create(OutcomeSchema, { kind: { case: "success", value } });
+}
+
+/** Nothing exists over there, from this attempt or an earlier one. */
+export function didNotHappen(): Answer {
+  const value = {
+    code: "did-not-happen",
+    message: "It did not happen.",
+    failureClass: FailureClass.TRANSIENT,
+    noEffect: true,
+  };
+  return create(OutcomeSchema, { kind: { case: "failed", value } });
+}
+
+/** `message` is one sentence for the person who may be asked. */
+export function cannotTell(message: string): Answer {
+  const value = { code: "cannot-tell", message: tidyMessage(message) };
+  return create(OutcomeSchema, { kind: { case: "unknown", value } });
+}

@@ -1,0 +1,174 @@
+/** From a workflow as an object to the message of the contract. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  ApprovalExpiry,
+  type ApprovalStepSchema,
+  type CompensateSchema,
+  CompensateWhen,
+  Effects,
+  type FallbackSchema,
+  OnFailure,
+  OnPickup,
+  type RetryPolicySchema,
+  RunIf,
+  SignalExpiry,
+  type SignalStepSchema,
+  type StepDefinitionSchema,
+  type TimeoutsSchema,
+  type WaitStepSchema,
+  type WorkflowDefinition,
+  WorkflowDefinitionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
+import { type Duration, toDuration } from "./duration.ts";
+import { json, toPayload } from "./payload.ts";
+import type {
+  ApprovalSpec,
+  CompensateSpec,
+  FallbackSpec,
+  RetrySpec,
+  SignalWaitSpec,
+  StepSpec,
+  TimeoutsSpec,
+  VerifySpec,
+  WaitSpec,
+  WorkflowSpec,
+} from "./workflow.ts";
+
+export function toDefinition(spec: WorkflowSpec): WorkflowDefinition {
+  return create(WorkflowDefinitionSchema, {
+    workflow: spec.workflow,
+    ...durations({ timeout: spec.timeout }),
+    ...payloads({ inputSchema: spec.inputSchema }),
+    steps: spec.steps.map(toStep),
+  });
+}
+
+type StepInit = MessageInitShape<typeof StepDefinitionSchema>;
+
+/** Settings that mean nothing for the kind are sent as they are: the server says so. */
+function toStep(step: StepSpec): StepInit {
+  return {
+    id: step.id,
+    needs: [...(step.needs ?? [])],
+    kind: toKind(step),
+    when: step.when ?? "",
+    runIf: enumValue(RunIf, step.runIf),
+    always: step.always ?? false,
+    pivot: step.pivot ?? false,
+    retry: toRetry(step.retry),
+    effects: enumValue(Effects, step.effects),
+    fallback: (step.fallback ?? []).map(toFallback),
+    onPickup: enumValue(OnPickup, step.onPickup),
+    onFailure: enumValue(OnFailure, step.onFailure),
+    ...payloads({ input: step.input, outputSchema: step.outputSchema }),
+    ...(step.timeouts && { timeouts: toTimeouts(step.timeouts) }),
+    ...(step.verify !== undefined && { verify: toTask(step.verify) }),
+    ...(step.compensate !== undefined && { compensate: toCompensate(step.compensate) }),
+  };
+}
+
+function toKind(step: StepSpec): NonNullable<StepInit["kind"]> {
+  const kinds = ["task", "wait", "signal", "approval"].filter((kind) => kind in step);
+  if (kinds.length > 1)
+    throw new TypeError(`The step "${step.id}" is a ${kinds.join(" and a ")}; leave one of them.`);
+  if ("task" in step) return { case: "task", value: { name: step.task, queue: step.queue ?? "" } };
+  if ("wait" in step) return { case: "wait", value: toWait(step.wait) };
+  if ("signal" in step) return { case: "signal", value: toSignal(step.signal) };
+  return { case: "approval", value: toApproval(step.approval) };
+}
+
+function toWait(wait: Duration | WaitSpec): MessageInitShape<typeof WaitStepSchema> {
+  if (typeof wait !== "object") return { over: { case: "for", value: toDuration(wait) } };
+  const { until } = wait;
+  const value = typeof until === "string" ? until : until.toISOString();
+  return { over: { case: "until", value } };
+}
+
+function toSignal(signal: string | SignalWaitSpec): MessageInitShape<typeof SignalStepSchema> {
+  if (typeof signal === "string") return { name: signal };
+  const { name, within, onExpiry } = signal;
+  return { name, onExpiry: enumValue(SignalExpiry, onExpiry), ...durations({ within }) };
+}
+
+function toApproval(approval: ApprovalSpec): MessageInitShape<typeof ApprovalStepSchema> {
+  const { approvers, need, notRequester, form, within, onExpiry } = approval;
+  return {
+    approvers: [...(approvers ?? [])],
+    ...(need !== undefined && { need }),
+    notRequester: notRequester ?? false,
+    onExpiry: enumValue(ApprovalExpiry, onExpiry),
+    ...durations({ within }),
+    ...payloads({ form }),
+  };
+}
+
+/** A task beside that of the step, which verifies or undoes it. */
+function toTask(spec: string | VerifySpec) {
+  if (typeof spec === "string") return { task: spec };
+  const { task, queue, retry, timeouts } = spec;
+  return {
+    task,
+    queue: queue ?? "",
+    retry: toRetry(retry),
+    ...(timeouts && { timeouts: toTimeouts(timeouts) }),
+  };
+}
+
+function toCompensate(spec: string | CompensateSpec): MessageInitShape<typeof CompensateSchema> {
+  const when = typeof spec === "string" ? undefined : spec.when;
+  return { ...toTask(spec), when: enumValue(CompensateWhen, when) };
+}
+
+function toFallback({ queue, task, input }: FallbackSpec): MessageInitShape<typeof FallbackSchema> {
+  return { queue: queue ?? "", task: task ?? "", ...payloads({ input }) };
+}
+
+function toRetry(
+  retry: RetrySpec | readonly RetrySpec[] | undefined,
+): MessageInitShape<typeof RetryPolicySchema>[] {
+  const policies: readonly RetrySpec[] =
+    retry === undefined ? [] : "length" in retry ? retry : [retry];
+  return policies.map((policy) => ({
+    on: [...(policy.on ?? [])],
+    ...(policy.attempts !== undefined && { attempts: policy.attempts }),
+    ...(policy.factor !== undefined && { factor: policy.factor }),
+    ...(policy.jitter !== undefined && { jitter: policy.jitter }),
+    ...durations({ initial: policy.initial, max: policy.max }),
+  }));
+}
+
+function toTimeouts(timeouts: TimeoutsSpec): MessageInitShape<typeof TimeoutsSchema> {
+  const { pickup, attempt, heartbeat, stall, total, cancel, settle, callback } = timeouts;
+  return durations({ pickup, attempt, heartbeat, stall, total, cancel, settle, callback });
+}
+
+/** The value that a word in lower case names; no word is UNSPECIFIED: the default. */
+function enumValue<T extends Readonly<Record<string, number>>>(
+  values: T,
+  word = "unspecified",
+): T[Extract<keyof T, string>] {
+  for (const name in values) if (name.toLowerCase() === word) return values[name];
+  const known = Object.keys(values).filter((name) => name !== "UNSPECIFIED");
+  throw new RangeError(`"${word}" is none of ${known.join(", ").toLowerCase()}.`);
+}
+
+/** What is not given stays out of the message: absent means the default. */
+function given<K extends string, V, W>(
+  values: Readonly<Record<K, V | undefined>>,
+  convert: (value: V) => W,
+): { [P in K]?: W } {
+  const out: { [P in K]?: W } = {};
+  for (const key in values) {
+    const value = values[key];
+    if (value !== undefined) out[key] = convert(value);
+  }
+  return out;
+}
+
+function durations<K extends string>(values: Readonly<Record<K, Duration | undefined>>) {
+  return given(values, toDuration);
+}
+
+function payloads<K extends string>(values: Readonly<Record<K, unknown>>) {
+  return given(values, (value) => toPayload(value) ?? json(null));
+}

@@ -1,0 +1,189 @@
+/** Why a run is not moving, as programs read it; names as in runs.ts. */
+import {
+  ActionKind,
+  type ApprovalWait,
+  type EscalationWait,
+  NextKind,
+  StopCause,
+  WaitKind,
+  type PersonAction as WireAction,
+  type Wait as WireWait,
+} from "@drover/proto/drover/v1/explain_pb.ts";
+import { OutcomeKind } from "@drover/proto/drover/v1/run_pb.ts";
+import type { ExplainRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { type Progress, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { present } from "./call.ts";
+import { DroverCallError } from "./call-error.ts";
+import { type Failure, namesOf, type Run, readFailure, readRun, readTime } from "./runs.ts";
+
+export interface RunExplanation {
+  readonly run: Run;
+  /** What the run waits for: its own, or that of the first of the steps in `waitsOn`. */
+  readonly wait: RunWait;
+  /** Each step that moves or waits, in the order of the definition. */
+  readonly steps: readonly RunWait[];
+  /** By the clock of the database, as every moment here. */
+  readonly now: Date | null;
+}
+
+export interface RunWait {
+  /** Empty: the run as a whole. */
+  readonly stepId: string;
+  readonly undo: boolean;
+  readonly waitingFor: keyof typeof WaitKind;
+  /** All of this for a person. */
+  readonly sentence: string;
+  readonly sinceTime: Date | null;
+  /** What happens at `nextTime` if nobody does anything; UNSPECIFIED: nothing. */
+  readonly next: keyof typeof NextKind;
+  readonly nextTime: Date | null;
+  /** null: there is nothing that an agent performs. */
+  readonly tried: Tried | null;
+  readonly actions: readonly PersonAction[];
+  /** Ids of steps. */
+  readonly waitsOn: readonly string[];
+  readonly taskKind: keyof typeof TaskKind;
+  /** With AGENT_TO_POLL. */
+  readonly lane: LaneWait | null;
+  /** With AGENT_WORKING, AGENT_TO_STOP and CALLBACK. */
+  readonly agent: AgentWait | null;
+  /** With SIGNAL; else empty. */
+  readonly signalName: string;
+  /** With APPROVAL. */
+  readonly approval: Pick<ApprovalWait, "approvers" | "approvals" | "need"> | null;
+  /** With PERSON. */
+  readonly escalation: Pick<EscalationWait, "id" | "reason" | "message"> | null;
+}
+
+export interface LaneWait {
+  readonly queue: string;
+  readonly task: string;
+  /** Somebody polled for it in the last minute. */
+  readonly polled: boolean;
+  readonly lastPollTime: Date | null;
+  readonly alarms: number;
+}
+
+export interface AgentWait {
+  readonly agentId: string;
+  readonly lastBeatTime: Date | null;
+  readonly progress: Progress["kind"]["value"] | null;
+  readonly progressTime: Date | null;
+  readonly attemptEndTime: Date | null;
+  readonly stopCause: keyof typeof StopCause;
+  readonly stopHeard: boolean;
+}
+
+export interface Tried {
+  readonly attempts: number;
+  /** In a row. */
+  readonly lost: number;
+  readonly handedOut: number;
+  readonly verifies: number;
+  readonly strategy: number;
+  readonly strategies: number;
+  /** UNSPECIFIED: none has ended. */
+  readonly lastOutcome: keyof typeof OutcomeKind;
+  readonly lastFailure: Failure | null;
+  readonly lastAgentId: string;
+  readonly lastEndedTime: Date | null;
+}
+
+export interface PersonAction {
+  readonly kind: keyof typeof ActionKind;
+  readonly stepId: string;
+  readonly escalationId: string;
+  /** What can be said. */
+  readonly choices: readonly string[];
+  readonly signalName: string;
+  readonly queue: string;
+  readonly task: string;
+  readonly approvers: readonly string[];
+}
+
+const waitKinds = namesOf(WaitKind);
+const nextKinds = namesOf(NextKind);
+const taskKinds = namesOf(TaskKind);
+const stopCauses = namesOf(StopCause);
+const outcomeKinds = namesOf(OutcomeKind);
+const actionKinds = namesOf(ActionKind);
+
+export function readExplanation(answer: ExplainRunResponse): RunExplanation {
+  const { wait } = answer;
+  if (wait === undefined)
+    throw new DroverCallError("INTERNAL", "The server explained a run without a word.");
+  return Object.freeze({
+    run: readRun(present(answer.run)),
+    wait: readWait(wait),
+    steps: answer.steps.map(readWait),
+    now: readTime(answer.now),
+  });
+}
+
+function readWait(wait: WireWait): RunWait {
+  const { detail, tried } = wait;
+  return Object.freeze({
+    stepId: wait.stepId,
+    undo: wait.undo,
+    waitingFor: waitKinds.get(wait.waitingFor) ?? "UNSPECIFIED",
+    sentence: wait.sentence,
+    sinceTime: readTime(wait.sinceTime),
+    next: nextKinds.get(wait.next) ?? "UNSPECIFIED",
+    nextTime: readTime(wait.nextTime),
+    tried: tried === undefined ? null : readTried(tried),
+    actions: wait.actions.map(readAction),
+    waitsOn: wait.waitsOn,
+    taskKind: taskKinds.get(wait.taskKind) ?? "UNSPECIFIED",
+    lane: detail.case === "lane" ? readLane(detail.value) : null,
+    agent: detail.case === "agent" ? readAgent(detail.value) : null,
+    signalName: detail.case === "signalName" ? detail.value : "",
+    approval: detail.case === "approval" ? bare(detail.value) : null,
+    escalation: detail.case === "escalation" ? bare(detail.value) : null,
+  });
+}
+
+/** The fields of a message that need no reading. */
+function bare<Message extends { readonly $typeName: string }>({
+  $typeName: _,
+  ...fields
+}: Message): Omit<Message, "$typeName"> {
+  return fields;
+}
+
+function readAction(action: WireAction): PersonAction {
+  return { ...bare(action), kind: actionKinds.get(action.kind) ?? "UNSPECIFIED" };
+}
+
+type Detail = WireWait["detail"];
+
+function readLane(lane: Extract<Detail, { case: "lane" }>["value"]): LaneWait {
+  const { queue, task, polled, alarms } = lane;
+  return { queue, task, polled, alarms, lastPollTime: readTime(lane.lastPollTime) };
+}
+
+function readAgent(agent: Extract<Detail, { case: "agent" }>["value"]): AgentWait {
+  return {
+    agentId: agent.agentId,
+    lastBeatTime: readTime(agent.lastBeatTime),
+    progress: agent.progress?.kind.value ?? null,
+    progressTime: readTime(agent.progressTime),
+    attemptEndTime: readTime(agent.attemptEndTime),
+    stopCause: stopCauses.get(agent.stopCause) ?? "UNSPECIFIED",
+    stopHeard: agent.stopHeard,
+  };
+}
+
+function readTried(tried: NonNullable<WireWait["tried"]>): Tried {
+  return {
+    attempts: tried.attempts,
+    lost: tried.lost,
+    handedOut: tried.handedOut,
+    verifies: tried.verifies,
+    strategy: tried.strategy,
+    strategies: tried.strategies,
+    lastOutcome: outcomeKinds.get(tried.lastOutcome) ?? "UNSPECIFIED",
+    lastFailure: readFailure(tried.lastFailure),
+    lastAgentId: tried.lastAgentId,
+    lastEndedTime: readTime(tried.lastEndedTime),
+  };
+}

@@ -1,0 +1,34 @@
+// The outcome is unknown. Retrying blindly may charge a card twice, failing blindly may leave a
+// booking behind. What each step states of its `effects` decides:
+//
+//   idempotent   an unknown is retried under the same key (ladder.ts)
+//   verifiable   a verify task finds out first, once no lost attempt can act any more (verify.ts)
+//   once         never run again: a person decides
+//
+// While the doubt lasts the step keeps the setback that led to it: if nothing took effect, the
+// ladder goes on from there.
+import type { Setback } from "./model.ts";
+import { emit, escalate, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
+
+/** Nobody knows what the attempt did, and the step must not be repeated blindly. */
+export function inDoubt(pass: Pass, no: number, setback: Setback): void {
+  const { verify, id, compensate } = planStep(pass, no);
+  if (verify) {
+    emit(pass, { kind: "doubted", step: no, doubt: { ...setback, unknown: false, tries: 0 } });
+    afterSettling(pass, no, "verify");
+  } else if (pass.view.run.state.kind === "STOPPING" && compensate) {
+    emit(pass, { kind: "cancelled", step: no });
+  } else {
+    const message = `"${id}" may run once only, and nobody knows whether it did: ${setback.code}: ${setback.message}`;
+    escalate(pass, no, "unknown", message);
+  }
+}
+
+/** Ready, but not before the lost attempt of a step that is not idempotent can act no more. */
+export function afterSettling(pass: Pass, no: number, task: "perform" | "verify"): void {
+  const { settleUntil } = stepOf(pass, no);
+  const { effects } = planStep(pass, no);
+  if (effects !== "idempotent" && settleUntil !== null && settleUntil > pass.occasion.now)
+    emit(pass, { kind: "backed-off", step: no, task, cause: "settle", wakeAt: settleUntil });
+  else makeReady(pass, no, task);
+}

@@ -1,0 +1,198 @@
+// What an effect means for the step that it is about.
+
+import type { Counted, TaskKind } from "./attempt.ts";
+import type { Effect, Side } from "./effect.ts";
+import { isFinal, type Moving, movingSide, type Step } from "./model.ts";
+import type { EffectMark } from "./strategy.ts";
+
+export function sideOf(task: TaskKind): Side {
+  return task === "compensate" ? "undo" : "forward";
+}
+
+export type StepEffect = Exclude<
+  Effect,
+  {
+    kind:
+      | "run-moved"
+      | "attempt-kept"
+      | "intervened"
+      | "command-noted"
+      | "warned"
+      | "signal-stored"
+      | "signal-taken"
+      | "decision-stored"
+      | "escalation-answered"
+      | "escalation-closed";
+  }
+>;
+
+const FRESH_TRIES = Object.freeze({ tries: [], lost: 0, doubt: null });
+
+/** The step after an effect that is about it. */
+export function evolveStep(step: Step, effect: StepEffect): Step {
+  switch (effect.kind) {
+    case "need-ended": {
+      const { forward } = step;
+      if (forward.kind !== "BLOCKED") throw new Error(`step ${step.no} is not BLOCKED`);
+      const waitingFor = forward.waitingFor - 1;
+      const ok = forward.ok + Number(effect.how === "ok");
+      const skipped = forward.skipped + Number(effect.how === "skipped");
+      return { ...step, forward: { kind: "BLOCKED", waitingFor, ok, skipped } };
+    }
+    case "made-ready":
+    case "held":
+    case "backed-off":
+    case "began-waiting":
+    case "wake-moved":
+    case "pickup-alarmed":
+    case "cancel-asked":
+      return evolveMoving(step, effect);
+    case "task-ended":
+      return endTask(step, effect);
+    case "attempt-settled":
+      return { ...charge(discharge(step, effect.was), effect.counted), lost: 0 };
+    case "effect-marked":
+      return mark(step, effect.strategy, effect.mark);
+    case "settling":
+      return { ...step, settleUntil: Math.max(step.settleUntil ?? 0, effect.until) };
+    case "doubted":
+      return { ...step, doubt: effect.doubt };
+    case "strategy-begun": {
+      const { place, planned, input } = effect;
+      const begun = { planned, changed: input !== null, mark: "NONE" } as const;
+      const strategies = [...step.strategies.slice(0, place), begun];
+      return { ...step, ...FRESH_TRIES, attempt: 0, strategies };
+    }
+    case "strategy-dropped":
+      return { ...step, attempt: effect.attempt, strategies: step.strategies.slice(0, -1) };
+    case "retries-renewed":
+      return effect.side === "forward"
+        ? { ...step, ...FRESH_TRIES, firstReadyAt: null }
+        : { ...step, tries: [], lost: 0 };
+    case "total-moved":
+      return {
+        ...step,
+        firstReadyAt: step.firstReadyAt === null ? null : step.firstReadyAt + effect.byMs,
+      };
+    case "succeeded":
+      return { ...step, forward: { kind: "SUCCEEDED" }, result: effect.result };
+    case "failed":
+      return { ...step, forward: { kind: "FAILED" } };
+    case "skipped":
+      return { ...step, forward: { kind: "SKIPPED" } };
+    case "cancelled":
+      return { ...step, forward: { kind: "CANCELLED" } };
+    case "undo-planned":
+      return { ...step, undo: { kind: "PENDING" }, attempt: 0, lost: 0, tries: [] };
+    case "effect-undone":
+      return { ...mark(step, effect.strategy, "UNDONE"), attempt: 0, lost: 0, tries: [] };
+    case "undone":
+      return { ...step, undo: { kind: "DONE" } };
+    case "undo-failed":
+      return { ...step, undo: { kind: "FAILED" } };
+    case "escalated":
+      return isFinal(step.forward) || effect.reason === "doubled"
+        ? step
+        : { ...step, forward: { kind: "ESCALATED" } };
+  }
+}
+
+/** The lease is gone; until the next effect of the pass says what follows, the step stands open. */
+function endTask(step: Step, effect: Extract<Effect, { kind: "task-ended" }>): Step {
+  if (effect.attempt.kind === "verify") {
+    const tries = (step.doubt?.tries ?? 0) + Number(effect.counted !== null);
+    const doubt = step.doubt && { ...step.doubt, tries };
+    return { ...step, doubt, verifies: step.verifies + 1 };
+  }
+  // What was given back says nothing about the task: it does not break a row of losses.
+  const { kind } = effect.attempt.outcome;
+  const says = effect.counted !== null || kind === "again" || kind === "deferred";
+  const lost = effect.lost ? step.lost + 1 : says ? 0 : step.lost;
+  return { ...charge(step, effect.counted), fence: effect.attempt.fence, lost, verifies: 0 };
+}
+
+type MovingEffect = Extract<
+  StepEffect,
+  {
+    kind:
+      | "made-ready"
+      | "held"
+      | "backed-off"
+      | "began-waiting"
+      | "wake-moved"
+      | "pickup-alarmed"
+      | "cancel-asked";
+  }
+>;
+
+/** What becomes of the side that moves. */
+function evolveMoving(step: Step, effect: MovingEffect): Step {
+  switch (effect.kind) {
+    case "made-ready": {
+      const firstReadyAt = step.firstReadyAt ?? effect.ready.readyAt;
+      return { ...place(step, sideOf(effect.ready.task), effect.ready), firstReadyAt };
+    }
+    case "held":
+      return place(step, sideOf(effect.task), { kind: "HELD", task: effect.task });
+    case "backed-off": {
+      const { task, cause, wakeAt } = effect;
+      return place(step, sideOf(task), { kind: "BACKOFF", task, cause, wakeAt });
+    }
+    case "began-waiting": {
+      const { on, at, wakeAt } = effect;
+      const firstReadyAt = step.firstReadyAt ?? at;
+      return { ...step, forward: { kind: "WAITING", on, wakeAt }, firstReadyAt };
+    }
+    case "wake-moved":
+      return changeMoving(step, (state) =>
+        state.kind === "HELD" ? state : { ...state, wakeAt: effect.wakeAt },
+      );
+    case "pickup-alarmed":
+      return changeMoving(step, (state) =>
+        state.kind === "READY"
+          ? { ...state, alarms: state.alarms + 1, wakeAt: effect.wakeAt }
+          : state,
+      );
+    case "cancel-asked":
+      return changeMoving(step, (state) =>
+        state.kind === "LEASED"
+          ? { ...state, cancel: { kind: "asked", cause: effect.cause, at: effect.at } }
+          : state,
+      );
+  }
+}
+
+/** Takes back what `charge` did. */
+function discharge(step: Step, counted: Counted): Step {
+  if (!counted) return step;
+  const tries = step.tries.map((count, index) => (index === counted.policy ? count - 1 : count));
+  return { ...step, attempt: step.attempt - 1, tries };
+}
+
+function charge(step: Step, counted: Counted): Step {
+  if (!counted) return step;
+  const tries = [...step.tries];
+  if (counted.policy !== null) {
+    while (tries.length <= counted.policy) tries.push(0);
+    tries[counted.policy] = (tries[counted.policy] ?? 0) + 1;
+  }
+  return { ...step, attempt: step.attempt + 1, tries };
+}
+
+function mark(step: Step, strategy: number, as: EffectMark): Step {
+  return {
+    ...step,
+    strategies: step.strategies.map((one, place) =>
+      place === strategy ? { ...one, mark: as } : one,
+    ),
+  };
+}
+
+function place(step: Step, side: Side, state: Moving): Step {
+  return side === "forward" ? { ...step, forward: state } : { ...step, undo: state };
+}
+
+function changeMoving(step: Step, change: (state: Moving) => Moving): Step {
+  const moving = movingSide(step);
+  return moving ? place(step, moving.side, change(moving.state)) : step;
+}

@@ -1,0 +1,199 @@
+// What a step waits for that is in its queue, with an agent, or due at a moment. What happens next
+// is what on-moment.ts and on-due.ts do when the moment of its row comes.
+
+import type { Moment } from "./attempt.ts";
+import type {
+  Action,
+  AgentToPoll,
+  LeaseSigns,
+  Next,
+  SeenAttempt,
+  SeenRun,
+  StepWait,
+  Tried,
+  WaitsFor,
+} from "./explanation.ts";
+import type { Backoff, Held, Lease, Moving, Ready, Step, Waiting } from "./model.ts";
+import { planTaskOf } from "./pass.ts";
+import { type PlanStep, POLLED_MS } from "./plan.ts";
+import { plannedOf } from "./strategy.ts";
+
+/** A side of a step, as it is seen. */
+export interface Place {
+  readonly planned: PlanStep;
+  readonly step: Step;
+  readonly side: StepWait["side"];
+  readonly seen: SeenRun;
+}
+
+interface Found {
+  readonly waitsFor: WaitsFor;
+  readonly since: Moment;
+  readonly next: Next | null;
+  readonly actions: readonly Action[];
+}
+
+export function explainMoving(place: Place, moving: Moving): StepWait {
+  const { step, side } = place;
+  return { step: step.no, side, ...found(place, moving), tried: triedOf(place) };
+}
+
+function found(place: Place, moving: Moving): Found {
+  switch (moving.kind) {
+    case "READY":
+      return inQueue(place, moving);
+    case "LEASED":
+      return withAgent(place, moving);
+    case "BACKOFF":
+      return backingOff(place, moving);
+    case "WAITING":
+      return waitingFor(place, moving);
+    case "HELD":
+      return held(place, moving);
+  }
+}
+
+function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
+  const { queue, task: taskName } = planTaskOf(planned, step, ready.task);
+  const lastPolledAt = seen.signs.polls.get(step.no) ?? null;
+  const polled = lastPolledAt !== null && seen.now - lastPolledAt < POLLED_MS;
+  const { task, alarms } = ready;
+  const waitsFor: AgentToPoll = {
+    kind: "agent-to-poll",
+    ...{ task, queue, taskName, lastPolledAt, polled, alarms },
+  };
+  return {
+    waitsFor,
+    since: ready.readyAt,
+    next: { what: afterPickup(planned, step, ready, polled), at: ready.wakeAt },
+    actions: [{ kind: "start-agent", queue, taskName }],
+  };
+}
+
+function afterPickup(planned: PlanStep, step: Step, ready: Ready, polled: boolean): Next["what"] {
+  const performs = ready.task === "perform";
+  const totalEndsAt = (step.firstReadyAt ?? ready.readyAt) + planned.timeouts.totalMs;
+  if (performs && ready.wakeAt >= totalEndsAt) return "fail";
+  if (polled) return "look-again";
+  const onPickup = performs ? planned.onPickup : "alarm";
+  if (onPickup === "escalate") return "escalate";
+  const { work } = planned;
+  const hasFallback = work.kind === "task" && plannedOf(step) + 1 < work.strategies.length;
+  return onPickup === "fallback" && hasFallback ? "fall-back" : "alarm";
+}
+
+const NO_SIGNS: LeaseSigns = Object.freeze({ lastBeatAt: null, progress: null });
+
+function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
+  const { task, agentId, cancel, attemptBy, wakeAt } = lease;
+  const { lastBeatAt, progress: text } = seen.signs.leases.get(step.no) ?? NO_SIGNS;
+  if (cancel.kind !== "none") {
+    const heard = cancel.kind === "heard";
+    const { cause } = cancel;
+    return {
+      waitsFor: { kind: "agent-to-stop", task, agentId, cause, heard, lastBeatAt },
+      since: heard ? cancel.by - lease.cancelMs : cancel.at,
+      next: { what: heard ? "end-lease" : "check-lease", at: wakeAt },
+      actions: [],
+    };
+  }
+  const { queue, task: taskName } = planTaskOf(planned, step, task);
+  const progress = text === null ? null : { text, since: lease.progressAt };
+  return {
+    waitsFor: {
+      kind: "agent-working",
+      ...{ task, queue, taskName, agentId, attemptBy, lastBeatAt, progress },
+    },
+    since: lease.grantedAt,
+    next: { what: wakeAt < attemptBy ? "check-lease" : "tell-to-stop", at: wakeAt },
+    actions: [],
+  };
+}
+
+function backingOff(place: Place, { task, cause, wakeAt }: Backoff): Found {
+  return {
+    waitsFor: { kind: cause === "retry" ? "backoff" : cause, task },
+    since: lastOf(place)?.endedAt ?? begunAt(place),
+    next: { what: "make-ready", at: wakeAt },
+    actions: [],
+  };
+}
+
+function held(place: Place, { task }: Held): Found {
+  const { state } = place.seen;
+  const pausedAt = state.kind === "PAUSED" ? state.since : 0;
+  return {
+    waitsFor: { kind: "resume", task },
+    since: Math.max(pausedAt, lastOf(place)?.endedAt ?? begunAt(place)),
+    next: null,
+    actions: [{ kind: "resume" }],
+  };
+}
+
+function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
+  const { planned, step, seen } = place;
+  const { no } = step;
+  const { work, timeouts } = planned;
+  if (on === "callback")
+    return {
+      waitsFor: { kind: "callback", agentId: lastOf(place)?.agentId ?? null },
+      since: wakeAt - timeouts.callbackMs,
+      next: { what: "count-as-unknown", at: wakeAt },
+      actions: [{ kind: "complete-deferred", step: no }],
+    };
+  switch (work.kind) {
+    case "signal": {
+      const { name, withinMs, onExpiry } = work;
+      return {
+        waitsFor: { kind: "signal", name },
+        since: wakeAt - withinMs,
+        next: { what: onExpiry, at: wakeAt },
+        actions: [{ kind: "signal", name }],
+      };
+    }
+    case "approval": {
+      const { approvers, need, withinMs } = work;
+      const approvals = seen.decisions.filter((one) => one.step === no && one.approved).length;
+      const next = { escalate: "escalate", reject: "fail", approve: "succeed" } as const;
+      return {
+        waitsFor: { kind: "approval", approvers, approvals, need },
+        since: wakeAt - withinMs,
+        next: { what: next[work.onExpiry], at: wakeAt },
+        actions: [{ kind: "decide", step: no, approvers }],
+      };
+    }
+    default:
+      return {
+        waitsFor: { kind: "timer" },
+        since: work.kind === "wait" && work.forMs !== null ? wakeAt - work.forMs : begunAt(place),
+        next: { what: "succeed", at: wakeAt },
+        actions: [],
+      };
+  }
+}
+
+export function triedOf(place: Place): Tried | null {
+  const { planned, step } = place;
+  if (planned.work.kind !== "task") return null;
+  return {
+    attempts: step.attempt,
+    lost: step.lost,
+    handedOut: step.fence,
+    verifies: step.verifies,
+    strategy: plannedOf(step),
+    strategies: planned.work.strategies.length,
+    last: lastOf(place),
+  };
+}
+
+/** The last task of this side that ended; what came too late says nothing about it. */
+function lastOf({ step, side, seen }: Place): SeenAttempt | null {
+  const kinds = side === "undo" ? ["compensate"] : ["perform", "verify", "engine"];
+  return (
+    seen.attempts.findLast(({ step: no, kind }) => no === step.no && kinds.includes(kind)) ?? null
+  );
+}
+
+function begunAt({ step, seen }: Place): Moment {
+  return step.firstReadyAt ?? seen.createdAt;
+}

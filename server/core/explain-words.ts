@@ -1,0 +1,135 @@
+// An explanation in one sentence for a person, made of its fields and of nothing else.
+
+import type { Moment } from "./attempt.ts";
+import type { Explanation, NextKind, StepWait, Tried, Wait, WaitsFor } from "./explanation.ts";
+import type { CancelCause } from "./model.ts";
+import { inWords } from "./pass.ts";
+import type { Plan } from "./plan.ts";
+
+/** Ids that are named one by one. */
+const NAMED_MAX = 5;
+
+/** What the run waits for, as of `now`. */
+export function runSentence(plan: Plan, { run, waitsOn, steps }: Explanation, now: Moment): string {
+  if (run.waitsFor.kind === "ended") return "The run has ended; nothing is waited for.";
+  const first = steps.find(({ step }) => step === waitsOn[0]);
+  if (first && run.waitsFor.kind !== "resume") return stepSentence(plan, first, now);
+  return sentence({ name: "the run", isUndo: false }, plan, run, now);
+}
+
+export function stepSentence(plan: Plan, wait: StepWait, now: Moment): string {
+  const id = `"${plan.steps[wait.step]?.id ?? wait.step}"`;
+  const isUndo = wait.side === "undo";
+  return sentence({ name: isUndo ? `the undo of ${id}` : id, isUndo }, plan, wait, now);
+}
+
+interface Subject {
+  readonly name: string;
+  readonly isUndo: boolean;
+}
+
+function sentence(subject: Subject, plan: Plan, wait: Wait, now: Moment): string {
+  const { waitsFor, since, next, tried } = wait;
+  const isVerify = "task" in waitsFor && waitsFor.task === "verify";
+  const name = isVerify ? `the verify of ${subject.name}` : subject.name;
+  const what = whatWords({ ...subject, name }, plan, waitsFor, now);
+  const whole = `For ${inWords(Math.max(0, now - since))} ${what}${triedWords(tried)}`;
+  return next ? `${whole}; ${inTime(next.at - now)} ${NEXT[next.what]}.` : `${whole}.`;
+}
+
+function whatWords(
+  { name: of, isUndo }: Subject,
+  plan: Plan,
+  waitsFor: WaitsFor,
+  now: Moment,
+): string {
+  const ago = (at: Moment): string => `${inWords(Math.max(0, now - at))} ago`;
+  switch (waitsFor.kind) {
+    case "agent-to-poll": {
+      const { queue, taskName, polled, lastPolledAt } = waitsFor;
+      const where = `queue "${queue}" for task "${taskName}"`;
+      if (polled) return `${of} waits for a free agent: agents poll ${where} and are busy`;
+      const last = lastPolledAt === null ? "" : `, since the last poll ${ago(lastPolledAt)}`;
+      return `${of} waits for an agent: nobody polls ${where}${last}`;
+    }
+    case "agent-working": {
+      const { agentId, lastBeatAt, progress } = waitsFor;
+      const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;
+      const said = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
+      return `${of} is with agent ${agentId} (${beat}${said})`;
+    }
+    case "agent-to-stop": {
+      const { agentId, cause, heard } = waitsFor;
+      const told = heard ? "has heard so" : "has not heard it yet";
+      return `${of} is with agent ${agentId}, which should stop (${CAUSES[cause]}) and ${told}`;
+    }
+    case "backoff":
+      return `${of} waits to be tried again`;
+    case "again":
+      return `${of} waits as its agent asked for`;
+    case "settle":
+      return `${of} waits until a lost attempt can act no more`;
+    case "timer":
+      return `${of} waits for its time`;
+    case "signal":
+      return `${of} waits for the signal "${waitsFor.name}"`;
+    case "approval": {
+      const { approvers, approvals, need } = waitsFor;
+      const by = approvers.length === 0 ? "anybody" : approvers.join(", ");
+      return `${of} waits for approval by ${by} (${approvals} of ${need} so far)`;
+    }
+    case "callback":
+      return `${of} waits for the outcome that ${waitsFor.agentId ?? "its agent"} has deferred`;
+    case "person":
+      return `${of} waits for a person's answer to escalation ${waitsFor.escalation} (${waitsFor.message})`;
+    case "resume":
+      return waitsFor.task === null ? `${of} is paused` : `${of} is held, as the run is paused`;
+    case "steps":
+      return `${of} waits for ${namesOf(plan, waitsFor.steps)}${isUndo ? " to be undone" : ""}`;
+    case "end-of-run":
+      return `${of} runs last and waits for all others`;
+    case "ended":
+      return `${of} has ended`;
+  }
+}
+
+const CAUSES: Readonly<Record<CancelCause, string>> = Object.freeze({
+  run: "the run stops",
+  timeout: "it ran past its time",
+  stalled: "its progress stood still",
+});
+
+const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
+  "look-again": "the supervisor looks again",
+  alarm: "it is alarmed that nobody takes it",
+  escalate: "a person is asked",
+  "fall-back": "the next fallback is tried",
+  fail: "it fails",
+  "check-lease": "the supervisor looks whether the agent is still there",
+  "tell-to-stop": "its time is over and the agent is told to stop",
+  "end-lease": "the agent loses it, whatever it does",
+  "make-ready": "it is ready for an agent",
+  succeed: "it goes on",
+  skip: "it is skipped",
+  "count-as-unknown": "its outcome counts as unknown",
+  undo: "what was done begins to be undone",
+});
+
+function triedWords(tried: Tried | null): string {
+  const outcome = tried?.last?.outcome;
+  if (!tried || !outcome) return "";
+  const { attempts } = tried;
+  const code = outcome.kind === "failure" || outcome.kind === "unknown" ? outcome.code : null;
+  const count = attempts === 0 ? "none" : String(attempts);
+  return `; its last task ended ${code ?? outcome.kind}, attempts that count: ${count}`;
+}
+
+function namesOf(plan: Plan, steps: readonly number[]): string {
+  const names = steps.slice(0, NAMED_MAX).map((no) => `"${plan.steps[no]?.id ?? no}"`);
+  const more = steps.length - names.length;
+  return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
+}
+
+function inTime(ms: Moment): string {
+  return ms > 0 ? `in ${inWords(ms)}` : "now";
+}

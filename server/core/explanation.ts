@@ -1,0 +1,220 @@
+// "Why is it not moving?": what an explanation of a run is made of, and what it is made from.
+import type { AttemptKind, Moment, Outcome, TaskKind } from "./attempt.ts";
+import type { AnswerKind, EscalationReason } from "./history.ts";
+import type { CancelCause, RunState, Step } from "./model.ts";
+
+/** A run as it is seen at a moment, with what no rule needs to know: signs of life. */
+export interface SeenRun {
+  readonly now: Moment;
+  readonly state: RunState;
+  readonly pivoted: boolean;
+  readonly createdAt: Moment;
+  readonly endedAt: Moment | null;
+  /** Those without a row are BLOCKED and have done nothing. */
+  readonly steps: ReadonlyMap<number, Step>;
+  /** Oldest first. */
+  readonly attempts: readonly SeenAttempt[];
+  /** By number. */
+  readonly escalations: readonly SeenEscalation[];
+  readonly decisions: readonly { readonly step: number; readonly approved: boolean }[];
+  readonly signs: Signs;
+}
+
+export interface SeenAttempt {
+  readonly step: number;
+  readonly kind: AttemptKind;
+  readonly fence: number;
+  readonly n: number;
+  readonly agentId: string | null;
+  readonly endedAt: Moment;
+  readonly outcome: Outcome;
+}
+
+export interface SeenEscalation {
+  readonly n: number;
+  readonly step: number;
+  readonly reason: EscalationReason;
+  readonly message: string;
+  readonly openedAt: Moment;
+  readonly closedAt: Moment | null;
+}
+
+/** What agents have let hear of themselves, by number of the step. */
+export interface Signs {
+  /** Of steps with an agent. */
+  readonly leases: ReadonlyMap<number, LeaseSigns>;
+  /** Of steps in their queue: when somebody last polled its lane; null: nobody has of late. */
+  readonly polls: ReadonlyMap<number, Moment | null>;
+}
+
+export interface LeaseSigns {
+  /** Of the session that holds it; null: it has not beaten. */
+  readonly lastBeatAt: Moment | null;
+  /** As the agent last said it; null: it has said none. */
+  readonly progress: string | null;
+}
+
+/** What a run waits for, and each of its steps that moves or waits. */
+export interface Explanation {
+  /**
+   * What the run waits for: its own, or that of the first of the steps that it waits for. Its
+   * actions are those about the run as a whole.
+   */
+  readonly run: Wait;
+  /**
+   * The steps that the run waits for, first those that need somebody, then by their next moment.
+   * Steps that wait for other steps are not among them.
+   */
+  readonly waitsOn: readonly number[];
+  /** In the order of the plan. */
+  readonly steps: readonly StepWait[];
+}
+
+export interface Wait {
+  readonly waitsFor: WaitsFor;
+  readonly since: Moment;
+  /** What happens by itself if nobody does anything; null: nothing, see `waitsFor`. */
+  readonly next: Next | null;
+  /** null where no attempt can have been made. */
+  readonly tried: Tried | null;
+  /** What a person, or who acts for one, can do. */
+  readonly actions: readonly Action[];
+}
+
+export interface StepWait extends Wait {
+  readonly step: number;
+  readonly side: "forward" | "undo";
+}
+
+export type WaitsFor =
+  | AgentToPoll
+  | AgentWorking
+  | {
+      readonly kind: "agent-to-stop";
+      readonly task: TaskKind;
+      readonly agentId: string;
+      readonly cause: CancelCause;
+      /** A beat has told it. */
+      readonly heard: boolean;
+      readonly lastBeatAt: Moment | null;
+    }
+  /** A policy spaces the tries. */
+  | { readonly kind: "backoff"; readonly task: TaskKind }
+  /** The agent asked to be asked again then. */
+  | { readonly kind: "again"; readonly task: TaskKind }
+  /** A lost attempt may still act until then. `task` null: so that the run can be undone. */
+  | { readonly kind: "settle"; readonly task: TaskKind | null }
+  | { readonly kind: "timer" }
+  | { readonly kind: "signal"; readonly name: string }
+  | {
+      readonly kind: "approval";
+      readonly approvers: readonly string[];
+      readonly approvals: number;
+      readonly need: number;
+    }
+  /** The outcome of an attempt that its agent has deferred. */
+  | { readonly kind: "callback"; readonly agentId: string | null }
+  | {
+      readonly kind: "person";
+      readonly escalation: number;
+      readonly reason: EscalationReason;
+      readonly message: string;
+    }
+  /** The run is paused. `task` null: the run itself. */
+  | { readonly kind: "resume"; readonly task: TaskKind | null }
+  /** Needs that have not ended; of an undo: what came after it and is not undone. */
+  | { readonly kind: "steps"; readonly steps: readonly number[] }
+  /** An `always` step, while it is not certain how the run ends. */
+  | { readonly kind: "end-of-run" }
+  | { readonly kind: "ended" };
+
+export interface AgentToPoll {
+  readonly kind: "agent-to-poll";
+  readonly task: TaskKind;
+  readonly queue: string;
+  readonly taskName: string;
+  readonly lastPolledAt: Moment | null;
+  /** Somebody did in the last minute: the agents are busy. Else none is there. */
+  readonly polled: boolean;
+  /** How often it was alarmed that nobody is there. */
+  readonly alarms: number;
+}
+
+export interface AgentWorking {
+  readonly kind: "agent-working";
+  readonly task: TaskKind;
+  readonly queue: string;
+  readonly taskName: string;
+  readonly agentId: string;
+  readonly attemptBy: Moment;
+  readonly lastBeatAt: Moment | null;
+  /** What it last said, and since when it says so; null: it has said nothing. */
+  readonly progress: { readonly text: string; readonly since: Moment } | null;
+}
+
+export interface Next {
+  readonly what: NextKind;
+  readonly at: Moment;
+}
+
+export type NextKind =
+  /** Its lane is polled: the supervisor looks at it again. */
+  | "look-again"
+  /** Nobody polls its lane: an alarm. */
+  | "alarm"
+  | "escalate"
+  | "fall-back"
+  /** The step fails, and `on_failure` says what follows. */
+  | "fail"
+  /** If the agent has not beaten, and made progress where that is watched, it is given up. */
+  | "check-lease"
+  /** The attempt is over its time. */
+  | "tell-to-stop"
+  /** Whatever the agent does. */
+  | "end-lease"
+  /** The task goes into its queue; while the run is paused, it is held. */
+  | "make-ready"
+  /** The step succeeds. */
+  | "succeed"
+  | "skip"
+  /** Nobody knows whether it took effect, and `effects` says what follows. */
+  | "count-as-unknown"
+  /** What was done begins to be undone. */
+  | "undo";
+
+export interface Tried {
+  /** That counted, of the strategy or the undo. */
+  readonly attempts: number;
+  /** Attempts lost in a row. */
+  readonly lost: number;
+  /** Perform and compensate tasks so far, also those that did not count. */
+  readonly handedOut: number;
+  /** About the last attempt. */
+  readonly verifies: number;
+  /** Which way: 0 as defined, n by the n-th fallback. */
+  readonly strategy: number;
+  /** How many ways the plan has, the one as defined included. */
+  readonly strategies: number;
+  /** How the last one ended; null: none has. */
+  readonly last: SeenAttempt | null;
+}
+
+export type Action =
+  | { readonly kind: "start-agent"; readonly queue: string; readonly taskName: string }
+  /** ResolveEscalation. */
+  | {
+      readonly kind: "answer";
+      readonly step: number;
+      readonly escalation: number;
+      readonly answers: readonly AnswerKind[];
+    }
+  /** Signal. */
+  | { readonly kind: "signal"; readonly name: string }
+  /** Decide; `approvers`: names and roles, empty: anybody. */
+  | { readonly kind: "decide"; readonly step: number; readonly approvers: readonly string[] }
+  /** CompleteDeferred, by whoever has the callback token. */
+  | { readonly kind: "complete-deferred"; readonly step: number }
+  | { readonly kind: "pause" }
+  | { readonly kind: "resume" }
+  /** CancelRun. */
+  | { readonly kind: "cancel"; readonly undo: readonly ("compensate" | "leave")[] };

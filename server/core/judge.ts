@@ -1,0 +1,45 @@
+// What the rules ask of expressions and schemas. They are compiled from the plan outside of `core`
+// (server/expressions) and handed in with it; they are pure, so a decision stays a function of its
+// arguments.
+import type { Moment } from "./attempt.ts";
+import type { Facts } from "./model.ts";
+import type { Payload } from "./payload.ts";
+
+export type Judged<T> =
+  | { readonly kind: "value"; readonly value: T }
+  /** A sentence for a person: what failed, and where. */
+  | { readonly kind: "failed"; readonly message: string };
+
+/** The code of a success whose output breaks the step's schema. */
+export const SCHEMA_BROKEN = "drover.schema";
+
+export interface Judge {
+  /** Whether any of its expressions has to be evaluated: facts are loaded then. */
+  readonly needsFacts: boolean;
+  /** Steps whose facts are needed before the step may be opened, with what it leads to at once. */
+  factsFor(step: number): readonly number[];
+  /** Whether the step runs; a step without `when` does. */
+  condition(step: number, facts: Facts): Judged<boolean>;
+  /** The input of a strategy of the plan: rendered, merged, or the run's own. */
+  input(step: number, planned: number, facts: Facts): Judged<Payload | null>;
+  /** When a `wait` with `until` is over. */
+  moment(step: number, facts: Facts): Judged<Moment>;
+  /** What is wrong with an output; null: nothing. */
+  outputProblem(step: number, output: Payload | null): string | null;
+  /** What is wrong with what an approver filled in; null: nothing. */
+  formProblem(step: number, form: Payload | null): string | null;
+  /** What is wrong with the input of a run; null: nothing. */
+  inputProblem(input: Payload | null): string | null;
+}
+
+/** A judge that has nothing to ask: every step runs, with the run's own input. */
+export const NOTHING_TO_JUDGE: Judge = Object.freeze({
+  needsFacts: false,
+  factsFor: () => [],
+  condition: () => ({ kind: "value", value: true }) as const,
+  input: (_step, _planned, { run }) => ({ kind: "value", value: run.input }) as const,
+  moment: () => ({ kind: "failed", message: "this plan has no moments" }) as const,
+  outputProblem: () => null,
+  formProblem: () => null,
+  inputProblem: () => null,
+} satisfies Judge);

@@ -1,0 +1,118 @@
+// A person answers an escalation (ResolveEscalation): who, what and why is recorded, and the run
+// goes on from there.
+import { allowedAnswers } from "./answers.ts";
+import { afterSettling } from "./doubt.ts";
+import type { Answer, RunEvent } from "./event.ts";
+import { giveVerdict, keepFailure } from "./ladder.ts";
+import { isEnded, stageOf } from "./model.ts";
+import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
+import { emit, keepFacts, makeReady, markEffect, type Pass, planStep, stepOf } from "./pass.ts";
+import { finishAsIs, startUndos, thaw } from "./saga.ts";
+import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
+
+type Answered = Extract<RunEvent, { kind: "answer" }>;
+
+const DONE: Answer = { kind: "done" };
+
+export function onAnswer(pass: Pass, event: Answered): Answer {
+  const asked = pass.view.escalations.find(({ n }) => n === event.n);
+  if (!asked) return { kind: "no-such-question" };
+  const { state, pivoted } = pass.view.run;
+  const refused = (why: string): Answer => ({ kind: "refused", run: state.kind, why });
+  if (asked.closedBy !== null) return refused(`the escalation is closed: ${asked.closedBy}`);
+  if (isEnded(state) && asked.reason !== "doubled") return refused("the run has ended");
+  const allowed = allowedAnswers(asked.reason, {
+    stage: stageOf(state),
+    pivoted,
+    isTask: planStep(pass, asked.step).work.kind === "task",
+  });
+  if (!allowed.includes(event.answer))
+    return refused(`"${event.answer}" is no answer to it now: ${allowed.join(", ")} are`);
+  if (event.answer === "retry-changed" && event.payload === null)
+    return refused('"retry-changed" needs the whole new input as payload');
+  const { answer, by, why } = event;
+  if (asked.reason === "undo-failed" && answer === "fail" && state.kind !== "ESCALATED")
+    return refused("other undos of the run still move: answer so once they have ended");
+  emit(pass, { kind: "escalation-answered", step: asked.step, n: event.n, answer, by, why });
+  if (answer === "acknowledge") return DONE;
+  thaw(pass);
+  if (asked.reason === "undo-failed") answerUndo(pass, asked.step, event);
+  else answerForward(pass, asked.step, event);
+  return DONE;
+}
+
+function answerForward(pass: Pass, no: number, event: Answered): void {
+  const { by, payload } = event;
+  switch (event.answer) {
+    case "retry":
+      emit(pass, { kind: "retries-renewed", step: no, side: "forward" });
+      beginAgain(pass, no);
+      return;
+    case "retry-changed": {
+      const step = stepOf(pass, no);
+      const planned = step.strategies[currentStrategy(step)]?.planned ?? 0;
+      const place = nextStrategyPlace(step);
+      emit(pass, { kind: "strategy-begun", step: no, place, planned, input: payload });
+      emit(pass, { kind: "retries-renewed", step: no, side: "forward" });
+      afterSettling(pass, no, "perform");
+      return;
+    }
+    case "succeed":
+      emit(pass, { kind: "doubted", step: no, doubt: null });
+      markEffect(pass, no, "MADE");
+      succeed(pass, no, keepAnswer(pass, no, event.n, by, payload), payload);
+      return;
+    case "skip":
+      skip(pass, no);
+      return;
+    default:
+      declareFailed(pass, no, event);
+  }
+}
+
+function beginAgain(pass: Pass, no: number): void {
+  const step = stepOf(pass, no);
+  if (step.fence === 0 && step.strategies.length === 1) {
+    // It never ran: what kept it from it, as a `when` that failed, is asked anew.
+    open(pass, no);
+    return;
+  }
+  const strategy = step.strategies[currentStrategy(step)];
+  if (strategy?.changed) afterSettling(pass, no, "perform");
+  else beginStrategy(pass, no, strategy?.planned ?? 0);
+}
+
+/** The person says that it failed: undone, or left as it is. */
+function declareFailed(pass: Pass, no: number, { answer, by, why }: Answered): void {
+  const message = why === "" ? `${by} decided so` : `${by} decided so: ${why}`;
+  const code = "drover.answered";
+  const { state } = pass.view.run;
+  keepFailure(pass, stepOf(pass, no), code, message);
+  if (state.kind === "STOPPING") {
+    // Asked whether the effect took place, the person says that it did not.
+    emit(pass, { kind: "doubted", step: no, doubt: null });
+    markEffect(pass, no, "NONE");
+    emit(pass, { kind: "failed", step: no, code });
+    return;
+  }
+  emit(pass, { kind: "failed", step: no, code });
+  keepFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
+  giveVerdict(pass, { reason: "STEP_FAILED", undo: answer === "compensate" });
+}
+
+function answerUndo(pass: Pass, no: number, { answer }: Answered): void {
+  if (answer === "retry") {
+    emit(pass, { kind: "retries-renewed", step: no, side: "undo" });
+    makeReady(pass, no, "compensate");
+  } else if (answer === "succeed") {
+    const strategy = strategyToUndo(stepOf(pass, no));
+    if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
+    if (strategyToUndo(stepOf(pass, no)) !== null) makeReady(pass, no, "compensate");
+    else {
+      emit(pass, { kind: "undone", step: no });
+      startUndos(pass);
+    }
+  } else {
+    finishAsIs(pass, "answered: leave things as they are", "FAILED");
+  }
+}

@@ -1,0 +1,184 @@
+// The moment of what no agent holds has come: a backoff, a timer, a signal, an approval or a
+// callback that did not come; or the run's own deadline.
+import type { Answer, RunEvent } from "./event.ts";
+import { runWakeAt } from "./evolve.ts";
+import type { Rule } from "./history.ts";
+import { climb, fail, keepFailure } from "./ladder.ts";
+import type { Backoff, Step, Waiting } from "./model.ts";
+import { approve } from "./on-signal.ts";
+import { setbackOf } from "./on-task-end.ts";
+import { skip, succeed } from "./open.ts";
+import {
+  emit,
+  escalate,
+  inShort,
+  intervene,
+  inWords,
+  makeReady,
+  type Pass,
+  planStep,
+  stepOf,
+  touchedSteps,
+} from "./pass.ts";
+import { policyFor } from "./retry.ts";
+import { stop } from "./saga.ts";
+
+const DONE: Answer = { kind: "done" };
+/** The largest number that its column holds. */
+const INTERVENTION_N_MAX = 2_147_483_647;
+
+export function onDueMoment(pass: Pass, event: Extract<RunEvent, { kind: "due-moment" }>): Answer {
+  const step = stepOf(pass, event.step);
+  const due = dueOf(step);
+  // What moves now may be something else than the supervisor saw, and the pass has loaded for.
+  const on = due?.kind === "WAITING" ? due.on : "backoff";
+  if (!due || on !== event.on || pass.occasion.now < due.wakeAt) return DONE;
+  if (due.kind === "BACKOFF") backoffOver(pass, step, due);
+  else waitingOver(pass, step, due);
+  return DONE;
+}
+
+function dueOf({ forward, undo }: Step): Backoff | Waiting | null {
+  if (forward.kind === "BACKOFF" || forward.kind === "WAITING") return forward;
+  return undo.kind === "BACKOFF" || undo.kind === "WAITING" ? undo : null;
+}
+
+function backoffOver(pass: Pass, step: Step, { task, cause, wakeAt }: Backoff): void {
+  const saw = {
+    retry: `the backoff after attempt ${step.attempt} is over`,
+    again: "the agent asked to be asked again now",
+    settle: "the lost attempt can act no more",
+  }[cause];
+  const attempt = `ready for attempt ${step.attempt + 1}`;
+  interveneDue(pass, step, wakeAt, {
+    rule: cause === "settle" ? "settle" : "backoff",
+    saw,
+    did: task === "verify" ? "ready for a verify" : attempt,
+  });
+  makeReady(pass, step.no, task);
+}
+
+/** A late failure can send one fence into backoff twice: the moment tells them apart. */
+function interveneDue(
+  pass: Pass,
+  step: Step,
+  dueAt: number,
+  about: { rule: Rule; saw: string; did: string },
+): void {
+  const n = Math.min(dueAt - (step.firstReadyAt ?? 0), INTERVENTION_N_MAX);
+  intervene(pass, about.rule, { step, fence: step.fence, n, dueAt, ...about });
+}
+
+function waitingOver(pass: Pass, step: Step, { on, wakeAt }: Waiting): void {
+  const { no } = step;
+  const saw = waitedFor(pass, step, on);
+  if (on === "timer") {
+    succeed(pass, no, null, null);
+  } else if (on === "callback") {
+    callbackOver(pass, step);
+  } else {
+    expire(pass, step, saw);
+  }
+  interveneDue(pass, step, wakeAt, { rule: on, saw, did: inShort(pass, no) });
+}
+
+function waitedFor(pass: Pass, step: Step, on: Waiting["on"]): string {
+  const { id, work } = planStep(pass, step.no);
+  switch (on) {
+    case "timer":
+      return `the time that "${id}" waits for has come`;
+    case "callback":
+      return `the callback of attempt ${step.attempt + 1} of "${id}" did not come`;
+    case "signal":
+      return `no signal "${work.kind === "signal" ? work.name : ""}" came for "${id}"`;
+    case "approval":
+      return `"${id}" was not approved in time`;
+  }
+}
+
+function expire(pass: Pass, step: Step, saw: string): void {
+  const { no } = step;
+  const { work } = planStep(pass, no);
+  if (work.kind !== "signal" && work.kind !== "approval") return;
+  switch (work.onExpiry) {
+    case "escalate":
+      escalate(pass, no, "expired", saw);
+      return;
+    case "skip":
+      skip(pass, no);
+      return;
+    case "approve":
+      approve(pass, no, [], null);
+      return;
+    default: {
+      const code = work.onExpiry === "reject" ? "drover.rejected" : "drover.expired";
+      keepFailure(pass, step, code, saw);
+      fail(pass, no, { code, message: saw });
+    }
+  }
+}
+
+/** The outcome that was to come later did not: nobody knows. */
+function callbackOver(pass: Pass, step: Step): void {
+  const { no, fence } = step;
+  const plan = planStep(pass, no);
+  const message = `no callback within ${inWords(plan.timeouts.callbackMs)}`;
+  const outcome = { kind: "unknown", code: "drover.callback", message } as const;
+  const ended = pass.view.attempts.find(
+    (attempt) => attempt.step === no && attempt.fence === fence && attempt.kind === "perform",
+  );
+  const { retry } =
+    plan.work.kind === "task" ? (plan.work.strategies[0] ?? { retry: [] }) : { retry: [] };
+  if (ended)
+    emit(pass, {
+      kind: "attempt-settled",
+      attempt: {
+        ...ended,
+        outcome,
+        endedAt: pass.occasion.now,
+        digest: ended.digest,
+      },
+      was: ended.counted,
+      counted: { policy: policyFor(retry, outcome.code) },
+    });
+  const setback = setbackOf(outcome, null);
+  if (setback) climb(pass, no, "perform", setback);
+}
+
+/** The run's own moment: its deadline, or the end of what had to settle before its undoing. */
+export function onRunMoment(pass: Pass): Answer {
+  const { state, pivoted } = pass.view.run;
+  const { now } = pass.occasion;
+  const wakeAt = runWakeAt(pass.view.run);
+  if (wakeAt === null || now < wakeAt) return DONE;
+  if (state.kind !== "RUNNING") {
+    intervene(pass, "settle", {
+      step: null,
+      fence: 0,
+      dueAt: wakeAt,
+      saw: "no lost attempt can act any more",
+      did: "let the undoing begin",
+    });
+    return DONE;
+  }
+  const saw = `the run is not done within ${inWords(pass.plan.timeoutMs)}`;
+  intervene(pass, "deadline", {
+    step: null,
+    fence: 0,
+    dueAt: wakeAt,
+    saw,
+    did: pivoted
+      ? "let it go on: its pivot has succeeded, and from there on it goes only forward"
+      : "stopped it: what moves is told to cancel, what was done is undone",
+  });
+  if (pivoted) goPastDeadline(pass);
+  else stop(pass, { reason: "TIMED_OUT", undo: true });
+  return DONE;
+}
+
+/** What is ready was bound by the deadline, and is not any more. */
+function goPastDeadline(pass: Pass): void {
+  emit(pass, { kind: "run-moved", by: "deadline", state: { kind: "RUNNING", deadline: null } });
+  for (const { no, forward } of touchedSteps(pass))
+    if (forward.kind === "READY") makeReady(pass, no, forward.task);
+}

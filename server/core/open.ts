@@ -1,0 +1,169 @@
+// A step whose needs have all ended: it is skipped, or it begins. What follows from its end begins
+// here too, so one success can open, skip and open again, all in one pass.
+//
+//   skipped    every need was skipped, `run_if` asks for more, or `when` is false
+//   begins     a task is made ready; a timer, a signal or an approval is waited for
+//   ESCALATED  an expression failed: nobody's transient fault
+import { afterSettling } from "./doubt.ts";
+import type { NeedEnd } from "./effect.ts";
+import type { ResultRef, RunState, StepFacts } from "./model.ts";
+import { emit, escalate, factsOf, keepFacts, type Pass, planStep, stepOf } from "./pass.ts";
+import type { Payload } from "./payload.ts";
+import type { PlanStep } from "./plan.ts";
+
+/** The step has succeeded; what waited for it may begin, unless the run stops. */
+export function succeed(
+  pass: Pass,
+  no: number,
+  result: ResultRef | null,
+  output: Payload | null,
+): void {
+  emit(pass, { kind: "succeeded", step: no, result });
+  passOn(pass, no, "ok", { status: "SUCCEEDED", output, error: null });
+}
+
+export function skip(pass: Pass, no: number): void {
+  emit(pass, { kind: "skipped", step: no });
+  passOn(pass, no, "skipped", { status: "SKIPPED", output: null, error: null });
+}
+
+/** The step has failed, and the run goes on with a warning. */
+export function continueAfter(pass: Pass, no: number, error: StepFacts["error"]): void {
+  emit(pass, { kind: "warned", step: no });
+  passOn(pass, no, "failed", { status: "FAILED", output: null, error });
+}
+
+/** A person leaves the step without an answer; always steps behind it run whatever happened. */
+export function leaveAsIs(pass: Pass, no: number): void {
+  emit(pass, { kind: "cancelled", step: no });
+  passOn(pass, no, "failed", { status: "CANCELLED", output: null, error: null });
+}
+
+function passOn(pass: Pass, no: number, how: NeedEnd, facts: StepFacts): void {
+  keepFacts(pass, no, facts);
+  if (!startsForward(pass.view.run.state)) return;
+  for (const successor of planStep(pass, no).successors) {
+    emit(pass, { kind: "need-ended", step: successor, how });
+    const { forward } = stepOf(pass, successor);
+    if (forward.kind === "BLOCKED" && forward.waitingFor === 0) open(pass, successor);
+  }
+}
+
+/** A paused run that has its verdict starts nothing more, as it will not once it is resumed. */
+function startsForward(state: RunState): boolean {
+  if (state.kind === "PAUSED") return state.verdict === null;
+  return state.kind === "RUNNING" || state.kind === "FINISHING";
+}
+
+/** All needs of the step have ended, or it has none. */
+export function open(pass: Pass, no: number): void {
+  const plan = planStep(pass, no);
+  if (missesNeeds(pass, plan)) {
+    skip(pass, no);
+    return;
+  }
+  if (plan.when !== null) {
+    const runs = pass.judge.condition(no, factsOf(pass));
+    if (runs.kind === "failed") {
+      escalate(pass, no, "expression", `"when" of "${plan.id}" failed: ${runs.message}`);
+      return;
+    }
+    if (!runs.value) {
+      skip(pass, no);
+      return;
+    }
+  }
+  begin(pass, plan);
+}
+
+function missesNeeds(pass: Pass, plan: PlanStep): boolean {
+  const { forward } = stepOf(pass, plan.no);
+  if (forward.kind !== "BLOCKED" || plan.needs.length === 0) return false;
+  if (forward.skipped === plan.needs.length) return true;
+  if (plan.runIf === "all_ok") return forward.ok < plan.needs.length;
+  return plan.runIf === "any_ok" && forward.ok === 0;
+}
+
+function begin(pass: Pass, plan: PlanStep): void {
+  const { now } = pass.occasion;
+  const { no, work } = plan;
+  switch (work.kind) {
+    case "task":
+      beginStrategy(pass, no, 0);
+      return;
+    case "wait": {
+      const judged =
+        work.forMs !== null
+          ? ({ kind: "value", value: now + work.forMs } as const)
+          : pass.judge.moment(no, factsOf(pass));
+      if (judged.kind === "failed")
+        escalate(pass, no, "expression", `"until" of "${plan.id}" failed: ${judged.message}`);
+      else
+        emit(pass, { kind: "began-waiting", step: no, on: "timer", at: now, wakeAt: judged.value });
+      return;
+    }
+    case "signal": {
+      const wakeAt = now + work.withinMs;
+      emit(pass, { kind: "began-waiting", step: no, on: "signal", at: now, wakeAt });
+      takeSignal(pass, no, work.name);
+      return;
+    }
+    case "approval": {
+      const wakeAt = now + work.withinMs;
+      emit(pass, { kind: "began-waiting", step: no, on: "approval", at: now, wakeAt });
+    }
+  }
+}
+
+/** Makes the task of a strategy ready, once its input is known to be one. */
+export function beginStrategy(pass: Pass, no: number, planned: number): void {
+  if (pass.view.facts) {
+    const input = pass.judge.input(no, planned, pass.view.facts);
+    if (input.kind === "failed") {
+      const { id } = planStep(pass, no);
+      escalate(pass, no, "expression", `the input of "${id}" failed: ${input.message}`);
+      return;
+    }
+  }
+  afterSettling(pass, no, "perform");
+}
+
+/** The oldest signal of the name that nobody took ends the step that waits for it. */
+export function takeSignal(pass: Pass, no: number, name: string): void {
+  const signal = pass.view.signals.find((one) => !one.taken && one.name === name);
+  if (!signal) return;
+  emit(pass, { kind: "signal-taken", step: no, seq: signal.seq });
+  const result = keepAnswer(pass, no, signal.seq, `signal ${signal.id}`, signal.payload);
+  succeed(pass, no, result, signal.payload);
+}
+
+/** Keeps an output that no agent reported: of a signal, an approval, or a person's answer. */
+export function keepAnswer(
+  pass: Pass,
+  no: number,
+  n: number,
+  by: string,
+  output: Payload | null,
+): ResultRef {
+  const { now } = pass.occasion;
+  const step = stepOf(pass, no);
+  const { fence, attempt } = step;
+  emit(pass, {
+    kind: "attempt-kept",
+    attempt: {
+      step: no,
+      kind: "answer",
+      fence,
+      n,
+      attempt,
+      agentId: by,
+      session: null,
+      secret: null,
+      startedAt: step.firstReadyAt ?? now,
+      endedAt: now,
+      outcome: { kind: "success", output },
+      digest: null,
+    },
+  });
+  return { fence, kind: "answer", n };
+}

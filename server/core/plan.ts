@@ -1,0 +1,293 @@
+// The plan that the rules work with: a definition with every default filled in, steps numbered,
+// needs and successors as numbers. It is derived and never stored, so a run keeps what it started
+// with. Defaults are part of the contract and never change (docs/ARCHITECTURE.md).
+import type {
+  ApprovalExpiry,
+  CompensateDefinition,
+  Definition,
+  Effects,
+  OnFailure,
+  OnPickup,
+  RetryPolicy,
+  RunIf,
+  SignalExpiry,
+  StepDefinition,
+  TaskWork,
+  Timeouts,
+} from "./definition.ts";
+import type { Payload } from "./payload.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export const RUN_TIMEOUT_MS = 7 * DAY;
+export const DEFAULT_QUEUE = "default";
+/** The least silence that ends a lease: agents beat at a third of it. */
+export const HEARTBEAT_MS_MIN = 2 * SECOND;
+/** Losses in a row of one strategy that make a step poison. */
+export const LOSSES_IN_A_ROW_MAX = 3;
+/** How long a retried lost task is kept for another agent than the one that lost it. */
+export const AVOID_SESSION_MS = 2 * SECOND;
+/** A lane counts as polled for so long after a poll; due.sql says the same. */
+export const POLLED_MS = MINUTE;
+
+export const RETRY_DEFAULT: RetryPolicy = Object.freeze({
+  on: [],
+  attempts: 5,
+  initialMs: SECOND,
+  factor: 2,
+  maxMs: MINUTE,
+  jitter: 0.2,
+});
+
+export const UNDO_RETRY_DEFAULT: RetryPolicy = Object.freeze({
+  ...RETRY_DEFAULT,
+  attempts: 10,
+  maxMs: 5 * MINUTE,
+});
+
+export const VERIFY_RETRY_DEFAULT: RetryPolicy = RETRY_DEFAULT;
+
+export const TIMEOUTS_DEFAULT: Omit<Timeouts, "settleMs"> = Object.freeze({
+  pickupMs: 5 * MINUTE,
+  attemptMs: 15 * MINUTE,
+  heartbeatMs: 30 * SECOND,
+  totalMs: DAY,
+  stallMs: null,
+  callbackMs: DAY,
+  cancelMs: 10 * SECOND,
+});
+
+/** Signals and approvals are waited for so long unless the step says otherwise. */
+export const WAIT_FOR_PEOPLE_MS = 7 * DAY;
+
+const SETTLE_MS_MIN = 5 * SECOND;
+
+/** What a lane and a lease need to know about a task. */
+export interface PlanTask {
+  readonly task: string;
+  readonly queue: string;
+  readonly retry: readonly RetryPolicy[];
+  readonly timeouts: Timeouts;
+}
+
+/** One way to try a step: as defined, or a fallback. */
+export interface PlanStrategy extends PlanTask {
+  /** Merged over the step's input; null: the input stays. */
+  readonly input: Payload | null;
+}
+
+export type PlanWork =
+  /** The first strategy is the step as defined, each other a fallback, in order. */
+  | { readonly kind: "task"; readonly strategies: readonly PlanStrategy[] }
+  | { readonly kind: "wait"; readonly forMs: number | null; readonly until: string | null }
+  | {
+      readonly kind: "signal";
+      readonly name: string;
+      readonly withinMs: number;
+      readonly onExpiry: SignalExpiry;
+    }
+  | {
+      readonly kind: "approval";
+      readonly approvers: readonly string[];
+      readonly need: number;
+      readonly notRequester: boolean;
+      readonly form: Payload | null;
+      readonly withinMs: number;
+      readonly onExpiry: ApprovalExpiry;
+    };
+
+export interface PlanStep {
+  readonly no: number;
+  readonly id: string;
+  readonly needs: readonly number[];
+  readonly successors: readonly number[];
+  /**
+   * Steps that the end of this one may reach at once: its successors, and theirs where one may be
+   * skipped or have its signal already.
+   */
+  readonly reach: readonly number[];
+  readonly work: PlanWork;
+  readonly input: Payload | null;
+  readonly timeouts: Timeouts;
+  readonly effects: Effects;
+  readonly verify: PlanTask | null;
+  readonly compensate: (PlanTask & { readonly when: "finished" | "attempted" }) | null;
+  /** null: decided when the step fails. */
+  readonly onFailure: OnFailure | null;
+  readonly onPickup: OnPickup;
+  readonly runIf: RunIf;
+  readonly when: string | null;
+  readonly always: boolean;
+  readonly pivot: boolean;
+  readonly outputSchema: Payload | null;
+}
+
+export interface Plan {
+  readonly workflow: string;
+  readonly timeoutMs: number;
+  readonly inputSchema: Payload | null;
+  readonly steps: readonly PlanStep[];
+  /** A step that waits for a signal exists: early signals have to be looked for. */
+  readonly hasSignals: boolean;
+}
+
+/** The plan of a definition that `definitionProblems` found nothing wrong with. */
+export function planOf(definition: Definition): Plan {
+  const numbers = new Map(definition.steps.map((step, no) => [step.id, no]));
+  const needs = definition.steps.map((step) =>
+    step.needs.map((id) => {
+      const no = numbers.get(id);
+      if (no === undefined) throw new Error(`step ${step.id} needs ${id}, which is no step`);
+      return no;
+    }),
+  );
+  const successors = needs.map((_, no) =>
+    needs.flatMap((of, successor) => (of.includes(no) ? [successor] : [])),
+  );
+  const reach = reachOf(definition, needs, successors);
+  const steps = definition.steps.map((step, no) =>
+    planStepOf(step, no, {
+      needs: needs[no] ?? [],
+      successors: successors[no] ?? [],
+      reach: reach[no] ?? [],
+    }),
+  );
+  return {
+    workflow: definition.workflow,
+    timeoutMs: definition.timeoutMs ?? RUN_TIMEOUT_MS,
+    inputSchema: definition.inputSchema ?? null,
+    steps,
+    hasSignals: steps.some(({ work }) => work.kind === "signal"),
+  };
+}
+
+function planStepOf(
+  step: StepDefinition,
+  no: number,
+  graph: Pick<PlanStep, "needs" | "successors" | "reach">,
+): PlanStep {
+  const work = workOf(step);
+  return {
+    no,
+    id: step.id,
+    ...graph,
+    work,
+    input: step.input ?? null,
+    timeouts: timeoutsOf(step.timeouts),
+    effects: step.effects ?? "idempotent",
+    verify: step.verify
+      ? planTask({ ...queueOf(step), ...step.verify }, VERIFY_RETRY_DEFAULT)
+      : null,
+    compensate: step.compensate ? planUndo(step, step.compensate) : null,
+    onFailure: step.onFailure ?? null,
+    onPickup: step.onPickup ?? "alarm",
+    runIf: step.runIf ?? "ended",
+    when: step.when ?? null,
+    always: step.always ?? false,
+    pivot: step.pivot ?? false,
+    outputSchema: step.outputSchema ?? null,
+  };
+}
+
+function workOf(step: StepDefinition): PlanWork {
+  switch (step.kind) {
+    case "wait":
+      return { kind: "wait", forMs: step.forMs ?? null, until: step.until ?? null };
+    case "signal":
+      return {
+        kind: "signal",
+        name: step.name,
+        withinMs: step.withinMs ?? WAIT_FOR_PEOPLE_MS,
+        onExpiry: step.onExpiry ?? "escalate",
+      };
+    case "approval":
+      return {
+        kind: "approval",
+        approvers: step.approvers,
+        need: step.need ?? 1,
+        notRequester: step.notRequester ?? false,
+        form: step.form ?? null,
+        withinMs: step.withinMs ?? WAIT_FOR_PEOPLE_MS,
+        onExpiry: step.onExpiry ?? "escalate",
+      };
+    default:
+      return { kind: "task", strategies: strategiesOf(step) };
+  }
+}
+
+function strategiesOf(
+  step: TaskWork & Pick<StepDefinition, "retry" | "timeouts" | "fallback">,
+): readonly PlanStrategy[] {
+  const first = { ...planTask(step, RETRY_DEFAULT), input: null };
+  const others = (step.fallback ?? []).map((fallback) => ({
+    ...first,
+    task: fallback.task ?? first.task,
+    queue: fallback.queue ?? first.queue,
+    input: fallback.input ?? null,
+  }));
+  return [first, ...others];
+}
+
+/** Verify and undo go to the queue of their step unless they name another. */
+function queueOf(step: StepDefinition): { readonly queue?: string } {
+  const queue = step.kind === undefined || step.kind === "task" ? step.queue : undefined;
+  return queue === undefined ? {} : { queue };
+}
+
+function planUndo(step: StepDefinition, undo: CompensateDefinition) {
+  const task = planTask({ ...queueOf(step), ...undo }, UNDO_RETRY_DEFAULT);
+  return { ...task, when: undo.when ?? "finished" };
+}
+
+function planTask(
+  source: Pick<TaskWork, "task" | "queue"> & Pick<StepDefinition, "retry" | "timeouts">,
+  retryDefault: RetryPolicy,
+): PlanTask {
+  return {
+    task: source.task,
+    queue: source.queue ?? DEFAULT_QUEUE,
+    retry: source.retry?.map((policy) => ({ ...retryDefault, ...policy })) ?? [retryDefault],
+    timeouts: timeoutsOf(source.timeouts),
+  };
+}
+
+function timeoutsOf(said: Partial<Timeouts> | undefined): Timeouts {
+  const timeouts = { ...TIMEOUTS_DEFAULT, ...said };
+  const settleMs = said?.settleMs ?? Math.max(timeouts.heartbeatMs, SETTLE_MS_MIN);
+  return { ...timeouts, settleMs };
+}
+
+function reachOf(
+  definition: Definition,
+  needs: readonly (readonly number[])[],
+  successors: readonly (readonly number[])[],
+): readonly (readonly number[])[] {
+  // A signal may have come early.
+  const known = new Map<number, boolean>();
+  const mayPassAtOnce = (no: number): boolean => {
+    const before = known.get(no);
+    if (before !== undefined) return before;
+    const step = definition.steps[no];
+    const of = needs[no] ?? [];
+    const may =
+      step?.when !== undefined ||
+      (step?.runIf ?? "ended") !== "ended" ||
+      step?.kind === "signal" ||
+      (of.length > 0 && of.every(mayPassAtOnce));
+    known.set(no, may);
+    return may;
+  };
+  return successors.map((of) => {
+    const reached = new Set<number>();
+    const open = [...of];
+    for (let no = open.pop(); no !== undefined; no = open.pop()) {
+      if (reached.has(no)) continue;
+      reached.add(no);
+      if (mayPassAtOnce(no)) open.push(...(successors[no] ?? []));
+    }
+    return [...reached].sort((a, b) => a - b);
+  });
+}

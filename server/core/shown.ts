@@ -1,0 +1,57 @@
+// What people see of a step: READY and LEASED, held and verifying are told apart by what moves, and
+// a step that its run will never come to is CANCELLED without a row that says so.
+import { isEnded, isMoving, type RunState, type Step, type Undo } from "./model.ts";
+
+export interface ShownStep {
+  readonly state:
+    | "BLOCKED"
+    | "READY"
+    | "LEASED"
+    | "BACKOFF"
+    | "WAITING"
+    | "VERIFYING"
+    | "ESCALATED"
+    | "SUCCEEDED"
+    | "FAILED"
+    | "SKIPPED"
+    | "CANCELLED";
+  readonly undo: "NONE" | "PENDING" | "ACTIVE" | "DONE" | "FAILED";
+}
+
+/**
+ * `step` undefined: it has no row, so it is BLOCKED with all its needs. `always`: whether it is a
+ * step that runs last, whatever the verdict.
+ */
+export function shownStep(step: Step | undefined, run: RunState, always: boolean): ShownStep {
+  return { state: shownForward(step, run, always), undo: shownUndo(step?.undo) };
+}
+
+function shownForward(step: Step | undefined, run: RunState, always: boolean): ShownStep["state"] {
+  const forward = step?.forward;
+  if (forward === undefined || forward.kind === "BLOCKED") {
+    const never = always ? isEnded(run) : hasVerdict(run);
+    return never ? "CANCELLED" : "BLOCKED";
+  }
+  if ("task" in forward && forward.task === "verify") return "VERIFYING";
+  // Resuming its run puts it there, and whether it is paused is seen with the run.
+  return forward.kind === "HELD" ? "READY" : forward.kind;
+}
+
+function shownUndo(undo: Undo | undefined): ShownStep["undo"] {
+  if (undo === undefined) return "NONE";
+  return isMoving(undo) ? "ACTIVE" : undo.kind;
+}
+
+/** From then on the run starts nothing forward but its `always` steps. */
+function hasVerdict(run: RunState): boolean {
+  switch (run.kind) {
+    case "RUNNING":
+      return false;
+    case "PAUSED":
+      return run.verdict !== null;
+    case "ESCALATED":
+      return run.from.kind !== "RUNNING";
+    default:
+      return true;
+  }
+}

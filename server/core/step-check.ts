@@ -1,0 +1,247 @@
+// What is wrong with one step by itself: fields that do not go together, or that mean nothing for
+// its kind. What would be dropped in silence is refused: a `verify` that nobody asks is a double
+// charge.
+
+import type { StepDefinition, StepRules } from "./definition.ts";
+import type { DefinitionProblem } from "./definition-check.ts";
+import { nearestWord } from "./nearest-word.ts";
+import type { Payload } from "./payload.ts";
+
+/** Codes that the engine itself makes, without `drover.`. */
+export const ENGINE_CODES: readonly string[] = Object.freeze([
+  "lost",
+  "timeout",
+  "stalled",
+  "unknown",
+  "schema",
+  "callback",
+  "total",
+  "poison",
+  "expression",
+  "rejected",
+  "expired",
+]);
+
+const ENGINE_PREFIX = "drover.";
+const EXPRESSION = "${";
+/** RFC 3339, which has no local time. */
+const MOMENT = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+/** Fields, as the contract names them, that a step without an agent has no use for. */
+const TASK_FIELDS = [
+  ["input", (step) => step.input],
+  ["retry", (step) => step.retry],
+  ["timeouts", (step) => step.timeouts],
+  ["effects", (step) => step.effects],
+  ["verify", (step) => step.verify],
+  ["fallback", (step) => step.fallback],
+  ["on_pickup", (step) => step.onPickup],
+] as const satisfies readonly (readonly [string, (step: StepRules) => unknown])[];
+
+const INSTEAD: Readonly<Record<"wait" | "signal" | "approval", string>> = Object.freeze({
+  wait: "say how long with `wait`",
+  signal: "say how long with `within`, and what then with `on_expiry`",
+  approval: "say how long with `within`, and what then with `on_expiry`",
+});
+
+/** `at`: the path of the step, as `steps[2]`. */
+export function stepProblems(step: StepDefinition, at: string): readonly DefinitionProblem[] {
+  return [
+    ...kindProblems(step),
+    ...joinProblem(step),
+    ...effectsProblems(step),
+    ...fallbackProblems(step),
+    ...alwaysProblems(step),
+    ...codeProblems(step),
+    ...schemaProblem(step.outputSchema, "output_schema"),
+  ].map(({ path, message }) => ({
+    path: path === "" ? at : `${at}.${path}`,
+    message: `step "${step.id}" ${message}`,
+  }));
+}
+
+function kindProblems(step: StepDefinition): DefinitionProblem[] {
+  switch (step.kind) {
+    case "wait":
+      return [
+        ...strayFields(step, "wait"),
+        ...(step.outputSchema === undefined
+          ? []
+          : [{ path: "output_schema", message: "is a wait, which has no output: remove it" }]),
+        ...momentProblem(step.until),
+      ];
+    case "signal":
+      return strayFields(step, "signal");
+    case "approval":
+      return [
+        ...strayFields(step, "approval"),
+        ...step.approvers.flatMap((name, index) =>
+          step.approvers.indexOf(name) < index
+            ? [
+                {
+                  path: `approval.approvers[${index}]`,
+                  message: `names "${name}" twice: once is enough`,
+                },
+              ]
+            : [],
+        ),
+        ...schemaProblem(step.form, "approval.form"),
+      ];
+    default:
+      return [];
+  }
+}
+
+function strayFields(step: StepRules, kind: "wait" | "signal" | "approval"): DefinitionProblem[] {
+  return TASK_FIELDS.filter(([, of]) => of(step) !== undefined).map(([path]) => ({
+    path,
+    message: `has no agent, so ${path} means nothing: remove it${
+      path === "timeouts" ? `, and ${INSTEAD[kind]}` : ""
+    }`,
+  }));
+}
+
+function momentProblem(until: string | undefined): DefinitionProblem[] {
+  if (until === undefined || until.includes(EXPRESSION)) return [];
+  if (MOMENT.test(until) && !Number.isNaN(Date.parse(until))) return [];
+  return [
+    {
+      path: "wait.until",
+      message: `waits until ${JSON.stringify(until)}, which is no moment: write it as 2026-03-01T08:00:00Z, or an expression as "\${input.start}"`,
+    },
+  ];
+}
+
+function joinProblem({ runIf, needs }: StepRules): DefinitionProblem[] {
+  if (runIf === undefined || needs.length > 0) return [];
+  const message = "needs no step, so there is nothing that run_if could look at: remove it";
+  return [{ path: "run_if", message }];
+}
+
+function effectsProblems({ effects, verify, kind }: StepDefinition): DefinitionProblem[] {
+  if (kind !== undefined && kind !== "task") return [];
+  if (effects === "verifiable" && !verify)
+    return [
+      {
+        path: "verify",
+        message:
+          "has effects that are verifiable and no verify: name the task that finds out whether an attempt took effect",
+      },
+    ];
+  if (verify && effects !== "verifiable")
+    return [
+      {
+        path: "verify",
+        message: `has a verify that is never asked, since its effects are ${effects ?? "idempotent"}: add \`effects: verifiable\`, or remove it`,
+      },
+    ];
+  return [];
+}
+
+function fallbackProblems(step: StepDefinition): DefinitionProblem[] {
+  if (step.kind !== undefined && step.kind !== "task") return [];
+  const problems: DefinitionProblem[] = [];
+  const add = (path: string, message: string) => void problems.push({ path, message });
+  const { fallback = [], onPickup, input } = step;
+  if (onPickup === "fallback" && fallback.length === 0)
+    add("on_pickup", "falls back when nobody picks it up, and has no fallback: add one");
+  fallback.forEach((entry, index) => {
+    const path = `fallback[${index}]`;
+    if (entry.queue === undefined && entry.task === undefined && entry.input === undefined)
+      add(path, "has a fallback that changes nothing: give it a queue, a task or an input");
+    if (entry.input === undefined) return;
+    if (!isJsonObject(entry.input))
+      add(`${path}.input`, "merges this over its input key by key: it must be a JSON object");
+    else if (input?.kind === "data" || (input && !isJsonObject(input) && !isExpression(input)))
+      add(
+        `${path}.input`,
+        "merges this over its input, which is no JSON object: give it another task or queue instead, or make its input an object",
+      );
+  });
+  return problems;
+}
+
+function alwaysProblems(step: StepDefinition): DefinitionProblem[] {
+  if (!step.always) return [];
+  const problems: DefinitionProblem[] = [];
+  const refuse = (path: string, message: string) => void problems.push({ path, message });
+  if (step.compensate)
+    refuse("compensate", "is an always step, which runs after all undoing: remove its compensate");
+  if (step.pivot)
+    refuse(
+      "pivot",
+      "is an always step, after which there is nothing to go back from: remove pivot",
+    );
+  if (step.onFailure === "compensate" || step.onFailure === "fail")
+    refuse(
+      "on_failure",
+      `is an always step, and how the run ends is certain by then: on_failure can be continue or escalate, not ${step.onFailure}`,
+    );
+  return problems;
+}
+
+function codeProblems(step: StepDefinition): DefinitionProblem[] {
+  const lists = [
+    ["retry", step.retry],
+    ["verify.retry", step.verify?.retry],
+    ["compensate.retry", step.compensate?.retry],
+  ] as const;
+  return lists.flatMap(([path, policies]) =>
+    (policies ?? []).flatMap(({ on }, policy) =>
+      (on ?? []).flatMap((code, index) => {
+        const message = unknownCode(code);
+        return message === null ? [] : [{ path: `${path}[${policy}].on[${index}]`, message }];
+      }),
+    ),
+  );
+}
+
+function unknownCode(code: string): string | null {
+  if (!code.startsWith(ENGINE_PREFIX)) return null;
+  const word = code.slice(ENGINE_PREFIX.length);
+  if (ENGINE_CODES.includes(word)) return null;
+  const near = nearestWord(word, ENGINE_CODES);
+  const hint =
+    near === null
+      ? `those are ${ENGINE_CODES.map((known) => ENGINE_PREFIX + known).join(", ")}`
+      : `did you mean "${ENGINE_PREFIX}${near}"?`;
+  return `retries on "${code}", which is no code of the engine: ${hint}`;
+}
+
+function schemaProblem(schema: Payload | undefined, path: string): DefinitionProblem[] {
+  const message = notSchema(schema);
+  return message === null ? [] : [{ path, message: `has a schema that ${message}` }];
+}
+
+/** Why a payload can be no JSON Schema, whatever it says; null: it may be one. */
+export function notSchema(schema: Payload | undefined): string | null {
+  if (schema === undefined) return null;
+  if (schema.kind !== "json")
+    return `is no JSON but ${schema.contentType}: send it as a JSON payload`;
+  const value = parsed(schema);
+  return isObject(value) || typeof value === "boolean"
+    ? null
+    : "is neither an object nor true or false: write it as { type: object, ... }";
+}
+
+function isJsonObject(payload: Payload): boolean {
+  return payload.kind === "json" && isObject(parsed(payload));
+}
+
+/** A JSON string that may become an object when it is rendered. */
+function isExpression(payload: Payload): boolean {
+  const value = payload.kind === "json" ? parsed(payload) : null;
+  return typeof value === "string" && value.includes(EXPRESSION);
+}
+
+function parsed(payload: Payload & { readonly kind: "json" }): unknown {
+  try {
+    return JSON.parse(payload.json);
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,82 @@
+// A verify task has ended: the effect happened, it did not, or the task cannot tell. The doubt that
+// it was about is settled, asked about again, or given to a person (doubt.ts).
+
+import type { Outcome } from "./attempt.ts";
+import { SCHEMA_BROKEN } from "./judge.ts";
+import { climb, PERMANENT } from "./ladder.ts";
+import { succeed } from "./open.ts";
+import {
+  emit,
+  escalate,
+  keepFacts,
+  makeReady,
+  markEffect,
+  type Pass,
+  planStep,
+  planTaskOf,
+  stepOf,
+  type TaskEnd,
+} from "./pass.ts";
+import { backoffMs, policyFor } from "./retry.ts";
+
+/** A verify has ended: it happened, it did not, or it cannot tell. */
+export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
+  const { outcome } = ended;
+  const { doubt } = stepOf(pass, no);
+  if (!doubt) throw new Error(`step ${no} was verified without a doubt`);
+  const { state } = pass.view.run;
+  if (state.kind === "STOPPING" && !state.verdict.undo && outcome.kind !== "success") {
+    emit(pass, { kind: "cancelled", step: no });
+  } else if (outcome.kind === "released" || outcome.kind === "undelivered") {
+    makeReady(pass, no, "verify", outcome.kind === "released" ? ended.session : null);
+  } else if (outcome.kind === "success") {
+    emit(pass, { kind: "doubted", step: no, doubt: null });
+    markEffect(pass, no, "MADE");
+    succeed(pass, no, { fence: ended.fence, kind: "verify", n: ended.n }, outcome.output);
+  } else if (outcome.kind === "failure" && outcome.code === SCHEMA_BROKEN) {
+    const { code, message } = outcome;
+    emit(pass, { kind: "doubted", step: no, doubt: null });
+    markEffect(pass, no, "MADE");
+    if (state.kind === "STOPPING") {
+      emit(pass, { kind: "failed", step: no, code });
+      keepFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
+    } else climb(pass, no, "perform", { ...PERMANENT, code, message });
+  } else if (outcome.kind === "failure" && outcome.noEffect) {
+    emit(pass, { kind: "doubted", step: no, doubt: null });
+    markEffect(pass, no, "NONE");
+    if (state.kind === "STOPPING") emit(pass, { kind: "cancelled", step: no });
+    else climb(pass, no, "perform", doubt);
+  } else {
+    cannotTell(pass, no, outcome);
+  }
+}
+
+function cannotTell(pass: Pass, no: number, outcome: Outcome): void {
+  const step = stepOf(pass, no);
+  const tries = step.doubt?.tries ?? 0;
+  const { retry } = planTaskOf(planStep(pass, no), step, "verify");
+  const code = codeOf(outcome);
+  const index = policyFor(retry, code);
+  const policy = index === null ? undefined : retry[index];
+  const permanent = outcome.kind === "failure" && outcome.class === "permanent";
+  if (policy && !permanent && tries < policy.attempts) {
+    const { now, draw } = pass.occasion;
+    const after = outcome.kind === "failure" ? outcome.retryAfterMs : null;
+    const asked = outcome.kind === "again" ? outcome.afterMs : after;
+    const wakeAt = now + backoffMs(policy, tries, draw, asked);
+    emit(pass, { kind: "backed-off", step: no, task: "verify", cause: "retry", wakeAt });
+    return;
+  }
+  const { id, compensate } = planStep(pass, no);
+  if (pass.view.run.state.kind === "STOPPING" && compensate) {
+    // What may be there is taken away: an undo of nothing does no harm.
+    emit(pass, { kind: "cancelled", step: no });
+    return;
+  }
+  const how = tries === 1 ? "one verify" : `${tries} verifies`;
+  escalate(pass, no, "unverified", `${how} could not tell whether "${id}" took effect: ${code}`);
+}
+
+function codeOf(outcome: Outcome): string {
+  return outcome.kind === "failure" || outcome.kind === "unknown" ? outcome.code : "drover.unknown";
+}

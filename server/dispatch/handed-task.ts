@@ -1,0 +1,123 @@
+// Makes the tasks that agents receive, after the claim's commit and outside of its transaction: the
+// input is rendered again from facts that never change, so it is stored nowhere twice, and it was
+// found to be one when the step became ready.
+import type { Facts } from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
+import type { LanedPlan, Plans } from "../store/plans.ts";
+import type { Granted, RunId, Store, TaskFacts } from "../store/store.ts";
+import type { HandedTask } from "./dispatcher.ts";
+import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
+import type { Waiter } from "./waiters.ts";
+
+/** Agents beat three times within the silence that would end their lease. */
+const BEATS_PER_LEASE = 3;
+
+/** What a waiter was granted. */
+export interface Won {
+  readonly waiter: Waiter;
+  readonly granted: readonly Granted[];
+}
+
+interface Found {
+  readonly waiter: Waiter;
+  readonly lease: Granted;
+  readonly facts: TaskFacts;
+  readonly laned: LanedPlan;
+}
+
+export async function handedTasks(
+  store: Pick<Store, "taskFacts" | "facts">,
+  plans: Plans,
+  won: readonly Won[],
+): Promise<ReadonlyMap<Granted, HandedTask>> {
+  const leases = won.flatMap(({ granted }) => granted);
+  const byLease = new Map(
+    (await store.taskFacts(leases)).map((facts) => [`${facts.runId}/${facts.step}`, facts]),
+  );
+  const found = await Promise.all(
+    won.flatMap(({ waiter, granted }) =>
+      granted.map(async (lease): Promise<Found> => {
+        const facts = byLease.get(`${lease.ready.runId}/${lease.ready.step}`);
+        if (!facts) throw new Error(`run ${lease.ready.runId} has no facts for its task`);
+        const laned = await plans.get(waiter.namespaceId, facts.definitionId);
+        return { waiter, lease, facts, laned };
+      }),
+    ),
+  );
+  const seen = await factsFor(store, found);
+  return new Map(found.map((one) => [one.lease, handedTask(one, seen)]));
+}
+
+/** What the expressions of the tasks see; plans without expressions ask for nothing. */
+async function factsFor(
+  store: Pick<Store, "facts">,
+  found: readonly Found[],
+): Promise<ReadonlyMap<RunId, Facts>> {
+  const steps = new Map<RunId, Set<number>>();
+  for (const { lease, laned } of found) {
+    if (!laned.judge.needsFacts) continue;
+    const { runId, step } = lease.ready;
+    const wanted = steps.get(runId) ?? new Set();
+    steps.set(runId, wanted);
+    for (const no of laned.judge.factsFor(step)) wanted.add(no);
+  }
+  if (steps.size === 0) return new Map();
+  return store.facts([...steps].map(([runId, wanted]) => ({ runId, steps: [...wanted] })));
+}
+
+function inputOf({ lease, facts, laned }: Found, seen: ReadonlyMap<RunId, Facts>): Payload | null {
+  if (facts.changedInput) return facts.changedInput.payload;
+  const { runId, step } = lease.ready;
+  const { version, labels, input } = facts;
+  const run = { id: runId, workflow: laned.plan.workflow, version, key: null, labels, input };
+  const own = { run: { ...run, createdAt: 0 }, steps: new Map() };
+  const judged = laned.judge.input(step, facts.planned, seen.get(runId) ?? own);
+  // A person may have said that it succeeded without one.
+  if (judged.kind === "failed" && lease.ready.task === "compensate") return null;
+  if (judged.kind === "failed")
+    throw new Error(
+      `the input of step ${step} of run ${runId} was one, and is none: ${judged.message}`,
+    );
+  return judged.value;
+}
+
+function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
+  const { waiter, lease, facts, laned } = one;
+  const { ready } = lease;
+  const step = laned.plan.steps[ready.step];
+  if (!step) throw new Error(`definition ${facts.definitionId} has no step ${ready.step}`);
+  const { task } = laned.laneOf(ready.step, ready.task, facts.planned);
+  const token: TaskToken = {
+    namespace: waiter.namespace,
+    runId: ready.runId,
+    step: ready.step,
+    task: ready.task,
+    fence: ready.fence,
+    secret: lease.secret,
+  };
+  // The key changes exactly when the input may: with the strategy.
+  const effectKey = `${ready.runId}/${step.id}/${facts.strategy}`;
+  const suffix = { perform: "", verify: "v", compensate: "u" }[ready.task];
+  return {
+    token: formatTaskToken(token),
+    callbackToken: formatCallbackToken(token),
+    runId: ready.runId,
+    stepId: step.id,
+    attempt: ready.attempt,
+    workflow: laned.plan.workflow,
+    version: facts.version,
+    kind: ready.task,
+    task: task.task,
+    queue: task.queue,
+    input: inputOf(one, seen),
+    lastDetails: facts.lastDetails,
+    output: facts.output,
+    idempotencyKey: `${effectKey}${suffix}`,
+    effectKey: ready.task === "perform" ? "" : effectKey,
+    fence: ready.fence,
+    leaseMs: ready.heartbeatMs,
+    attemptMs: Math.max(0, lease.attemptBy - lease.grantedAt),
+    beatEveryMs: Math.floor(ready.heartbeatMs / BEATS_PER_LEASE),
+    labels: facts.labels,
+  };
+}

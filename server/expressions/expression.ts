@@ -1,0 +1,227 @@
+// An expression: compiled once for what it may name, evaluated over the facts of a run. Facts never
+// change once an expression may see them, and there is no clock, so the same comes out every time.
+import { type CelInput, type CelResult, celMap, isCelError, plan } from "@bufbuild/cel";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { checkExpression, type References } from "./check.ts";
+import { environment, useMeter } from "./environment.ts";
+import { bytesOfJson, celOfJson, type Json, jsonOfCel, type Room } from "./json.ts";
+import { COMPILE_COST_MAX, COST_MAX, createMeter, type Meter } from "./meter.ts";
+import { meteredTree } from "./metered.ts";
+import { type Place, type Problem, parseExpression, placeOf } from "./syntax.ts";
+import {
+  articled,
+  type ExpressionScope,
+  mayBe,
+  nameOfType,
+  type StepStatus,
+  scalar,
+} from "./types.ts";
+
+export interface StepFacts {
+  readonly status: StepStatus;
+  /** null of a step that was skipped or failed; undefined where it is not JSON. */
+  readonly output: Json | undefined;
+  /** Set when it failed. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+export interface RunFacts {
+  readonly id: string;
+  readonly workflow: string;
+  /** 0 for a definition that was sent with the run. */
+  readonly version: number;
+  readonly labels: Readonly<Record<string, string>>;
+  /** "" where none was given. */
+  readonly key: string;
+  /** Milliseconds since 1970. */
+  readonly createdTimeMs: number;
+}
+
+export interface Facts {
+  /** undefined where the run's input is not JSON. */
+  readonly input: Json | undefined;
+  readonly run: RunFacts;
+  /** Within a map. */
+  readonly item?: Json;
+  /** At least those that the expression refers to. */
+  readonly steps: ReadonlyMap<string, StepFacts>;
+}
+
+/** What an evaluation, or all those of one template together, may take. */
+export interface Limits {
+  /** Units of `meter.ts`. */
+  readonly cost: number;
+  /** Bytes of the JSON that comes out. */
+  readonly bytes: number;
+}
+
+export const LIMITS_DEFAULT: Limits = Object.freeze({ cost: COST_MAX, bytes: 256 * 1024 });
+
+export interface Expression {
+  readonly text: string;
+  /** Ids of the steps that it refers to. */
+  readonly steps: readonly string[];
+  readonly refers: References;
+  /** Of the library: over the variables, to a value or an error. Use `evaluate`. */
+  readonly program: (variables: Readonly<Record<string, CelInput>>) => CelResult;
+  readonly placeOf: (id: bigint) => Place;
+}
+
+export type Compiled<T> =
+  | { readonly ok: true; readonly expression: T }
+  | ({ readonly ok: false } & Problem);
+
+export type Evaluation =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly message: string };
+
+export interface CompileOptions {
+  /** "any" unless said otherwise. */
+  readonly wanted?: "any" | "bool" | "timestamp";
+  /** Where the text begins within one that people see; at its beginning unless said otherwise. */
+  readonly origin?: Place;
+  /** What compiling may take, with others that are compiled for the same definition. */
+  readonly meter?: Meter;
+}
+
+/** Parsing and checking take 5 microseconds for each, of those that were measured. */
+const UNITS_PER_CHARACTER = 50;
+const CHARACTERS_MAX = COMPILE_COST_MAX / UNITS_PER_CHARACTER;
+const TOO_MUCH = `the expressions of this workflow have more than ${CHARACTERS_MAX} characters together, or patterns and schemas take their share: split the workflow`;
+
+/** What is wrong comes with the first place in the text where it shows. */
+export function compileExpression(
+  text: string,
+  scope: ExpressionScope,
+  options: CompileOptions = {},
+): Compiled<Expression> {
+  const { wanted = "any", origin = { line: 1, column: 1 } } = options;
+  const { meter = createMeter(COMPILE_COST_MAX) } = options;
+  const place = (at: number) => placeFrom(origin, placeOf(text, at));
+  const refused = (message: string, at: number) => ({ ok: false, message, ...place(at) }) as const;
+  meter.left -= UNITS_PER_CHARACTER * text.length;
+  if (meter.left < 0) return refused(TOO_MUCH, 0);
+  const syntax = parseExpression(text);
+  if (!syntax.ok) return refused(syntax.message, syntax.at);
+  const { tree } = syntax;
+  const { type, findings, refers } = checkExpression(text, tree, scope, meter);
+  const [first] = findings;
+  if (first) return refused(first.message, first.at);
+  const start = text.length - text.trimStart().length;
+  if (nameOfType(type) === "type") return refused("this is a type and no value", start);
+  if (wanted !== "any" && !mayBe(type, scalar(wanted)))
+    return refused(`this is ${articled(type)}, where a ${wanted} is needed`, start);
+  const expression: Expression = Object.freeze({
+    text,
+    steps: refers.steps,
+    refers,
+    program: plan(environment, meteredTree(tree.root)),
+    placeOf: (id: bigint) => place(tree.offsetOf(id)),
+  });
+  return { ok: true, expression };
+}
+
+/** A place within a text that begins at another. */
+function placeFrom(origin: Place, { line, column }: Place): Place {
+  if (line > 1) return { line: origin.line + line - 1, column };
+  return { line: origin.line, column: origin.column + column - 1 };
+}
+
+/** Never throws, and ends within its limits whatever the expression and the facts are. */
+export function evaluate(
+  expression: Expression,
+  facts: Facts,
+  limits: Limits = LIMITS_DEFAULT,
+): Evaluation {
+  const room = { left: limits.bytes };
+  const result = evaluateWithin(expression, facts, createMeter(limits.cost), room);
+  return withinBytes(result, limits.bytes);
+}
+
+/** The room that is counted on the way is less than what escapes and UTF-8 take. */
+export function withinBytes(result: Evaluation, bytes: number): Evaluation {
+  if (!result.ok || bytesOfJson(result.value) <= bytes) return result;
+  return { ok: false, message: `the result is larger than a payload may be, ${bytes} bytes` };
+}
+
+/** The same, where several evaluations share what they may take. */
+export function evaluateWithin(
+  expression: Expression,
+  facts: Facts,
+  meter: Meter,
+  room: Room,
+): Evaluation {
+  // Errors are values here, by the ten thousand: without their stacks they take a tenth of the
+  // time.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    const variables = variablesOf(expression.refers, facts);
+    useMeter(meter);
+    const result = expression.program(variables);
+    if (meter.left < 0) return failed(expression, "it takes more work than one evaluation may");
+    if (isCelError(result)) return failed(expression, result.message, result.exprId);
+    const value = jsonOfCel(result, room);
+    return { ok: true, value };
+  } catch (error) {
+    return failed(expression, error instanceof Error ? error.message : String(error));
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+function failed({ text, placeOf: place }: Expression, message: string, id?: bigint): Evaluation {
+  const shown = text.trim();
+  const cut = shown.length > 80 ? `${shown.slice(0, 80)}...` : shown;
+  if (id === undefined) return { ok: false, message: `${cut}: ${message}` };
+  const { line, column } = place(id);
+  return { ok: false, message: `${cut}: ${message} (line ${line}, column ${column})` };
+}
+
+function variablesOf(refers: References, facts: Facts): Readonly<Record<string, CelInput>> {
+  const { input, run, item, steps } = facts;
+  const variables: Record<string, CelInput> = {};
+  for (const name of refers.variables) {
+    if (name === "input") {
+      if (input === undefined) throw new Error("the run's input is not JSON, so it has no fields");
+      variables.input = celOfJson(input);
+    } else if (name === "item") variables.item = celOfJson(item ?? null);
+    else if (name === "run") variables.run = celOfRun(run);
+    else variables.steps = celOfSteps(refers, steps);
+  }
+  return variables;
+}
+
+function celOfRun({ id, workflow, version, labels, key, createdTimeMs }: RunFacts): CelInput {
+  return celMap(
+    new Map<string, CelInput>([
+      ["id", id],
+      ["workflow", workflow],
+      ["version", BigInt(version)],
+      ["labels", celMap(new Map(Object.entries(labels)))],
+      ["key", key],
+      ["created_time", timestampFromMs(createdTimeMs)],
+    ]),
+  );
+}
+
+function celOfSteps(refers: References, steps: Facts["steps"]): CelInput {
+  const entries = refers.steps.map((id): [string, CelInput] => {
+    const facts = steps.get(id);
+    if (!facts) throw new Error(`what step "${id}" came to is not known`);
+    if (facts.output === undefined && refers.outputs.includes(id))
+      throw new Error(`the output of step "${id}" is not JSON, so it has no fields`);
+    const { status, output = null, error } = facts;
+    return [
+      id,
+      celMap(
+        new Map<string, CelInput>([
+          ["status", status],
+          ["output", celOfJson(output)],
+          ["error", error && celMap(new Map(Object.entries({ ...error })))],
+        ]),
+      ),
+    ];
+  });
+  return celMap(new Map(entries));
+}

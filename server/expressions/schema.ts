@@ -1,0 +1,287 @@
+// JSON Schema (2020-12) for inputs and outputs, by ajv. Whoever registers a workflow writes schema
+// and pattern, so a check is bounded as an expression is: patterns run on RE2, and each subschema
+// that is entered is paid for, since `$ref` beside `$ref` doubles the work with every level of a
+// value.
+
+import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { nearestWord } from "../core/nearest-word.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { COMPILE_COST_MAX, COST_MAX, charge, createMeter, type Meter } from "./meter.ts";
+import { compilePattern, patternProblem, testPattern } from "./pattern.ts";
+
+export type CompiledSchema =
+  | { readonly ok: true; readonly check: (value: Json) => string | null }
+  | {
+      readonly ok: false;
+      readonly message: string;
+      /** Of the part of the schema, as `properties.name`; "" for the schema itself. */
+      readonly path: string;
+    };
+
+/** Subschemas of one schema. */
+export const SUBSCHEMAS_MAX = 1_000;
+const DEPTH_MAX = 60;
+/** Compiling takes 200 microseconds for each. */
+const UNITS_PER_PART = 2_000;
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+/** Put into each subschema; its value is what entering costs. No author can write it. */
+const PRICE = "drover:price";
+
+/** Where the subschemas of a schema are. */
+const one = new Set(
+  "items contains not if then else additionalProperties propertyNames unevaluatedItems unevaluatedProperties contentSchema".split(
+    " ",
+  ),
+);
+const several = new Set("allOf anyOf oneOf prefixItems".split(" "));
+const named = new Set("properties patternProperties $defs dependentSchemas".split(" "));
+
+/** Of ajv alone, or of other dialects. */
+const refusedKeywords = new Set(
+  "$async $recursiveAnchor $recursiveRef $vocabulary definitions dependencies id nullable".split(
+    " ",
+  ),
+);
+
+const NEVER = "no value matches the schema, which is false";
+
+const formats: Readonly<Record<string, RegExp>> = {
+  date: /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/,
+  "date-time":
+    /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[-+]\d\d:\d\d)$/,
+  email: /^[^\s@]+@[^\s@]+$/,
+  time: /^\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[-+]\d\d:\d\d)$/,
+  uri: /^[A-Za-z][-+.A-Za-z0-9]*:\S*$/,
+  uuid: /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/,
+};
+
+/** Of the check that runs now: a check is one call that nothing interrupts. */
+let meter: Meter = createMeter(0);
+
+const ajv = new Ajv2020({
+  strictTypes: false,
+  strictTuples: false,
+  strictRequired: false,
+  // The first problem ends a check: all of them could be more than the value.
+  allErrors: false,
+  ownProperties: true,
+  // Digits: 0.07 is a multiple of 0.01, whatever their doubles are.
+  multipleOfPrecision: 9,
+  // Else a large part that is referred to often is copied as often.
+  inlineRefs: false,
+  logger: false,
+  formats: { ...formats },
+  // Without the optimizer, which takes four times as long as all the rest.
+  code: { regExp: Object.assign(pattern, { code: "pattern" }), optimize: false },
+});
+
+function pattern(source: string) {
+  compilePattern(source);
+  // ajv takes two patterns for one where their texts are the same.
+  return { test: (text: string) => testPattern(source, text, meter), toString: () => source };
+}
+
+const price: FuncKeywordDefinition = {
+  keyword: PRICE,
+  validate: (units: number) => {
+    charge(meter, units);
+    return true;
+  },
+};
+ajv.addKeyword(price);
+
+/** ajv compares every pair of objects; texts of the items are compared in one go. */
+const uniqueItems: FuncKeywordDefinition = {
+  keyword: "uniqueItems",
+  type: "array",
+  schemaType: "boolean",
+  validate: (isWanted: boolean, items: readonly Json[]) => {
+    if (!isWanted) return true;
+    const texts = items.map((item) => JSON.stringify(sorted(item)));
+    charge(
+      meter,
+      texts.reduce((sum, text) => sum + text.length, 0),
+    );
+    return new Set(texts).size === items.length;
+  },
+};
+ajv.removeKeyword("uniqueItems");
+ajv.addKeyword(uniqueItems);
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, sorted(item)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Compiled code is large, and compiling slow: who needs it often keeps it. */
+export function compileSchema(
+  schema: Json,
+  compiling: Meter = createMeter(COMPILE_COST_MAX),
+): CompiledSchema {
+  const problems: SchemaProblem[] = [];
+  meter = compiling;
+  const priced = pricedSchema(schema, "", { problems, count: 0 }, 0);
+  const [first] = problems;
+  if (first) return { ok: false, ...first };
+  if (typeof priced === "boolean") return { ok: true, check: () => (priced ? null : NEVER) };
+  try {
+    const validate = ajv.compile(priced);
+    return { ok: true, check: (value) => checked(validate, value) };
+  } catch (error) {
+    return { ok: false, ...compileProblem(error) };
+  } finally {
+    ajv.removeSchema(priced);
+    delete ajv.refs[""];
+  }
+}
+
+interface SchemaProblem {
+  readonly message: string;
+  readonly path: string;
+}
+
+interface Walk {
+  readonly problems: SchemaProblem[];
+  count: number;
+}
+
+/** The schema with a price in each of its subschemas; what cannot be used goes to the problems. */
+function pricedSchema(schema: Json, path: string, walk: Walk, depth: number): JsonObject | boolean {
+  const refuse = (message: string, at: string) => walk.problems.push({ message, path: at });
+  if (typeof schema === "boolean") return schema;
+  if (!isJsonObject(schema)) {
+    refuse("a schema is an object, true or false", path);
+    return true;
+  }
+  walk.count++;
+  meter.left -= UNITS_PER_PART;
+  if (meter.left < 0 && walk.problems.length === 0)
+    refuse("the schemas and expressions of this workflow take too long together", path);
+  if (meter.left < 0 || walk.count > SUBSCHEMAS_MAX || depth > DEPTH_MAX) {
+    if (walk.problems.length === 0)
+      refuse(`it has more than ${SUBSCHEMAS_MAX} parts, or ${DEPTH_MAX} levels`, path);
+    return true;
+  }
+  let units = 5;
+  const entries: [string, Json][] = [];
+  for (const [keyword, value] of Object.entries(schema)) {
+    const at = path ? `${path}.${keyword}` : keyword;
+    const message = keywordProblem(keyword, value, depth);
+    if (message) refuse(message, at);
+    if (keyword === "$id" || keyword === "$schema") continue;
+    const inner = (part: Json, to: string) => pricedSchema(part, to, walk, depth + 1);
+    if (one.has(keyword)) entries.push([keyword, inner(value, at)]);
+    else if (several.has(keyword) && Array.isArray(value))
+      entries.push([keyword, value.map((part: Json, no) => inner(part, `${at}[${no}]`))]);
+    else if (named.has(keyword) && isJsonObject(value)) {
+      const parts = Object.entries(value).map(([name, part]) => [
+        name,
+        inner(part, `${at}.${name}`),
+      ]);
+      entries.push([keyword, Object.fromEntries(parts)]);
+    } else {
+      units += nodesOf(value);
+      entries.push([keyword, value]);
+    }
+  }
+  return Object.fromEntries([...entries, [PRICE, units]]);
+}
+
+const keywords = Object.keys(ajv.RULES.keywords).filter(
+  (keyword) => keyword !== PRICE && !refusedKeywords.has(keyword),
+);
+
+function keywordProblem(keyword: string, value: Json, depth: number): string | null {
+  if (!keywords.includes(keyword)) {
+    const near = nearestWord(keyword, keywords);
+    return `there is no keyword "${keyword}"${near ? `: did you mean "${near}"?` : ""}`;
+  }
+  if (keyword === "$schema" && value !== DIALECT)
+    return `this dialect is not known: leave it out, or write ${DIALECT}`;
+  if (keyword === "$id" && depth > 0) return "a part has no $id of its own: refer to it by #/$defs";
+  const isReference = keyword === "$ref" || keyword === "$dynamicRef";
+  if (isReference && !(typeof value === "string" && value.startsWith("#")))
+    return "nothing is fetched: put what it refers to under $defs, and refer to it by #/$defs";
+  if (keyword === "pattern" && typeof value === "string") return patternProblem(value, meter);
+  if (keyword === "patternProperties" && isJsonObject(value))
+    return (
+      Object.keys(value)
+        .map((source) => patternProblem(source, meter))
+        .find((message) => message !== null) ?? null
+    );
+  if (keyword === "properties" && isJsonObject(value) && Object.hasOwn(value, "__proto__"))
+    return 'a property "__proto__" cannot be checked';
+  if (keyword === "format" && !(typeof value === "string" && value in formats))
+    return `this format is not checked: there are ${Object.keys(formats).join(", ")}; write a pattern`;
+  return null;
+}
+
+function nodesOf(value: Json): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let sum = 1;
+  for (const item of Object.values(value)) sum += nodesOf(item);
+  return sum;
+}
+
+function compileProblem(error: unknown): SchemaProblem {
+  if (error instanceof RangeError) return { message: "it is nested too deep", path: "" };
+  const [first] = ajv.errors ?? [];
+  ajv.errors = null;
+  if (first)
+    return {
+      message: first.message ?? "it is no schema",
+      path: pathOf(first.instancePath).slice(1),
+    };
+  return { message: error instanceof Error ? error.message : String(error), path: "" };
+}
+
+function checked(validate: ValidateFunction, value: Json): string | null {
+  meter = createMeter(COST_MAX);
+  try {
+    return validate(value) ? null : sentence(validate.errors ?? []);
+  } catch (error) {
+    if (error instanceof RangeError) return "the value is nested too deep to be checked";
+    return `the value cannot be checked: ${error instanceof Error ? error.message : error}`;
+  } finally {
+    validate.errors = null;
+  }
+}
+
+/** Errors of branches come before the error of what they are branches of. */
+const branching = new Set(["anyOf", "oneOf", "not", "contains"]);
+
+function sentence(errors: readonly ErrorObject[]): string {
+  const last = errors.at(-1);
+  const error = last && branching.has(last.keyword) ? last : errors[0];
+  if (!error) return "the value does not match its schema";
+  const where = error.instancePath ? pathOf(error.instancePath).replace(/^\./, "") : "the value";
+  return `${where} ${reasonOf(error)}`.slice(0, SENTENCE_MAX);
+}
+
+const SENTENCE_MAX = 500;
+
+function reasonOf({ keyword, params, message }: ErrorObject): string {
+  const shown = (value: unknown) => JSON.stringify(value).slice(0, 200);
+  if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") {
+    const name: unknown = params.additionalProperty ?? params.unevaluatedProperty;
+    return `must not have ${shown(name)}`;
+  }
+  if (keyword === "required") return `must have ${shown(params.missingProperty)}`;
+  if (keyword === "enum") return `must be one of ${shown(params.allowedValues)}`;
+  if (keyword === "const") return `must be ${shown(params.allowedValue)}`;
+  if (keyword === "uniqueItems") return "must not hold the same item twice";
+  return message ?? `does not match ${keyword}`;
+}
+
+/** A JSON pointer as people write it: `.travellers[0].name`. */
+function pathOf(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join("");
+}

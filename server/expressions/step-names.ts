@@ -1,0 +1,47 @@
+// How a step is named within an expression: steps.flight, or steps["book-flight"] where its id is
+// no plain name. `steps.book-flight` reads as a subtraction. It is refused and not rewritten:
+// beside steps "a" and "a-b", whoever reads `steps.a-b` could not tell what it means.
+import { nearestWord } from "../core/nearest-word.ts";
+import type { ExpressionScope } from "./types.ts";
+
+export interface StepNames {
+  readonly text: string;
+  readonly scope: ExpressionScope;
+  readonly allows: (id: string) => void;
+}
+
+/**
+ * What is wrong with a step's name at an offset, or null. `field` is one that the step does not
+ * have, where the name may be the beginning of an id with dots.
+ */
+export function checkStepName(
+  id: string,
+  at: number,
+  { text, scope, allows }: StepNames,
+  field?: string,
+): string | null {
+  const meant = scope.allSteps.find(
+    (known) =>
+      known !== id && text.startsWith(known, at - (field === undefined ? 0 : id.length + 1)),
+  );
+  const rest = meant?.slice(id.length, id.length + 1);
+  const isKnown = scope.steps.includes(id);
+  if (
+    meant?.startsWith(id) &&
+    (rest === "-" || (rest === "." && !(isKnown && field === undefined)))
+  )
+    return rest === "-"
+      ? `this reads as "steps.${id} minus ...": write steps["${meant}"]`
+      : `the id of a step with dots is written in quotes: steps["${meant}"]`;
+  if (field !== undefined) return null;
+  if (isKnown) {
+    allows(id);
+    return null;
+  }
+  if (scope.allSteps.includes(id))
+    return `step "${id}" is not upstream of this one, so it may not have ended yet: add it to needs`;
+  const near = nearestWord(id, scope.allSteps);
+  const shown = scope.steps.slice(0, 8).map((one) => `"${one}"`);
+  const upstream = shown.length > 0 ? `upstream are ${shown.join(", ")}` : "no step is upstream";
+  return `there is no step "${id}": ${near ? `did you mean "${near}"?` : upstream}`;
+}

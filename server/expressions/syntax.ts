@@ -1,0 +1,105 @@
+// From the text of an expression to the library's tree, or to what is wrong with the text and
+// where.
+import { parse } from "@bufbuild/cel";
+import type { Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
+import { misplaced, tokensOf } from "./tokens.ts";
+
+/** Characters of one expression; also the limit of the proto for `when`. */
+export const EXPRESSION_LENGTH_MAX = 4096;
+/** Levels of a tree: deeper ones could exhaust the stack, which depends on who calls. */
+export const EXPRESSION_DEPTH_MAX = 150;
+
+export interface Place {
+  /** 1-based, within the text. */
+  readonly line: number;
+  /** 1-based, in UTF-16 units as editors count. */
+  readonly column: number;
+}
+
+export type Problem = { readonly message: string } & Place;
+
+export interface Tree {
+  readonly root: Expr;
+  /** Offset of a node in the text, by its id. */
+  readonly offsetOf: (id: bigint) => number;
+}
+
+export type Syntax =
+  | { readonly ok: true; readonly tree: Tree }
+  | { readonly ok: false; readonly message: string; readonly at: number };
+
+export function parseExpression(text: string): Syntax {
+  if (text.length > EXPRESSION_LENGTH_MAX) {
+    const message = `it has ${text.length} characters, at most ${EXPRESSION_LENGTH_MAX} are read`;
+    return { ok: false, message, at: EXPRESSION_LENGTH_MAX };
+  }
+  const words = tokensOf(text, 0, false);
+  if (!words.ok) return words;
+  const wrong = misplaced(words.tokens, words.end);
+  if (wrong) return { ok: false, ...wrong };
+  const tooDeep = { ok: false, message: "it is nested too deep: split it", at: 0 } as const;
+  try {
+    const parsed = parse(text);
+    if (isDeeper(parsed.expr, EXPRESSION_DEPTH_MAX)) return tooDeep;
+    const positions = parsed.sourceInfo?.positions ?? {};
+    const offsetOf = (id: bigint) => positions[String(id)] ?? 0;
+    return { ok: true, tree: { root: parsed.expr, offsetOf } };
+  } catch (error) {
+    if (error instanceof RangeError) return tooDeep;
+    const at = offsetOfFailure(error);
+    const near = words.tokens.findLast((token) => token.at <= at)?.text ?? text.slice(0, 20);
+    return { ok: false, message: `"${near}" cannot be read here`, at };
+  }
+}
+
+/** The library's parse errors carry a location that its types do not name. */
+function offsetOfFailure(error: unknown): number {
+  if (typeof error !== "object" || error === null || !("location" in error)) return 0;
+  const { location } = error;
+  if (typeof location !== "object" || location === null || !("start" in location)) return 0;
+  const { start } = location;
+  if (typeof start !== "object" || start === null || !("offset" in start)) return 0;
+  return typeof start.offset === "number" ? start.offset : 0;
+}
+
+/** The nodes directly below one, in the order of their evaluation. */
+export function childrenOf({ exprKind }: Expr): readonly Expr[] {
+  const present = (nodes: readonly (Expr | undefined)[]) =>
+    nodes.filter((node) => node !== undefined);
+  switch (exprKind.case) {
+    case "callExpr":
+      return present([exprKind.value.target, ...exprKind.value.args]);
+    case "selectExpr":
+      return present([exprKind.value.operand]);
+    case "listExpr":
+      return exprKind.value.elements;
+    case "structExpr":
+      return present(
+        exprKind.value.entries.flatMap(({ keyKind, value }) => [
+          keyKind.case === "mapKey" ? keyKind.value : undefined,
+          value,
+        ]),
+      );
+    case "comprehensionExpr": {
+      const { iterRange, accuInit, loopCondition, loopStep, result } = exprKind.value;
+      return present([iterRange, accuInit, loopCondition, loopStep, result]);
+    }
+    default:
+      return [];
+  }
+}
+
+function isDeeper(root: Expr, levels: number): boolean {
+  let level: readonly Expr[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > levels) return true;
+    level = level.flatMap(childrenOf);
+  }
+  return false;
+}
+
+export function placeOf(text: string, at: number): Place {
+  const before = text.slice(0, at);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  return { line: before.split("\n").length, column: at - lineStart + 1 };
+}

@@ -1,0 +1,220 @@
+// Why a run is not moving, from the core to what people and programs see.
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  ActionKind,
+  type AgentWaitSchema,
+  NextKind,
+  type PersonActionSchema,
+  StopCause,
+  type TriedSchema,
+  type Wait,
+  WaitKind,
+  WaitSchema,
+} from "@drover/proto/drover/v1/explain_pb.ts";
+import type { ExplainRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { explain } from "../core/explain.ts";
+import { runSentence, stepSentence } from "../core/explain-words.ts";
+import type {
+  Action,
+  NextKind as CoreNextKind,
+  Wait as CoreWait,
+  Tried,
+  WaitsFor,
+} from "../core/explanation.ts";
+import type { CancelCause } from "../core/model.ts";
+import type { Plan } from "../core/plan.ts";
+import type { RunDetail, RunSigns } from "../store/reads.ts";
+import { failureOf, OUTCOMES } from "./convert-attempt.ts";
+import { progressMessage } from "./convert-progress.ts";
+import { runMessage } from "./convert-run.ts";
+import { TASK_KINDS } from "./convert-task.ts";
+import { timeField } from "./time-field.ts";
+
+const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
+  "agent-to-poll": WaitKind.AGENT_TO_POLL,
+  "agent-working": WaitKind.AGENT_WORKING,
+  "agent-to-stop": WaitKind.AGENT_TO_STOP,
+  backoff: WaitKind.BACKOFF,
+  again: WaitKind.AGAIN,
+  settle: WaitKind.SETTLE,
+  timer: WaitKind.TIMER,
+  signal: WaitKind.SIGNAL,
+  approval: WaitKind.APPROVAL,
+  callback: WaitKind.CALLBACK,
+  person: WaitKind.PERSON,
+  resume: WaitKind.RESUME,
+  steps: WaitKind.STEPS,
+  "end-of-run": WaitKind.END_OF_RUN,
+  ended: WaitKind.ENDED,
+});
+
+const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
+  "look-again": NextKind.LOOK_AGAIN,
+  alarm: NextKind.ALARM,
+  escalate: NextKind.ESCALATE,
+  "fall-back": NextKind.FALL_BACK,
+  fail: NextKind.FAIL,
+  "check-lease": NextKind.CHECK_LEASE,
+  "tell-to-stop": NextKind.TELL_TO_STOP,
+  "end-lease": NextKind.END_LEASE,
+  "make-ready": NextKind.MAKE_READY,
+  succeed: NextKind.SUCCEED,
+  skip: NextKind.SKIP,
+  "count-as-unknown": NextKind.COUNT_AS_UNKNOWN,
+  undo: NextKind.UNDO,
+});
+
+const STOP_CAUSES: Readonly<Record<CancelCause, StopCause>> = Object.freeze({
+  run: StopCause.RUN,
+  timeout: StopCause.TIMEOUT,
+  stalled: StopCause.STALLED,
+});
+
+export function explainMessage(
+  plan: Plan,
+  detail: RunDetail,
+  signs: RunSigns,
+  namespace: string,
+): MessageInitShape<typeof ExplainRunResponseSchema> {
+  const { now } = signs;
+  const { createdAt, endedAt } = detail.run;
+  const explanation = explain(plan, { ...detail, now, createdAt, endedAt, signs });
+  const { run, waitsOn, steps } = explanation;
+  return {
+    run: runMessage(detail.run, namespace, { bodies: false }),
+    wait: create(WaitSchema, {
+      ...waitFields(plan, run),
+      sentence: runSentence(plan, explanation, now),
+      waitsOn: idsOf(plan, waitsOn),
+    }),
+    steps: steps.map((wait) =>
+      create(WaitSchema, {
+        ...waitFields(plan, wait),
+        stepId: idOf(plan, wait.step),
+        undo: wait.side === "undo",
+        sentence: stepSentence(plan, wait, now),
+      }),
+    ),
+    now: timestampFromMs(now),
+  };
+}
+
+type WaitInit = Exclude<MessageInitShape<typeof WaitSchema>, Wait>;
+
+function waitFields(plan: Plan, { waitsFor, since, next, tried, actions }: CoreWait): WaitInit {
+  return {
+    waitingFor: WAIT_KINDS[waitsFor.kind],
+    sinceTime: timestampFromMs(since),
+    next: next === null ? NextKind.UNSPECIFIED : NEXT_KINDS[next.what],
+    ...timeField("nextTime", next?.at ?? null),
+    ...(tried ? { tried: triedInit(tried) } : {}),
+    actions: actions.map((action) => actionInit(plan, action)),
+    waitsOn: waitsFor.kind === "steps" ? idsOf(plan, waitsFor.steps) : [],
+    taskKind: taskKindOf(waitsFor),
+    ...detailOf(waitsFor),
+  };
+}
+
+function taskKindOf(waitsFor: WaitsFor): TaskKind {
+  if (waitsFor.kind === "callback") return TaskKind.PERFORM;
+  if (!("task" in waitsFor) || waitsFor.task === null) return TaskKind.UNSPECIFIED;
+  return TASK_KINDS[waitsFor.task];
+}
+
+function detailOf(waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
+  switch (waitsFor.kind) {
+    case "agent-to-poll": {
+      const { queue, taskName: task, polled, alarms, lastPolledAt } = waitsFor;
+      const value = { queue, task, polled, alarms, ...timeField("lastPollTime", lastPolledAt) };
+      return { detail: { case: "lane", value } };
+    }
+    case "agent-working":
+    case "agent-to-stop":
+    case "callback":
+      return { detail: { case: "agent", value: agentInit(waitsFor) } };
+    case "signal":
+      return { detail: { case: "signalName", value: waitsFor.name } };
+    case "approval": {
+      const { approvers, approvals, need } = waitsFor;
+      return {
+        detail: { case: "approval", value: { approvers: [...approvers], approvals, need } },
+      };
+    }
+    case "person": {
+      const { escalation, reason, message } = waitsFor;
+      return { detail: { case: "escalation", value: { id: String(escalation), reason, message } } };
+    }
+    default:
+      return {};
+  }
+}
+
+function agentInit(
+  waitsFor: Extract<WaitsFor, { kind: "agent-working" | "agent-to-stop" | "callback" }>,
+): MessageInitShape<typeof AgentWaitSchema> {
+  if (waitsFor.kind === "callback") return { agentId: waitsFor.agentId ?? "" };
+  const { agentId, lastBeatAt } = waitsFor;
+  const beaten = { agentId, ...timeField("lastBeatTime", lastBeatAt) };
+  if (waitsFor.kind === "agent-to-stop")
+    return { ...beaten, stopCause: STOP_CAUSES[waitsFor.cause], stopHeard: waitsFor.heard };
+  const { attemptBy, progress } = waitsFor;
+  return {
+    ...beaten,
+    attemptEndTime: timestampFromMs(attemptBy),
+    ...(progress ? { progress: progressMessage(progress.text) } : {}),
+    ...timeField("progressTime", progress?.since ?? null),
+  };
+}
+
+function triedInit({ last, ...counts }: Tried): MessageInitShape<typeof TriedSchema> {
+  if (last === null) return counts;
+  const lastFailure = failureOf(last.outcome);
+  return {
+    ...counts,
+    lastOutcome: OUTCOMES[last.outcome.kind],
+    ...(lastFailure ? { lastFailure } : {}),
+    lastAgentId: last.agentId ?? "",
+    lastEndedTime: timestampFromMs(last.endedAt),
+  };
+}
+
+function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonActionSchema> {
+  switch (action.kind) {
+    case "start-agent":
+      return { kind: ActionKind.START_AGENT, queue: action.queue, task: action.taskName };
+    case "answer":
+      return {
+        kind: ActionKind.ANSWER,
+        stepId: idOf(plan, action.step),
+        escalationId: String(action.escalation),
+        choices: [...action.answers],
+      };
+    case "signal":
+      return { kind: ActionKind.SIGNAL, signalName: action.name };
+    case "decide":
+      return {
+        kind: ActionKind.DECIDE,
+        stepId: idOf(plan, action.step),
+        choices: ["approve", "reject"],
+        approvers: [...action.approvers],
+      };
+    case "complete-deferred":
+      return { kind: ActionKind.COMPLETE_DEFERRED, stepId: idOf(plan, action.step) };
+    case "pause":
+      return { kind: ActionKind.PAUSE };
+    case "resume":
+      return { kind: ActionKind.RESUME };
+    case "cancel":
+      return { kind: ActionKind.CANCEL, choices: [...action.undo] };
+  }
+}
+
+function idOf(plan: Plan, no: number): string {
+  return plan.steps[no]?.id ?? "";
+}
+
+function idsOf(plan: Plan, steps: readonly number[]): string[] {
+  return steps.map((no) => idOf(plan, no));
+}

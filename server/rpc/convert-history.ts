@@ -1,0 +1,111 @@
+// What happened to a run beside its attempts: interventions, escalations and their answers, signals
+// and decisions. Names of people are what callers stated, and are marked so.
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type Decision,
+  DecisionSchema,
+  type Escalation,
+  EscalationSchema,
+  type Intervention,
+  InterventionSchema,
+  type ReceivedSignal,
+  ReceivedSignalSchema,
+} from "@drover/proto/drover/v1/run_pb.ts";
+import { answersNow } from "../core/answers.ts";
+import type { AnswerKind } from "../core/history.ts";
+import type { Plan } from "../core/plan.ts";
+import type {
+  AttemptRecord,
+  DecisionRecord,
+  EscalationRecord,
+  InterventionRecord,
+  RunDetail,
+  RunRecord,
+  SignalRecord,
+} from "../store/reads.ts";
+import { payloadField } from "./payload.ts";
+import { timeField } from "./time-field.ts";
+
+export function interventionMessage(
+  record: InterventionRecord,
+  plan: Plan,
+  attempts: readonly AttemptRecord[],
+): Intervention {
+  const about = attempts.find(({ step, fence }) => step === record.step && fence === record.fence);
+  return create(InterventionSchema, {
+    runId: record.runId,
+    stepId: stepId(plan, record.step),
+    rule: record.rule,
+    saw: record.saw,
+    did: record.did,
+    dueTime: timestampFromMs(record.dueAt),
+    actedTime: timestampFromMs(record.actedAt),
+    supervisor: record.node ?? "",
+    partition: record.partition,
+    epoch: BigInt(record.epoch ?? 0),
+    fence: record.fence,
+    attempt: about?.attempt ?? 0,
+  });
+}
+
+/** `detail` null: the answers that are allowed are not told. */
+export function escalationMessage(
+  record: EscalationRecord,
+  plan: Plan,
+  run: Pick<RunRecord, "runId" | "workflow">,
+  detail: RunDetail | null,
+): Escalation {
+  const { answer } = record;
+  return create(EscalationSchema, {
+    id: String(record.n),
+    runId: run.runId,
+    workflow: run.workflow,
+    stepId: stepId(plan, record.step),
+    reason: record.reason,
+    message: record.message,
+    openedTime: timestampFromMs(record.openedAt),
+    ...timeField("closedTime", record.closedAt),
+    closedBy: record.closedBy ?? "",
+    answers: detail === null ? [] : [...answersTo(record, plan, detail)],
+    ...(answer === null ? {} : { answer: { ...answer, byVerified: false } }),
+  });
+}
+
+/** What ResolveEscalation takes as things stand. */
+export function answersTo(
+  { closedAt, step, reason }: EscalationRecord,
+  plan: Plan,
+  { state, pivoted }: Pick<RunDetail, "state" | "pivoted">,
+): readonly AnswerKind[] {
+  if (closedAt !== null) return [];
+  const isTask = plan.steps[step]?.work.kind === "task";
+  return answersNow(reason, { state, pivoted, isTask });
+}
+
+export function signalMessage(record: SignalRecord, plan: Plan): ReceivedSignal {
+  return create(ReceivedSignalSchema, {
+    seq: record.seq,
+    signalId: record.id,
+    name: record.name,
+    ...payloadField("payload", record.payload),
+    receivedTime: timestampFromMs(record.at),
+    takenBy: stepId(plan, record.takenBy),
+  });
+}
+
+export function decisionMessage(record: DecisionRecord, plan: Plan): Decision {
+  return create(DecisionSchema, {
+    stepId: stepId(plan, record.step),
+    approver: record.approver,
+    approverVerified: false,
+    approved: record.approved,
+    comment: record.comment,
+    ...payloadField("form", record.form),
+    decidedTime: timestampFromMs(record.at),
+  });
+}
+
+function stepId(plan: Plan, no: number | null): string {
+  return no === null ? "" : (plan.steps[no]?.id ?? "");
+}

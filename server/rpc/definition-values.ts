@@ -1,0 +1,27 @@
+// The single values of a definition between the wire and the core. In the core a field is there
+// only if something was said.
+import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
+
+export function msOf(duration: Duration | undefined): number | undefined {
+  return duration && durationMs(duration);
+}
+
+export function durationField(ms: number | undefined): Duration | undefined {
+  return ms === undefined ? undefined : durationFromMs(ms);
+}
+
+/** The core's word for an enum value; undefined for UNSPECIFIED. */
+export function wordOf<Word extends string>(
+  values: Readonly<Record<Word, number>>,
+  value: number,
+): Word | undefined {
+  return (Object.keys(values) as Word[]).find((word) => values[word] === value);
+}
+
+/** A field that is there only if something was said. */
+export function given<Name extends string, Value>(
+  name: Name,
+  value: Value | undefined,
+): { readonly [key in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { readonly [key in Name]: Value });
+}

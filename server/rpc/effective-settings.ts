@@ -1,0 +1,150 @@
+// Every setting of a run with the value that holds and where it comes from, so that nobody has to
+// know the defaults. Values are written as in the text form of a workflow.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type EffectiveSettingSchema, SettingSource } from "@drover/proto/drover/v1/run_pb.ts";
+import type {
+  Definition,
+  RetryPolicy,
+  StepDefinition,
+  TaskWork,
+  Timeouts,
+  VerifyDefinition,
+} from "../core/definition.ts";
+import type { Plan, PlanStep, PlanTask } from "../core/plan.ts";
+
+type Setting = Omit<MessageInitShape<typeof EffectiveSettingSchema>, "$typeName" | "stepId">;
+type Said = Pick<VerifyDefinition, "queue" | "retry" | "timeouts">;
+
+/** Of the run, then of its steps in the order of the definition. */
+export function effectiveSettings(
+  definition: Definition,
+  plan: Plan,
+): MessageInitShape<typeof EffectiveSettingSchema>[] {
+  const ofRun = [setting("timeout", definition.timeoutMs, time(plan.timeoutMs))];
+  return [
+    ...ofRun.map((one) => ({ ...one, stepId: "" })),
+    ...definition.steps.flatMap((step, no) => {
+      const planned = plan.steps[no];
+      return planned ? stepSettings(step, planned).map((one) => ({ ...one, stepId: step.id })) : [];
+    }),
+  ];
+}
+
+/** `said` undefined: the definition does not say it. */
+function setting(field: string, said: unknown, value: string): Setting {
+  const source = said === undefined ? SettingSource.DEFAULT : SettingSource.DEFINITION;
+  return { field, value, source };
+}
+
+function stepSettings(step: StepDefinition, planned: PlanStep): Setting[] {
+  return [
+    ...workSettings(step, planned),
+    setting("run_if", step.runIf, planned.runIf),
+    // Without a word of the definition the failure itself decides.
+    setting("on_failure", step.onFailure, planned.onFailure ?? "compensate or fail"),
+    setting("always", step.always, String(planned.always)),
+    setting("pivot", step.pivot, String(planned.pivot)),
+    ...(step.verify && planned.verify ? taskSettings("verify.", step.verify, planned.verify) : []),
+    ...(step.compensate && planned.compensate
+      ? [
+          setting("compensate.when", step.compensate.when, planned.compensate.when),
+          ...taskSettings("compensate.", step.compensate, planned.compensate),
+        ]
+      : []),
+  ];
+}
+
+function workSettings(step: StepDefinition, { work, effects, onPickup }: PlanStep): Setting[] {
+  switch (work.kind) {
+    case "task": {
+      const [first] = work.strategies;
+      if (!first) throw new Error("a task without a strategy");
+      return [
+        ...taskSettings("", { ...step, ...queueOf(step) }, first),
+        setting("effects", step.effects, effects),
+        setting("on_pickup", step.onPickup, onPickup),
+      ];
+    }
+    case "wait":
+      return [];
+    case "signal": {
+      const said = step.kind === "signal" ? step : null;
+      return [
+        setting("signal.within", said?.withinMs, time(work.withinMs)),
+        setting("signal.on_expiry", said?.onExpiry, work.onExpiry),
+      ];
+    }
+    case "approval": {
+      const said = step.kind === "approval" ? step : null;
+      return [
+        setting("approval.need", said?.need, String(work.need)),
+        setting("approval.not_requester", said?.notRequester, String(work.notRequester)),
+        setting("approval.within", said?.withinMs, time(work.withinMs)),
+        setting("approval.on_expiry", said?.onExpiry, work.onExpiry),
+      ];
+    }
+  }
+}
+
+function queueOf(step: StepDefinition): Pick<TaskWork, "queue"> {
+  return (step.kind === undefined || step.kind === "task") && step.queue !== undefined
+    ? { queue: step.queue }
+    : {};
+}
+
+function taskSettings(at: string, said: Said, task: PlanTask): Setting[] {
+  return [
+    setting(`${at}queue`, said.queue, task.queue),
+    ...task.retry.flatMap((policy, index) =>
+      retrySettings(`${at}retry[${index}].`, said.retry?.[index] ?? {}, policy),
+    ),
+    ...timeoutSettings(`${at}timeouts.`, said.timeouts ?? {}, task.timeouts),
+  ];
+}
+
+function retrySettings(at: string, said: Partial<RetryPolicy>, policy: RetryPolicy): Setting[] {
+  return [
+    setting(`${at}on`, said.on, policy.on.join(", ") || "every code"),
+    setting(`${at}attempts`, said.attempts, String(policy.attempts)),
+    setting(`${at}initial`, said.initialMs, time(policy.initialMs)),
+    setting(`${at}factor`, said.factor, String(policy.factor)),
+    setting(`${at}max`, said.maxMs, time(policy.maxMs)),
+    setting(`${at}jitter`, said.jitter, String(policy.jitter)),
+  ];
+}
+
+function timeoutSettings(at: string, said: Partial<Timeouts>, timeouts: Timeouts): Setting[] {
+  const names = [
+    ["pickup", "pickupMs"],
+    ["attempt", "attemptMs"],
+    ["heartbeat", "heartbeatMs"],
+    ["stall", "stallMs"],
+    ["total", "totalMs"],
+    ["cancel", "cancelMs"],
+    ["settle", "settleMs"],
+    ["callback", "callbackMs"],
+  ] as const;
+  return names.map(([field, name]) => {
+    const ms = timeouts[name];
+    return setting(`${at}${field}`, said[name], ms === null ? "off" : time(ms));
+  });
+}
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+  ["ms", 1],
+] as const;
+
+/** 5404000 ms as 1h30m4s. */
+function time(ms: number): string {
+  let left = Math.round(ms);
+  const parts = UNITS.map(([unit, length]) => {
+    const count = Math.floor(left / length);
+    left -= count * length;
+    return count > 0 ? `${count}${unit}` : "";
+  });
+  return parts.join("") || "0s";
+}

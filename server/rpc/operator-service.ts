@@ -1,0 +1,167 @@
+// OperatorService: what waits for a person, and what a person answers.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  GetEscalationResponseSchema,
+  ListEscalationsRequest,
+  ListEscalationsResponseSchema,
+  OperatorService,
+  ResolveEscalationRequest,
+  ResolveEscalationResponseSchema,
+} from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { AnswerKind } from "../core/history.ts";
+import type { Plan } from "../core/plan.ts";
+import { DroverError } from "../errors.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { EscalationRecord, RunDetail } from "../store/reads.ts";
+import type { Store } from "../store/store.ts";
+import { attemptMessages } from "./convert-attempt.ts";
+import { answersTo, escalationMessage } from "./convert-history.ts";
+import { runMessage, stepMessages } from "./convert-run.ts";
+import type { Handlers } from "./mount.ts";
+import type { Namespaces } from "./namespaces.ts";
+import { payloadFrom } from "./payload.ts";
+import { accepted } from "./run-commands.ts";
+import { escalationPageFrom } from "./run-list.ts";
+import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
+
+export interface OperatorServiceDeps {
+  readonly scheduler: Pick<Scheduler, "tell">;
+  readonly store: Pick<Store, "reads" | "definition">;
+  readonly namespaces: Namespaces;
+}
+
+const HISTORY_MAX = 1_000;
+const WITH_BODIES = { bodies: true };
+const WANTED = { attempts: true, interventions: false, escalations: true };
+
+/** An escalation with the run that it is about, as they are now. */
+interface Found {
+  readonly detail: RunDetail;
+  readonly plan: Plan;
+  readonly escalation: EscalationRecord;
+}
+
+export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeof OperatorService> {
+  const runs = createRunLookup(deps.store, deps.namespaces);
+
+  return Object.freeze({
+    listEscalations: (request) => listEscalations(deps, runs, request),
+
+    async getEscalation(request) {
+      const run = await runs.find(request.namespace, request.run);
+      const found = await lookUp(runs, run, request.escalationId);
+      return escalationWithHistory(found, run);
+    },
+
+    resolveEscalation: (request) => resolveEscalation(deps, runs, request),
+  }) satisfies Handlers<typeof OperatorService>;
+}
+
+async function listEscalations(
+  { store, namespaces }: OperatorServiceDeps,
+  runs: RunLookup,
+  request: ListEscalationsRequest,
+): Promise<MessageInitShape<typeof ListEscalationsResponseSchema>> {
+  const namespace = await namespaces.find(request.namespace);
+  const { query, limit, nextToken } = escalationPageFrom(request, namespace);
+  const rows = await store.reads.listEscalations(namespace.id, { ...query, limit: limit + 1 });
+  const plans = new Map<number, Promise<Plan>>();
+  const planOf = (row: { readonly definitionId: number }) => {
+    const plan = plans.get(row.definitionId) ?? runs.plan(row);
+    plans.set(row.definitionId, plan);
+    return plan;
+  };
+  const escalations = rows
+    .slice(0, limit)
+    .map(async (row) => escalationMessage(row, await planOf(row), row, null));
+  return {
+    escalations: await Promise.all(escalations),
+    nextPageToken: nextToken(rows, ({ runId, n }) => `${runId} ${n}`),
+  };
+}
+
+async function lookUp(runs: RunLookup, run: FoundRun, escalationId: string): Promise<Found> {
+  const detail = await runs.detail(run, WANTED);
+  const escalation = detail.escalations.find(({ n }) => String(n) === escalationId);
+  if (escalation) return { detail, escalation, plan: await runs.plan(detail.run) };
+  throw new DroverError(
+    "ESCALATION_NOT_FOUND",
+    `The run "${run.ref.runId}" has no escalation "${escalationId}": GetRun shows those that it has.`,
+    { metadata: { name: escalationId, run_id: run.ref.runId } },
+  );
+}
+
+function escalationWithHistory(
+  found: Found,
+  { namespace }: FoundRun,
+): MessageInitShape<typeof GetEscalationResponseSchema> {
+  const { detail, plan, escalation } = found;
+  const step = stepMessages(detail, plan, WITH_BODIES)[escalation.step];
+  const attempts = attemptMessages(detail, plan).filter(({ stepId }) => stepId === step?.id);
+  return {
+    escalation: messageOf(found),
+    run: runMessage(detail.run, namespace.name, WITH_BODIES),
+    ...(step ? { step } : {}),
+    attempts: attempts.slice(-HISTORY_MAX),
+  };
+}
+
+function messageOf({ detail, plan, escalation }: Found) {
+  return escalationMessage(escalation, plan, detail.run, detail);
+}
+
+async function resolveEscalation(
+  { scheduler }: OperatorServiceDeps,
+  runs: RunLookup,
+  request: ResolveEscalationRequest,
+): Promise<MessageInitShape<typeof ResolveEscalationResponseSchema>> {
+  const run = await runs.find(request.namespace, request.run);
+  const asked = await lookUp(runs, run, request.escalationId);
+  const said = { answer: answerFrom(request), by: request.by, why: request.why };
+  const answer = await scheduler.tell(run.ref, {
+    kind: "answer",
+    n: asked.escalation.n,
+    ...said,
+    payload: payloadFrom(request.payload),
+  });
+  const found = await lookUp(runs, run, request.escalationId);
+  const refused = answer.kind === "refused" ? answer : null;
+  if (refused && !isSame(found.escalation, said)) throw notTaken(found, run, refused.why);
+  const { repeated } = refused
+    ? { repeated: true }
+    : accepted(answer, run.ref.runId, { refused: "RUN_STATE", unknown: "ESCALATION_NOT_FOUND" });
+  return {
+    escalation: messageOf(found),
+    run: runMessage(found.detail.run, run.namespace.name, WITH_BODIES),
+    repeated,
+  };
+}
+
+/** The answer of a request that has passed the rules. Throws for a payload that nothing takes. */
+function answerFrom({ answer, payload }: ResolveEscalationRequest): AnswerKind {
+  if (payload && answer !== "succeed" && answer !== "retry-changed") {
+    const path = "payload";
+    const message = `means nothing with the answer "${answer}": leave it out`;
+    throw new DroverError("INVALID_REQUEST", `${path}: ${message}`, {
+      fields: [{ path, message }],
+    });
+  }
+  return answer as AnswerKind;
+}
+
+/** The answer is on record already: its first call had no answer, and this one repeats it. */
+function isSame({ answer }: EscalationRecord, said: NonNullable<EscalationRecord["answer"]>) {
+  return answer?.answer === said.answer && answer.by === said.by && answer.why === said.why;
+}
+
+function notTaken({ detail, plan, escalation }: Found, run: FoundRun, why: string): DroverError {
+  const about = { name: String(escalation.n), run_id: run.ref.runId };
+  if (escalation.closedAt !== null)
+    return new DroverError("ESCALATION_CLOSED", why, {
+      metadata: { ...about, closed_by: escalation.closedBy ?? "" },
+    });
+  const answers = answersTo(escalation, plan, detail).join(",");
+  return new DroverError("ANSWER_NOT_ALLOWED", why, {
+    metadata: { ...about, state: detail.run.state, answers },
+  });
+}

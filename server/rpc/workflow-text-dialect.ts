@@ -1,0 +1,80 @@
+/**
+ * What a workflow text says otherwise than the message that it becomes. All else is led by the
+ * descriptor of the message: a field that is added to the proto can be written in the text at once.
+ *
+ *     task, queue     stand in the step itself; the message keeps them in the step's kind
+ *     wait, signal    may be a duration and a name instead of a map
+ *     retry           may be one policy instead of a list
+ *     durations       1h30m
+ *     enum values     short and lower case
+ *     input, schemas  any value, carried as JSON
+ */
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import {
+  ApprovalStepSchema,
+  CompensateSchema,
+  SignalStepSchema,
+  StepDefinitionSchema,
+  TaskStepSchema,
+  VerifySchema,
+  WaitStepSchema,
+  WorkflowDefinitionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
+
+/** Without these a message of the kind makes no sense. The kind of a step is looked at apart. */
+export const requiredKeys: Readonly<Record<string, readonly string[]>> = {
+  [WorkflowDefinitionSchema.typeName]: ["workflow", "steps"],
+  [StepDefinitionSchema.typeName]: ["id"],
+  [VerifySchema.typeName]: ["task"],
+  [CompensateSchema.typeName]: ["task"],
+  [SignalStepSchema.typeName]: ["name"],
+};
+
+export const namesOfMessages: Readonly<Record<string, string>> = {
+  [WorkflowDefinitionSchema.typeName]: "a workflow",
+  [StepDefinitionSchema.typeName]: "a step",
+  [WaitStepSchema.typeName]: "a wait",
+  [SignalStepSchema.typeName]: "a signal",
+  [ApprovalStepSchema.typeName]: "an approval",
+};
+
+/** Kinds of a step that the design has and this version has not. */
+export const laterKinds = ["run", "map"];
+export const kinds = ["task", "wait", "signal", "approval", ...laterKinds];
+
+/** Messages of which a text may write a single field alone, and which field that is. */
+const shortForms: Readonly<Record<string, string>> = {
+  [WaitStepSchema.typeName]: "for",
+  [SignalStepSchema.typeName]: "name",
+};
+
+/** Lists of which a text may write the only item alone. */
+export const oneOrMany = new Set(["retry"]);
+
+/** What a key of a text is in the message: a field of it, or of the message within `parent`. */
+export interface Slot {
+  readonly field: DescField;
+  readonly parent: DescField | null;
+}
+
+/** The field that may stand for the whole message; null: it has none. */
+export function shortField(desc: DescMessage): DescField | null {
+  return desc.fields.find(({ name }) => name === shortForms[desc.typeName]) ?? null;
+}
+
+const slotsByType = new Map<string, ReadonlyMap<string, Slot>>();
+
+export function slotsOf(desc: DescMessage): ReadonlyMap<string, Slot> {
+  const known = slotsByType.get(desc.typeName);
+  if (known !== undefined) return known;
+  const slots = new Map<string, Slot>();
+  for (const field of desc.fields) {
+    if (field.message?.typeName !== TaskStepSchema.typeName)
+      slots.set(field.name, { field, parent: null });
+    else
+      for (const inner of field.message.fields)
+        slots.set(inner.name === "name" ? field.name : inner.name, { field: inner, parent: field });
+  }
+  slotsByType.set(desc.typeName, slots);
+  return slots;
+}

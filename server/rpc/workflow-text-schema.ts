@@ -1,0 +1,157 @@
+/**
+ * The text form of a workflow as a JSON Schema (draft 7, which editors read), from the same
+ * descriptor, rules and dialect that the server reads a text by.
+ *
+ * It helps while one types: what it lets through is still checked by the server, and what it
+ * refuses the server refuses.
+ */
+import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
+import { type FieldRules, field as rulesOption } from "@drover/proto/buf/validate/validate_pb.ts";
+import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
+import {
+  FallbackSchema,
+  StepDefinitionSchema,
+  WorkflowDefinitionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
+import {
+  kinds,
+  laterKinds,
+  oneOrMany,
+  requiredKeys,
+  shortField,
+  slotsOf,
+} from "./workflow-text-dialect.ts";
+import { durationForm, enumWords } from "./workflow-text-values.ts";
+
+export type Schema = { readonly [key: string]: unknown };
+
+/** What a field of the contract is for, in words; "" where nothing is known. */
+export type Describe = (message: DescMessage, field: DescField) => string;
+
+export function workflowTextSchema(describe: Describe): Schema {
+  const definitions: Record<string, Schema> = {};
+  const define = (desc: DescMessage): Schema => {
+    if (!(desc.name in definitions)) {
+      definitions[desc.name] = {};
+      definitions[desc.name] = messageSchema(desc, define, describe);
+    }
+    return { $ref: `#/definitions/${desc.name}` };
+  };
+  const root = messageSchema(WorkflowDefinitionSchema, define, describe);
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "Drover workflow",
+    ...root,
+    definitions,
+  };
+}
+
+type Define = (desc: DescMessage) => Schema;
+
+function messageSchema(desc: DescMessage, define: Define, describe: Describe): Schema {
+  const properties: Record<string, Schema> = {};
+  for (const [key, { field, parent }] of slotsOf(desc)) {
+    const description = describe(parent?.message ?? desc, field);
+    const schema = fieldSchema(field, define);
+    // Beside a `$ref` draft 7 reads nothing else.
+    const described = "$ref" in schema ? { allOf: [schema] } : schema;
+    properties[key] = { ...(description === "" ? {} : { description }), ...described };
+  }
+  const required = requiredKeys[desc.typeName] ?? [];
+  return {
+    type: "object",
+    additionalProperties: false,
+    ...(required.length > 0 ? { required: [...required] } : {}),
+    ...oneOf(desc),
+    properties,
+  };
+}
+
+/** Exactly one kind of a step; of other choices exactly one as well. */
+function oneOf(desc: DescMessage): Schema {
+  const choices =
+    desc.typeName === StepDefinitionSchema.typeName
+      ? kinds.filter((kind) => !laterKinds.includes(kind))
+      : desc.oneofs.flatMap(({ fields }) => fields.map(({ name }) => name));
+  if (choices.length === 0) return {};
+  return { oneOf: choices.map((name) => ({ required: [name] })) };
+}
+
+function fieldSchema(field: DescField, define: Define): Schema {
+  const rules = getOption(field, rulesOption);
+  if (field.fieldKind !== "list") return singleSchema(field, rules, define);
+  const list = rules.type.case === "repeated" ? rules.type.value : null;
+  const items = singleSchema(field, list?.items, define);
+  const array = {
+    type: "array",
+    items,
+    ...bound("minItems", list?.minItems),
+    ...bound("maxItems", list?.maxItems),
+  };
+  return oneOrMany.has(field.name) ? { anyOf: [items, array] } : array;
+}
+
+function singleSchema(field: DescField, rules: FieldRules | undefined, define: Define): Schema {
+  const { message } = field;
+  if (message?.typeName === PayloadSchema.typeName) return payloadSchema(field);
+  if (message?.typeName === "google.protobuf.Duration")
+    return { type: "string", minLength: 1, pattern: durationForm.source };
+  if (message) {
+    const alone = shortField(message);
+    const whole = define(message);
+    return alone ? { anyOf: [fieldSchema(alone, define), whole] } : whole;
+  }
+  if (field.enum) return { enum: [...enumWords(field.enum).keys()] };
+  return scalarSchema(field, rules);
+}
+
+/** An input is any value; a schema is one, and what is merged over an input is an object. */
+function payloadSchema(field: DescField): Schema {
+  if (field.parent.typeName === FallbackSchema.typeName) return { type: "object" };
+  return field.name === "input" ? {} : { type: ["object", "boolean"] };
+}
+
+function scalarSchema(field: DescField, rules: FieldRules | undefined): Schema {
+  const rule = rules?.type;
+  switch (field.scalar) {
+    case ScalarType.BOOL:
+      return { type: "boolean" };
+    case ScalarType.INT32:
+      return { type: "integer", ...(rule?.case === "int32" ? range(rule.value) : {}) };
+    case ScalarType.DOUBLE:
+      return { type: "number", ...(rule?.case === "double" ? range(rule.value) : {}) };
+    case ScalarType.STRING: {
+      const text = rule?.case === "string" ? rule.value : null;
+      return {
+        type: "string",
+        ...bound("minLength", text?.minLen),
+        ...bound("maxLength", text?.maxLen),
+        ...(text?.pattern ? { pattern: text.pattern } : {}),
+      };
+    }
+    default:
+      throw new Error(`The text form of a workflow has no fields of scalar type ${field.scalar}`);
+  }
+}
+
+interface Bound {
+  readonly case: string | undefined;
+  readonly value?: number | undefined;
+}
+
+interface Range {
+  readonly greaterThan: Bound;
+  readonly lessThan: Bound;
+}
+
+function range({ greaterThan, lessThan }: Range): Schema {
+  return {
+    ...(greaterThan.case === "gte" ? { minimum: greaterThan.value } : {}),
+    ...(lessThan.case === "lte" ? { maximum: lessThan.value } : {}),
+  };
+}
+
+/** 0 is what a rule that does not stand there reads as, and bounds nothing. */
+function bound(name: string, value: bigint | undefined): Schema {
+  return value === undefined || value === 0n ? {} : { [name]: Number(value) };
+}

@@ -1,0 +1,74 @@
+// Rows that the events of a pass are about besides the run and its steps: ended attempts, signals,
+// approvals and escalations. Each is loaded only where an event asks for it.
+
+import type { EndedAttempt } from "../core/attempt.ts";
+import type { RunEvent } from "../core/event.ts";
+import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
+import { movingSide, type View } from "../core/model.ts";
+import type { Plan } from "../core/plan.ts";
+import type { AttemptKey, RunId, Tx } from "../store/store.ts";
+
+export interface RowsBeside {
+  readonly attempts: ReadonlyMap<RunId, readonly EndedAttempt[]>;
+  readonly signals: ReadonlyMap<RunId, readonly StoredSignal[]>;
+  readonly decisions: ReadonlyMap<RunId, readonly Decision[]>;
+  readonly escalations: ReadonlyMap<RunId, readonly OpenEscalation[]>;
+}
+
+/** A run of the pass as far as it is loaded. */
+export interface RunOfPass {
+  readonly head: { readonly runId: RunId };
+  readonly view: View;
+  readonly laned: { readonly plan: Plan };
+  readonly events: readonly { readonly event: RunEvent }[];
+}
+
+/** null: no event asks for any. */
+export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<RowsBeside | null> {
+  const attempts = runs.flatMap(attemptsWanted);
+  const signals = runsWith(runs, ({ event, plan }) => event.kind === "signal" || plan.hasSignals);
+  const decisions = runsWith(runs, ({ event }) => event.kind === "decide");
+  const escalations = runs.flatMap(({ head, events }) =>
+    events.flatMap(({ event }) =>
+      event.kind === "answer" ? [{ runId: head.runId, n: event.n }] : [],
+    ),
+  );
+  if (attempts.length + signals.length + decisions.length + escalations.length === 0) return null;
+  return {
+    attempts: attempts.length === 0 ? new Map() : await tx.loadAttempts(attempts),
+    signals: signals.length === 0 ? new Map() : await tx.loadSignals(signals),
+    decisions: decisions.length === 0 ? new Map() : await tx.loadDecisions(decisions),
+    escalations: escalations.length === 0 ? new Map() : await tx.loadEscalations(escalations),
+  };
+}
+
+function runsWith(
+  runs: readonly RunOfPass[],
+  asks: (of: { event: RunEvent; plan: Plan }) => boolean,
+): readonly RunId[] {
+  return runs
+    .filter(({ laned: { plan }, events }) => events.some(({ event }) => asks({ event, plan })))
+    .map(({ head }) => head.runId);
+}
+
+/**
+ * Late reports and callbacks are about attempts whose lease is not there; a callback that did not
+ * come, about the one that deferred.
+ */
+function attemptsWanted({ head, view, events }: RunOfPass): readonly AttemptKey[] {
+  return events.flatMap(({ event }) => {
+    if (event.kind !== "report" && event.kind !== "callback" && event.kind !== "due-moment")
+      return [];
+    const { runId } = head;
+    const { step: no } = event;
+    const step = view.steps.get(no);
+    if (event.kind === "due-moment")
+      return event.on === "callback" && step ? [{ runId, step: no, fence: step.fence }] : [];
+    const lease = step ? movingSide(step)?.state : undefined;
+    const held =
+      lease?.kind === "LEASED" &&
+      lease.fence === event.fence &&
+      (event.kind === "report" ? lease.secret === event.secret : lease.task === "perform");
+    return held ? [] : [{ runId, step: no, fence: event.fence }];
+  });
+}

@@ -1,0 +1,67 @@
+// Questions that a pass asks, closes and answers, as rows. What one pass asks and closes is one
+// insert; of those that were there before, answers come first, so that the close which follows
+// from an answer leaves it alone.
+import type { Effect } from "../core/effect.ts";
+import type { AnswerKind, EscalationReason } from "../core/history.ts";
+
+/** Whoever answers it, nothing waits for the answer: what moves its step leaves it open. */
+export const KEPT_OPEN: EscalationReason = "doubled";
+
+export interface Closing {
+  readonly closedBy: string;
+  readonly answer: EscalationAnswer | null;
+}
+
+export interface EscalationAnswer {
+  readonly answer: AnswerKind;
+  readonly by: string;
+  readonly why: string;
+}
+
+export interface EscalationInsert {
+  readonly n: number;
+  readonly step: number;
+  readonly reason: EscalationReason;
+  readonly message: string;
+  /** A later effect of the same pass has closed it; null: it stands open. */
+  readonly closing: Closing | null;
+}
+
+export interface EscalationChanges {
+  readonly escalations: readonly EscalationInsert[];
+  readonly escalationsAnswered: readonly (Closing & { readonly n: number })[];
+  /** Closes those of the step that stand open, but for KEPT_OPEN ones. */
+  readonly escalationsClosed: readonly { readonly step: number; readonly by: string }[];
+}
+
+export function escalationChanges(effects: readonly Effect[]): EscalationChanges {
+  const asked: EscalationInsert[] = [];
+  const answered: (Closing & { n: number })[] = [];
+  const closed: { step: number; by: string }[] = [];
+  const close = (of: (one: EscalationInsert) => boolean, closing: Closing): boolean => {
+    const found = asked.flatMap((one, place) =>
+      one.closing === null && of(one) ? [{ one, place }] : [],
+    );
+    for (const { one, place } of found) asked[place] = { ...one, closing };
+    return found.length > 0;
+  };
+  for (const effect of effects) {
+    if (effect.kind === "escalated") {
+      const { n, step, reason, message } = effect;
+      asked.push({ n, step, reason, message, closing: null });
+    }
+    if (effect.kind === "escalation-closed") {
+      const { step, by } = effect;
+      close((one) => one.step === step && one.reason !== KEPT_OPEN, { closedBy: by, answer: null });
+      closed.push({ step, by });
+    }
+    if (effect.kind === "escalation-answered") {
+      const { n, answer, by, why } = effect;
+      // As the rules say it within the pass (core/evolve.ts).
+      const closedBy = `answered "${answer}" by ${by}`;
+      const closing = { closedBy, answer: { answer, by, why } };
+      if (!close((one) => one.n === n, closing)) answered.push({ n, ...closing });
+    }
+  }
+  return { escalations: asked, escalationsAnswered: answered, escalationsClosed: closed };
+}

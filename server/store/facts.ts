@@ -1,0 +1,49 @@
+// What a store looks for when it is asked for facts: which attempt holds the error of a step, which
+// strategy a task is about, whose output it is, and whose details go with it. Both stores ask here.
+import type { AttemptKind, Outcome, TaskKind } from "../core/attempt.ts";
+import type { Forward } from "../core/model.ts";
+import { leavesEffect, type Strategy } from "../core/strategy.ts";
+import type { Granted } from "./store.ts";
+
+/** States of which the facts of a step are told: they change no more. */
+export const FINAL = [
+  "SUCCEEDED",
+  "FAILED",
+  "SKIPPED",
+  "CANCELLED",
+] as const satisfies readonly Forward["kind"][];
+
+/** The error of a FAILED step is the newest of these attempts, by fence and by end. */
+export const ERROR_KINDS: readonly AttemptKind[] = ["perform", "engine"];
+export const ERROR_OUTCOMES: readonly Outcome["kind"][] = ["failure", "unknown"];
+
+/** The place of the strategy that a task is about: the current one; for an undo, the next. */
+export function strategyOfTask(task: TaskKind, strategies: readonly Strategy[]): number {
+  const current = strategies.length - 1;
+  if (task !== "compensate") return current;
+  const next = strategies.findLastIndex(leavesEffect);
+  return next === -1 ? current : next;
+}
+
+/**
+ * Whether the output of a step is that of a strategy. It is the one that succeeded: the current
+ * one, or one before whose success came late, when its successor had not been handed out.
+ */
+export function madeOutput(
+  forward: Forward["kind"] | "OPEN",
+  strategies: readonly Strategy[],
+  place: number,
+): boolean {
+  return (
+    forward === "SUCCEEDED" &&
+    (place === strategies.length - 1 || strategies[place]?.mark === "MADE")
+  );
+}
+
+/** Whose last details a task carries: those of an attempt of this kind, before this fence. */
+export function detailsWanted({ ready }: Granted): { kind: TaskKind; beforeFence: number } {
+  // A verify has the fence of the attempt that it is about.
+  return ready.task === "verify"
+    ? { kind: "perform", beforeFence: ready.fence + 1 }
+    : { kind: ready.task, beforeFence: ready.fence };
+}

@@ -1,0 +1,47 @@
+// A batch of passes as the rows of one statement a table, and the guard that each row is met.
+import type { RowChanges } from "../changes.ts";
+import type { RunHead } from "../store.ts";
+import { columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+export interface Of<Row> {
+  readonly head: RunHead;
+  readonly actor: RowChanges["actor"];
+  readonly row: Row;
+}
+
+/** The rows of all changes, each with the run that it is of. */
+export function ofEach<Row>(
+  changes: readonly RowChanges[],
+  rows: (change: RowChanges) => readonly Row[],
+): readonly Of<Row>[] {
+  return changes.flatMap((change) =>
+    rows(change).map((row) => ({ head: change.head, actor: change.actor, row })),
+  );
+}
+
+/** The statement for all rows, if there are any. */
+export async function writeRows<Row>(
+  query: Query,
+  name: string,
+  rows: readonly Row[],
+  ...of: readonly ((row: Row) => unknown)[]
+): Promise<void> {
+  if (rows.length > 0) await query(name, columns(rows, ...of));
+}
+
+/**
+ * The guard of each row: a statement that found fewer rows than the pass was decided by has met a
+ * broken invariant, and the flight changes nothing.
+ */
+export async function writeEach<Row>(
+  query: Query,
+  name: string,
+  rows: readonly Row[],
+  ...of: readonly ((row: Row) => unknown)[]
+): Promise<void> {
+  if (rows.length === 0) return;
+  const met = await query(name, columns(rows, ...of));
+  if (met.length !== rows.length)
+    throw new Error(`${name} should have met ${rows.length} rows and met ${met.length}`);
+}

@@ -1,0 +1,145 @@
+// What the world has said to runs: signals, decisions of approvers, escalations.
+import type { Moment } from "../../core/attempt.ts";
+import type { Decision, OpenEscalation, StoredSignal } from "../../core/history.ts";
+import type { DecisionRecord, EscalationRecord, SignalRecord } from "../reads.ts";
+import type { RunId } from "../store.ts";
+import { answers, escalationReasons } from "./codes.ts";
+import { byRun, columns, payloadOf } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+interface SignalRow {
+  run_id: RunId;
+  seq: number;
+  id: string;
+  name: string;
+  payload_type: string | null;
+  payload_json: string | null;
+  payload_data: Buffer | null;
+  at: Moment;
+  taken_by: number | null;
+}
+
+/** In the order in which they came. */
+export async function signalsOf(
+  query: Query,
+  runs: readonly RunId[],
+): Promise<ReadonlyMap<RunId, readonly SignalRecord[]>> {
+  const rows = await query<SignalRow>("signals_of_runs", [runs]);
+  return byRun(rows, (row) => ({
+    seq: row.seq,
+    id: row.id,
+    name: row.name,
+    payload: payloadOf(row.payload_type, row.payload_json, row.payload_data),
+    at: row.at,
+    takenBy: row.taken_by,
+  }));
+}
+
+export async function loadSignals(
+  query: Query,
+  runs: readonly RunId[],
+): Promise<ReadonlyMap<RunId, readonly StoredSignal[]>> {
+  const found = await signalsOf(query, runs);
+  return new Map([...found].map(([runId, signals]) => [runId, signals.map(storedSignal)]));
+}
+
+function storedSignal({ seq, id, name, takenBy, payload }: SignalRecord): StoredSignal {
+  return { seq, id, name, taken: takenBy !== null, payload };
+}
+
+interface DecisionRow {
+  run_id: RunId;
+  step_no: number;
+  approver: string;
+  approved: boolean;
+  comment: string;
+  form_type: string | null;
+  form_json: string | null;
+  form_data: Buffer | null;
+  at: Moment;
+}
+
+export async function decisionsOf(
+  query: Query,
+  runs: readonly RunId[],
+): Promise<ReadonlyMap<RunId, readonly DecisionRecord[]>> {
+  const rows = await query<DecisionRow>("decisions_of_runs", [runs]);
+  return byRun(rows, (row) => ({
+    step: row.step_no,
+    approver: row.approver,
+    approved: row.approved,
+    comment: row.comment,
+    form: payloadOf(row.form_type, row.form_json, row.form_data),
+    at: row.at,
+  }));
+}
+
+export async function loadDecisions(
+  query: Query,
+  runs: readonly RunId[],
+): Promise<ReadonlyMap<RunId, readonly Decision[]>> {
+  const found = await decisionsOf(query, runs);
+  const brief = ({ step, approver, approved }: DecisionRecord): Decision => {
+    return { step, approver, approved };
+  };
+  return new Map([...found].map(([runId, decisions]) => [runId, decisions.map(brief)]));
+}
+
+export async function loadEscalations(
+  query: Query,
+  wanted: readonly { readonly runId: RunId; readonly n: number }[],
+): Promise<ReadonlyMap<RunId, readonly OpenEscalation[]>> {
+  const rows = await query<{
+    run_id: RunId;
+    n: number;
+    step_no: number;
+    reason: number;
+    closed_by: string | null;
+  }>(
+    "load_escalations",
+    columns(
+      wanted,
+      (one) => one.runId,
+      (one) => one.n,
+    ),
+  );
+  return byRun(rows, (row) => ({
+    n: row.n,
+    step: row.step_no,
+    reason: escalationReasons.name(row.reason),
+    closedBy: row.closed_by,
+  }));
+}
+
+export interface EscalationRow {
+  n: number;
+  step_no: number;
+  reason: number;
+  message: string;
+  opened_at: Moment;
+  closed_at: Moment | null;
+  closed_by: string | null;
+  answer: number | null;
+  answered_by: string | null;
+  answered_why: string | null;
+}
+
+export function escalationRecord(row: EscalationRow): EscalationRecord {
+  return {
+    n: row.n,
+    step: row.step_no,
+    reason: escalationReasons.name(row.reason),
+    message: row.message,
+    openedAt: row.opened_at,
+    closedAt: row.closed_at,
+    closedBy: row.closed_by,
+    answer:
+      row.answer === null
+        ? null
+        : {
+            answer: answers.name(row.answer),
+            by: row.answered_by ?? "",
+            why: row.answered_why ?? "",
+          },
+  };
+}

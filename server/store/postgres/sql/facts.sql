@@ -1,0 +1,57 @@
+-- What is known of runs and their steps: for granted tasks, and for expressions. Plain reads of facts
+-- that never change once they are there.
+
+-- name: task_facts
+-- What granted tasks carry besides their lease, read after the commit: the details of the newest
+-- attempt of a kind ($4) before a fence ($3), and the output of the step where the task needs it ($5).
+-- Plan: run, attempt, step by key.
+select t.place, r.definition_id, r.version, r.labels, r.input_type, r.input_json, r.input_data,
+  s.forward, s.strategies, p.details_type, p.details_json, p.details_data,
+  o.output_type, o.output_json, o.output_data
+from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[], $5::boolean[]) with ordinality
+  as t (run_id, step_no, before_fence, details_of, with_output, place)
+join run as r on r.id = t.run_id
+join step as s on s.run_id = t.run_id and s.no = t.step_no and s.item = 0
+left join lateral (
+  select a.details_type, a.details_json, a.details_data
+  from attempt as a
+  where a.run_id = t.run_id and a.step_no = t.step_no and a.item = 0
+    and a.fence < t.before_fence and a.kind = t.details_of and a.details_type is not null
+  order by a.fence desc
+  limit 1
+) as p on t.before_fence > 1
+left join attempt as o on t.with_output and o.run_id = s.run_id and o.step_no = s.no
+  and o.item = 0 and o.fence = s.result_fence and o.kind = s.result_kind and o.n = s.result_n
+order by t.place;
+
+-- name: changed_inputs
+-- Plan: step_override by key.
+select o.run_id, o.step_no, o.input_type, o.input_json, o.input_data
+from unnest($1::uuid[], $2::smallint[], $3::smallint[]) as u (run_id, step_no, strategy)
+join step_override as o on o.run_id = u.run_id and o.step_no = u.step_no and o.item = 0
+  and o.strategy = u.strategy;
+
+-- name: run_facts
+-- Plan: run by key.
+select r.id as run_id, r.workflow, r.version, r.key, r.labels, r.created_at, r.input_type, r.input_json,
+  r.input_data
+from run as r
+where r.id = any ($1::uuid[]);
+
+-- name: step_facts
+-- Of the named steps those in one of the states $3, with their output; for a step in the state $4 the
+-- newest of its attempts that is of a kind in $5 and ended by an outcome in $6. Plan: step, attempt by key.
+select s.run_id, s.no, s.forward, o.output_type, o.output_json, o.output_data, e.code, e.message
+from unnest($1::uuid[], $2::smallint[]) as u (run_id, no)
+join step as s on s.run_id = u.run_id and s.no = u.no and s.item = 0
+left join attempt as o on o.run_id = s.run_id and o.step_no = s.no and o.item = 0
+  and o.fence = s.result_fence and o.kind = s.result_kind and o.n = s.result_n
+left join lateral (
+  select a.code, a.message
+  from attempt as a
+  where a.run_id = s.run_id and a.step_no = s.no and a.item = 0 and a.kind = any ($5::smallint[])
+    and a.outcome = any ($6::smallint[])
+  order by a.fence desc, a.ended_at desc, a.kind desc
+  limit 1
+) as e on s.forward = $4::smallint
+where s.forward = any ($3::smallint[]);

@@ -1,0 +1,91 @@
+-- What the world says to a run: answers to escalations, signals, decisions, changed inputs. All cold.
+
+-- name: open_escalations
+-- Numbered by the rules; one that the same pass has closed is closed from the start.
+insert into escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at, closed_by,
+  answer, answered_by, answered_why)
+select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, now(),
+  case when u.closed_by is not null then now() end, u.closed_by, u.answer, u.answered_by,
+  u.answered_why
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::smallint[], $6::text[],
+  $7::text[], $8::smallint[], $9::text[], $10::text[])
+  as u (run_id, n, namespace_id, step_no, reason, message, closed_by, answer, answered_by,
+    answered_why);
+
+-- name: answer_escalations
+-- Those that stand open: nobody has closed them. (By `closed_at is null` the planner would read all open
+-- questions of all runs, by the index that lists them.) Plan: escalation by key.
+update escalation as e
+set closed_at = now(), closed_by = u.closed_by, answer = u.answer, answered_by = u.answered_by,
+  answered_why = u.answered_why
+from unnest($1::uuid[], $2::integer[], $3::text[], $4::smallint[], $5::text[], $6::text[])
+  as u (run_id, n, closed_by, answer, answered_by, answered_why)
+where e.run_id = u.run_id and e.n = u.n and e.closed_by is null
+returning e.n;
+
+-- name: close_escalations
+-- Those of a step that stand open, but for one reason ($4). Plan: escalation by key.
+update escalation as e
+set closed_at = now(), closed_by = u.closed_by
+from unnest($1::uuid[], $2::smallint[], $3::text[]) as u (run_id, step_no, closed_by)
+where e.run_id = u.run_id and e.step_no = u.step_no and e.closed_by is null
+  and e.reason <> $4::smallint;
+
+-- name: load_escalations
+-- Plan: escalation by key.
+select e.run_id, e.n, e.step_no, e.reason, e.closed_by
+from unnest($1::uuid[], $2::integer[]) as u (run_id, n)
+join escalation as e on e.run_id = u.run_id and e.n = u.n
+order by e.run_id, e.n;
+
+-- name: insert_signals
+-- The run is locked, and a name of the sender is one signal of it: another one breaks the unique key.
+insert into signal (run_id, seq, id, name, payload_type, payload_json, payload_data, at, taken_by)
+select u.run_id, u.seq, u.id, u.name, u.payload_type, u.payload_json, u.payload_data, now(), u.taken_by
+from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[],
+  $8::smallint[])
+  as u (run_id, seq, id, name, payload_type, payload_json, payload_data, taken_by);
+
+-- name: take_signals
+-- Those that nobody has. Plan: signal by key.
+update signal as s
+set taken_by = u.step_no
+from unnest($1::uuid[], $2::integer[], $3::smallint[]) as u (run_id, seq, step_no)
+where s.run_id = u.run_id and s.seq = u.seq and s.taken_by is null
+returning s.seq;
+
+-- name: signals_of_runs
+-- In the order in which they came. Either index of signal begins with the run.
+select s.run_id, s.seq, s.id, s.name, s.payload_type, s.payload_json, s.payload_data, s.at, s.taken_by
+from signal as s
+where s.run_id = any ($1::uuid[])
+order by s.run_id, s.seq;
+
+-- name: write_decisions
+-- An approver who speaks again has said the last word.
+insert into decision (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
+select u.run_id, u.step_no, u.approver, u.approved, u.comment, u.form_type, u.form_json, u.form_data,
+  to_timestamp(u.at / 1000.0)
+from unnest($1::uuid[], $2::smallint[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::text[],
+  $8::bytea[], $9::bigint[])
+  as u (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
+on conflict (run_id, step_no, item, approver) do update
+set approved = excluded.approved, comment = excluded.comment, form_type = excluded.form_type,
+  form_json = excluded.form_json, form_data = excluded.form_data, at = excluded.at;
+
+-- name: decisions_of_runs
+-- Plan: decision by key.
+select d.run_id, d.step_no, d.approver, d.approved, d.comment, d.form_type, d.form_json, d.form_data, d.at
+from decision as d
+where d.run_id = any ($1::uuid[])
+order by d.run_id, d.step_no, d.at, d.approver collate "C";
+
+-- name: write_overrides
+-- A strategy that was dropped leaves its place, and its row, to the next.
+insert into step_override (run_id, step_no, strategy, input_type, input_json, input_data)
+select u.run_id, u.step_no, u.strategy, u.input_type, u.input_json, u.input_data
+from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::text[], $5::text[], $6::bytea[])
+  as u (run_id, step_no, strategy, input_type, input_json, input_data)
+on conflict (run_id, step_no, item, strategy) do update
+set input_type = excluded.input_type, input_json = excluded.input_json,
+  input_data = excluded.input_data;

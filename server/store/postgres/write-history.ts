@@ -1,0 +1,106 @@
+// Appends what ended, with its outcome, and what supervisors did.
+import { attemptRowNumber } from "../attempts.ts";
+import type { RowChanges } from "../changes.ts";
+import { chargedColumn, outcomeColumns } from "./attempt-rows.ts";
+import { type Of, ofEach, writeEach, writeRows } from "./batch.ts";
+import { attemptKinds, rules } from "./codes.ts";
+import { columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+export async function writeAttempts(query: Query, changes: readonly RowChanges[]): Promise<void> {
+  const gone = ofEach(changes, (change) => change.leaseGone);
+  const kept = ofEach(changes, (change) => change.attempts).map(attemptColumns);
+  if (gone.length > 0 || kept.length > 0) {
+    const [result] = await query<{ gone: number }>("end_attempts", [
+      ...columns(
+        gone,
+        ({ head }) => head.runId,
+        ({ row }) => row.step,
+        ({ row }) => row.lease.secret,
+      ),
+      ...columns(
+        kept,
+        (row) => row.runId,
+        (row) => row.step,
+        (row) => row.fence,
+        (row) => row.kind,
+        (row) => row.attempt,
+        (row) => row.agentId,
+        (row) => row.session,
+        (row) => row.secret,
+        (row) => row.startedAt,
+        (row) => row.endedAt,
+        (row) => row.outcome,
+        (row) => row.class,
+        (row) => row.code,
+        (row) => row.message,
+        (row) => row.noEffect,
+        (row) => row.retryAfterMs,
+        (row) => row.digest,
+        (row) => row.outputType,
+        (row) => row.outputJson,
+        (row) => row.outputData,
+        (row) => row.n,
+        (row) => row.charged,
+      ),
+    ]);
+    if (result?.gone !== gone.length)
+      throw new Error(`${gone.length} leases should have ended, ${result?.gone} were there`);
+  }
+  await writeEach(
+    query,
+    "settle_attempts",
+    ofEach(changes, (change) => change.settled).map(attemptColumns),
+    (row) => row.runId,
+    (row) => row.step,
+    (row) => row.fence,
+    (row) => row.kind,
+    (row) => row.endedAt,
+    (row) => row.outcome,
+    (row) => row.class,
+    (row) => row.code,
+    (row) => row.message,
+    (row) => row.noEffect,
+    (row) => row.retryAfterMs,
+    (row) => row.digest,
+    (row) => row.outputType,
+    (row) => row.outputJson,
+    (row) => row.outputData,
+    (row) => row.n,
+    (row) => row.charged,
+  );
+}
+
+function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {
+  return {
+    ...row.attempt,
+    runId: head.runId,
+    kind: attemptKinds.code(row.attempt.kind),
+    n: attemptRowNumber(row.attempt),
+    charged: chargedColumn(row.counted),
+    ...outcomeColumns(row.attempt.outcome),
+  };
+}
+
+export async function writeInterventions(
+  query: Query,
+  changes: readonly RowChanges[],
+): Promise<void> {
+  await writeRows(
+    query,
+    "insert_interventions",
+    ofEach(changes, (change) => change.interventions),
+    ({ head }) => head.runId,
+    ({ row }) => row.step ?? -1,
+    ({ row }) => row.fence,
+    ({ row }) => rules.code(row.rule),
+    ({ row }) => row.n,
+    ({ head }) => head.partition,
+    ({ row }) => row.saw,
+    ({ row }) => row.did,
+    ({ row }) => row.dueAt,
+    ({ row }) => row.actedAt,
+    ({ actor }) => actor?.node ?? null,
+    ({ actor }) => actor?.epoch ?? null,
+  );
+}

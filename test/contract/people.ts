@@ -1,0 +1,303 @@
+/**
+ * What the world says to a run: signals in their order, each once; the last word of each approver;
+ * escalations by number, with their answers.
+ */
+import { describe, expect, test } from "vitest";
+import type { Effect } from "../../server/core/effect.ts";
+import type { EscalationReason } from "../../server/core/history.ts";
+import type { RunDetail } from "../../server/store/reads.ts";
+import type { Store } from "../../server/store/store.ts";
+import { json, newNamespace, type Opened, type Scheduled } from "./fixture.ts";
+import { beginAs, blankStep, passAs } from "./hand-made.ts";
+
+export function describePeople(opened: Opened): void {
+  describe("signals", () => describeSignals(opened));
+  describe("decisions", () => describeDecisions(opened));
+  describe("escalations", () => describeEscalations(opened));
+  describe("lists of escalations", () => describeLists(opened));
+}
+
+async function detailOf(store: Store, { ref }: Scheduled): Promise<RunDetail> {
+  const wanted = { attempts: false, interventions: false, escalations: true };
+  const detail = await store.reads.runDetail(ref.runId, wanted);
+  if (!detail) throw new Error(`run ${ref.runId} is not there`);
+  return detail;
+}
+
+function sent(seq: number, name = "go", id = `signal-${seq}`): Effect {
+  return { kind: "signal-stored", seq, id, name, payload: json(`{"no":${seq}}`) };
+}
+
+function describeSignals(opened: Opened): void {
+  const load = (run: Scheduled) =>
+    opened().store.transact({ name: "look" }, async (tx) => {
+      await tx.lockRuns([run.ref], true);
+      return (await tx.loadSignals([run.ref.runId])).get(run.ref.runId) ?? [];
+    });
+
+  test("signals are loaded in the order in which they came, with what they carry", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    const data = { kind: "data", contentType: "x/y", data: Buffer.from([0, 255]) } as const;
+    await passAs(store, run, { effects: [sent(1), sent(2, "stop")] });
+    await passAs(store, run, { effects: [{ ...sent(3), payload: data } as Effect] });
+    expect(await load(run)).toEqual([
+      { seq: 1, id: "signal-1", name: "go", taken: false, payload: json('{"no":1}') },
+      { seq: 2, id: "signal-2", name: "stop", taken: false, payload: json('{"no":2}') },
+      { seq: 3, id: "signal-3", name: "go", taken: false, payload: data },
+    ]);
+  });
+
+  test("a run without signals and decisions has none", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    expect(await load(run)).toEqual([]);
+    expect(await detailOf(store, run)).toMatchObject({ signals: [], decisions: [] });
+  });
+
+  test("a signal is taken by the step that waits for it, perhaps in the pass that brings it", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, [blankStep(0)]);
+    await passAs(store, run, { effects: [sent(1)] });
+    const take = (seq: number): Effect => ({ kind: "signal-taken", step: 0, seq });
+    await passAs(store, run, { effects: [sent(2), take(2), sent(3)] });
+    await passAs(store, run, { effects: [take(1)] });
+    expect((await load(run)).map(({ seq, taken }) => [seq, taken])).toEqual([
+      ...[
+        [1, true],
+        [2, true],
+        [3, false],
+      ],
+    ]);
+    const { signals } = await detailOf(store, run);
+    expect(signals.map(({ takenBy }) => takenBy)).toEqual([0, 0, null]);
+    for (const { at } of signals) expect(at).toBeGreaterThan(0);
+  });
+
+  test("a signal is not taken twice", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, [blankStep(0), blankStep(1)]);
+    await passAs(store, run, { effects: [sent(1), { kind: "signal-taken", step: 0, seq: 1 }] });
+    const again = passAs(store, run, { effects: [{ kind: "signal-taken", step: 1, seq: 1 }] });
+    await expect(again).rejects.toThrow();
+    expect((await detailOf(store, run)).signals).toMatchObject([{ takenBy: 0 }]);
+  });
+
+  test("one name of a sender is one signal of a run, and free in any other run", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    await passAs(store, run, { effects: [sent(1, "go", "mine")] });
+    await expect(passAs(store, run, { effects: [sent(2, "go", "mine")] })).rejects.toThrow();
+    expect(await load(run)).toHaveLength(1);
+    const other = await beginAs(store, []);
+    await passAs(store, other, { effects: [sent(1, "go", "mine")] });
+    expect(await load(other)).toHaveLength(1);
+  });
+}
+
+function decided(approver: string, approved: boolean, at: number, step = 0): Effect {
+  return {
+    ...{ kind: "decision-stored", step, approver, approved, at },
+    ...{ comment: `says ${approver}`, form: json('{"limit":3}') },
+  };
+}
+
+function describeDecisions(opened: Opened): void {
+  test("what each approver has said is found by step, in order of time", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    await passAs(store, run, { effects: [decided("zoe", true, 1_000), decided("a", true, 9, 1)] });
+    await passAs(store, run, { effects: [decided("adam", false, 2_000)] });
+    const found = await store.transact({ name: "look" }, (tx) => tx.loadDecisions([run.ref.runId]));
+    expect(found.get(run.ref.runId)).toEqual([
+      { step: 0, approver: "zoe", approved: true },
+      { step: 0, approver: "adam", approved: false },
+      { step: 1, approver: "a", approved: true },
+    ]);
+    const { decisions } = await detailOf(store, run);
+    expect(decisions[0]).toEqual({
+      ...{ step: 0, approver: "zoe", approved: true, comment: "says zoe" },
+      ...{ form: json('{"limit":3}'), at: 1_000 },
+    });
+  });
+
+  test("an approver who speaks again has said the last word", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    await passAs(store, run, { effects: [decided("zoe", true, 1_000)] });
+    await passAs(store, run, { effects: [decided("zoe", false, 2_000)] });
+    const { decisions } = await detailOf(store, run);
+    expect(decisions).toMatchObject([{ approver: "zoe", approved: false, at: 2_000 }]);
+  });
+}
+
+function asked(n: number, reason: EscalationReason = "poison", step = 0): Effect {
+  return { kind: "escalated", step, n, reason, message: `question ${n}` };
+}
+const closed = (step = 0): Effect => ({ kind: "escalation-closed", step, by: "a late report" });
+
+function answered(n: number, step = 0): Effect {
+  const words = { answer: "retry", by: "Maria", why: "it is back" } as const;
+  return { kind: "escalation-answered", step, n, ...words };
+}
+const ANSWER = { answer: "retry", by: "Maria", why: "it is back" };
+
+function describeEscalations(opened: Opened): void {
+  const load = (run: Scheduled, ...numbers: number[]) =>
+    opened().store.transact({ name: "look" }, async (tx) => {
+      const { runId } = run.ref;
+      const found = await tx.loadEscalations(numbers.map((n) => ({ runId, n })));
+      return found.get(runId) ?? [];
+    });
+
+  test("a question has the number that the rules gave it", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    await passAs(store, run, { effects: [asked(4, "expired", 2), asked(5)] });
+    expect(await load(run, 4, 5, 6)).toEqual([
+      { n: 4, step: 2, reason: "expired", closedBy: null },
+      { n: 5, step: 0, reason: "poison", closedBy: null },
+    ]);
+  });
+
+  test("an answer closes the question of its number, and says who gave it and why", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    await passAs(store, run, { effects: [asked(1), asked(2, "doubled")] });
+    await passAs(store, run, { effects: [answered(1)] });
+    const { escalations } = await detailOf(store, run);
+    expect(escalations).toMatchObject([
+      { n: 1, closedBy: 'answered "retry" by Maria', answer: ANSWER },
+      { n: 2, closedAt: null, closedBy: null, answer: null },
+    ]);
+    expect(await load(run, 1)).toMatchObject([{ closedBy: 'answered "retry" by Maria' }]);
+  });
+
+  test("a question that does not stand open cannot be answered", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    await passAs(store, run, { effects: [asked(1), closed()] });
+    await expect(passAs(store, run, { effects: [answered(1)] })).rejects.toThrow();
+    await expect(passAs(store, run, { effects: [answered(7)] })).rejects.toThrow();
+    const { escalations } = await detailOf(store, run);
+    expect(escalations).toMatchObject([{ closedBy: "a late report", answer: null }]);
+  });
+
+  test("what moves a step closes its open questions, but not that its effect may be doubled", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    const questions = [asked(1), asked(2, "doubled"), asked(3, "pickup"), asked(4, "poison", 1)];
+    await passAs(store, run, { effects: questions });
+    await passAs(store, run, { effects: [closed()] });
+    const by = (await load(run, 1, 2, 3, 4)).map(({ closedBy }) => closedBy);
+    expect(by).toEqual(["a late report", null, "a late report", null]);
+    await passAs(store, run, { effects: [answered(2)] });
+    expect(await load(run, 2)).toMatchObject([{ closedBy: 'answered "retry" by Maria' }]);
+  });
+
+  test("one pass may answer a question, close the others of its step and ask the next", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    await passAs(store, run, { effects: [asked(1), asked(2, "pickup")] });
+    await passAs(store, run, { effects: [answered(1), closed(), asked(3)] });
+    const by = (await load(run, 1, 2, 3)).map(({ closedBy }) => closedBy);
+    expect(by).toEqual(['answered "retry" by Maria', "a late report", null]);
+  });
+
+  test("a question that one pass asks and answers, or asks and closes, is closed", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    const effects = [asked(1), answered(1), asked(2, "poison", 1), asked(3, "doubled", 1)];
+    await passAs(store, run, { effects: [...effects, closed(1)] });
+    const by = (await load(run, 1, 2, 3)).map(({ closedBy }) => closedBy);
+    expect(by).toEqual(['answered "retry" by Maria', "a late report", null]);
+  });
+
+  test("a run that has ended keeps the count of its questions, and may get one more", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    await passAs(store, run, { effects: [asked(1)], run: { escalations: 1 } });
+    const state = { kind: "FAILED", reason: "STEP_FAILED" } as const;
+    await passAs(store, run, { run: { state, warnings: 2 } });
+    const ended = () =>
+      store.transact({ name: "look" }, async (tx) => (await tx.endedRuns([run.ref]))[0]?.run);
+    expect(await ended()).toMatchObject({ state, version: 3, escalations: 1, warnings: 2 });
+    await passAs(store, run, { effects: [asked(2, "doubled")] });
+    expect(await ended()).toMatchObject({ state, version: 3, escalations: 2 });
+    await passAs(store, run, { effects: [answered(2)] });
+    expect(await load(run, 2)).toMatchObject([{ closedBy: 'answered "retry" by Maria' }]);
+  });
+
+  test("what whoever cancelled a run has said is kept", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    const noted = (command: "pause" | "cancel"): Effect => {
+      return { kind: "command-noted", command, note: `${command}, please` };
+    };
+    await passAs(store, run, { effects: [noted("pause")] });
+    expect((await detailOf(store, run)).run.cancelNote).toBeNull();
+    await passAs(store, run, { effects: [noted("cancel")] });
+    expect((await detailOf(store, run)).run.cancelNote).toBe("cancel, please");
+  });
+}
+
+function describeLists(opened: Opened): void {
+  /** Two runs with two questions each; the first of the first is closed. */
+  async function makeRuns(store: Store) {
+    const namespaceId = await newNamespace(store);
+    const runs = [
+      await beginAs(store, [], { namespaceId, agoMs: 60_000, workflow: "older" }),
+      await beginAs(store, [], { namespaceId, workflow: "newer" }),
+    ] as const;
+    for (const run of runs)
+      await passAs(store, run, { effects: [asked(1), asked(2, "expired", 1)] });
+    await passAs(store, runs[0], { effects: [closed()] });
+    return { namespaceId, older: runs[0], newer: runs[1] };
+  }
+
+  const all = { openOnly: false, limit: 10, after: null };
+
+  test("escalations of a namespace are listed by run, the newest first, and by number", async () => {
+    const { store } = opened();
+    const { namespaceId, older, newer } = await makeRuns(store);
+    const found = await store.reads.listEscalations(namespaceId, all);
+    expect(found.map(({ workflow, n }) => `${workflow} ${n}`)).toEqual([
+      ...["newer 1", "newer 2", "older 1", "older 2"],
+    ]);
+    expect(found[1]).toEqual({
+      ...{ runId: newer.ref.runId, workflow: "newer", definitionId: newer.definitionId },
+      ...{ n: 2, step: 1, reason: "expired", message: "question 2", answer: null },
+      ...{ openedAt: expect.any(Number), closedAt: null, closedBy: null },
+    });
+    expect(found[2]).toMatchObject({ runId: older.ref.runId, closedBy: "a late report" });
+  });
+
+  test("those that stand open are listed alone", async () => {
+    const { store } = opened();
+    const { namespaceId } = await makeRuns(store);
+    const found = await store.reads.listEscalations(namespaceId, { ...all, openOnly: true });
+    expect(found.map(({ workflow, n }) => `${workflow} ${n}`)).toEqual([
+      ...["newer 1", "newer 2", "older 2"],
+    ]);
+  });
+
+  test("a page goes on after the last escalation of the one before", async () => {
+    const { store } = opened();
+    const { namespaceId, newer, older } = await makeRuns(store);
+    const page = async (runId: string, n: number) => {
+      const found = await store.reads.listEscalations(namespaceId, {
+        ...{ openOnly: false, limit: 2, after: { runId, n } },
+      });
+      return found.map((one) => `${one.workflow} ${one.n}`);
+    };
+    expect(await page(newer.ref.runId, 1)).toEqual(["newer 2", "older 1"]);
+    expect(await page(newer.ref.runId, 2)).toEqual(["older 1", "older 2"]);
+    expect(await page(older.ref.runId, 2)).toEqual([]);
+  });
+
+  test("a namespace lists nothing of another", async () => {
+    const { store } = opened();
+    await makeRuns(store);
+    expect(await store.reads.listEscalations(await newNamespace(store), all)).toEqual([]);
+  });
+}

@@ -1,0 +1,86 @@
+// The command line against a real server: a run is steered and a question answered by commands.
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createAgent } from "../../../sdk/typescript/agent.ts";
+import { type Client, createClient } from "../../../sdk/typescript/client.ts";
+import { UnknownError } from "../../../sdk/typescript/task-errors.ts";
+import { silentLog } from "../../support/agent-script.ts";
+import { type Ended, drover as spawnDrover } from "../../support/drover-process.ts";
+import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+
+let server: TestServer;
+let client: Client;
+beforeAll(async () => {
+  server = await startDroverServer();
+  client = createClient({ address: server.address });
+});
+afterAll(async () => {
+  client.close();
+  await server.stop();
+});
+
+async function drover(line: string): Promise<Ended> {
+  const ended = await spawnDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
+  if (ended.code !== 0) throw new Error(`drover ${line}: ${ended.stderr}`);
+  return ended;
+}
+
+test("a run is held, released, told and resumed to its end", async () => {
+  const { runId } = await client.schedule({
+    workflow: {
+      workflow: "order",
+      steps: [
+        { id: "release", approval: { approvers: ["finance"] } },
+        { id: "paid", signal: "paid", needs: ["release"] },
+      ],
+    },
+  });
+  const shown = await drover(`run show ${runId}`);
+  expect(shown.stdout).toMatch(/^release +approval +WAITING +for people until \S+ \S+Z$/m);
+  expect(shown.stderr).toContain(`drover run decide ${runId} release --approve --as NAME`);
+  expect((await drover(`run pause ${runId}`)).stdout).toBe(`run ${runId} is PAUSED\n`);
+  await drover(`run decide ${runId} release --approve --as ada --role finance`);
+  await drover(`run resume ${runId}`);
+  await drover(`run signal ${runId} paid --id p1 --payload {"amount":7}`);
+  expect((await drover(`run signal ${runId} paid --id p1`)).stdout).toContain("was sent before");
+  const { stdout } = await drover(`run watch ${runId}`);
+  expect(stdout).toContain("run COMPLETED after ");
+  const told = (await drover(`run show ${runId} --settings`)).stdout;
+  expect(told).toMatch(/ada \(not verified\) +approved/);
+  expect(told).toMatch(/paid +p1 +paid +\{"amount":7\}/);
+  expect(told).toMatch(/^release +approval.need +1 +default$/m);
+});
+
+test("a question is found, read and answered", async () => {
+  const agent = createAgent({
+    address: server.address,
+    id: "bank",
+    log: silentLog,
+    handlers: {
+      transfer: () => {
+        throw new UnknownError("no-answer", "the bank did not answer");
+      },
+    },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  const steps = [{ id: "send", task: "transfer", effects: "once" as const }];
+  const { runId } = await client.schedule({ workflow: { workflow: "transfer", steps } });
+  for await (const { run } of client.watchRun(runId)) if (run.state === "ESCALATED") break;
+  const listed = (await drover("escalation list")).stdout;
+  const name = /^\S+\/\d+/m.exec(listed)?.[0] ?? "";
+  expect(name.startsWith(`${runId}/`)).toBe(true);
+  const shown = await drover(`escalation show ${name}`);
+  expect(shown.stdout).toMatch(/^succeed +it is done, with --payload as its output$/m);
+  expect(shown.stdout).toContain("no-answer: the bank did not answer");
+  const said = "--answer succeed --by ada --why seen --payload 7";
+  const { stdout } = await drover(`escalation resolve ${name} ${said}`);
+  expect(stdout).toContain(`escalation ${name} is answered: succeed\n`);
+  expect((await drover(`escalation resolve ${name} ${said}`)).stdout).toContain(
+    "had been answered",
+  );
+  expect((await drover("escalation list")).stderr).toBe("nothing waits for a person\n");
+  expect((await drover("escalation list --all")).stdout).toContain(name);
+  expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
+  const told = (await drover(`run show ${runId}`)).stdout;
+  expect(told).toMatch(/closed \S+ \S+Z: succeed, said ada \(not verified\): seen/);
+});

@@ -1,0 +1,138 @@
+// drover run signal, decide, pause and resume, against a server that answers by script.
+import { Code } from "@connectrpc/connect";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  type DecideRequest,
+  type SignalRequest,
+  Verdict,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { drover } from "../../support/drover-process.ts";
+import { type FakeScheduler, refusedBy, startFakeScheduler } from "../../support/fake-scheduler.ts";
+
+let server: FakeScheduler;
+beforeAll(async () => {
+  server = await startFakeScheduler();
+});
+afterAll(() => server.stop());
+
+const run = (...args: readonly string[]) =>
+  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+
+describe("signal", () => {
+  test("sends name, payload and id, and makes an id where none is given", async () => {
+    const requests: SignalRequest[] = [];
+    server.play({
+      signal(request) {
+        requests.push(request);
+        return { repeated: requests.length > 1 };
+      },
+    });
+    const payload = ["--payload", '{"amount":7}'];
+    expect(await run("signal", "key:order-7", "paid", "--id", "p1", ...payload)).toEqual({
+      code: 0,
+      stdout: "signal paid is sent\n",
+      stderr: "  next: drover run show key:order-7\n",
+    });
+    const again = await run("signal", "r1", "paid");
+    expect(again.stdout).toBe("signal paid was sent before with this id\n");
+    expect(requests).toMatchObject([
+      {
+        run: { ref: { case: "key", value: "order-7" } },
+        name: "paid",
+        signalId: "p1",
+        payload: { body: { case: "json", value: '{"amount":7}' } },
+      },
+      { run: { ref: { case: "runId", value: "r1" } } },
+    ]);
+    expect(requests[1]?.payload).toBeUndefined();
+    expect(requests[1]?.signalId).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test("a payload that is no JSON never leaves the house", async () => {
+    const { code, stderr } = await run("signal", "r1", "paid", "--payload", "{");
+    expect(code).toBe(2);
+    expect(stderr).toContain("drover: --payload is not JSON");
+  });
+});
+
+describe("decide", () => {
+  test("says who decides what in which role, and why", async () => {
+    const requests: DecideRequest[] = [];
+    server.play({
+      decide(request) {
+        requests.push(request);
+        return { run: { runId: "r1", state: RunState.RUNNING } };
+      },
+    });
+    const who = ["--as", "ada", "--role", "finance", "--role", "lead"];
+    expect(
+      await run("decide", "r1", "release", "--reject", ...who, "--comment", "no", "--form", "1"),
+    ).toEqual({
+      code: 0,
+      stdout: "ada rejected release\nrun r1 is RUNNING\n",
+      stderr: "  next: drover run watch r1\n",
+    });
+    expect(requests).toMatchObject([
+      {
+        stepId: "release",
+        verdict: Verdict.REJECT,
+        approver: "ada",
+        roles: ["finance", "lead"],
+        comment: "no",
+        form: { body: { case: "json", value: "1" } },
+      },
+    ]);
+  });
+
+  test.each([
+    ["neither yes nor no", ["--as", "ada"], "what is decided?"],
+    ["both yes and no", ["--approve", "--reject", "--as", "ada"], "cannot be used with"],
+    ["nobody who decides", ["--approve"], "required option '--as <name>' not specified"],
+  ])("%s is refused before any call", async (_name, args, says) => {
+    const { code, stderr } = await run("decide", "r1", "release", ...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(says);
+  });
+
+  test("a decision that is not taken says what to look at", async () => {
+    server.play({
+      decide() {
+        throw refusedBy({
+          code: Code.FailedPrecondition,
+          reason: "DECISION_REFUSED",
+          message: "eve may not decide",
+        });
+      },
+    });
+    expect(await run("decide", "r1", "release", "--approve", "--as", "eve")).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        "drover: eve may not decide\n" +
+        "  next: drover run show RUN says what was decided, and what the step waits for\n",
+    });
+  });
+});
+
+test("a run is paused and resumed, with what comes next", async () => {
+  const reasons: string[] = [];
+  server.play({
+    pauseRun({ reason }) {
+      reasons.push(reason);
+      return { run: { runId: "r1", state: RunState.PAUSED } };
+    },
+    resumeRun({ reason }) {
+      reasons.push(reason);
+      return { run: { runId: "r1", state: RunState.RUNNING } };
+    },
+  });
+  expect(await run("pause", "r1", "--reason", "the desk is closed")).toEqual({
+    code: 0,
+    stdout: "run r1 is PAUSED\n",
+    stderr: "  next: drover run resume r1\n",
+  });
+  const resumed = await run("resume", "--key", "order-7", "-o", "json");
+  expect(JSON.parse(resumed.stdout)).toEqual({ run: { runId: "r1", state: "RUN_STATE_RUNNING" } });
+  expect(reasons).toEqual(["the desk is closed", ""]);
+});

@@ -1,0 +1,249 @@
+// What people are asked, and how their answers are taken.
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { OutcomeKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { allowedAnswers } from "../../../server/core/answers.ts";
+import type { Answer } from "../../../server/core/event.ts";
+import type { ToldEvent } from "../../../server/scheduler/scheduler.ts";
+import type {
+  AttemptRecord,
+  EscalationPage,
+  EscalationRecord,
+} from "../../../server/store/reads.ts";
+import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
+import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";
+
+const { getEscalation, listEscalations, resolveEscalation } = OperatorService.method;
+const run = { ref: { case: "runId" as const, value: RUN_ID } };
+
+let world: World;
+let grpc: GrpcClient;
+beforeEach(async () => {
+  world = await startWorld();
+  grpc = grpcClient(world.port);
+});
+afterEach(async () => {
+  grpc.close();
+  await world.close();
+});
+
+function escalation(over: Partial<EscalationRecord> = {}): EscalationRecord {
+  return {
+    n: 2,
+    step: 0,
+    reason: "unknown",
+    message: "nobody knows whether the flight was booked",
+    openedAt: 1_700_000_000_000,
+    closedAt: null,
+    closedBy: null,
+    answer: null,
+    ...over,
+  };
+}
+
+const answered = escalation({
+  closedAt: 1_700_000_100_000,
+  closedBy: "ann",
+  answer: { answer: "succeed", by: "ann", why: "the airline says so" },
+});
+
+const lost: AttemptRecord = {
+  step: 0,
+  kind: "perform",
+  fence: 1,
+  n: 0,
+  attempt: 1,
+  agentId: "agent-1",
+  startedAt: 1_700_000_000_000,
+  endedAt: 1_700_000_010_000,
+  outcome: { kind: "unknown", code: "drover.lost", message: "silent" },
+};
+
+/** The run as it is read; later reads may see another escalation. */
+function show(...escalations: EscalationRecord[]) {
+  const left = [...escalations];
+  world.reads.runDetail = async () => {
+    const [now = answered] = left.length > 1 ? left.splice(0, 1) : left;
+    return runDetail({ attempts: [lost, { ...lost, step: 1 }], escalations: [now] });
+  };
+}
+
+describe("ListEscalations", () => {
+  const ids = ["01", "02", "03"].map((end) => `0198c0de-0000-7000-8000-0000000000${end}`);
+
+  test("shows open ones of every run in pages, and closed ones on request", async () => {
+    const pages: EscalationPage[] = [];
+    world.reads.listEscalations = async (_namespaceId, page) => {
+      pages.push(page);
+      const from = page.after === null ? 0 : ids.indexOf(page.after.runId) + 1;
+      return ids
+        .slice(from, from + page.limit)
+        .map((runId) => ({ ...escalation(), runId, workflow: "holiday", definitionId: 9 }));
+    };
+    const first = await grpc.unary(listEscalations, { pageSize: 2 });
+    expect(first.answer?.escalations[0]).toMatchObject({
+      id: "2",
+      runId: ids[0],
+      workflow: "holiday",
+      stepId: "flight",
+      reason: "unknown",
+      answers: [],
+    });
+    const pageToken = first.answer?.nextPageToken ?? "";
+    const second = await grpc.unary(listEscalations, { pageSize: 2, pageToken });
+    expect(second.answer?.escalations.map(({ runId }) => runId)).toEqual(ids.slice(2));
+    expect(second.answer?.nextPageToken).toBe("");
+    expect(pages).toEqual([
+      { openOnly: true, limit: 3, after: null },
+      { openOnly: true, limit: 3, after: { runId: ids[1], n: 2 } },
+    ]);
+    await grpc.unary(listEscalations, { includeClosed: true });
+    expect(pages[2]?.openOnly).toBe(false);
+    for (const other of [{ includeClosed: true, pageToken }, { pageToken: "nonsense" }])
+      expect(await grpc.unary(listEscalations, other)).toMatchObject({
+        code: 3,
+        reason: "PAGE_TOKEN_INVALID",
+      });
+  });
+});
+
+describe("GetEscalation", () => {
+  test("shows what happened to the step, and which answers there are", async () => {
+    show(escalation());
+    const { answer } = await grpc.unary(getEscalation, { run, escalationId: "2" });
+    expect(answer?.escalation).toMatchObject({
+      stepId: "flight",
+      answers: [...allowedAnswers("unknown", { stage: "RUNNING", pivoted: false, isTask: true })],
+    });
+    expect(answer?.escalation?.answer).toBeUndefined();
+    expect(answer?.run?.runId).toBe(RUN_ID);
+    expect(answer?.step).toMatchObject({ id: "flight", state: StepState.BLOCKED });
+    expect(answer?.attempts.map(({ stepId, outcome }) => [stepId, outcome])).toEqual([
+      ["flight", OutcomeKind.UNKNOWN],
+    ]);
+  });
+
+  test("shows who answered what, as a name that nobody has verified", async () => {
+    show(answered);
+    const { answer } = await grpc.unary(getEscalation, { run, escalationId: "2" });
+    expect(answer?.escalation).toMatchObject({
+      closedBy: "ann",
+      answers: [],
+      answer: { answer: "succeed", by: "ann", byVerified: false, why: "the airline says so" },
+    });
+  });
+
+  test("of a number that the run has not is ESCALATION_NOT_FOUND", async () => {
+    show(escalation());
+    for (const escalationId of ["3", "02", "two"])
+      expect(await grpc.unary(getEscalation, { run, escalationId })).toMatchObject({
+        code: 5,
+        reason: "ESCALATION_NOT_FOUND",
+        metadata: { name: escalationId, run_id: RUN_ID },
+      });
+  });
+});
+
+describe("ResolveEscalation", () => {
+  const request = {
+    ...{ run, escalationId: "2", answer: "succeed" },
+    ...{ by: "ann", why: "the airline says so" },
+  };
+  let told: ToldEvent[];
+  const takes = (answer: Answer) => {
+    told = [];
+    world.scheduler.tell = async (_run, event) => {
+      told.push(event);
+      return answer;
+    };
+  };
+  const refused: Answer = { kind: "refused", run: "RUNNING", why: "It is not so." };
+
+  test("hands on the answer, who gave it and why, and shows what became of it", async () => {
+    takes({ kind: "done" });
+    show(escalation(), answered);
+    const payload = { body: { case: "json" as const, value: '"F1"' } };
+    const { answer } = await grpc.unary(resolveEscalation, { ...request, payload });
+    expect(told).toEqual([
+      {
+        kind: "answer",
+        n: 2,
+        answer: "succeed",
+        by: "ann",
+        why: "the airline says so",
+        payload: { kind: "json", json: '"F1"' },
+      },
+    ]);
+    expect(answer).toMatchObject({ repeated: false, run: { runId: RUN_ID } });
+    expect(answer?.escalation?.answer?.byVerified).toBe(false);
+  });
+
+  test("again is OK, and says that it was needless", async () => {
+    takes(refused);
+    show(answered);
+    expect((await grpc.unary(resolveEscalation, request)).answer?.repeated).toBe(true);
+  });
+
+  test.each([
+    ["another answer", { answer: "skip" }],
+    ["another person", { by: "bob" }],
+  ])("with %s to one that is closed is ESCALATION_CLOSED, with what closed it", async (_, over) => {
+    takes(refused);
+    show(escalation(), answered);
+    expect(await grpc.unary(resolveEscalation, { ...request, ...over })).toMatchObject({
+      code: 9,
+      reason: "ESCALATION_CLOSED",
+      message: "It is not so.",
+      metadata: { closed_by: "ann", name: "2", run_id: RUN_ID },
+      kinds: ["ErrorInfo", "PreconditionFailure"],
+    });
+  });
+
+  test("that it does not take now is ANSWER_NOT_ALLOWED, with those that it takes", async () => {
+    takes(refused);
+    show(escalation({ reason: "doubled" }));
+    expect(await grpc.unary(resolveEscalation, request)).toMatchObject({
+      code: 9,
+      reason: "ANSWER_NOT_ALLOWED",
+      metadata: {
+        state: "RUNNING",
+        answers: allowedAnswers("doubled", { stage: "RUNNING", pivoted: false, isTask: true }).join(
+          ",",
+        ),
+      },
+    });
+  });
+
+  test("that no escalation takes is INVALID_REQUEST, and so is a payload that means nothing", async () => {
+    takes({ kind: "done" });
+    show(escalation());
+    const payload = { body: { case: "json" as const, value: "1" } };
+    for (const [over, field] of [
+      [{ answer: "shrug" }, "answer"],
+      [{ by: "" }, "by"],
+      [{ answer: "skip", payload }, "payload"],
+    ] as const) {
+      const answer = await grpc.unary(resolveEscalation, { ...request, ...over });
+      expect(answer).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
+      expect(answer.fields[0]?.[0]).toBe(field);
+    }
+    expect(told).toEqual([]);
+  });
+
+  test("of a run that has gone is RUN_NOT_FOUND", async () => {
+    world.reads.findRun = async () => null;
+    expect((await grpc.unary(resolveEscalation, request)).reason).toBe("RUN_NOT_FOUND");
+  });
+});
+
+test("an escalation of a run that was stopping has the answers of that", async () => {
+  const verdict = { reason: "STEP_FAILED", undo: true } as const;
+  world.reads.runDetail = async () =>
+    runDetail({
+      run: runRecord({ state: "ESCALATED", reason: "STEP_FAILED" }),
+      state: { kind: "ESCALATED", from: { kind: "STOPPING", verdict, settleUntil: null } },
+      escalations: [escalation()],
+    });
+  const { answer } = await grpc.unary(getEscalation, { run, escalationId: "2" });
+  expect(answer?.escalation?.answers).toEqual(["succeed", "fail"]);
+});

@@ -1,0 +1,209 @@
+/** What a client says to a run that has begun: each call as it is sent, and repeated as it was. */
+import { Buffer } from "node:buffer";
+import { create } from "@bufbuild/protobuf";
+import {
+  EscalationAnswerSchema,
+  EscalationSchema,
+  RunSchema,
+  RunState,
+} from "@drover/proto/drover/v1/run_pb.ts";
+import { Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { createClient } from "../../../sdk/typescript/client.ts";
+import { bytes, json } from "../../../sdk/typescript/payload.ts";
+import { PermanentError, TransientError } from "../../../sdk/typescript/task-errors.ts";
+import { givenServer } from "../../support/agent-script.ts";
+
+const unavailable = 14;
+
+async function givenClient() {
+  const server = await givenServer();
+  const client = createClient({ address: server.address, namespace: "acme" });
+  onTestFinished(() => client.close());
+  return { server, client };
+}
+
+function aRun(state: RunState) {
+  return create(RunSchema, { runId: "run-1", state });
+}
+
+test("a signal is sent under an id of its own, and a repeat is the same signal", async () => {
+  const { server, client } = await givenClient();
+  const sent = client.signal("run-1", "paid", { payload: { amount: 7 } });
+  const first = await server.signal.next();
+  expect(first.request).toMatchObject({
+    namespace: "acme",
+    run: { ref: { case: "runId", value: "run-1" } },
+    name: "paid",
+    payload: json({ amount: 7 }),
+  });
+  expect(first.request.signalId).not.toBe("");
+  first.fail(unavailable, "STORE_UNAVAILABLE", 1);
+  const second = await server.signal.next();
+  expect(second.request).toEqual(first.request);
+  second.answer({ repeated: true });
+  expect(await sent).toEqual({ id: first.request.signalId, repeated: true });
+});
+
+test("an id of the caller is kept, and a signal need not carry anything", async () => {
+  const { server, client } = await givenClient();
+  const sent = client.signal({ key: "order-7" }, "paid", { id: "payment-1" });
+  const call = await server.signal.next();
+  expect(call.request.signalId).toBe("payment-1");
+  expect(call.request.payload).toBeUndefined();
+  call.answer({});
+  expect(await sent).toEqual({ id: "payment-1", repeated: false });
+});
+
+test("decide says who decides what, and why", async () => {
+  const { server, client } = await givenClient();
+  const decided = client.decide("run-1", "release", {
+    verdict: "reject",
+    approver: "ada",
+    roles: ["finance"],
+    comment: "too dear",
+    form: { limit: 3 },
+  });
+  const call = await server.decide.next();
+  expect(call.request).toMatchObject({
+    stepId: "release",
+    verdict: Verdict.REJECT,
+    approver: "ada",
+    roles: ["finance"],
+    comment: "too dear",
+    form: json({ limit: 3 }),
+  });
+  call.answer({ run: aRun(RunState.STOPPING), repeated: false });
+  expect(await decided).toMatchObject({ run: { state: "STOPPING" }, repeated: false });
+});
+
+test("a run is paused and resumed, with the reason", async () => {
+  const { server, client } = await givenClient();
+  const paused = client.pauseRun("run-1", { reason: "the desk is closed" });
+  const pause = await server.pauseRun.next();
+  expect(pause.request.reason).toBe("the desk is closed");
+  pause.answer({ run: aRun(RunState.PAUSED) });
+  expect((await paused).state).toBe("PAUSED");
+  const resumed = client.resumeRun("run-1");
+  const resume = await server.resumeRun.next();
+  expect(resume.request).toMatchObject({ run: { ref: { value: "run-1" } }, reason: "" });
+  resume.answer({ run: aRun(RunState.RUNNING) });
+  expect((await resumed).state).toBe("RUNNING");
+});
+
+test.each([
+  [
+    "a success with its output",
+    { output: "12A" },
+    { case: "success", value: { output: json("12A") } },
+  ],
+  ["a success without output", undefined, { case: "success", value: {} }],
+  [
+    "a failure that will pass",
+    { error: new TransientError("busy", "try later", { retryAfterMs: 2_000 }) },
+    {
+      case: "failed",
+      value: { code: "busy", failureClass: FailureClass.TRANSIENT, retryAfter: { seconds: 2n } },
+    },
+  ],
+  [
+    "a failure that will not",
+    { error: new PermanentError("declined", "no funds", { noEffect: true }) },
+    {
+      case: "failed",
+      value: { code: "declined", failureClass: FailureClass.PERMANENT, noEffect: true },
+    },
+  ],
+] as const)("a deferred attempt ends by its token, as %s", async (_name, outcome, expected) => {
+  const { server, client } = await givenClient();
+  const ended = client.completeDeferred("token-1", outcome);
+  const call = await server.completeDeferred.next();
+  expect(call.request).toMatchObject({ callbackToken: "token-1", outcome: expected });
+  call.answer({ repeated: false });
+  expect(await ended).toEqual({ repeated: false });
+});
+
+const escalation = create(EscalationSchema, {
+  id: "2",
+  runId: "run-1",
+  workflow: "holiday",
+  stepId: "hotel",
+  reason: "unverified",
+  answers: ["succeed", "fail"],
+});
+
+test("escalations are listed page by page", async () => {
+  const { server, client } = await givenClient();
+  const page = client.escalations.list({ includeClosed: true, pageSize: 10, pageToken: "p2" });
+  const call = await server.listEscalations.next();
+  expect(call.request).toMatchObject({
+    namespace: "acme",
+    includeClosed: true,
+    pageSize: 10,
+    pageToken: "p2",
+  });
+  call.answer({ escalations: [escalation], nextPageToken: "p3" });
+  expect(await page).toMatchObject({
+    escalations: [{ id: "2", runId: "run-1", reason: "unverified", answer: null }],
+    nextPageToken: "p3",
+  });
+});
+
+test("an escalation is read with what led to it", async () => {
+  const { server, client } = await givenClient();
+  const details = client.escalations.get("run-1", "2");
+  const call = await server.getEscalation.next();
+  expect(call.request).toMatchObject({ run: { ref: { value: "run-1" } }, escalationId: "2" });
+  call.answer({
+    escalation,
+    run: aRun(RunState.ESCALATED),
+    step: { id: "hotel", verifies: 5 },
+    attempts: [{ stepId: "hotel", n: 1 }],
+  });
+  expect(await details).toMatchObject({
+    escalation: { answers: ["succeed", "fail"] },
+    run: { state: "ESCALATED" },
+    step: { id: "hotel", verifies: 5 },
+    attempts: [{ n: 1 }],
+  });
+});
+
+test("an escalation is answered with who says so, why, and what goes with it", async () => {
+  const { server, client } = await givenClient();
+  const resolved = client.escalations.resolve("run-1", "2", {
+    answer: "succeed",
+    by: "ada",
+    why: "the hotel confirmed by phone",
+    payload: bytes(Buffer.from("B7"), "text/plain"),
+  });
+  const call = await server.resolveEscalation.next();
+  expect(call.request).toMatchObject({
+    escalationId: "2",
+    answer: "succeed",
+    by: "ada",
+    why: "the hotel confirmed by phone",
+    payload: { contentType: "text/plain" },
+  });
+  const answer = { answer: "succeed", by: "ada", byVerified: false, why: "by phone" };
+  call.answer({
+    escalation: { ...escalation, answers: [], answer: create(EscalationAnswerSchema, answer) },
+    run: aRun(RunState.RUNNING),
+    repeated: true,
+  });
+  expect(await resolved).toMatchObject({
+    escalation: { answers: [], answer },
+    run: { state: "RUNNING" },
+    repeated: true,
+  });
+});
+
+test("an answer that is not taken is thrown with the answers that are", async () => {
+  const { server, client } = await givenClient();
+  const resolved = client.escalations.resolve("run-1", "2", { answer: "skip", by: "ada" });
+  (await server.resolveEscalation.next()).fail(9, "ANSWER_NOT_ALLOWED");
+  await expect(resolved).rejects.toMatchObject({
+    code: "FAILED_PRECONDITION",
+    reason: "ANSWER_NOT_ALLOWED",
+  });
+});

@@ -1,0 +1,34 @@
+// A paused run is granted nothing: a part of G16.
+import { allHandOuts, type Call, type Facts, fateOf, type RunFacts } from "./facts.ts";
+import { taskName } from "./hand-outs.ts";
+import type { Finding } from "./violation.ts";
+
+/**
+ * From the answer to an accepted PauseRun to the next call that may let the run move, no task of it
+ * is handed out. Where such a call was sent before, it may have come after the pause: no word then.
+ */
+export function* pausesHold(facts: Facts): Iterable<Finding> {
+  for (const run of facts.runs.values()) {
+    if (run.pauses.length === 0) continue;
+    const moves = facts.calls.filter((call) => letsMove(call, run));
+    for (const pause of run.pauses) {
+      const [heard] = pause.answers;
+      if (!heard || fateOf(pause).kind !== "accepted") continue;
+      if (moves.some(({ place }) => place < heard.place)) continue;
+      const untilAt = moves[0]?.sent.at ?? Number.POSITIVE_INFINITY;
+      const tasks = [...allHandOuts(run), ...[...run.verifies.values()].flat()];
+      for (const task of tasks) {
+        if (task.startedAt <= heard.at + facts.clockBackMs) continue;
+        if (task.startedAt + facts.clockBackMs >= untilAt) continue;
+        const { runId } = run.run;
+        const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the pause of run ${runId} was acknowledged at ${heard.at}`;
+        yield { runId, text };
+      }
+    }
+  }
+}
+
+function letsMove({ request }: Call, { run: { runId } }: RunFacts): boolean {
+  if (request.rpc !== "ResumeRun" && request.rpc !== "CancelRun") return false;
+  return request.runId === runId;
+}

@@ -1,0 +1,25 @@
+// The clock of the database: it runs with the time that passes, and may jump either way.
+import type { Recorder } from "./recorder.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+export interface DatabaseClock {
+  now(): number;
+  /** Negative: back. */
+  jump(byMs: number): void;
+}
+
+export function createDatabaseClock(time: VirtualTime): DatabaseClock {
+  let aheadMs = 0;
+  return Object.freeze({
+    now: () => time.now() + aheadMs,
+    jump(byMs: number) {
+      aheadMs += byMs;
+    },
+  });
+}
+
+/** A jump, and its record by the new time. */
+export function jumpClock(clock: DatabaseClock, recorder: Recorder, byMs: number): void {
+  clock.jump(byMs);
+  recorder.fault({ kind: "clock", did: "jump", byMs }, "store", false);
+}

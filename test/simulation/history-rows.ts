@@ -1,0 +1,130 @@
+// The rows of the store at the end of a history, as its reads give them, and what is kept of them.
+import type { Moment, Outcome } from "../../server/core/attempt.ts";
+import type { Definition } from "../../server/core/definition.ts";
+import type { Reason, RunState, Step } from "../../server/core/model.ts";
+import type {
+  AttemptRecord,
+  DecisionRecord,
+  EscalationRecord,
+  InterventionRecord,
+  RunDetail,
+  SignalRecord,
+} from "../../server/store/reads.ts";
+
+export interface FinalRows {
+  readonly at: Moment;
+  /** Whether everything was healed and given the time to end: liveness is demanded then. */
+  readonly drained: boolean;
+  readonly definitions: readonly { readonly id: number; readonly definition: Definition }[];
+  readonly runs: readonly FinalRun[];
+  readonly keys: readonly {
+    readonly namespace: string;
+    readonly key: string;
+    readonly runId: string;
+    readonly digest: string;
+  }[];
+  /** Who watches each partition at the end, where known; empty: not known. */
+  readonly owners: readonly {
+    readonly partition: number;
+    readonly node: string;
+    readonly epoch: number;
+  }[];
+}
+
+export interface FinalRun {
+  readonly runId: string;
+  readonly namespace: string;
+  readonly partition: number;
+  readonly definitionId: number;
+  readonly key: string | null;
+  /** The label `request`. */
+  readonly mark: string | null;
+  readonly state: RunState["kind"];
+  readonly reason: Reason | null;
+  readonly version: number;
+  readonly createdAt: Moment;
+  readonly endedAt: Moment | null;
+  /** The run's own due row (deadline, end of settling); null: it has none. */
+  readonly wakeAt: Moment | null;
+  /** With their ready, lease and due rows; steps without a row are left out. */
+  readonly steps: readonly Step[];
+  readonly attempts: readonly FinalAttempt[];
+  readonly interventions: readonly InterventionRecord[];
+  readonly escalations: readonly EscalationRecord[];
+  readonly signals: readonly Pick<SignalRecord, "id" | "name" | "takenBy">[];
+  readonly decisions: readonly Pick<DecisionRecord, "step" | "approver" | "approved">[];
+  /** A pivot has succeeded: only forward from there on. */
+  readonly pivoted: boolean;
+}
+
+/** A row of `attempt`, its outcome without payloads. */
+export interface FinalAttempt extends Omit<AttemptRecord, "outcome"> {
+  readonly outcome: OutcomeFact;
+}
+
+export type OutcomeFact =
+  | {
+      readonly kind: "failure";
+      readonly class: "transient" | "permanent";
+      readonly code: string;
+      readonly retryAfterMs: number | null;
+      readonly noEffect: boolean;
+    }
+  | { readonly kind: "unknown"; readonly code: string }
+  | { readonly kind: "cancelled"; readonly noEffect: boolean }
+  | {
+      readonly kind: "success" | "again" | "deferred" | "released" | "undelivered" | "superseded";
+    };
+
+/** The label under which a scheduling client writes its `mark`. */
+export const MARK_LABEL = "request";
+
+export function outcomeFact(outcome: Outcome): OutcomeFact {
+  switch (outcome.kind) {
+    case "failure": {
+      const { kind, class: failureClass, code, retryAfterMs, noEffect } = outcome;
+      return { kind, class: failureClass, code, retryAfterMs, noEffect };
+    }
+    case "unknown":
+      return { kind: outcome.kind, code: outcome.code };
+    case "cancelled":
+      return { kind: outcome.kind, noEffect: outcome.noEffect };
+    default:
+      return { kind: outcome.kind };
+  }
+}
+
+/** The final row of a run from `reads.runDetail` with everything wanted, and what it lacks. */
+export function finalRun(
+  detail: RunDetail,
+  beside: {
+    readonly namespace: string;
+    readonly partition: number;
+    readonly wakeAt: Moment | null;
+  },
+): FinalRun {
+  const { run } = detail;
+  return {
+    ...beside,
+    runId: run.runId,
+    definitionId: run.definitionId,
+    key: run.key,
+    mark: run.labels[MARK_LABEL] ?? null,
+    state: run.state,
+    reason: run.reason,
+    version: run.stateVersion,
+    createdAt: run.createdAt,
+    endedAt: run.endedAt,
+    steps: [...detail.steps.values()].sort((a, b) => a.no - b.no),
+    attempts: detail.attempts.map((row) => ({ ...row, outcome: outcomeFact(row.outcome) })),
+    interventions: detail.interventions,
+    escalations: detail.escalations,
+    signals: detail.signals.map(({ id, name, takenBy }) => ({ id, name, takenBy })),
+    decisions: detail.decisions.map(({ step, approver, approved }) => ({
+      step,
+      approver,
+      approved,
+    })),
+    pivoted: detail.pivoted,
+  };
+}

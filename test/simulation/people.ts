@@ -1,0 +1,260 @@
+// People of one namespace: who pauses runs and resumes them, approves and rejects, sends signals,
+// and answers what was escalated. While things go wrong they do so at random; once nothing goes
+// wrong any more they resume every run and answer every question, so that every run can end.
+import { create, type DescMethodUnary, type MessageShape } from "@bufbuild/protobuf";
+import {
+  GetEscalationRequestSchema,
+  ListEscalationsRequestSchema,
+  OperatorService,
+  ResolveEscalationRequestSchema,
+} from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { type Run, RunState, StepState, WaitingOn } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  DecideRequestSchema,
+  GetRunRequestSchema,
+  ListRunsRequestSchema,
+  PauseRunRequestSchema,
+  ResumeRunRequestSchema,
+  SchedulerService,
+  SignalRequestSchema,
+  Verdict,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { AnswerKind } from "../../server/core/history.ts";
+import { payloadField } from "../../server/rpc/payload.ts";
+import { type Client, cancelUntilAnswered } from "./client.ts";
+import type { OkAnswer, Request } from "./history.ts";
+import { answerSeen, canariesIn, runSeen } from "./seen.ts";
+import { APPROVERS, json, SIGNALS } from "./workload.ts";
+import { canaryOf, canaryWords } from "./world.ts";
+
+const CALL_MS_MAX = 3_000;
+const TRIES_MAX = 30;
+const PAGE = 100;
+/** Questions of one run, until nobody says retry any more. */
+const PATIENCE = 3;
+const ANSWERS: readonly AnswerKind[] = [
+  ...(["retry", "retry-changed", "succeed", "skip", "compensate", "fail", "acknowledge"] as const),
+];
+
+/** `as`: makes the client of a person. */
+export function startPeople(as: (who: string) => Client): void {
+  void pauseSome(as("pauser"));
+  void signalSome(as("signaller"));
+  void decideSome(as("approver"));
+  void answerAll(as("answerer"));
+}
+
+interface Told<M extends DescMethodUnary> {
+  readonly method: M;
+  readonly request: MessageShape<M["input"]>;
+  readonly asked: Request;
+  readonly ok: (message: MessageShape<M["output"]>) => OkAnswer;
+}
+
+/** Sends once; the message of the answer, or null. `unknown`: nobody knows. */
+async function tell<M extends DescMethodUnary>(client: Client, told: Told<M>) {
+  const { world, process } = client;
+  const server = process.chance.pick(world.servers);
+  const call = world.recorder.call(process.name, server.name, told.asked);
+  const reply = await world.network.unary(process, server, told.method, told.request, CALL_MS_MAX);
+  const answer = answerSeen<MessageShape<M["output"]>>(reply, told.ok);
+  world.recorder.answer(process.name, call, answer, canariesIn(reply.bytes, canaryWords(world)));
+  return {
+    unknown: answer.kind === "unknown",
+    message: reply.kind === "ok" ? reply.message : null,
+  };
+}
+
+async function untilAnswered<M extends DescMethodUnary>(client: Client, told: Told<M>) {
+  const { clock, chance } = client.process;
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const { unknown } = await tell(client, told);
+    if (!unknown) return;
+    await clock.sleep(chance.between(50, 600));
+  }
+}
+
+const refOf = (runId: string) => ({ ref: { case: "runId", value: runId } }) as const;
+
+const done = ({ run, repeated }: { run?: Run | undefined; repeated?: boolean }): OkAnswer => ({
+  kind: "done",
+  run: run ? runSeen(run, []) : null,
+  repeated: repeated ?? false,
+});
+
+async function pauseSome(client: Client): Promise<void> {
+  const { world, process, runIds } = client;
+  const { chance, clock } = process;
+  while (!world.faults.calm) {
+    await clock.sleep(chance.between(150, 1_500));
+    if (runIds.length === 0 || world.faults.calm) continue;
+    const runId = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
+    world.faults.count("paused");
+    void pauseFor(client, runId, chance.between(100, 6_000));
+  }
+  await resumeAll(client);
+}
+
+async function pauseFor(client: Client, runId: string, ms: number): Promise<void> {
+  const { namespace, process } = client;
+  await untilAnswered(client, {
+    method: SchedulerService.method.pauseRun,
+    request: create(PauseRunRequestSchema, { namespace, run: refOf(runId), reason: "chance" }),
+    asked: { rpc: "PauseRun", namespace, runId },
+    ok: done,
+  });
+  await process.clock.sleep(ms);
+  await resume(client, runId);
+}
+
+async function resume(client: Client, runId: string): Promise<void> {
+  const { namespace } = client;
+  await untilAnswered(client, {
+    method: SchedulerService.method.resumeRun,
+    request: create(ResumeRunRequestSchema, { namespace, run: refOf(runId), reason: "chance" }),
+    asked: { rpc: "ResumeRun", namespace, runId },
+    ok: done,
+  });
+}
+
+/** A pause may still be on its way, so nobody stops looking. */
+async function resumeAll(client: Client): Promise<void> {
+  const { namespace, process } = client;
+  for (;;) {
+    await process.clock.sleep(1_000);
+    const filter = { states: [RunState.PAUSED] };
+    const { message } = await tell(client, {
+      method: SchedulerService.method.listRuns,
+      request: create(ListRunsRequestSchema, { namespace, pageSize: PAGE, filter }),
+      asked: { rpc: "ListRuns", namespace },
+      ok: ({ runs }) => ({ kind: "listed", runs: runs.map((run) => runSeen(run, [])) }),
+    });
+    for (const { runId } of message?.runs ?? []) await resume(client, runId);
+  }
+}
+
+/** Also before anybody waits for them, and under an id that was used before. */
+async function signalSome(client: Client): Promise<void> {
+  const { world, process, runIds, namespace } = client;
+  const { chance, clock } = process;
+  const canary = canaryOf(world, namespace);
+  for (let number = 1; !world.faults.calm; number++) {
+    await clock.sleep(chance.between(50, 900));
+    if (runIds.length === 0) continue;
+    const runId = chance.pick(runIds.slice(-6));
+    const repeats = chance.happens(0.3);
+    const signalId = `${canary}-${repeats ? "again" : number}`;
+    const name = chance.pick(SIGNALS);
+    world.faults.count(repeats ? "signal repeated" : "signal sent");
+    void untilAnswered(client, {
+      method: SchedulerService.method.signal,
+      request: create(SignalRequestSchema, {
+        ...{ namespace, run: refOf(runId), name, signalId },
+        ...payloadField("payload", json({ canary })),
+      }),
+      asked: { rpc: "Signal", namespace, runId, name, signalId },
+      ok: done,
+    });
+  }
+}
+
+async function decideSome(client: Client): Promise<void> {
+  const { world, process, runIds, namespace } = client;
+  const { chance, clock } = process;
+  while (!world.faults.calm) {
+    await clock.sleep(chance.between(100, 900));
+    if (runIds.length === 0) continue;
+    const runId = chance.pick(runIds.slice(-8));
+    const { message } = await tell(client, {
+      method: SchedulerService.method.getRun,
+      request: create(GetRunRequestSchema, { namespace, run: refOf(runId) }),
+      asked: { rpc: "GetRun", namespace, runId },
+      ok: ({ run, steps }) => ({ kind: "read", run: runSeen(run, steps) }),
+    });
+    for (const step of message?.steps ?? []) {
+      if (step.state !== StepState.WAITING || step.waitingOn !== WaitingOn.APPROVAL) continue;
+      const approver = chance.pick(APPROVERS);
+      const approved = chance.happens(0.75);
+      world.faults.count(approved ? "approved" : "rejected");
+      await untilAnswered(client, {
+        method: SchedulerService.method.decide,
+        request: create(DecideRequestSchema, {
+          ...{ namespace, run: refOf(runId), stepId: step.id, approver },
+          verdict: approved ? Verdict.APPROVE : Verdict.REJECT,
+        }),
+        asked: { rpc: "Decide", namespace, runId, stepId: step.id, approver, approved },
+        ok: done,
+      });
+    }
+  }
+}
+
+/** Looks at what is open, and answers some of it: all of it once nothing goes wrong any more. */
+async function answerAll(client: Client): Promise<void> {
+  const { world, process, namespace } = client;
+  const { chance, clock } = process;
+  for (;;) {
+    await clock.sleep(chance.between(200, 1_500));
+    const { message } = await tell(client, {
+      method: OperatorService.method.listEscalations,
+      request: create(ListEscalationsRequestSchema, { namespace, pageSize: PAGE }),
+      asked: { rpc: "ListEscalations", namespace },
+      ok: ({ escalations }) => ({
+        kind: "asked",
+        questions: escalations.map(({ runId, id }) => ({ runId, n: Number(id) })),
+      }),
+    });
+    const open = message?.escalations ?? [];
+    // Nobody waits for the answer to these.
+    const urgent = open.filter(({ reason }) => reason !== "doubled" || chance.happens(0.7));
+    for (const { runId, id } of urgent)
+      if (world.faults.calm || chance.happens(0.35)) await answer(client, runId, id);
+  }
+}
+
+async function answer(client: Client, runId: string, id: string): Promise<void> {
+  const { world, process, namespace } = client;
+  const { chance } = process;
+  const { message } = await tell(client, {
+    method: OperatorService.method.getEscalation,
+    request: create(GetEscalationRequestSchema, { namespace, run: refOf(runId), escalationId: id }),
+    asked: { rpc: "GetRun", namespace, runId },
+    ok: ({ run }) => ({ kind: "read", run: runSeen(run, []) }),
+  });
+  const allowed = message?.escalation?.answers ?? [];
+  if (allowed.length === 0) return;
+  if (!world.faults.calm && chance.happens(0.2)) {
+    const undo = chance.happens(0.3);
+    world.faults.count(undo ? "cancel with undo" : "cancel leaving things");
+    await cancelUntilAnswered(client, runId, undo);
+    return;
+  }
+  const isStray = !world.faults.calm && chance.happens(0.05);
+  const sensible = ANSWERS.filter((one) => allowed.includes(one));
+  // Who is asked again and again does not try again for ever.
+  const ending = sensible.filter((one) => !one.startsWith("retry"));
+  const isTired = world.faults.calm && Number(id) > PATIENCE && ending.length > 0;
+  const said = chance.pick(isStray ? ANSWERS : isTired ? ending : sensible);
+  await resolve(client, { runId, id, said });
+}
+
+async function resolve(
+  client: Client,
+  { runId, id, said }: { readonly runId: string; readonly id: string; readonly said: AnswerKind },
+): Promise<void> {
+  const { world, process, namespace } = client;
+  const canary = canaryOf(world, namespace);
+  const by = process.name;
+  world.faults.count(`answered ${said}`);
+  const carries = said === "retry-changed" || (said === "succeed" && process.chance.happens(0.5));
+  const payload = carries ? payloadField("payload", json({ canary, changed: id })) : {};
+  await untilAnswered(client, {
+    method: OperatorService.method.resolveEscalation,
+    request: create(ResolveEscalationRequestSchema, {
+      ...{ namespace, run: refOf(runId), escalationId: id, answer: said, by, why: "chance" },
+      ...payload,
+    }),
+    asked: { rpc: "ResolveEscalation", namespace, runId, n: Number(id), answer: said, by },
+    ok: done,
+  });
+}

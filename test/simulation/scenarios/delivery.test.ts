@@ -1,0 +1,259 @@
+/** Tasks on their way to an agent and back: races 2, 3, 22, 24, 26 and 40. */
+import { expect, test } from "vitest";
+import { failure, success } from "../../support/core-world.ts";
+import { flow, HEARTBEAT_MS, play } from "./stage.ts";
+
+const ONE = flow({ a: {} });
+const TWO = flow({ a: {}, b: {} });
+
+test("2: a task whose delivery is late is not given back by a beat that does not list it", () =>
+  play(async ({ agent, other, watching, schedule, look, pass }) => {
+    const run = await schedule(TWO);
+    const one = agent("one");
+    const first = await one.take();
+    const late = one.poll({ answer: 2_000 });
+    await pass(500);
+    for (const at of [other(), watching()]) {
+      expect(await one.beat([first], { at })).toEqual(["carry-on"]);
+      expect((await agent("two").poll({ at })).tasks).toEqual([]);
+    }
+    const { tasks } = await late;
+    expect(tasks).toHaveLength(1);
+    expect((await one.report([first, ...tasks], success())).answers).toEqual(
+      Array(2).fill("accepted"),
+    );
+    expect((await look(run)).attempts).toEqual(["a perform 1/1 success", "b perform 1/1 success"]);
+  }));
+
+test("2: a task that is done and no longer listed is not given back while its report is on its way", () =>
+  play(async ({ agent, other, schedule, look, pass }) => {
+    const run = await schedule(TWO);
+    const one = agent("one");
+    const [first, second] = [await one.take(), await one.take()];
+    const report = one.report(first, success(), { request: 2_000 });
+    await pass(100);
+    expect(await one.beat([second], { at: other() })).toEqual(["carry-on"]);
+    expect((await agent("two").poll()).tasks).toEqual([]);
+    expect((await report).answers).toEqual(["accepted"]);
+    await one.end(second, success());
+    expect((await look(run)).run).toBe("COMPLETED DONE");
+  }));
+
+test("2: two processes with one agent id do not give back each other's tasks", () =>
+  play(async ({ agent, schedule, look }) => {
+    const run = await schedule(TWO);
+    const [one, two] = [agent("one", { id: "same" }), agent("two", { id: "same" })];
+    const [first, second] = [await one.take(), await two.take()];
+    expect(await one.beat([first], { lost: [7, 8] })).toEqual(["carry-on"]);
+    expect(await two.beat([second], { lost: [7, 8] })).toEqual(["carry-on"]);
+    // The number of a poll means nothing beside its session.
+    expect(await two.beat([second], { lost: [2] })).toEqual(["carry-on"]);
+    await one.end(first, success());
+    await two.end(second, success());
+    expect((await look(run)).interventions).toEqual([]);
+  }));
+
+test("2: beats that are split over several calls keep all their tasks", () =>
+  play(async ({ agent, schedule, look, pass }) => {
+    const run = await schedule(TWO);
+    const one = agent("one");
+    const { tasks } = await one.poll({ max: 2 });
+    for (let beat = 0; beat < 6; beat++) {
+      await pass(HEARTBEAT_MS / 3);
+      for (const task of tasks) expect(await one.beat([task])).toEqual(["carry-on"]);
+    }
+    await one.end(tasks, success());
+    expect((await look(run)).attempts).toHaveLength(2);
+  }));
+
+test("2: a poll that an idle agent calls lost is given back by its next poll, on another server", () =>
+  play(async ({ agent, watching, other, schedule, look }) => {
+    const run = await schedule(ONE);
+    const one = agent("one");
+    const [here, there] = [watching(), other()];
+    const gone = await one.poll({ at: here, answer: "lost", deadlineMs: 1_500 });
+    expect(gone.said).toBe("DEADLINE_EXCEEDED");
+    const task = await one.take({ at: there, lost: [gone.poll] });
+    expect(task.token.fence).toBe(2);
+    await one.end(task, success());
+    expect(await look(run)).toMatchObject({
+      attempts: ["a perform 1/1 undelivered", "a perform 2/1 success"],
+      interventions: ["delivery a"],
+    });
+  }));
+
+test("2: a beat that was sent before the poll says nothing of what the poll was granted", () =>
+  play(async ({ agent, schedule, look }) => {
+    const run = await schedule(TWO);
+    const one = agent("one");
+    const first = await one.take();
+    const beat = one.beat([first], { request: 1_000 });
+    const second = await one.take();
+    expect(await beat).toEqual(["carry-on"]);
+    expect(await one.beat([first, second])).toEqual(["carry-on", "carry-on"]);
+    await one.end([first, second], success());
+    expect((await look(run)).interventions).toEqual([]);
+  }));
+
+test("3: a poll whose caller goes while its claim is under way gives its task back at once", () =>
+  play(async ({ agent, watching, other, faults, schedule, look, pass, at }) => {
+    const run = await schedule(ONE, { at: other() });
+    faults.scriptStore({ name: "claim", at: watching(), times: 1, backMs: 2_000 });
+    await at(1_000);
+    const gone = await agent("one").poll({ at: watching(), waitMs: 500, deadlineMs: 1_600 });
+    expect(gone.said).toBe("DEADLINE_EXCEEDED");
+    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    // Its claim is known now, and nobody has named it as lost.
+    await pass(500);
+    expect((await look(run)).steps).toEqual({ a: "READY" });
+    const two = agent("two");
+    await two.end(await two.take(), success());
+    expect((await look(run)).attempts).toEqual([
+      "a perform 1/1 undelivered",
+      "a perform 2/1 success",
+    ]);
+  }));
+
+test("3: an answer that is on its way when its caller gives up gives nothing back by itself", () =>
+  play(async ({ agent, schedule, look, pass }) => {
+    const run = await schedule(ONE);
+    const one = agent("one");
+    const gone = await one.poll({ waitMs: 500, answer: 2_000, deadlineMs: 1_600 });
+    expect(gone.said).toBe("DEADLINE_EXCEEDED");
+    await pass(1_000);
+    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    const task = await one.take({ lost: [gone.poll] });
+    await one.end(task, success());
+    expect((await look(run)).attempts).toEqual([
+      "a perform 1/1 undelivered",
+      "a perform 2/1 success",
+    ]);
+  }));
+
+test("3: a server that dies between the commit of a claim and its answer costs a poll and no try", () =>
+  play(async ({ agent, watching, other, faults, crash, schedule, look, pass }) => {
+    const [here, there] = [watching(), other()];
+    const run = await schedule(ONE, { at: there });
+    const one = agent("one");
+    faults.scriptStore({ name: "claim", at: here, times: 2, backMs: 300 });
+    const gone = one.poll({ at: here, deadlineMs: 2_000 });
+    await pass(100);
+    crash(here);
+    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    const { poll } = await gone;
+    const task = await one.take({ at: there, lost: [poll] });
+    await one.end(task, success(), { at: there });
+    expect((await look(run)).attempts).toEqual([
+      "a perform 1/1 undelivered",
+      "a perform 2/1 success",
+    ]);
+  }));
+
+test("22: a repeated report repeats its outcomes alone; what rode on the lost answer is named as lost", () =>
+  play(async ({ agent, other, schedule, look }) => {
+    const run = await schedule(flow({ a: {}, b: { needs: ["a"] } }));
+    const one = agent("one");
+    const task = await one.take();
+    const lost = await one.report(task, success(), { next: 1, answer: "lost" });
+    expect(lost.said).toBe("DEADLINE_EXCEEDED");
+    const again = await one.report(task, success(), { next: 1, at: other() });
+    expect(again).toMatchObject({ answers: ["repeated"], tasks: [] });
+    const next = await one.take({ lost: [lost.poll] });
+    expect(next.token).toMatchObject({ step: 1, fence: 2 });
+    expect((await one.report(task, failure("busy"))).answers).toEqual(["TASK_OVER"]);
+    await one.end(next, success());
+    expect((await look(run)).attempts).toEqual([
+      "a perform 1/1 success",
+      "b perform 1/1 undelivered",
+      "b perform 2/1 success",
+    ]);
+  }));
+
+test("24: a claim whose facts cannot be read afterwards gives its task back at once", () =>
+  play(async ({ agent, faults, schedule, look }) => {
+    const run = await schedule(ONE);
+    faults.scriptStore({ name: "taskFacts", fate: "before-commit" });
+    const one = agent("one");
+    expect((await one.poll()).said).toBe("UNAVAILABLE");
+    await one.end(await one.take(), success());
+    expect((await look(run)).attempts).toEqual([
+      "a perform 1/1 undelivered",
+      "a perform 2/1 success",
+    ]);
+  }));
+
+test("26: an agent gets what it performs and nothing else, whoever waits for the rest", () =>
+  play(async ({ agent, schedule, look }) => {
+    const run = await schedule(flow({ fly: {}, sleep: {} }));
+    const sleeper = agent("sleeper", { tasks: ["sleep"] });
+    const flier = agent("flier", { tasks: ["fly"] });
+    const bed = await sleeper.poll({ max: 5 });
+    expect(bed.tasks.map(({ task }) => task.task)).toEqual(["sleep"]);
+    const seat = await flier.poll({ max: 5 });
+    expect(seat.tasks.map(({ task }) => task.task)).toEqual(["fly"]);
+    await sleeper.end(bed.tasks, success());
+    await flier.end(seat.tasks, success());
+    expect((await look(run)).run).toBe("COMPLETED DONE");
+  }));
+
+test("26: a lost task is kept for another session for 2 s, and then anyone may have it", () =>
+  play(async ({ agent, schedule, look, at }) => {
+    const run = await schedule(ONE);
+    const one = agent("one");
+    await at(1_000);
+    await one.take({ waitMs: 0 });
+    await at(1_000 + HEARTBEAT_MS + 500);
+    expect((await look(run)).steps).toEqual({ a: "READY" });
+    expect((await one.poll({ waitMs: 1_000 })).tasks).toEqual([]);
+    const again = await one.take({ waitMs: 2_500 });
+    expect(again.token.fence).toBe(2);
+    await one.end(again, success());
+    expect((await look(run)).attempts).toEqual([
+      "a perform 1/1 drover.lost",
+      "a perform 2/1 success",
+    ]);
+  }));
+
+test("40: a waiter with one place gets one task, however many flights find one for it", () =>
+  play(async ({ agent, client, schedule, look, pass, faults }) => {
+    const one = agent("one", { tasks: ["x"] });
+    const chain = await schedule(flow({ w: {}, x: { needs: ["w"] } }));
+    const first = await agent("two", { tasks: ["w"] }).take();
+    const parked = one.poll({ waitMs: 3_000 });
+    await pass(100);
+    // A pass and a Schedule make its lane ready in the same millisecond.
+    faults.scriptStore({ name: "advance", backMs: 50 });
+    const [, scheduled] = await Promise.all([
+      agent("two").report(first, success()),
+      client.schedule(flow({ x: {} })),
+    ]);
+    const { tasks } = await parked;
+    expect(tasks).toHaveLength(1);
+    const other = await one.take();
+    await one.end([...tasks, other], success());
+    expect((await look(chain)).attempts).toContain("x perform 1/1 success");
+    expect(scheduled.kind).toBe("scheduled");
+  }));
+
+test("40: a waiter that a failed flight had reserved is looked for again, before the next beat", () =>
+  play(async ({ agent, watching, other, client, faults, schedule, look, at, now }) => {
+    const [here, there] = [watching(), other()];
+    const one = agent("one", { tasks: ["x"] });
+    const x = flow({ x: {} });
+    await schedule(x, { at: there });
+    await one.end(await one.take({ at: here }), success(), { at: here });
+    const parked = one.poll({ at: here, waitMs: 5_000 });
+    await at(2_100);
+    // This flight holds the waiter until 2,500; meanwhile its lane gets a row from elsewhere.
+    faults.scriptStore({ name: "schedule", at: here, fate: "repeatable", backMs: 400 });
+    faults.scriptStore({ name: "schedule", at: here, fate: "repeatable", toMs: 200 });
+    const failed = client.schedule(x, { at: here, key: "k" });
+    await at(2_200);
+    const run = await schedule(x, { at: there });
+    const { tasks } = await parked;
+    expect(tasks.map(({ token }) => token.runId)).toEqual([run]);
+    expect(now()).toBeLessThan(2_600);
+    expect((await failed).kind).toBe("unknown");
+    await one.end(tasks, success());
+    expect((await look(run)).run).toBe("COMPLETED DONE");
+  }));

@@ -1,0 +1,207 @@
+/** Who watches, who takes over, and who wakes whom: races 20, 29, 30, 37, 43 and 45. */
+import { expect, test } from "vitest";
+import { failure, success } from "../../support/core-world.ts";
+import { flow, HEARTBEAT_MS, play } from "./stage.ts";
+
+const ONE = flow({ a: {} });
+
+test("20: what a killed server watched is watched again 4 s later, and a silent agent found", () =>
+  play(async ({ agent, watching, other, crash, schedule, look, at, worker }) => {
+    const [here, there] = [watching(), other()];
+    const run = await schedule(ONE, { at: there });
+    await agent("one").take({ at: there });
+    await at(2_000);
+    crash(here);
+    await at(2_000 + 4_000);
+    expect(watching()).toBe(there);
+    await at(2_000 + 4_000 + HEARTBEAT_MS + 200);
+    expect(await look(run)).toMatchObject({ steps: { a: "READY" }, interventions: ["lease a"] });
+    worker("worker");
+  }));
+
+test("20: a server that was frozen within a flight changes nothing when it wakes", () =>
+  play(async ({ agent, watching, other, faults, freeze, thaw, schedule, look, at }) => {
+    const [here, there] = [watching(), other()];
+    const run = await schedule(ONE, { at: there });
+    const one = agent("one");
+    const task = await one.take({ at: there });
+    // It has seen that the lease is over, and is frozen before its transaction begins.
+    faults.scriptStore({ name: "advance", at: here, toMs: 300 });
+    await at(HEARTBEAT_MS + 150);
+    freeze(here);
+    await at(HEARTBEAT_MS + 4_500);
+    expect(watching()).toBe(there);
+    // The new owner counts silence from its take-over, so the lease stands.
+    thaw(here);
+    await at(HEARTBEAT_MS + 5_000);
+    expect(await look(run)).toMatchObject({ steps: { a: "LEASED" }, interventions: [] });
+    expect(await one.beat([task], { at: here })).toEqual(["carry-on"]);
+    await one.end(task, success(), { at: here });
+    expect((await look(run)).run).toBe("COMPLETED DONE");
+  }));
+
+test("20: a server that loses its session under a look joins anew and takes its share again", () =>
+  play(
+    async ({ agent, servers, faults, schedule, look, at, worker }) => {
+      const run = await schedule(ONE);
+      await agent("one").take();
+      await at(1_000);
+      const [server] = servers;
+      if (server) faults.scriptStore({ name: "look", at: server, fate: "before-commit" });
+      await at(3_000);
+      worker("worker");
+      await at(1_500 + 3 * HEARTBEAT_MS);
+      expect(await look(run)).toMatchObject({
+        run: "COMPLETED DONE",
+        interventions: ["lease a"],
+      });
+    },
+    { servers: 1 },
+  ));
+
+test("29: who waits for the end of a run hears of it within a second, at whatever server it ends", () =>
+  play(async ({ agent, client, watching, other, faults, schedule, at, now }) => {
+    faults.loseNotifications(true);
+    const run = await schedule(ONE, { at: other() });
+    const one = agent("one");
+    const task = await one.take({ at: other() });
+    const ended = client.wait(run, 20_000, { at: watching() });
+    await at(5_100);
+    await one.end(task, success(), { at: other() });
+    expect(await ended).toMatchObject({ kind: "read", run: { state: "COMPLETED" } });
+    expect(now()).toBeLessThan(6_200);
+  }));
+
+test("30: after a quiet hour and without a notification ready work meets a waiter within a second", () =>
+  play(async ({ agent, watching, other, faults, schedule, at, now }) => {
+    faults.loseNotifications(true);
+    await schedule(ONE, { at: other() });
+    const one = agent("one");
+    await one.end(await one.take(), success());
+    const waiting = one.take({ at: watching(), waitMs: 30_000 });
+    // In the middle of a poll, long before the next one looks.
+    await at(1_815_000);
+    await schedule(ONE, { at: other() });
+    const task = await waiting;
+    expect(now()).toBeLessThan(1_816_100);
+    await one.end(task, success());
+  }));
+
+test("30: a notification wakes a waiter of another server at once", () =>
+  play(async ({ agent, watching, other, schedule, at, now }) => {
+    await schedule(ONE, { at: other() });
+    const one = agent("one");
+    await one.end(await one.take(), success());
+    const waiting = one.take({ at: watching(), waitMs: 30_000 });
+    await at(10_100);
+    await schedule(ONE, { at: other() });
+    const task = await waiting;
+    expect(now()).toBeLessThan(10_150);
+    await one.end(task, success());
+  }));
+
+test("30: a poll that does not wait looks once all the same, and gets what is ready", () =>
+  play(async ({ agent, schedule, look }) => {
+    const run = await schedule(ONE);
+    const one = agent("one");
+    const { tasks } = await one.poll({ waitMs: 0 });
+    expect(tasks).toHaveLength(1);
+    expect((await one.poll({ waitMs: 0 })).tasks).toEqual([]);
+    await one.end(tasks, success());
+    expect((await look(run)).run).toBe("COMPLETED DONE");
+  }));
+
+test("30: a moment that is nearer than the next look is met when it comes", () =>
+  play(async ({ agent, watching, schedule, at, now }) => {
+    await schedule(flow({ a: { retry: [{ attempts: 2, initialMs: 100, jitter: 0 }] } }));
+    const one = agent("one");
+    const task = await one.take({ at: watching() });
+    await at(4_100);
+    await one.end(task, failure("busy"), { at: watching() });
+    const again = await one.take({ at: watching(), waitMs: 3_000 });
+    expect(now()).toBeLessThan(4_250);
+    await one.end(again, success());
+  }));
+
+test("37: a flight that lost a deadlock flies once more, and all in it land", () =>
+  play(async ({ agent, faults, schedule, look }) => {
+    const run = await schedule(flow({ a: {}, b: {}, c: {} }));
+    const one = agent("one");
+    const { tasks } = await one.poll({ max: 3 });
+    faults.scriptStore({ name: "advance", fate: "repeatable" });
+    expect((await one.report(tasks, success())).answers).toEqual(Array(3).fill("accepted"));
+    expect((await look(run)).attempts).toHaveLength(3);
+  }));
+
+test("37: a flight that lost twice changed nothing, and its callers are told to repeat", () =>
+  play(async ({ agent, faults, schedule, look }) => {
+    const run = await schedule(ONE);
+    const one = agent("one");
+    const task = await one.take();
+    faults.scriptStore({ name: "advance", fate: "repeatable", times: 2 });
+    expect((await one.report(task, success())).answers).toEqual(["UNAVAILABLE"]);
+    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    expect((await one.report(task, success())).answers).toEqual(["accepted"]);
+  }));
+
+test("43: a clean stop answers parked polls, hands over what it watched, and takes no lease", () =>
+  play(async ({ agent, watching, other, stop, start, schedule, look, at, now }) => {
+    const [here, there] = [watching(), other()];
+    const run = await schedule(flow({ a: {}, b: { needs: ["a"] } }), { at: here });
+    const one = agent("one");
+    const task = await one.take({ at: here });
+    const parked = agent("two", { tasks: ["b"] }).poll({ at: here, waitMs: 20_000 });
+    await at(2_000);
+    const stopped = stop(here);
+    expect(await parked).toMatchObject({ said: "ok", tasks: [] });
+    await stopped;
+    expect(now()).toBeLessThan(2_100);
+    expect((await one.poll({ at: here })).said).toBe("UNAVAILABLE");
+    await at(2_900);
+    expect(await one.beat([task], { at: there })).toEqual(["carry-on"]);
+    // Its partitions were handed over, and are not taken from a dead server after 3 s.
+    await at(3_200);
+    expect(watching()).toBe(there);
+    await at(5_500);
+    await one.end(task, success(), { at: there });
+    await one.end(await one.take({ at: there }), success(), { at: there });
+    expect(await look(run)).toMatchObject({ run: "COMPLETED DONE", interventions: [] });
+    start(here);
+  }));
+
+test("43: a clean stop finishes what is in flight before it ends", () =>
+  play(async ({ agent, watching, other, faults, stop, schedule, look, pass }) => {
+    const [here, there] = [watching(), other()];
+    const run = await schedule(flow({ a: {}, b: {} }), { at: there });
+    const one = agent("one");
+    const [first, second] = [await one.take({ at: here }), await one.take({ at: here })];
+    faults.scriptStore({ name: "advance", at: here, backMs: 500 });
+    faults.scriptStore({ name: "beat", at: here, backMs: 500 });
+    const report = one.report(first, success(), { at: here });
+    const beat = one.beat([second], { at: here });
+    await pass(100);
+    const stopped = stop(here);
+    await pass(1);
+    expect((await one.report(second, success(), { at: here })).said).toBe("UNAVAILABLE");
+    expect((await report).answers).toEqual(["accepted"]);
+    expect(await beat).toEqual(["carry-on"]);
+    await stopped;
+    await one.end(second, success(), { at: there });
+    expect((await look(run)).run).toBe("COMPLETED DONE");
+  }));
+
+test("45: with a store that is slow to commit, batches grow and flights do not", () =>
+  play(async ({ client, faults, watching, at, now, worker, pass }) => {
+    const here = watching();
+    faults.scriptStore({ name: "schedule", times: 100, backMs: 300 });
+    await at(1_000);
+    const before = faults.sent("schedule");
+    const runs = Array.from({ length: 600 }, () => client.schedule(ONE, { at: here }));
+    const answers = await Promise.all(runs);
+    expect(answers.every(({ kind }) => kind === "scheduled")).toBe(true);
+    // The first call flies alone, the next flight is as full as one may be, the last has the rest.
+    expect(faults.sent("schedule") - before).toBeLessThanOrEqual(4);
+    expect(now()).toBeLessThan(2_500);
+    worker("worker");
+    await pass(20_000);
+  }));

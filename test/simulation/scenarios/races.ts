@@ -1,0 +1,361 @@
+// Every race of the list that the engine was designed against, by its number, and what plays it: a
+// scenario of this folder, a test beside it (on real PostgreSQL, where the lock or the snapshot
+// matters), or the feature that must come first. races.test.ts holds that all of them are there.
+
+export interface Race {
+  /** What goes wrong, where nothing prevents it. */
+  readonly trap: string;
+  /** How many scenarios of this folder begin with its number. */
+  readonly scenarios?: number;
+  /** Titles of other tests, by file below test/. */
+  readonly tests?: Readonly<Record<string, readonly string[]>>;
+  /** Features that do not exist yet, and that bring the rest of the race with them. */
+  readonly waitsFor?: readonly string[];
+}
+
+export const RACES: Readonly<Record<number, Race>> = {
+  1: {
+    trap: "Beats, cancels and details seen by one server alone",
+    scenarios: 3,
+    tests: {
+      "integration/control-plane/heartbeats.test.ts": [
+        "through one server keeps the lease that another one watches",
+        "hears at one server of a cancel that was asked for at another",
+      ],
+    },
+  },
+  2: {
+    trap: "Running work given back because a beat did not list it",
+    scenarios: 6,
+    tests: {
+      "integration/control-plane/lost-polls.test.ts": [
+        "gives its tasks back at once and uncounted, on another server too",
+        "stays with the agent: an omission proves nothing",
+      ],
+    },
+    waitsFor: ["`lists_all`: a session that has forgotten a lease"],
+  },
+  3: {
+    trap: "A cancelled poll that gives back what was delivered",
+    scenarios: 3,
+    tests: {
+      "integration/control-plane/lost-polls.test.ts": [
+        "gives the task back when it was cancelled before its answer",
+        "leaves no lease behind that nobody holds, whenever it ends",
+      ],
+    },
+  },
+  4: {
+    trap: "Claims and passes that deadlock",
+    tests: {
+      "integration/control-plane/locks.test.ts": [
+        "do not deadlock: the pass waits for the claim and finds the row as a lease",
+        "do not deadlock the other way: the claim passes over what the pass has locked",
+        "hand over to each other crosswise without a deadlock",
+      ],
+      "integration/control-plane/keys.test.ts": [
+        "do not deadlock: each flight reserves in key order",
+      ],
+    },
+  },
+  5: {
+    trap: "Rows left of a low-water mark that nobody sees again",
+    scenarios: 1,
+    tests: {
+      "integration/control-plane/waking.test.ts": [
+        "costs no more when the row came from nowhere, behind every server's back",
+      ],
+    },
+    waitsFor: ["the low-water mark of claims"],
+  },
+  6: {
+    trap: "Undoing or retrying while a lost attempt may still act",
+    scenarios: 1,
+    tests: {
+      "unit/core/compensation.test.ts": [
+        "an attempt that was lost before the verdict has settled too",
+      ],
+    },
+    waitsFor: ["`verify`, and retries of steps that are not idempotent"],
+  },
+  7: {
+    trap: "The report of an attempt whose lease has ended",
+    scenarios: 3,
+    tests: {
+      "integration/control-plane/late-reports.test.ts": [
+        "settles its step while no other task of it was handed out, on any server",
+        "changes nothing once another task was handed out, and is kept as evidence",
+      ],
+    },
+    waitsFor: ["the escalation of an effect that may be doubled"],
+  },
+  8: {
+    trap: "One key over two inputs, and effects that undoing forgets",
+    scenarios: 2,
+    waitsFor: ["fallbacks: a key for each strategy"],
+  },
+  9: {
+    trap: "Hedging against the fence",
+    waitsFor: ["hedging, whose field is reserved"],
+  },
+  10: {
+    trap: "Partitions of several regions",
+    waitsFor: ["regions beside the default one"],
+  },
+  11: {
+    trap: "A change of one run that touches another",
+    waitsFor: ["messages between runs: child runs, freed slots, schedules"],
+  },
+  12: {
+    trap: "Loads that grow with the run, and one hot run that stops a server",
+    tests: {
+      "integration/control-plane/locks.test.ts": [
+        "delays only its own reports; the rest of the flight lands",
+        "is waited for by a flight of its own after three misses, and others fly beside it",
+      ],
+      "integration/control-plane/cost.test.ts": [
+        "costs a batch of runs hardly more commits than one run",
+      ],
+    },
+    waitsFor: ["maps"],
+  },
+  13: {
+    trap: "Moments without a row, or rows without a moment",
+    scenarios: 2,
+    tests: {
+      "integration/control-plane/cost.test.ts": [
+        "writes a row once for each thing that happens to it, and no due row",
+      ],
+      "unit/watches.test.ts": ["looks again at once when a moment came while a look was under way"],
+    },
+  },
+  14: {
+    trap: "A backlog that becomes escalations",
+    scenarios: 3,
+    tests: { "contract/due.ts": ["a ready row knows whether its lane is polled"] },
+    waitsFor: ["`on_pickup`, and lanes that are held"],
+  },
+  15: {
+    trap: "An outage or a clock that jumps loses every lease",
+    scenarios: 6,
+    tests: {
+      "integration/control-plane/outage.test.ts": [
+        "costs no lease: who beats when it is back carries on, who stays silent is found",
+      ],
+    },
+  },
+  16: {
+    trap: "States without a deadline, an owner or a name",
+    scenarios: 2,
+    tests: {
+      "unit/core/state-table.test.ts": [
+        "leads out of every state that is not final, and out of none that is",
+      ],
+    },
+    waitsFor: ["PENDING runs"],
+  },
+  17: {
+    trap: "Wake-ups that a pause swallows",
+    waitsFor: ["pause and resume"],
+  },
+  18: {
+    trap: "Retention that drops what open runs need",
+    waitsFor: ["retention: ranges by the day of the run's id"],
+  },
+  19: {
+    trap: "A callback that comes before its token",
+    waitsFor: ["deferred outcomes and their callbacks"],
+  },
+  20: {
+    trap: "Take-overs that are late, or starve",
+    scenarios: 3,
+    tests: {
+      "integration/control-plane/fencing.test.ts": [
+        "waits for the flight that the former owner has in the air, which lands",
+        "fences every later flight of the former owner: it changes nothing and is told so",
+        "leaves no gap: a flight that waits for a run when it begins lands before it, never after",
+      ],
+      "integration/take-over/take-over.test.ts": [
+        "a frozen server is relieved, and does nothing more under its old name when it wakes",
+      ],
+    },
+  },
+  21: {
+    trap: "Numbers of attempts, fences, deliveries and strategies",
+    scenarios: 2,
+    tests: {
+      "integration/control-plane/late-reports.test.ts": [
+        "grow by one with each hand-out, through releases, lost polls, losses and retries",
+      ],
+    },
+  },
+  22: {
+    trap: "A repeated Complete that hands out more",
+    scenarios: 1,
+    tests: {
+      "integration/control-plane/late-reports.test.ts": [
+        "is found again after the run has ended, by its attempt row alone",
+      ],
+    },
+  },
+  23: {
+    trap: "A commit of which nobody knows whether it counted",
+    scenarios: 6,
+    tests: {
+      "integration/control-plane/outage.test.ts": [
+        "of a report is found out: counted is %s",
+        "of a schedule makes one run: counted is %s",
+        "of a claim costs a poll and no task: granted is %s",
+      ],
+      "integration/postgres/transact.test.ts": [
+        "is asked about until it is over, while the server still works on it",
+      ],
+    },
+  },
+  24: {
+    trap: "A claim that cannot deliver its input",
+    scenarios: 1,
+    waitsFor: ["expressions in inputs"],
+  },
+  25: {
+    trap: "Limits that are counted on live rows",
+    waitsFor: ["limits of lanes and of run keys"],
+  },
+  26: {
+    trap: "Turns, versions and hand-overs that jump the queue",
+    scenarios: 2,
+    tests: {
+      "integration/control-plane/waking.test.ts": [
+        "is served before what becomes ready later, also by a hand-over",
+        "of one priority goes by age, also past a hand-over",
+        "is kept for another session, and for anyone after 2 s",
+      ],
+    },
+    waitsFor: ["turns between namespaces, and version classes of lanes"],
+  },
+  27: {
+    trap: "Final states that are opened again",
+    scenarios: 1,
+    waitsFor: ["retry and re-run as new runs"],
+  },
+  28: {
+    trap: "Signals that are lost or doubled",
+    waitsFor: ["signals"],
+  },
+  29: {
+    trap: "Watchers that nobody can wake",
+    scenarios: 1,
+    tests: {
+      "integration/control-plane/waking.test.ts": ["of a run's change costs the watcher a beat"],
+    },
+  },
+  30: {
+    trap: "A safety net that backs off",
+    scenarios: 4,
+    tests: {
+      "integration/control-plane/waking.test.ts": [
+        "costs a beat and never a task: another server's row is found by the next one",
+        "is made good by the beat that runs by itself, within its second",
+      ],
+      "integration/control-plane/cost.test.ts": [
+        "asks one statement a beat for all its parked polls",
+      ],
+    },
+  },
+  31: {
+    trap: "Two events of one run in one batch",
+    scenarios: 5,
+    tests: { "property/run.test.ts": ["the random runs take every row of the state table"] },
+    waitsFor: ["pause, and child runs"],
+  },
+  32: {
+    trap: "One branch with a person while others run",
+    scenarios: 1,
+    waitsFor: ["answers to escalations, and their groups"],
+  },
+  33: {
+    trap: "What is undone of cancelled steps, maps and children",
+    scenarios: 1,
+    waitsFor: ["maps and child runs"],
+  },
+  34: {
+    trap: "Moments of schedules that come twice or never",
+    waitsFor: ["schedules"],
+  },
+  35: {
+    trap: "What the same request is",
+    scenarios: 3,
+    tests: {
+      "integration/rpc/runs.test.ts": [
+        "does not depend on key, namespace, or the order of labels",
+        "never changes, since keys outlive servers",
+      ],
+      "integration/control-plane/keys.test.ts": ["from two servers at the same time is one run"],
+    },
+  },
+  36: {
+    trap: "Claims over many shards",
+    waitsFor: ["cells: several primaries behind one address"],
+  },
+  37: {
+    trap: "One bad call that fails a whole flight",
+    scenarios: 2,
+    tests: {
+      "integration/control-plane/locks.test.ts": [
+        "lands the others; the bad one fails alone and changed nothing",
+      ],
+      "unit/flights.test.ts": ["is split until the bad items fail alone, whichever they are"],
+    },
+    waitsFor: ["the rate budget of a caller"],
+  },
+  38: {
+    trap: "Sweeps without a bound",
+    waitsFor: ["the integrity sweep"],
+  },
+  39: {
+    trap: "Circuits that two servers see differently",
+    waitsFor: ["circuits and learned durations"],
+  },
+  40: {
+    trap: "A waiter that is served twice, or sleeps beside its task",
+    scenarios: 2,
+    tests: {
+      "integration/control-plane/waking.test.ts": [
+        "is looked for again when the flight has nothing for it",
+      ],
+    },
+  },
+  41: {
+    trap: "Keys that are unique within a range alone",
+    tests: {
+      "contract/history.ts": ["repeated alarms about one ready row are told apart by their number"],
+    },
+    waitsFor: ["retention: ranges by the day of the run's id"],
+  },
+  42: {
+    trap: "Tables that the text needs and nobody made",
+    waitsFor: ["signals, slots, limits, lane states, fires, the outbox, overrides, messages"],
+  },
+  43: {
+    trap: "A stop that takes leases along",
+    scenarios: 2,
+    tests: {
+      "integration/rpc/drain.test.ts": [
+        "answers parked polls with an empty OK on both transports, then ends",
+        "waits for calls in flight, refuses new ones, and says NOT_SERVING meanwhile",
+      ],
+      "integration/take-over/take-over.test.ts": [
+        "a server that stops cleanly hands its partitions over without being fenced",
+      ],
+    },
+  },
+  44: {
+    trap: "Inline definitions that nobody removes",
+    waitsFor: ["retention of definitions"],
+  },
+  45: {
+    trap: "Flights that bound what a slow store takes",
+    scenarios: 1,
+    waitsFor: ["batches that grow beyond 500, tried with a slow disk"],
+  },
+};

@@ -1,0 +1,157 @@
+// Workflows that are made for ways which random ones hardly ever take: short ones, whose few steps
+// lean all in one direction.
+import type { Definition, StepDefinition } from "../../server/core/definition.ts";
+import type { Chance } from "./chance.ts";
+import {
+  alwaysSteps,
+  FIND_TASK,
+  json,
+  NOWHERE,
+  POISON_TASK,
+  randomTimeouts,
+  randomUndo,
+  UNDO_TASK,
+  usualDefinition,
+  waitingWork,
+} from "./workload.ts";
+
+const QUICK = Object.freeze({
+  ...{ heartbeatMs: 2_000, attemptMs: 4_000, pickupMs: 2_000, totalMs: 30_000 },
+  ...{ cancelMs: 300, settleMs: 1_000, callbackMs: 1_500 },
+});
+
+type Maker = (chance: Chance, canary: string) => readonly StepDefinition[];
+
+/** A run in which something is lost or unknown, and must not be repeated, and cannot be undone. */
+const unknowable: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "vague", timeouts: QUICK, input: json({ canary }) },
+    ...(chance.happens(0.5)
+      ? { effects: "once" as const }
+      : {
+          effects: "verifiable" as const,
+          verify: { task: "vague", retry: [{ attempts: 1 }], timeouts: QUICK },
+        }),
+    onFailure: "compensate",
+  },
+  {
+    ...{ id: "s1", needs: [], task: "book", timeouts: QUICK },
+    compensate: { task: UNDO_TASK },
+  },
+  ...(chance.happens(0.5) ? [{ ...failing("s2"), needs: [] }] : []),
+  ...(chance.happens(0.8) ? alwaysSteps(chance, 3, canary) : []),
+];
+
+/** An undo that fails for good, with always steps behind it. */
+const stuckUndo: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "book", timeouts: QUICK, input: json({ canary }) },
+    compensate: {
+      task: chance.pick([POISON_TASK, "slow-undo"]),
+      retry: [{ attempts: chance.pick([1, 1, 1, 3]), initialMs: 2_000, jitter: 0 }],
+      timeouts: { ...QUICK, settleMs: 100 },
+    },
+  },
+  { ...failing("s1"), needs: ["s0"] },
+  ...(chance.happens(0.6) ? alwaysSteps(chance, 2, canary) : []),
+];
+
+/** Two strategies that leave an effect each, undone one after the other by slow agents. */
+const twoEffects: Maker = (_chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "vague", input: json({ canary }) },
+    ...{ timeouts: QUICK, retry: [{ attempts: 1 }] },
+    fallback: [{ task: "book" }],
+    compensate: {
+      ...{ task: "slow-undo", retry: [{ attempts: 6, initialMs: 2_000, jitter: 0 }] },
+      timeouts: { ...QUICK, attemptMs: 8_000, settleMs: 100 },
+    },
+  },
+  { ...failing("s1"), needs: ["s0"] },
+];
+
+/** A pivot, and what fails or takes too long behind it. */
+const pastPivot: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "book", input: json({ canary }) },
+    ...{ timeouts: QUICK, pivot: true, compensate: randomUndo(chance) },
+  },
+  { id: "s1", needs: ["s0"], kind: "wait", forMs: chance.between(500, 3_000) },
+  chance.happens(0.5)
+    ? { ...failing("s2"), needs: ["s0"] }
+    : { id: "s2", needs: ["s0"], task: "book", queue: NOWHERE, timeouts: QUICK },
+];
+
+/** A branch that fails while the rest goes on: the verdict waits, or the run stands still. */
+const failingBranch: Maker = (chance, canary) => [
+  { id: "s0", needs: [], task: "mail", input: json({ canary }), timeouts: randomTimeouts(chance) },
+  { ...failing("s1"), needs: [], onFailure: chance.pick(["fail", "compensate", "escalate"]) },
+  { id: "s2", needs: ["s0"], ...waitingWork(chance) },
+  { id: "s3", needs: ["s0"], task: "vague", timeouts: QUICK, retry: [{ attempts: 3 }] },
+];
+
+/** Expressions that fail at first and again. */
+const inexpressible: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "book", timeouts: QUICK },
+    input: json({ canary, first: `\${input.list[0]}` }),
+    ...(chance.happens(0.3) ? { fallback: [{ task: "plan-b" }] } : {}),
+  },
+  { id: "s1", needs: [], ...waitingWork(chance) },
+];
+
+/** The agent says later what became of it, and the remote service calls back. */
+const answeredLate: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "later", input: json({ canary }) },
+    timeouts: { ...QUICK, callbackMs: chance.between(500, 2_500) },
+    retry: [{ attempts: chance.between(1, 3), initialMs: 1_500 }],
+    onFailure: chance.pick(["fail", "compensate", "continue", "escalate"]),
+    ...(chance.happens(0.4) ? { fallback: [{ task: "later", queue: "slow" }] } : {}),
+    ...(chance.happens(0.3)
+      ? { effects: "verifiable" as const, verify: { task: FIND_TASK, timeouts: QUICK } }
+      : {}),
+    ...(chance.happens(0.5) ? { compensate: randomUndo(chance) } : {}),
+  },
+  { id: "s1", needs: ["s0"], ...waitingWork(chance) },
+];
+
+/** An agent that is thought lost speaks again when the next way has begun, or is held. */
+const thoughtLost: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "silent", input: json({ canary }), timeouts: QUICK },
+    retry: [{ attempts: 1 }],
+    fallback: chance.happens(0.5) ? [{ task: "plan-b" }, { task: "silent", queue: "slow" }] : [],
+    onFailure: chance.pick(["escalate", "escalate", "escalate", "fail", "continue"]),
+  },
+  { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
+];
+
+const MAKERS: readonly Maker[] = [
+  ...[unknowable, stuckUndo, twoEffects, pastPivot, failingBranch, inexpressible, answeredLate],
+  ...[unknowable, stuckUndo, thoughtLost, thoughtLost],
+];
+
+const RARE_SHARE = 0.25;
+
+/** Mostly a usual one. */
+export function randomDefinition(chance: Chance, canary: string): Definition {
+  return chance.happens(RARE_SHARE)
+    ? rareDefinition(chance, canary)
+    : usualDefinition(chance, canary);
+}
+
+function rareDefinition(chance: Chance, canary: string): Definition {
+  const steps = chance.pick(MAKERS)(chance, canary);
+  const isShort = chance.happens(0.2);
+  return {
+    workflow: `rare-${chance.between(1, 1_000_000)}`,
+    timeoutMs: isShort ? chance.between(1_500, 6_000) : chance.between(30_000, 60_000),
+    steps,
+  };
+}
+
+/** Of no policy, so that its first failure is its last. */
+function failing(id: string) {
+  return { id, task: "fail", timeouts: QUICK, retry: [{ attempts: 1 }] } as const;
+}

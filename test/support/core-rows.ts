@@ -1,0 +1,213 @@
+/**
+ * What a store does around the rules, and no more, for the one run of core-world.ts: a claim turns
+ * a ready row into a lease, a beat hears a cancel, an ended attempt is found again by its token.
+ */
+
+import type { EndedAttempt, Moment, TaskKind } from "../../server/core/attempt.ts";
+import type { Decision, Rules } from "../../server/core/decide.ts";
+import type { Effect } from "../../server/core/effect.ts";
+import type { Answer, RunEvent } from "../../server/core/event.ts";
+import { evolve, leaseWakeAt, runWakeAt, untouchedStep } from "../../server/core/evolve.ts";
+import { type Lease, movingSide, type Step, type View } from "../../server/core/model.ts";
+import { planTaskOf } from "../../server/core/pass.ts";
+import type { Plan } from "../../server/core/plan.ts";
+import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
+
+/** A task as the agent that got it knows it. */
+export interface Held {
+  readonly step: number;
+  readonly task: TaskKind;
+  readonly fence: number;
+  readonly attempt: number;
+  readonly secret: string;
+  readonly session: string;
+  readonly grantedAt: Moment;
+}
+
+export interface MomentFacts {
+  readonly polled?: boolean;
+  readonly watchingSince?: Moment;
+}
+
+export interface State {
+  readonly rules: Rules;
+  readonly plan: Plan;
+  now: Moment;
+  view: View;
+  ended: EndedAttempt[];
+  readonly lastBeats: Map<string, Moment>;
+  readonly accepted: Map<string, string>;
+  readonly effects: Effect[];
+  readonly effectsAt: Moment[];
+  readonly edgesTaken: EdgeTaken[];
+  readonly handedOut: Held[];
+}
+
+export function stepIn(state: State, id: string | number): Step {
+  const planned = state.plan.steps.find((step) => step.no === id || step.id === id);
+  if (!planned) throw new Error(`the workflow has no step ${id}`);
+  return state.view.steps.get(planned.no) ?? untouchedStep(planned.no, planned.needs.length);
+}
+
+export function runPass(
+  state: State,
+  events: readonly RunEvent[],
+  draw: number,
+): readonly Answer[] {
+  const items = events.map((event) => ({ event, draw }));
+  const before: View = { ...state.view, attempts: attemptsAbout(state, events) };
+  const checked = checkPass({
+    rules: state.rules,
+    before,
+    now: state.now,
+    items,
+    accepted: state.accepted,
+  });
+  const decision: Decision<(typeof items)[number]> = checked.decision;
+  state.view = { ...decision.view, attempts: [] };
+  state.effects.push(...decision.effects);
+  state.effectsAt.push(...decision.effects.map(() => state.now));
+  state.edgesTaken.push(...checked.edgesTaken);
+  for (const effect of decision.effects) record(state, effect);
+  return items.map((item) => {
+    const answer = decision.answers.get(item);
+    if (!answer) throw new Error(`no answer to ${item.event.kind}`);
+    return answer;
+  });
+}
+
+/** What a store finds by the tokens of the reports, and for a callback that did not come. */
+function attemptsAbout(state: State, events: readonly RunEvent[]): EndedAttempt[] {
+  return state.ended.filter((attempt) =>
+    events.some(
+      (event) =>
+        ((event.kind === "report" || event.kind === "callback") &&
+          event.step === attempt.step &&
+          event.fence === attempt.fence) ||
+        (event.kind === "due-moment" &&
+          event.on === "callback" &&
+          event.step === attempt.step &&
+          stepIn(state, event.step).fence === attempt.fence),
+    ),
+  );
+}
+
+/** Keeps what a store would keep as rows beside the run and its steps. */
+export function record(state: State, effect: Effect): void {
+  if (effect.kind !== "task-ended" && effect.kind !== "attempt-settled") return;
+  const view = evolve({ ...state.view, attempts: state.ended }, effect, () => NO_SHAPE);
+  state.ended = [...view.attempts];
+}
+
+const NO_SHAPE = Object.freeze({ needs: 0, always: false, pivot: false });
+
+export function tryClaim(state: State, step: Step, session: string): Held | undefined {
+  const moving = movingSide(step);
+  if (moving?.state.kind !== "READY") return undefined;
+  const { side, state: ready } = moving;
+  if (ready.avoid?.session === session && state.now < ready.avoid.until) return undefined;
+  const same = (held: Held): boolean =>
+    held.step === step.no && held.fence === ready.fence && held.attempt === ready.attempt;
+  if (state.handedOut.some((held) => same(held) && held.task === ready.task))
+    throw new Error(`fence ${ready.fence} of step ${step.no} is handed out twice`);
+  const planned = state.plan.steps[step.no];
+  if (!planned) throw new Error(`the plan has no step ${step.no}`);
+  const { attemptMs, heartbeatMs, cancelMs, stallMs } = planTaskOf(
+    planned,
+    step,
+    ready.task,
+  ).timeouts;
+  const lease: Lease = {
+    kind: "LEASED",
+    task: ready.task,
+    fence: ready.fence,
+    attempt: ready.attempt,
+    secret: `secret ${state.handedOut.length + 1}`,
+    session,
+    agentId: `agent of ${session}`,
+    pollSeq: state.handedOut.length + 1,
+    grantedAt: state.now,
+    attemptBy: Math.min(state.now + attemptMs, ready.until ?? Number.MAX_SAFE_INTEGER),
+    heartbeatMs,
+    cancelMs,
+    stallMs,
+    progressAt: state.now,
+    cancel: { kind: "none" },
+    wakeAt: 0,
+  };
+  const stalledAt = stallMs === null ? Number.POSITIVE_INFINITY : state.now + stallMs;
+  const wakeAt = leaseWakeAt(lease, state.now + heartbeatMs, stalledAt);
+  replaceLease(state, step, side, { ...lease, wakeAt }, "claim");
+  const { task: kind, fence, attempt, secret, grantedAt } = lease;
+  const held = { step: step.no, task: kind, fence, attempt, secret, session, grantedAt };
+  state.handedOut.push(held);
+  return held;
+}
+
+/** `moved`: with each beat comes progress. */
+export function beat(state: State, session: string, moved: boolean): void {
+  state.lastBeats.set(session, state.now);
+  for (const step of state.view.steps.values()) {
+    const moving = movingSide(step);
+    if (moving?.state.kind !== "LEASED" || moving.state.session !== session) continue;
+    const lease = moved ? { ...moving.state, progressAt: state.now } : moving.state;
+    if (moved) replaceLease(state, step, moving.side, lease, null);
+    if (lease.cancel.kind !== "asked") continue;
+    const by = state.now + lease.cancelMs;
+    const cancel = { kind: "heard", cause: lease.cancel.cause, by } as const;
+    replaceLease(state, step, moving.side, { ...lease, cancel, wakeAt: by }, "beat");
+  }
+}
+
+function replaceLease(
+  state: State,
+  step: Step,
+  side: "forward" | "undo",
+  lease: Lease,
+  on: "claim" | "beat" | null,
+): void {
+  const after: Step = { ...step, [side]: lease };
+  if (on !== null) state.edgesTaken.push(edgeOfStep(side, step[side].kind, on, "LEASED"));
+  state.view = { ...state.view, steps: new Map(state.view.steps).set(step.no, after) };
+  assertView(state.plan, state.view);
+}
+
+export function momentOf(state: State, id: string | number, facts: MomentFacts): RunEvent | null {
+  const step = stepIn(state, id);
+  const moving = movingSide(step)?.state;
+  switch (moving?.kind) {
+    case "LEASED":
+      return {
+        kind: "lease-moment",
+        step: step.no,
+        fence: moving.fence,
+        lastBeatAt: state.lastBeats.get(moving.session) ?? null,
+        watchingSince: facts.watchingSince ?? 0,
+      };
+    case "READY":
+      return {
+        kind: "ready-moment",
+        step: step.no,
+        fence: moving.fence,
+        polled: facts.polled ?? false,
+      };
+    case "BACKOFF":
+      return { kind: "due-moment", step: step.no, on: "backoff" };
+    case "WAITING":
+      return { kind: "due-moment", step: step.no, on: moving.on };
+    default:
+      return null;
+  }
+}
+
+export function nextMoment(state: State): { at: Moment; step: number | null } | null {
+  const moments: { at: Moment; step: number | null }[] = [];
+  const runAt = runWakeAt(state.view.run);
+  if (runAt !== null) moments.push({ at: runAt, step: null });
+  for (const step of state.view.steps.values()) {
+    const moving = movingSide(step);
+    if (moving && moving.state.kind !== "HELD")
+      moments.push({ at: moving.state.wakeAt, step: step.no });
+  }
+  return moments.sort((a, b) => a.at - b.at)[0] ?? null;
+}

@@ -1,0 +1,287 @@
+/**
+ * Each state that a step can wait in, by what its run does, with the fields that explain it. Which
+ * there are is held against the state table (unit/core/explain.test.ts) and against random runs
+ * (property/explain.test.ts).
+ */
+import type { ApprovalExpiry, SignalExpiry, StepRules } from "../../server/core/definition.ts";
+import type { Action, NextKind, WaitsFor } from "../../server/core/explanation.ts";
+import type { Forward, RunState, Undo } from "../../server/core/model.ts";
+import {
+  again,
+  broken,
+  createWorld,
+  deferred,
+  failure,
+  lose,
+  type StepOptions,
+  succeed,
+  undoneBy,
+  unknown,
+  type World,
+  workflow,
+} from "./core-world.ts";
+
+type Side = "forward" | "undo";
+type StepState = Forward["kind"] | Undo["kind"];
+
+/** A kind, and what of its fields matters here. */
+type SomeFields<Of extends { readonly kind: string }> = Of extends unknown
+  ? Pick<Of, "kind"> & Partial<Of>
+  : never;
+
+export interface ExplainedState {
+  readonly pair: string;
+  readonly run: RunState["kind"];
+  readonly side: Side;
+  readonly state: StepState;
+  /** The step that is explained. */
+  readonly step: string;
+  readonly make: () => World;
+  readonly waitsFor: SomeFields<WaitsFor>;
+  readonly next: NextKind | null;
+  /** What a person can do about the step. */
+  readonly actions: readonly Action["kind"][];
+}
+
+/** As `PAUSED: forward WAITING`. */
+export function pairOf(run: RunState["kind"], side: Side, state: StepState): string {
+  return `${run}: ${side} ${state}`;
+}
+
+/** The step, how the state comes to be, and what is said of it. */
+type Row = readonly [
+  state: StepState,
+  step: string,
+  make: () => World,
+  waitsFor: ExplainedState["waitsFor"],
+  next: NextKind | null,
+  ...actions: readonly Action["kind"][],
+];
+
+function rows(run: RunState["kind"], side: Side, all: readonly Row[]): readonly ExplainedState[] {
+  return all.map(([state, step, make, waitsFor, next, ...actions]) => {
+    const pair = pairOf(run, side, state);
+    return { pair, run, side, state, step, make, waitsFor, next, actions };
+  });
+}
+
+function world(steps: Readonly<Record<string, StepOptions>>, then: (world: World) => void = idle) {
+  return (): World => {
+    const made = createWorld(workflow(steps));
+    then(made);
+    return made;
+  };
+}
+
+const idle = (): void => undefined;
+
+const claimed = (made: World): void => void made.claim("a");
+const busy = (made: World): void => void made.report(made.claim("a"), failure("busy"));
+const fails = (made: World): void => void made.report(made.claim("a"), broken);
+const loses = (made: World): void => void lose(made, "a");
+const defers = (made: World): void => void made.report(made.claim("a"), deferred);
+const verifiable: Pick<StepRules, "effects" | "verify"> = {
+  effects: "verifiable",
+  verify: { task: "find-a" },
+};
+const asking: StepOptions = { onFailure: "escalate" };
+const overrun = (hears: boolean) => (made: World) => {
+  made.claim("a");
+  made.advance(2_000);
+  made.beat();
+  made.advance(1_000);
+  made.fire("a");
+  if (hears) made.beat();
+};
+
+/** `a` and `b` succeed side by side or one after the other, and are undone when `c` fails. */
+const undoing = (needs: readonly string[], then: (made: World) => void = idle) =>
+  world(
+    {
+      a: { compensate: undoneBy("undo-a") },
+      b: { needs, compensate: undoneBy("undo-b") },
+      c: { needs: ["b"] },
+      z: { always: true },
+    },
+    (made) => {
+      succeed(made, "a", "b");
+      made.report(made.claim("c"), broken);
+      then(made);
+    },
+  );
+
+/** `b` fails for good while nobody knows whether `a` took effect. */
+const doubtful = (then: (made: World) => void = idle) =>
+  world(
+    { a: { ...verifiable, compensate: undoneBy("undo-a") }, b: {}, z: { always: true } },
+    (made) => {
+      const held = made.claim("a");
+      made.report(made.claim("b"), broken);
+      made.report(held, unknown());
+      then(made);
+    },
+  );
+
+/** Its `always` step `a` runs last. */
+const finishing = (then: (made: World) => void = idle) =>
+  world(
+    { w: {}, a: { always: true }, z: { always: true }, y: { always: true, needs: ["z"] } },
+    (made) => {
+      succeed(made, "w");
+      then(made);
+    },
+  );
+
+const paused = (steps: Readonly<Record<string, StepOptions>>, then: (made: World) => void = idle) =>
+  world(steps, (made) => {
+    then(made);
+    made.pause();
+  });
+
+const asksAgain = (made: World): void => void made.report(made.claim("a"), again());
+const approvedOnce = (made: World): void =>
+  void made.decide("a", "ann", true, { roles: ["finance"] });
+const cannotTell = (made: World): void => void made.report(made.claim("a"), unknown());
+const undoFails = (made: World): void => void made.report(made.claim("b"), broken);
+const stopsBoth = (made: World): void => {
+  made.claim("b");
+  fails(made);
+};
+const doubtsOnce = (made: World): void => {
+  const held = made.claim("a");
+  made.claim("c");
+  made.report(made.claim("b"), broken);
+  made.report(held, unknown());
+};
+
+const signal = (onExpiry: SignalExpiry = "escalate"): StepOptions => ({
+  ...{ kind: "signal", name: "paid", withinMs: 5_000, onExpiry },
+});
+const approval = (onExpiry: ApprovalExpiry = "escalate"): StepOptions => ({
+  ...{ kind: "approval", approvers: ["finance"], need: 2, withinMs: 5_000, onExpiry },
+});
+
+const TO_POLL = {
+  kind: "agent-to-poll",
+  task: "perform",
+  queue: "default",
+  polled: false,
+} as const;
+const WORKING = { kind: "agent-working", task: "perform", agentId: "agent of s1" } as const;
+const TO_STOP = { kind: "agent-to-stop", task: "perform", agentId: "agent of s1" } as const;
+const TO_UNDO = { ...TO_POLL, task: "compensate" } as const;
+const SETTLING = { kind: "settle", task: "verify" } as const;
+const CALLBACK = { kind: "callback", agentId: "agent of s1" } as const;
+const ASKED = { kind: "person" } as const;
+const ONE_OF_TWO = { kind: "approval", approvals: 1, need: 2, approvers: ["finance"] } as const;
+const FALLBACK = { onPickup: "fallback", fallback: [{ queue: "other" }] } as const;
+const SHORT = { timeouts: { attemptMs: 3_000, heartbeatMs: 4_000 } } as const;
+
+const POLL = "start-agent";
+
+const whileRunning = rows("RUNNING", "forward", [
+  ["BLOCKED", "b", world({ a: {}, b: { needs: ["a"] } }), { kind: "steps", steps: [0] }, null],
+  ["BLOCKED", "z", world({ a: {}, z: { always: true } }), { kind: "end-of-run" }, null],
+  ["READY", "a", world({ a: { task: "t" } }), { ...TO_POLL, taskName: "t" }, "alarm", POLL],
+  ["READY", "a", world({ a: { queue: "q" } }), { ...TO_POLL, queue: "q" }, "alarm", POLL],
+  ["READY", "a", world({ a: { onPickup: "escalate" } }), TO_POLL, "escalate", POLL],
+  ["READY", "a", world({ a: FALLBACK }), TO_POLL, "fall-back", POLL],
+  ["READY", "a", world({ a: { timeouts: { totalMs: 400 } } }), TO_POLL, "fail", POLL],
+  ["LEASED", "a", world({ a: {} }, claimed), WORKING, "check-lease"],
+  ["LEASED", "a", world({ a: SHORT }, claimed), WORKING, "tell-to-stop"],
+  ["LEASED", "a", world({ a: SHORT }, overrun(false)), TO_STOP, "check-lease"],
+  ["LEASED", "a", world({ a: SHORT }, overrun(true)), { ...TO_STOP, heard: true }, "end-lease"],
+  ["BACKOFF", "a", world({ a: {} }, busy), { kind: "backoff", task: "perform" }, "make-ready"],
+  ["BACKOFF", "a", world({ a: {} }, asksAgain), { kind: "again", task: "perform" }, "make-ready"],
+  ["BACKOFF", "a", world({ a: verifiable }, loses), SETTLING, "make-ready"],
+  ["WAITING", "a", world({ a: { kind: "wait", forMs: 9_000 } }), { kind: "timer" }, "succeed"],
+  ["WAITING", "a", world({ a: signal() }), { kind: "signal", name: "paid" }, "escalate", "signal"],
+  ["WAITING", "a", world({ a: signal("skip") }), { kind: "signal" }, "skip", "signal"],
+  ["WAITING", "a", world({ a: signal("fail") }), { kind: "signal" }, "fail", "signal"],
+  ["WAITING", "a", world({ a: approval() }, approvedOnce), ONE_OF_TWO, "escalate", "decide"],
+  ["WAITING", "a", world({ a: approval("reject") }), { kind: "approval" }, "fail", "decide"],
+  ["WAITING", "a", world({ a: approval("approve") }), { kind: "approval" }, "succeed", "decide"],
+  ["WAITING", "a", world({ a: {} }, defers), CALLBACK, "count-as-unknown", "complete-deferred"],
+  ["ESCALATED", "a", world({ a: asking, b: {} }, fails), ASKED, null, "answer"],
+]);
+
+const whilePaused = rows("PAUSED", "forward", [
+  ["BLOCKED", "b", paused({ a: {}, b: { needs: ["a"] } }), { kind: "steps", steps: [0] }, null],
+  ["HELD", "a", paused({ a: {} }), { kind: "resume", task: "perform" }, null, "resume"],
+  ["LEASED", "a", paused({ a: {} }, claimed), WORKING, "check-lease"],
+  ["BACKOFF", "a", paused({ a: {} }, busy), { kind: "backoff" }, "make-ready"],
+  ["WAITING", "a", paused({ a: signal() }), { kind: "signal" }, "escalate", "signal"],
+  ["ESCALATED", "a", paused({ a: asking }, fails), ASKED, null, "answer"],
+]);
+
+const whileStopping = rows("STOPPING", "forward", [
+  ["BLOCKED", "z", doubtful(), { kind: "end-of-run" }, null],
+  ["READY", "a", doubtful(), { ...TO_POLL, task: "verify", taskName: "find-a" }, "alarm", POLL],
+  ["LEASED", "a", doubtful(claimed), { ...WORKING, task: "verify" }, "check-lease"],
+  ["LEASED", "b", world({ a: {}, b: {} }, stopsBoth), { ...TO_STOP, cause: "run" }, "check-lease"],
+  ["BACKOFF", "a", doubtful(cannotTell), { kind: "backoff", task: "verify" }, "make-ready"],
+  [
+    "ESCALATED",
+    "a",
+    world({ a: { effects: "once" }, b: {}, c: {} }, doubtsOnce),
+    ASKED,
+    null,
+    "answer",
+  ],
+]);
+
+const whileUndoing = [
+  ...rows("COMPENSATING", "forward", [["BLOCKED", "z", undoing([]), { kind: "end-of-run" }, null]]),
+  ...rows("COMPENSATING", "undo", [
+    ["PENDING", "a", undoing(["a"]), { kind: "steps", steps: [1] }, null],
+    ["READY", "b", undoing(["a"]), { ...TO_UNDO, taskName: "undo-b" }, "alarm", POLL],
+    ["LEASED", "a", undoing([], claimed), { ...WORKING, task: "compensate" }, "check-lease"],
+    ["BACKOFF", "a", undoing([], busy), { kind: "backoff", task: "compensate" }, "make-ready"],
+    ["FAILED", "a", undoing([], fails), { kind: "person", reason: "undo-failed" }, null, "answer"],
+  ]),
+];
+
+const whileFinishing = rows("FINISHING", "forward", [
+  ["BLOCKED", "y", finishing(), { kind: "steps", steps: [2] }, null],
+  ["READY", "a", finishing(), TO_POLL, "alarm", POLL],
+  ["LEASED", "a", finishing(claimed), WORKING, "check-lease"],
+  ["BACKOFF", "a", finishing(busy), { kind: "backoff" }, "make-ready"],
+  ["WAITING", "a", finishing(defers), CALLBACK, "count-as-unknown", "complete-deferred"],
+  ["ESCALATED", "a", finishing(fails), ASKED, null, "answer"],
+]);
+
+const whileEscalated = [
+  ...rows("ESCALATED", "forward", [
+    [
+      "BLOCKED",
+      "b",
+      world({ a: asking, b: { needs: ["a"] } }, fails),
+      { kind: "steps", steps: [0] },
+      null,
+    ],
+    [
+      "BLOCKED",
+      "z",
+      world({ a: asking, z: { always: true } }, fails),
+      { kind: "end-of-run" },
+      null,
+    ],
+    ["ESCALATED", "a", world({ a: asking }, fails), ASKED, null, "answer"],
+  ]),
+  ...rows("ESCALATED", "undo", [
+    ["PENDING", "a", undoing(["a"], undoFails), { kind: "steps", steps: [1] }, null],
+    [
+      "FAILED",
+      "b",
+      undoing(["a"], undoFails),
+      { kind: "person", reason: "undo-failed" },
+      null,
+      "answer",
+    ],
+  ]),
+];
+
+export const EXPLAINED: readonly ExplainedState[] = [
+  ...[...whileRunning, ...whilePaused, ...whileStopping],
+  ...[...whileUndoing, ...whileFinishing, ...whileEscalated],
+];

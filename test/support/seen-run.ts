@@ -1,0 +1,48 @@
+/** A run of core-world.ts as a store shows it to whoever asks why it is not moving. */
+
+import type { Moment } from "../../server/core/attempt.ts";
+import type { SeenAttempt, SeenEscalation, SeenRun, Signs } from "../../server/core/explanation.ts";
+import { isEnded } from "../../server/core/model.ts";
+import { START, type World } from "./core-world.ts";
+
+export const NO_SIGNS: Signs = Object.freeze({ leases: new Map(), polls: new Map() });
+
+export function seenOf(world: World, signs: Signs = NO_SIGNS): SeenRun {
+  const { run, steps, decisions } = world.view();
+  const { state, pivoted } = run;
+  const { attempts, escalations } = rowsOf(world);
+  return {
+    ...{ now: world.now(), state, pivoted, createdAt: START, steps, decisions },
+    endedAt: isEnded(state) ? (world.effectsAt.at(-1) ?? START) : null,
+    attempts: [...attempts.values()],
+    escalations: [...escalations.values()],
+    signs,
+  };
+}
+
+/** What its effects have left as rows. */
+function rowsOf(world: World) {
+  const attempts = new Map<string, SeenAttempt>();
+  const escalations = new Map<number, SeenEscalation>();
+  const closed = new Map(world.escalations().map(({ n, closedBy }) => [n, closedBy !== null]));
+  world.effects.forEach((effect, place) => {
+    const at: Moment = world.effectsAt[place] ?? START;
+    switch (effect.kind) {
+      case "task-ended":
+      case "attempt-settled":
+      case "attempt-kept": {
+        const { step, kind, fence, n } = effect.attempt;
+        const key = [step, kind, fence, n].join("/");
+        attempts.delete(key);
+        attempts.set(key, effect.attempt);
+        return;
+      }
+      case "escalated": {
+        const { n, step, reason, message } = effect;
+        const closedAt = closed.get(n) ? at : null;
+        escalations.set(n, { n, step, reason, message, openedAt: at, closedAt });
+      }
+    }
+  });
+  return { attempts, escalations };
+}

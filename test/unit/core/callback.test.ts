@@ -1,0 +1,259 @@
+/**
+ * Each perform task carries a callback token. It is valid whether or not the agent defers, so the
+ * remote service may call back before the agent has answered, and under the rule of late reports.
+ */
+import { describe, expect, test } from "vitest";
+import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import {
+  broken,
+  calledBack,
+  cancelled,
+  createWorld,
+  deferred,
+  failure,
+  lose,
+  nothingThere,
+  success,
+  unknown,
+  workflow,
+} from "../../support/core-world.ts";
+
+const permanent = { ...calledBack.failure, class: "permanent" } as const;
+
+describe("before the agent's own answer", () => {
+  test("a callback settles the step, and ends the lease", () => {
+    const world = createWorld(workflow({ a: {}, b: { needs: ["a"] } }));
+    const held = world.claim("a");
+    expect(world.callback(held, calledBack.success)).toEqual({ kind: "done" });
+    expect(world.step("a")).toMatchObject({
+      forward: { kind: "SUCCEEDED" },
+      result: { fence: 1, kind: "perform" },
+    });
+    expect(world.step("b").forward.kind).toBe("READY");
+  });
+
+  test("the agent that then defers is told that this was heard", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    const held = world.claim("a");
+    world.callback(held, calledBack.success);
+    expect(world.report(held, deferred)).toEqual({ kind: "repeated" });
+    expect(world.step("a").forward.kind).toBe("SUCCEEDED");
+  });
+
+  test("the agent that then defers is told so too where the callback said that it failed", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a");
+    world.callback(held, calledBack.failure);
+    expect(world.report(held, deferred)).toEqual({ kind: "repeated" });
+    expect(world.step("a").forward.kind).toBe("BACKOFF");
+    world.fireNext();
+    world.claim("a", "s2");
+    expect(world.report(held, deferred)).toEqual({ kind: "repeated" });
+  });
+
+  test("the agent that says something else comes too late", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    const held = world.claim("a");
+    world.callback(held, calledBack.success);
+    expect(world.report(held, broken)).toEqual({ kind: "over", outcome: "success" });
+    expect(world.report(held, unknown())).toEqual({ kind: "over", outcome: "success" });
+  });
+
+  test("a report and a callback of one pass: the report counts first", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    const held = world.claim("a");
+    const answers = world.pass([
+      world.callbackOf(held, calledBack.success),
+      world.reportOf(held, deferred),
+    ]);
+    expect(answers).toEqual([{ kind: "done" }, { kind: "done" }]);
+    expect(world.step("a").forward.kind).toBe("SUCCEEDED");
+  });
+});
+
+describe("after the agent's own answer", () => {
+  test.each([
+    ["does not know", unknown()],
+    ["has stopped", cancelled()],
+    ["has deferred", deferred],
+    ["was refused for now", failure("busy")],
+  ])("a callback's success settles an attempt whose agent %s", (_how, said) => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a");
+    world.report(held, said);
+    expect(world.callback(held, calledBack.success)).toEqual({ kind: "done" });
+    expect(world.step("a")).toMatchObject({ forward: { kind: "SUCCEEDED" }, attempt: 1 });
+    expect(world.run().state.kind).toBe("COMPLETED");
+  });
+
+  test("a callback's failure settles what is open, and not what has failed", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a");
+    world.report(held, unknown());
+    expect(world.callback(held, permanent)).toEqual({ kind: "done" });
+    expect(world.step("a").forward.kind).toBe("FAILED");
+    const other = createWorld(workflow({ a: {} }));
+    const failed = other.claim("a");
+    other.report(failed, failure("busy"));
+    expect(other.callback(failed, calledBack.failure)).toEqual({
+      kind: "over",
+      outcome: "failure",
+    });
+  });
+
+  test("no callback settles a success or a permanent failure", () => {
+    for (const said of [success(), broken]) {
+      const world = createWorld(workflow({ a: { onFailure: "continue" }, b: {} }));
+      const held = world.claim("a");
+      world.report(held, said);
+      expect(world.callback(held, calledBack.success)).toEqual({
+        kind: "over",
+        outcome: said.kind,
+      });
+    }
+  });
+
+  test("a callback settles a lost attempt that is ready again", () => {
+    const world = createWorld(workflow({ a: {} }));
+    expect(world.callback(lose(world, "a"), calledBack.success)).toEqual({ kind: "done" });
+    expect(world.run().state.kind).toBe("COMPLETED");
+  });
+
+  test("a callback settles an attempt that is being verified", () => {
+    const verify = { task: "find" };
+    const world = createWorld(workflow({ a: { effects: "verifiable", verify } }));
+    const held = world.claim("a");
+    world.report(held, unknown());
+    const verifying = world.claim("a", "s2");
+    expect(world.callback(held, calledBack.success)).toEqual({ kind: "done" });
+    expect(world.report(verifying, nothingThere)).toMatchObject({ kind: "lease-lost" });
+    expect(world.run().state.kind).toBe("COMPLETED");
+  });
+});
+
+describe("a callback", () => {
+  test("gets the same answer however often it is repeated", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    const held = world.claim("a");
+    world.callback(held, calledBack.success);
+    const before = world.run();
+    for (let time = 0; time < 3; time++)
+      expect(world.callback(held, calledBack.success)).toEqual({ kind: "repeated" });
+    expect(world.run()).toEqual(before);
+  });
+
+  test("that says something else after it was heard is refused", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    const held = world.claim("a");
+    world.callback(held, calledBack.success);
+    expect(world.callback(held, permanent)).toEqual({ kind: "over", outcome: "success" });
+  });
+
+  test("may succeed after it has said that it failed for now", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a");
+    world.report(held, deferred);
+    world.callback(held, calledBack.failure);
+    expect(world.step("a")).toMatchObject({ forward: { kind: "BACKOFF" }, tries: [1] });
+    expect(world.callback(held, calledBack.success)).toEqual({ kind: "done" });
+    expect(world.step("a")).toMatchObject({ forward: { kind: "SUCCEEDED" }, attempt: 1 });
+  });
+
+  test("of an attempt that was replaced changes nothing, and is kept as evidence", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a", "s1");
+    world.report(held, deferred);
+    world.callback(held, calledBack.failure);
+    world.fireNext();
+    world.claim("a", "s2");
+    const before = world.step("a");
+    expect(world.callback(held, calledBack.success)).toEqual({
+      kind: "lease-lost",
+      run: "RUNNING",
+    });
+    expect(world.step("a")).toEqual(before);
+    expect(world.effects.at(-1)).toMatchObject({
+      kind: "attempt-kept",
+      attempt: { kind: "late", fence: 1 },
+    });
+  });
+
+  test("of a step that is final changes nothing; its success is an intervention", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    const held = world.claim("a");
+    world.report(held, deferred);
+    world.claim("b");
+    world.cancel(false);
+    expect(world.callback(held, calledBack.success)).toMatchObject({ kind: "lease-lost" });
+    expect(world.interventions("late-effect")).toHaveLength(1);
+  });
+
+  test("brings an output that is judged like any other", () => {
+    const judge = { ...NOTHING_TO_JUDGE, outputProblem: () => "no booking number" };
+    const world = createWorld(workflow({ a: {} }), judge);
+    const held = world.claim("a");
+    world.report(held, deferred);
+    world.callback(held, calledBack.success);
+    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.schema" });
+  });
+
+  test("with a token that no attempt has is no task's", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a");
+    const callback = world.callbackOf(held, calledBack.success);
+    if (callback.kind !== "callback") throw new Error("no callback");
+    for (const wrong of [
+      { ...callback, secret: null },
+      { ...callback, secret: "guessed" },
+      { ...callback, step: 9 },
+    ])
+      expect(world.pass([wrong])).toEqual([{ kind: "no-such-task" }]);
+  });
+});
+
+describe("a failure says how its own attempt ended", () => {
+  const gone = failure("gone", { permanent: true });
+
+  test("of a step that may run once, so that nobody has to be asked", () => {
+    const world = createWorld(workflow({ a: { effects: "once", onFailure: "fail" } }));
+    const held = world.claim("a");
+    world.report(held, deferred);
+    world.callback(held, {
+      kind: "failure",
+      class: "permanent",
+      code: "gone",
+      message: "it said gone",
+      retryAfterMs: null,
+      noEffect: false,
+    });
+    expect(world.run().state).toMatchObject({ kind: "FAILED" });
+    expect(world.openEscalations()).toEqual([]);
+  });
+
+  test("and leaves nothing to undo", () => {
+    const world = createWorld(workflow({ a: { compensate: { task: "undo" } } }));
+    const held = world.claim("a");
+    world.advance(31_000);
+    world.fire("a");
+    expect(world.step("a").strategies).toMatchObject([{ mark: "UNSETTLED" }]);
+    world.report(held, gone);
+    expect(world.step("a").strategies).toMatchObject([{ mark: "NONE" }]);
+    world.advance(31_000);
+    world.fireRun();
+    expect(world.run().state).toMatchObject({ kind: "FAILED" });
+  });
+
+  test("but not what an attempt before it has left", () => {
+    const world = createWorld(workflow({ a: { compensate: { task: "undo" } } }));
+    for (let loss = 0; loss < 2; loss++) {
+      world.claim("a", `s${loss}`);
+      world.advance(31_000);
+      world.fire("a");
+    }
+    expect(world.step("a").strategies).toMatchObject([{ mark: "LINGERING" }]);
+    world.report(world.claim("a", "s2"), gone);
+    world.advance(31_000);
+    world.fireRun();
+    expect(world.step("a").undo.kind).toBe("READY");
+  });
+});

@@ -1,0 +1,245 @@
+/**
+ * Why is it not moving? For each state that is not final: what it waits for, since when, what was
+ * tried, what happens next and when, and what a person can do. Fields alone: words are made of
+ * them.
+ */
+import { describe, expect, test } from "vitest";
+import { explain } from "../../../server/core/explain.ts";
+import { runSentence, stepSentence } from "../../../server/core/explain-words.ts";
+import type { Explanation, Signs } from "../../../server/core/explanation.ts";
+import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state-table.ts";
+import {
+  broken,
+  createWorld,
+  failure,
+  lose,
+  START,
+  succeed,
+  success,
+  undoneBy,
+  unknown,
+  type World,
+  workflow,
+} from "../../support/core-world.ts";
+import { EXPLAINED } from "../../support/explained-states.ts";
+import { NO_SIGNS, seenOf } from "../../support/seen-run.ts";
+
+function explained(world: World, signs: Signs = NO_SIGNS): Explanation {
+  return explain(world.plan, seenOf(world, signs));
+}
+
+function waitOf(world: World, id: string, signs: Signs = NO_SIGNS) {
+  const wait = explained(world, signs).steps.find(({ step }) => step === world.step(id).no);
+  if (!wait) throw new Error(`"${id}" is not explained`);
+  return wait;
+}
+
+describe("every state that is not final is explained", () => {
+  test.each(EXPLAINED)("$pair of $step: $waitsFor.kind, then $next", (row) => {
+    const world = row.make();
+    world.advance(100);
+    const step = world.step(row.step);
+    expect([world.run().state.kind, step[row.side].kind]).toEqual([row.run, row.state]);
+    const wait = waitOf(world, row.step);
+    expect(wait).toMatchObject({ side: row.side, waitsFor: row.waitsFor });
+    const state = step[row.side];
+    const next = "wakeAt" in state ? { what: row.next, at: state.wakeAt } : null;
+    expect(wait.next).toEqual(next);
+    expect(wait.actions.map(({ kind }) => kind)).toEqual(row.actions);
+    expect(wait.since).toBeGreaterThanOrEqual(START);
+    expect(wait.since).toBeLessThan(world.now());
+  });
+
+  test("and no state of the table is left out", () => {
+    const final = ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED", "SUCCEEDED", "SKIPPED"];
+    const ends = (edges: readonly { from: string; to: string }[]) =>
+      new Set(edges.flatMap(({ from, to }) => [from, to]));
+    const all = (side: string) =>
+      new Set(EXPLAINED.filter((row) => row.side === side).map((row) => row.state as string));
+    expect(new Set(EXPLAINED.map(({ run }) => run as string))).toEqual(
+      ends(RUN_EDGES).difference(new Set(final)),
+    );
+    expect(all("forward")).toEqual(ends(FORWARD_EDGES).difference(new Set(final)));
+    expect(all("undo")).toEqual(ends(UNDO_EDGES).difference(new Set(["NONE", "DONE"])));
+  });
+});
+
+describe("a task in its queue", () => {
+  const polledAt = (at: number | null): Signs => ({ ...NO_SIGNS, polls: new Map([[0, at]]) });
+
+  test("waits for a free agent if somebody polled its lane in the last minute", () => {
+    const world = createWorld(workflow({ a: { onPickup: "escalate" } }));
+    world.advance(60_000);
+    const wait = waitOf(world, "a", polledAt(START + 1));
+    expect(wait).toMatchObject({
+      waitsFor: { polled: true, lastPolledAt: START + 1 },
+      next: { what: "look-again" },
+    });
+  });
+
+  test("waits for an agent to be started if the last poll was a minute ago, or never", () => {
+    const world = createWorld(workflow({ a: { onPickup: "escalate" } }));
+    world.advance(60_000);
+    for (const at of [START, null])
+      expect(waitOf(world, "a", polledAt(at))).toMatchObject({
+        waitsFor: { polled: false, lastPolledAt: at },
+        next: { what: "escalate" },
+      });
+  });
+
+  test("tells how often it was alarmed, and still since when it waits", () => {
+    const world = createWorld(workflow({ a: {} }));
+    world.fireNext();
+    world.fireNext();
+    expect(waitOf(world, "a")).toMatchObject({ waitsFor: { alarms: 2 }, since: START });
+  });
+});
+
+test("a task with an agent tells its last beat, and how far it came since when", () => {
+  const world = createWorld(workflow({ a: {} }));
+  world.claim("a");
+  world.advance(5_000);
+  world.beat("s1", true);
+  world.advance(2_000);
+  const signs = {
+    ...NO_SIGNS,
+    leases: new Map([[0, { lastBeatAt: START + 5_000, progress: "p7" }]]),
+  };
+  expect(waitOf(world, "a", signs)).toMatchObject({
+    waitsFor: { lastBeatAt: START + 5_000, progress: { text: "p7", since: START + 5_000 } },
+    since: START,
+  });
+  expect(waitOf(world, "a")).toMatchObject({ waitsFor: { lastBeatAt: null, progress: null } });
+});
+
+describe("what was tried", () => {
+  test("is told with the last end, whose it was and when", () => {
+    const world = createWorld(workflow({ a: { fallback: [{ queue: "other" }] } }));
+    world.advance(10);
+    world.report(world.claim("a"), failure("busy"));
+    const { tried, since } = waitOf(world, "a");
+    expect(since).toBe(START + 10);
+    expect(tried).toMatchObject({
+      ...{ attempts: 1, lost: 0, handedOut: 1, verifies: 0, strategy: 0, strategies: 2 },
+      last: { agentId: "agent of s1", endedAt: START + 10, outcome: { code: "busy" } },
+    });
+  });
+
+  test("counts what was lost in a row, and is told of the fallback that is tried", () => {
+    const world = createWorld(workflow({ a: { fallback: [{ queue: "other" }] } }));
+    world.report(world.claim("a"), broken);
+    lose(world, "a");
+    const { tried, waitsFor } = waitOf(world, "a");
+    expect(waitsFor).toMatchObject({ kind: "agent-to-poll", queue: "other" });
+    expect(tried).toMatchObject({ attempts: 0, lost: 1, handedOut: 2, strategy: 1 });
+    expect(tried?.last?.outcome).toMatchObject({ kind: "unknown", code: "drover.lost" });
+  });
+
+  test("of an undo is that of the undo alone", () => {
+    const world = createWorld(
+      workflow({ a: { compensate: undoneBy("undo-a") }, b: { needs: ["a"] } }),
+    );
+    succeed(world, "a");
+    world.report(world.claim("b"), broken);
+    expect(waitOf(world, "a")).toMatchObject({ side: "undo", tried: { attempts: 0, last: null } });
+    world.report(world.claim("a"), failure("stuck"));
+    expect(waitOf(world, "a").tried).toMatchObject({
+      attempts: 1,
+      last: { outcome: { code: "stuck" } },
+    });
+  });
+});
+
+describe("the run", () => {
+  test("waits first for what needs a person, then for lanes without agents, then by time", () => {
+    const definition = workflow({
+      soon: { kind: "wait", forMs: 1_000 },
+      later: { kind: "wait", forMs: 2_000 },
+      alone: {},
+      asking: { onFailure: "escalate" },
+      blocked: { needs: ["soon"] },
+    });
+    const world = createWorld(definition);
+    world.report(world.claim("asking"), broken);
+    const { run, waitsOn, steps } = explained(world);
+    expect(waitsOn).toEqual([3, 2, 0, 1]);
+    expect(steps.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4]);
+    expect(run).toMatchObject({ waitsFor: { kind: "person", reason: "step-failed" }, next: null });
+  });
+
+  test("says what can be said to it, by its state", () => {
+    const said = (world: World) =>
+      explained(world).run.actions.map((action) =>
+        action.kind === "cancel" ? `cancel ${action.undo.join(" or ")}` : action.kind,
+      );
+    const world = createWorld(workflow({ p: { pivot: true }, a: { needs: ["p"] } }));
+    expect(said(world)).toEqual(["pause", "cancel compensate or leave"]);
+    succeed(world, "p");
+    expect(said(world)).toEqual(["pause", "cancel leave"]);
+    world.pause();
+    expect(said(world)).toEqual(["resume", "cancel leave"]);
+    world.cancel(false);
+    expect(explained(world)).toMatchObject({ run: { waitsFor: { kind: "ended" } }, steps: [] });
+    expect(said(world)).toEqual([]);
+  });
+
+  test("waits for its own resuming while it is paused, and for nothing else", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a");
+    world.advance(50);
+    world.pause();
+    world.report(held, success());
+    const { run, steps } = explained(world);
+    expect(run).toMatchObject({ waitsFor: { kind: "resume", task: null }, since: START + 50 });
+    expect(steps).toEqual([]);
+  });
+
+  test("waits until a lost attempt can act no more, before it is undone", () => {
+    const world = createWorld(workflow({ a: { compensate: undoneBy("undo-a") }, b: {} }));
+    const held = world.claim("b");
+    world.claim("a", "s2");
+    world.advance(30_000);
+    world.beat("s1");
+    world.report(held, broken);
+    world.fire("a");
+    const { run, waitsOn } = explained(world);
+    expect(world.run().state.kind).toBe("STOPPING");
+    expect(waitsOn).toEqual([]);
+    expect(run).toMatchObject({
+      waitsFor: { kind: "settle", task: null },
+      since: world.now(),
+      next: { what: "undo", at: world.nextMoment()?.at },
+    });
+  });
+
+  test("asks to note a doubled effect, also when it has ended", () => {
+    const world = createWorld(workflow({ a: { effects: "once" } }));
+    const stale = world.claim("a");
+    world.report(stale, unknown());
+    world.answer(1, "retry");
+    const held = world.claim("a");
+    world.report(stale, success());
+    world.report(held, success());
+    expect(explained(world).run).toMatchObject({
+      waitsFor: { kind: "ended" },
+      actions: [{ kind: "answer", step: 0, answers: ["acknowledge"] }],
+    });
+  });
+});
+
+test("a sentence names what is waited for, since when, what was tried and what comes next", () => {
+  const world = createWorld(
+    workflow({ hotel: { task: "book", queue: "eu" }, car: { needs: ["hotel"] } }),
+  );
+  world.report(world.claim("hotel"), failure("busy"));
+  world.advance(400);
+  const { steps } = explained(world);
+  expect(steps.map((wait) => stepSentence(world.plan, wait, world.now()))).toEqual([
+    'For 400 ms "hotel" waits to be tried again; its last task ended busy, attempts that count: 1; in 600 ms it is ready for an agent.',
+    'For 400 ms "car" waits for "hotel".',
+  ]);
+  world.fireNext();
+  expect(runSentence(world.plan, explained(world), world.now() + 90_000)).toBe(
+    'For 90 s "hotel" waits for an agent: nobody polls queue "eu" for task "book"; its last task ended busy, attempts that count: 1; in 4 min it is alarmed that nobody takes it.',
+  );
+});

@@ -1,0 +1,97 @@
+/** What a person says to a run that stands still, and what then goes on. */
+import { describe, expect, test } from "vitest";
+import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import {
+  broken,
+  createWorld,
+  lastQuestion,
+  lose,
+  succeed,
+  success,
+  workflow,
+} from "../../support/core-world.ts";
+
+describe("an always step that a person leaves as it is", () => {
+  test("does not keep the always steps behind it from running", () => {
+    const last = { always: true, retry: [{ attempts: 1 }] };
+    const steps = { a: {}, b: last, c: { ...last, needs: ["b"] } };
+    const world = createWorld(workflow(steps));
+    succeed(world, "a");
+    world.report(world.claim("b"), broken);
+    expect(world.run().state.kind).toBe("ESCALATED");
+    world.cancel(false);
+    expect(world.step("b").forward.kind).toBe("CANCELLED");
+    succeed(world, "c");
+    expect(world.run().state).toMatchObject({ kind: "COMPLETED", reason: "DONE" });
+  });
+});
+
+describe("a person who is quicker than a lost attempt settles", () => {
+  const settleMs = 30_000;
+
+  test.each(["retry", "retry-changed"] as const)(
+    "says %s: a step that is not idempotent waits for the rest of the time",
+    (answer) => {
+      const world = createWorld(workflow({ a: { effects: "once", timeouts: { settleMs } } }));
+      lose(world, "a");
+      world.advance(settleMs - 1);
+      world.answer(lastQuestion(world).n, answer, "{}");
+      expect(world.step("a").forward).toEqual({
+        ...{ kind: "BACKOFF", task: "perform", cause: "settle", wakeAt: world.now() + 1 },
+      });
+      world.fireNext();
+      world.report(world.claim("a"), success());
+      expect(world.run().state.kind).toBe("COMPLETED");
+    },
+  );
+
+  test("says retry when all has settled: it is ready at once", () => {
+    const world = createWorld(workflow({ a: { effects: "once", timeouts: { settleMs } } }));
+    lose(world, "a");
+    world.advance(settleMs);
+    world.answer(lastQuestion(world).n, "retry");
+    expect(world.step("a").forward.kind).toBe("READY");
+  });
+});
+
+describe("a paused run that has its verdict", () => {
+  test("begins nothing behind a step that succeeds", () => {
+    const world = createWorld(
+      workflow({ a: {}, b: { needs: ["a"] }, c: { retry: [{ attempts: 1 }] } }),
+    );
+    const held = world.claim("a");
+    const failing = world.claim("c");
+    world.pause();
+    world.report(failing, broken);
+    world.report(held, success());
+    expect(world.run().state).toMatchObject({ kind: "PAUSED", verdict: { reason: "STEP_FAILED" } });
+    expect(world.step("b").forward.kind).toBe("BLOCKED");
+    world.resume();
+    expect(world.run().state).toMatchObject({ kind: "FAILED", reason: "STEP_FAILED" });
+  });
+});
+
+describe("a person who changes the input of a fallback that never ran", () => {
+  test("gives it to the strategy that takes the place of the one without a task", () => {
+    const judge = {
+      ...NOTHING_TO_JUDGE,
+      input: (_step: number, planned: number) =>
+        planned === 1
+          ? ({ kind: "failed", message: "it has none" } as const)
+          : ({ kind: "value", value: null } as const),
+    };
+    const steps = { a: { retry: [{ attempts: 1 }], fallback: [{ task: "plan-b" }] } };
+    const world = createWorld(workflow(steps), judge);
+    world.report(world.claim("a"), broken);
+    world.answer(lastQuestion(world).n, "retry-changed", '{"changed":true}');
+    expect(world.step("a").strategies).toMatchObject([
+      { planned: 0, changed: false },
+      { planned: 1, changed: true },
+    ]);
+    const begun = world.effects.filter((effect) => effect.kind === "strategy-begun");
+    expect(begun).toMatchObject([
+      { place: 1, input: null },
+      { place: 1, input: { json: '{"changed":true}' } },
+    ]);
+  });
+});

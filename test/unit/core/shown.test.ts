@@ -1,0 +1,102 @@
+/** What people see of a step, from its state and that of its run. */
+import { describe, expect, test } from "vitest";
+import type { Forward, RunState, Step, Undo, Verdict } from "../../../server/core/model.ts";
+import { shownStep } from "../../../server/core/shown.ts";
+
+const running: RunState = { kind: "RUNNING", deadline: 9 };
+const verdict: Verdict = { reason: "STEP_FAILED", undo: true };
+const blocked: Forward = { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 };
+
+function step(forward: Forward, undo: Undo = { kind: "NONE" }): Step {
+  return {
+    no: 0,
+    forward,
+    undo,
+    strategies: [{ planned: 0, changed: false, mark: "NONE" }],
+    fence: 0,
+    attempt: 0,
+    lost: 0,
+    tries: [],
+    doubt: null,
+    verifies: 0,
+    firstReadyAt: null,
+    settleUntil: null,
+    result: null,
+  };
+}
+
+const stateOf = (forward: Forward, run: RunState = running, always = false) =>
+  shownStep(step(forward), run, always).state;
+
+describe("a step that moves", () => {
+  test("is shown as what it does", () => {
+    expect(stateOf({ kind: "BACKOFF", task: "perform", cause: "retry", wakeAt: 1 })).toBe(
+      "BACKOFF",
+    );
+    expect(stateOf({ kind: "WAITING", on: "signal", wakeAt: 1 })).toBe("WAITING");
+  });
+
+  test("is VERIFYING however far its verify is", () => {
+    expect(stateOf({ kind: "BACKOFF", task: "verify", cause: "settle", wakeAt: 1 })).toBe(
+      "VERIFYING",
+    );
+    expect(stateOf({ kind: "HELD", task: "verify" })).toBe("VERIFYING");
+  });
+
+  test("is READY while its run is held", () => {
+    expect(stateOf({ kind: "HELD", task: "perform" })).toBe("READY");
+  });
+});
+
+describe("a step that has not begun", () => {
+  const verdicts: [string, RunState, boolean][] = [
+    ["RUNNING", running, false],
+    ["PAUSED", { kind: "PAUSED", leftMs: 1, since: 0, verdict: null }, false],
+    [
+      "PAUSED, and will stop when it is resumed",
+      { kind: "PAUSED", leftMs: 1, since: 0, verdict },
+      true,
+    ],
+    ["STOPPING", { kind: "STOPPING", verdict, settleUntil: null }, true],
+    ["COMPENSATING", { kind: "COMPENSATING", verdict }, true],
+    ["FINISHING", { kind: "FINISHING", end: { kind: "FAILED", reason: "STEP_FAILED" } }, true],
+    [
+      "ESCALATED from RUNNING",
+      { kind: "ESCALATED", from: { kind: "RUNNING", leftMs: 1, since: 0 } },
+      false,
+    ],
+    [
+      "ESCALATED from COMPENSATING",
+      { kind: "ESCALATED", from: { kind: "COMPENSATING", verdict } },
+      true,
+    ],
+  ];
+
+  test.each(verdicts)("in a run that is %s", (_, run, never) => {
+    expect(stateOf(blocked, run)).toBe(never ? "CANCELLED" : "BLOCKED");
+    expect(shownStep(undefined, run, false)).toEqual({
+      state: never ? "CANCELLED" : "BLOCKED",
+      undo: "NONE",
+    });
+  });
+
+  test.each(verdicts)("waits for its turn if it runs last, in a run that is %s", (_, run) => {
+    expect(stateOf(blocked, run, true)).toBe("BLOCKED");
+  });
+
+  test("will not begin any more once the run has ended", () => {
+    const ended: RunState = { kind: "COMPENSATED", reason: "STEP_FAILED" };
+    expect(stateOf(blocked, ended)).toBe("CANCELLED");
+    expect(stateOf(blocked, ended, true)).toBe("CANCELLED");
+  });
+});
+
+test("the undo of a step is ACTIVE while it moves, and shown beside the forward state", () => {
+  const undoOf = (undo: Undo) => shownStep(step({ kind: "SUCCEEDED" }, undo), running, false);
+  expect(undoOf({ kind: "HELD", task: "compensate" })).toEqual({
+    state: "SUCCEEDED",
+    undo: "ACTIVE",
+  });
+  for (const kind of ["NONE", "PENDING", "DONE", "FAILED"] as const)
+    expect(undoOf({ kind }).undo).toBe(kind);
+});

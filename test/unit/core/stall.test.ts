@@ -1,0 +1,133 @@
+/** Progress that stands still while its agent beats: beats alone never move it. */
+import { expect, test } from "vitest";
+import {
+  cancelled,
+  createWorld,
+  START,
+  success,
+  type TaskOptions,
+  type World,
+  workflow,
+} from "../../support/core-world.ts";
+
+const timeouts = { stallMs: 25_000, heartbeatMs: 10_000, cancelMs: 5_000, attemptMs: 500_000 };
+
+/** Beats every ten seconds until then; `progress`: with each beat comes some. */
+function beatUntil(world: World, at: number, progress = false): void {
+  while (world.now() < at) {
+    world.advance(Math.min(10_000, at - world.now()));
+    world.beat("s1", progress);
+  }
+}
+
+function stalled(more: TaskOptions = {}): { world: World; held: ReturnType<World["claim"]> } {
+  const world = createWorld(workflow({ a: { timeouts, ...more } }));
+  const held = world.claim("a");
+  beatUntil(world, START + 25_000);
+  world.fire("a");
+  return { world, held };
+}
+
+test("a step that does not ask for it may stand still for ever", () => {
+  const world = createWorld(workflow({ a: { timeouts: { heartbeatMs: 10_000 } } }));
+  world.claim("a");
+  beatUntil(world, START + 500_000);
+  world.fire("a");
+  expect(world.step("a").forward).toMatchObject({ kind: "LEASED", cancel: { kind: "none" } });
+});
+
+test("an attempt whose progress stands still is told to stop, and not before its time", () => {
+  const world = createWorld(workflow({ a: { timeouts } }));
+  world.claim("a");
+  beatUntil(world, START + 24_999);
+  world.fire("a");
+  expect(world.step("a").forward).toMatchObject({ cancel: { kind: "none" } });
+  world.advance(1);
+  world.fire("a");
+  expect(world.step("a").forward).toMatchObject({
+    kind: "LEASED",
+    cancel: { kind: "asked", cause: "stalled" },
+  });
+  expect(world.interventions("stall")).toMatchObject([{ dueAt: START + 25_000 }]);
+});
+
+test("an attempt that makes progress is left alone, and its moment moves", () => {
+  const world = createWorld(workflow({ a: { timeouts } }));
+  world.claim("a");
+  beatUntil(world, START + 200_000, true);
+  world.fire("a");
+  expect(world.step("a").forward).toMatchObject({
+    kind: "LEASED",
+    cancel: { kind: "none" },
+    wakeAt: world.now() + 10_000,
+  });
+});
+
+test("nobody counts the time in which nobody could have heard of progress", () => {
+  const world = createWorld(workflow({ a: { timeouts } }));
+  world.claim("a");
+  beatUntil(world, START + 30_000);
+  world.fire("a", { watchingSince: START + 20_000 });
+  expect(world.step("a").forward).toMatchObject({ cancel: { kind: "none" } });
+});
+
+test("when its grace is over it is unknown, with drover.stalled", () => {
+  const { world } = stalled();
+  world.beat();
+  world.fireNext();
+  expect(world.step("a")).toMatchObject({
+    forward: { kind: "BACKOFF" },
+    attempt: 1,
+    lost: 0,
+    strategies: [{ mark: "UNSETTLED" }],
+  });
+  expect(world.effects).toContainEqual(
+    expect.objectContaining({
+      kind: "task-ended",
+      attempt: expect.objectContaining({
+        outcome: expect.objectContaining({ kind: "unknown", code: "drover.stalled" }),
+      }),
+    }),
+  );
+});
+
+test("an agent that stops when told to has stalled, and one that falls silent too", () => {
+  const retry = [{ on: ["drover.stalled"], initialMs: 3_000 }];
+  const told = stalled({ retry });
+  told.world.beat();
+  told.world.report(told.held, cancelled());
+  const silent = stalled({ retry });
+  silent.world.advance(10_000);
+  silent.world.fire("a");
+  for (const { world } of [told, silent])
+    expect(world.step("a").forward).toMatchObject({ kind: "BACKOFF", wakeAt: world.now() + 3_000 });
+});
+
+test("a stalled attempt is tried with other parameters where that is the next strategy", () => {
+  const input = { kind: "json", json: '{"preset":"slow"}' } as const;
+  const { world, held } = stalled({ retry: [{ on: ["busy"] }], fallback: [{ input }] });
+  world.report(held, cancelled());
+  expect(world.step("a")).toMatchObject({
+    forward: { kind: "READY" },
+    strategies: [{ planned: 0, mark: "UNSETTLED" }, { planned: 1 }],
+  });
+});
+
+test("a success after it was told to stop still counts", () => {
+  const { world, held } = stalled();
+  world.beat();
+  world.report(held, success());
+  expect(world.run().state.kind).toBe("COMPLETED");
+});
+
+test("an undo and a verify are watched by timeouts of their own", () => {
+  const world = createWorld(
+    workflow({ a: { compensate: { task: "undo", timeouts } }, b: { needs: ["a"] } }),
+  );
+  world.report(world.claim("a"), success());
+  world.cancel(true);
+  world.claim("a");
+  beatUntil(world, world.now() + 25_000);
+  world.fire("a");
+  expect(world.step("a").undo).toMatchObject({ cancel: { kind: "asked", cause: "stalled" } });
+});

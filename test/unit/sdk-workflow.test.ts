@@ -1,0 +1,111 @@
+/** A workflow as an object says all that the contract can hold, in the words of the text form. */
+import { Effects, OnFailure, OnPickup, RunIf } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { expect, test } from "vitest";
+import { toDefinition } from "../../sdk/typescript/definition.ts";
+import { json } from "../../sdk/typescript/payload.ts";
+import type { StepKindSpec, StepSettings } from "../../sdk/typescript/workflow.ts";
+import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
+
+function definitionOf(...steps: (Partial<StepSettings> & StepKindSpec)[]) {
+  return toDefinition({ workflow: "w", steps: steps.map((step) => ({ id: "a", ...step })) });
+}
+
+test("an object and a text that say the same become the same definition", () => {
+  const text = `
+workflow: order
+timeout: 1d
+input_schema: { type: object }
+steps:
+  - id: pay
+    task: charge
+    queue: money
+    input: { amount: "\${input.amount}" }
+    retry: { on: [busy], attempts: 3, initial: 1s, factor: 3, max: 10s, jitter: 0 }
+    timeouts: { attempt: 1m, stall: 5s, callback: 2h }
+    effects: verifiable
+    verify: { task: find-charge, queue: lookups, retry: { attempts: 9 } }
+    compensate: { task: refund, when: attempted, timeouts: { attempt: 2m } }
+    fallback: [{ input: { card: second } }, { queue: money-eu, task: charge-eu }]
+    on_pickup: fallback
+    on_failure: escalate
+    output_schema: { type: object }
+  - { id: cool, wait: 30m, needs: [pay] }
+  - { id: open, wait: { until: "2026-03-01T08:00:00.000Z" }, when: "input.waits" }
+  - { id: paid, signal: paid, needs: [cool, open], run_if: any_ok }
+  - { id: sent, signal: { name: sent, within: 2d, on_expiry: skip }, pivot: true }
+  - id: release
+    approval:
+      { approvers: [finance], need: 2, not_requester: true, form: true, within: 1d, on_expiry: reject }
+  - { id: tell, task: send-mail, always: true, on_failure: continue }
+`;
+  const definition = toDefinition({
+    workflow: "order",
+    timeout: "1d",
+    inputSchema: { type: "object" },
+    steps: [
+      {
+        id: "pay",
+        task: "charge",
+        queue: "money",
+        input: { amount: "$" + "{input.amount}" },
+        retry: { on: ["busy"], attempts: 3, initial: "1s", factor: 3, max: "10s", jitter: 0 },
+        timeouts: { attempt: "1m", stall: "5s", callback: "2h" },
+        effects: "verifiable",
+        verify: { task: "find-charge", queue: "lookups", retry: { attempts: 9 } },
+        compensate: { task: "refund", when: "attempted", timeouts: { attempt: "2m" } },
+        fallback: [{ input: { card: "second" } }, { queue: "money-eu", task: "charge-eu" }],
+        onPickup: "fallback",
+        onFailure: "escalate",
+        outputSchema: { type: "object" },
+      },
+      { id: "cool", wait: "30m", needs: ["pay"] },
+      { id: "open", wait: { until: new Date(Date.UTC(2026, 2, 1, 8)) }, when: "input.waits" },
+      { id: "paid", signal: "paid", needs: ["cool", "open"], runIf: "any_ok" },
+      { id: "sent", signal: { name: "sent", within: "2d", onExpiry: "skip" }, pivot: true },
+      {
+        id: "release",
+        approval: {
+          approvers: ["finance"],
+          need: 2,
+          notRequester: true,
+          form: true,
+          within: "1d",
+          onExpiry: "reject",
+        },
+      },
+      { id: "tell", task: "send-mail", always: true, onFailure: "continue" },
+    ],
+  });
+  expect(definition).toEqual(parseWorkflowText(text).definition);
+});
+
+test("what is left out is left to the server's defaults", () => {
+  const [step] = definitionOf({ task: "t" }).steps;
+  expect(step).toMatchObject({
+    effects: Effects.UNSPECIFIED,
+    runIf: RunIf.UNSPECIFIED,
+    onPickup: OnPickup.UNSPECIFIED,
+    onFailure: OnFailure.UNSPECIFIED,
+  });
+  expect([step?.input, step?.verify, step?.timeouts, step?.outputSchema]).toEqual(
+    Array(4).fill(undefined),
+  );
+});
+
+test("a setting that means nothing for the kind is sent all the same, for the server to refuse", () => {
+  const [step] = definitionOf({ wait: "1h", verify: "find", input: 1 }).steps;
+  expect(step).toMatchObject({ verify: { task: "find" }, input: json(1) });
+});
+
+test("a step of two kinds is refused at once", () => {
+  const both = { task: "t", wait: "1h" };
+  expect(() => definitionOf(both)).toThrow('The step "a" is a task and a wait; leave one of them.');
+});
+
+test("a word that is none of an enum's is refused with those that are", () => {
+  const word: string = "compensat";
+  const onFailure = word as "compensate";
+  expect(() => definitionOf({ task: "t", onFailure })).toThrow(
+    '"compensat" is none of compensate, fail, continue, escalate.',
+  );
+});
