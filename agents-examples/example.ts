@@ -6,7 +6,10 @@ import { parseArgs } from "node:util";
 import type { Story } from "./stage/story.ts";
 import { exitCodes, type Telling, tellStory } from "./stage/tell-story.ts";
 
+/** The demo is a story with more to look at, and a program of its own. */
+const demo = "holiday";
 const stories: Readonly<Record<string, () => Promise<{ readonly story: Story }>>> = {
+  encoding: () => import("./encoding/story.ts"),
   order: () => import("./order/story.ts"),
   payment: () => import("./payment/story.ts"),
   provisioning: () => import("./provisioning/story.ts"),
@@ -14,7 +17,7 @@ const stories: Readonly<Record<string, () => Promise<{ readonly story: Story }>>
 };
 
 const usage = `usage: npm run example NAME [-- options]
-  NAME                ${Object.keys(stories).join(", ")}
+  NAME                ${[...Object.keys(stories), demo].join(", ")}
   --naive             the same services and faults, called by a plain sequential program
   --seed N            seed of the faults (default 1)
   --runs N            how many runs, in a story that has no fixed number (provisioning)
@@ -71,4 +74,8 @@ async function main(args: readonly string[]): Promise<number> {
   return exitCodes.right;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+const args = process.argv.slice(2);
+if (args[0] === demo) {
+  process.argv.splice(2, 1);
+  await import("./holiday/demo.ts");
+} else process.exitCode = await main(args);

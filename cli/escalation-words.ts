@@ -29,6 +29,11 @@ export function resolveCommand(escalation: Escalation): string {
   return `drover escalation resolve ${escalationName(escalation)} --answer ${answer} --by NAME --why TEXT`;
 }
 
+/** Who looks after it, and since when; empty: nobody has said so. */
+export function claimedWords({ claimedBy, claimedTime }: Escalation): string {
+  return claimedBy === "" ? "" : `${moment(claimedTime)}: ${statedName(claimedBy, false)}`;
+}
+
 /** When it was closed, and by which answer or event; empty while it is open. */
 export function closedWords({ closedTime, closedBy, answer }: Escalation): string {
   if (closedTime === undefined) return "";

@@ -9,14 +9,18 @@ import { type Ended, usageFailure } from "./failure.ts";
 import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
+import { addHookVerbs } from "./verbs/hook.ts";
 import { addMigrate } from "./verbs/migrate.ts";
+import { addRunBulk } from "./verbs/run-bulk.ts";
 import { addRunCancel } from "./verbs/run-cancel.ts";
 import { addRunDecide } from "./verbs/run-decide.ts";
 import { addRunList } from "./verbs/run-list.ts";
 import { addRunPause } from "./verbs/run-pause.ts";
+import { addRunRetry } from "./verbs/run-retry.ts";
 import { addRunShow } from "./verbs/run-show.ts";
 import { addRunSignal } from "./verbs/run-signal.ts";
 import { addRunStart } from "./verbs/run-start.ts";
+import { addRunStartMany } from "./verbs/run-start-many.ts";
 import { addRunWatch } from "./verbs/run-watch.ts";
 import { addRunWhy } from "./verbs/run-why.ts";
 import { addServer } from "./verbs/server.ts";
@@ -41,9 +45,13 @@ export function createProgram(version: string, ended: Ended): Command {
   addServer(program, ended);
   addMigrate(program, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
-  addWorkflowVerbs(program.command("workflow").description("workflows: check, apply"), ended);
+  addWorkflowVerbs(
+    program.command("workflow").description("workflows: check, apply, versions, default"),
+    ended,
+  );
   const run = program.command("run").description("runs: start, follow, steer and stop them");
   addRunStart(run, ended);
+  addRunStartMany(run, ended);
   addRunList(run, ended);
   addRunShow(run, ended);
   addRunWhy(run, ended);
@@ -52,7 +60,10 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunDecide(run, ended);
   addRunPause(run, ended);
   addRunCancel(run, ended);
+  addRunRetry(run, ended);
+  addRunBulk(run, ended);
   addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
+  addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   prepareAll(program);
   return program;
 }

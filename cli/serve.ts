@@ -13,6 +13,8 @@ import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 export interface ServeOptions {
   readonly database: Database;
   readonly insecureNoAuth: boolean;
+  /** Lets webhooks go to this machine and its link. */
+  readonly allowLocalWebhooks: boolean;
   /** What to try once it is up, a line each. */
   readonly next: readonly string[];
 }
@@ -20,16 +22,19 @@ export interface ServeOptions {
 const endedBySignal = 130;
 
 export async function serve(
-  { database, insecureNoAuth, next }: ServeOptions,
+  { database, insecureNoAuth, allowLocalWebhooks, next }: ServeOptions,
   { address, output }: Context,
 ): Promise<ExitCode> {
   const signals = listenForSignals();
   const { startServer } = await import("@drover/server/main.ts");
-  const server = await startServer({ address, database, insecureNoAuth }).catch(
-    (error: unknown) => {
-      throw isAddressInUse(error) ? addressInUse(address) : error;
-    },
-  );
+  const server = await startServer({
+    address,
+    database,
+    insecureNoAuth,
+    allowLocalWebhooks,
+  }).catch((error: unknown) => {
+    throw isAddressInUse(error) ? addressInUse(address) : error;
+  });
   const where =
     database.kind === "url"
       ? "PostgreSQL of DATABASE_URL or --database-url"

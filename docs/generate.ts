@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { decide, start } from "../server/core/decide.ts";
 import type { Effects, RetryPolicy } from "../server/core/definition.ts";
 import type { RunEvent } from "../server/core/event.ts";
+import { EVENT_TABLE } from "../server/core/event-table.ts";
 import { currentMark } from "../server/core/evolve.ts";
 import { NOTHING_TO_JUDGE } from "../server/core/judge.ts";
 import { type Lease, movingSide, type View } from "../server/core/model.ts";
@@ -37,14 +38,17 @@ export function statesPage(): string {
     "<!-- Made by `node docs/generate.ts` from server/core: change the rules, not this page. -->",
     "Every state, every way from one to another, what each outcome leads to, and the defaults. A step has a forward state and, beside it, an undo state; at most one of the two moves, that is READY, LEASED, BACKOFF, WAITING or HELD (ready while its run is paused). A row from a state to itself, left out of the pictures, changes what belongs to the state, such as its next moment.",
     "## Run",
-    "Begins RUNNING. `counters`: at the end of any event, when its counters ask for it; `verdict`: a step has failed for good; `thaw`: somebody speaks to a run that stood still; `leave`: a person ends it as things are.",
-    ...pictureAndTable(RUN_EDGES, "RUNNING"),
+    "Begins RUNNING, or PENDING if it is to start later. `start`: what it waited for has come; `counters`: at the end of any event, when its counters ask for it; `verdict`: a step has failed for good; `thaw`: somebody speaks to a run that stood still; `leave`: a person ends it as things are.",
+    ...pictureAndTable(RUN_EDGES, "PENDING", "RUNNING"),
     "## Step, forward",
     "Begins BLOCKED. On an effect of a decision; `claim` and `beat` happen to rows alone, outside of one.",
     ...pictureAndTable(FORWARD_EDGES, "BLOCKED"),
     "## Step, undo",
     "Begins NONE. Undoing begins when the forward side can move no more.",
     ...pictureAndTable(UNDO_EDGES, "NONE"),
+    "## Events",
+    "What each event does to a run in each of its states. *Same*: it stays there; what may follow from it by the run's counters is above.",
+    eventTable(),
     "## Outcomes",
     "What becomes of a leased step, as the rules answer for a step with defaults and a `compensate`, at its first attempt, by its `effects`; and of a verify and an undo. *Counted* tries are charged to a retry policy; *unsettled* means that an effect may exist and is undone if the run is; *made* means that it exists.",
     outcomeTable(),
@@ -57,7 +61,7 @@ export function statesPage(): string {
     .replace(/\n+$/, "\n");
 }
 
-function pictureAndTable(edges: readonly Edge[], first: string): string[] {
+function pictureAndTable(edges: readonly Edge[], ...first: readonly string[]): string[] {
   const ways = new Map<string, { from: string; to: string; on: Set<string> }>();
   for (const { from, on, to } of edges.filter((edge) => edge.from !== edge.to)) {
     const way = ways.get(`${from} ${to}`) ?? { from, to, on: new Set() };
@@ -69,7 +73,7 @@ function pictureAndTable(edges: readonly Edge[], first: string): string[] {
   const picture = [
     "```mermaid",
     "stateDiagram-v2",
-    `  [*] --> ${first}`,
+    ...first.map((state) => `  [*] --> ${state}`),
     ...[...ways.values()].map(({ from, to, on }) => `  ${from} --> ${to}: ${[...on].join(", ")}`),
     ...[...ends].map((end) => `  ${end} --> [*]`),
     "```",
@@ -81,6 +85,20 @@ function pictureAndTable(edges: readonly Edge[], first: string): string[] {
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** States for which an event does the same share a row. */
+function eventTable(): string {
+  const same = Map.groupBy(EVENT_TABLE, ({ event, answer, to, does }) =>
+    [event, answer, to, does].join("\n"),
+  );
+  const rows = [...same.values()].flatMap((of) => {
+    const [first] = of;
+    if (!first) return [];
+    const { event, answer, to, does } = first;
+    return [[`\`${event}\``, of.map(({ state }) => state).join(", "), answer, to, does]];
+  });
+  return table(["event", "run", "answer", "to", "what it does"], rows);
 }
 
 const NOW = 1_000_000;

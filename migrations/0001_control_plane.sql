@@ -66,6 +66,9 @@ create table run (
   warnings smallint,
   ended_at timestamptz,
   cancel_note text,
+  concurrency_key text,
+  concurrency_limit integer,
+  concurrency_policy smallint,
   primary key (id)
 ) partition by range (id);
 create table run_default partition of run default;
@@ -89,6 +92,7 @@ create table run_open (
   warnings smallint not null,
   escalations smallint not null,
   pivoted boolean not null,
+  keyed boolean not null default false,
   verdict_undoes boolean,
   verdict smallint,
   ends_as smallint,
@@ -102,7 +106,9 @@ create table run_open (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 create index run_open_wake on run_open (partition, wake_at);
+create index run_open_definition on run_open (definition_id);
 comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
+comment on column run_open.wake_at is 'The next moment of the run itself; of a PENDING one its start, or its deadline.';
 comment on column run_open.verdict is 'The reason of the verdict, or of the end once that is certain.';
 comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';
 

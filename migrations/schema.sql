@@ -2,6 +2,60 @@
 -- For reading and comparing: nothing applies it.
 set check_function_bodies = off;
 
+-- schemas
+
+create schema drover;
+
+-- functions
+
+create or replace function drover.schedule(namespace text, workflow text, input jsonb default null::jsonb, key text default null::text, labels jsonb default '{}'::jsonb, version integer default 0)
+ returns text
+ language plpgsql
+ security definer
+ set search_path to 'pg_catalog', 'pg_temp'
+as $function$
+declare
+  run_key text := coalesce(schedule.key, gen_random_uuid()::text);
+begin
+  if coalesce(schedule.namespace, '') !~ '^[A-Za-z0-9._-]{1,128}$' then
+    raise exception 'namespace must be 1 to 128 characters of A-Z, a-z, 0-9, ".", "_" and "-"'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if coalesce(schedule.workflow, '') !~ '^[A-Za-z0-9._-]{1,128}$' then
+    raise exception 'workflow must be 1 to 128 characters of A-Z, a-z, 0-9, ".", "_" and "-"'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if coalesce(schedule.version, -1) < 0 then
+    raise exception 'version must be 0, for the default one, or more'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if length(run_key) not between 1 and 256 or run_key ~ '[\x01-\x1f\x7f]' then
+    raise exception 'key must be 1 to 256 characters without control characters'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if octet_length(schedule.input::text) > 262144 then
+    raise exception 'input is larger than 256 KiB: keep it elsewhere, and pass where'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if jsonb_typeof(coalesce(schedule.labels, 'null')) <> 'object'
+    or (select count(*) from jsonb_each(schedule.labels)) > 64
+    or exists (
+      select from jsonb_each(schedule.labels) as l
+      where l.key !~ '^[A-Za-z0-9._-]{1,128}$' or jsonb_typeof(l.value) <> 'string'
+        or length(l.value #>> '{}') > 256 or l.value #>> '{}' ~ '[\x01-\x1f\x7f]'
+    )
+  then
+    raise exception 'labels must be an object of at most 64 short texts by name'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  insert into public.inbox (namespace, workflow, version, input, key, labels)
+  values (schedule.namespace, schedule.workflow, schedule.version, schedule.input::text, run_key,
+    schedule.labels);
+  return run_key;
+end
+$function$
+;
+
 -- tables
 
 create table agent_session (
@@ -25,6 +79,26 @@ create table definition (
   constraint definition_namespace_id_digest_key unique (namespace_id, digest)
 );
 
+create table delivery (
+  id uuid default gen_random_uuid() not null,
+  partition smallint not null,
+  namespace_id integer not null,
+  kind smallint not null,
+  run_id uuid not null,
+  n integer not null,
+  hook text not null,
+  url text,
+  cause text not null,
+  count integer not null,
+  state smallint default 0 not null,
+  tries integer default 0 not null,
+  error text,
+  created_at timestamp with time zone default now() not null,
+  ended_at timestamp with time zone,
+  next_try_at timestamp with time zone,
+  constraint delivery_pkey primary key (id)
+);
+
 create table drover_migration (
   number integer not null,
   name text not null,
@@ -44,6 +118,18 @@ create table due (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
 
+create table hook (
+  namespace_id integer not null,
+  name text not null,
+  url text not null,
+  events smallint[] not null,
+  secret text not null,
+  secret_digest text not null,
+  created_at timestamp with time zone default now() not null,
+  changed_at timestamp with time zone default now() not null,
+  constraint hook_pkey primary key (namespace_id, name)
+);
+
 create table idempotency (
   namespace_id integer not null,
   key text not null,
@@ -51,6 +137,22 @@ create table idempotency (
   digest bytea not null,
   expires_at timestamp with time zone not null,
   constraint idempotency_pkey primary key (namespace_id, key)
+);
+
+create table inbox (
+  id bigint generated always as identity not null,
+  namespace text not null,
+  workflow text not null,
+  version integer not null,
+  input text,
+  key text not null,
+  labels jsonb not null,
+  put_at timestamp with time zone default now() not null,
+  taken_until timestamp with time zone,
+  refused_at timestamp with time zone,
+  reason text,
+  message text,
+  constraint inbox_pkey primary key (id)
 );
 
 create table lane (
@@ -103,6 +205,18 @@ create table lease (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
+create table message (
+  run_id uuid not null,
+  no bigint generated always as identity not null,
+  partition smallint not null,
+  source uuid not null,
+  kind smallint not null,
+  undo boolean,
+  wake_at timestamp with time zone not null,
+  constraint message_pkey primary key (run_id, no)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
+
 create table namespace (
   id integer generated always as identity not null,
   name text not null,
@@ -120,6 +234,20 @@ create table node (
   constraint node_pkey primary key (id)
 )
 with (fillfactor=50);
+
+create table outbox (
+  id bigint generated always as identity not null,
+  partition smallint not null,
+  namespace_id integer not null,
+  kind smallint not null,
+  run_id uuid not null,
+  n integer not null,
+  hook text not null,
+  url text,
+  cause text not null,
+  constraint outbox_pkey primary key (id)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
 create table partition_lease (
   partition smallint not null,
@@ -173,6 +301,7 @@ create table run_open (
   warnings smallint not null,
   escalations smallint not null,
   pivoted boolean not null,
+  keyed boolean default false not null,
   verdict_undoes boolean,
   verdict smallint,
   ends_as smallint,
@@ -185,6 +314,18 @@ create table run_open (
   constraint run_open_pkey primary key (partition, run_id)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table slot (
+  run_id uuid not null,
+  namespace_id integer not null,
+  key text not null,
+  max_holders integer not null,
+  priority smallint not null,
+  since timestamp with time zone not null,
+  holds boolean not null,
+  leaving boolean not null,
+  constraint slot_pkey primary key (run_id)
+);
 
 create table workflow (
   namespace_id integer not null,
@@ -270,6 +411,12 @@ create table escalation (
   answer smallint,
   answered_by text,
   answered_why text,
+  code text default ''::text not null,
+  claimed_by text,
+  claimed_at timestamp with time zone,
+  partition smallint default 0 not null,
+  wake_at timestamp with time zone,
+  deadline_at timestamp with time zone,
   constraint escalation_pkey primary key (run_id, n)
 ) partition by range (run_id);
 
@@ -288,6 +435,13 @@ create table intervention (
   node uuid,
   epoch bigint,
   constraint intervention_pkey primary key (run_id, step_no, item, fence, rule, n)
+) partition by range (run_id);
+
+create table rerun (
+  run_id uuid not null,
+  of_run uuid not null,
+  from_step text,
+  constraint rerun_pkey primary key (run_id)
 ) partition by range (run_id);
 
 create table run (
@@ -310,6 +464,11 @@ create table run (
   warnings smallint,
   ended_at timestamp with time zone,
   cancel_note text,
+  concurrency_key text,
+  concurrency_limit integer,
+  concurrency_policy smallint,
+  notify_hook text,
+  notify_url text,
   constraint run_pkey primary key (id)
 ) partition by range (id);
 
@@ -352,6 +511,14 @@ create table step (
   constraint step_pkey primary key (run_id, no, item)
 ) partition by range (run_id);
 
+create table step_kept (
+  run_id uuid not null,
+  step_no smallint not null,
+  item integer default 0 not null,
+  of_run uuid not null,
+  constraint step_kept_pkey primary key (run_id, step_no, item)
+) partition by range (run_id);
+
 create table step_override (
   run_id uuid not null,
   step_no smallint not null,
@@ -371,6 +538,8 @@ create table escalation_default partition of escalation default;
 
 create table intervention_default partition of intervention default;
 
+create table rerun_default partition of rerun default;
+
 create table run_default partition of run default;
 
 create table signal_default partition of signal default;
@@ -378,20 +547,32 @@ create table signal_default partition of signal default;
 create table step_default partition of step default
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
+create table step_kept_default partition of step_kept default;
+
 create table step_override_default partition of step_override default;
 
 -- indexes
 
+create index delivery_by_namespace on delivery using btree (namespace_id, created_at, id);
+create index delivery_cause on delivery using btree (namespace_id, hook, kind, cause, created_at);
+create index delivery_due on delivery using btree (partition, next_try_at);
+create index delivery_ended on delivery using btree (ended_at);
 create index due_wake on due using btree (partition, wake_at);
 create index escalation_by_namespace on escalation using btree (namespace_id, run_id, n);
 create index escalation_open on escalation using btree (namespace_id, run_id, n) where (closed_at is null);
+create index escalation_wake on escalation using btree (partition, wake_at);
 create index idempotency_expiry on idempotency using btree (expires_at);
+create index inbox_waiting on inbox using btree (id) where (refused_at is null);
 create index lease_session on lease using btree (session);
 create index lease_wake on lease using btree (partition, wake_at);
+create index message_wake on message using btree (partition, wake_at);
+create index outbox_partition on outbox using btree (partition, id);
 create index ready_lane on ready using btree (lane, priority, ordered_by, ordinal);
 create index ready_wake on ready using btree (partition, wake_at);
 create index run_by_namespace on run using btree (namespace_id, id);
+create index run_open_definition on run_open using btree (definition_id);
 create index run_open_wake on run_open using btree (partition, wake_at);
+create index slot_of_key on slot using btree (namespace_id, key, holds, priority, since, run_id);
 
 -- views
 
@@ -401,8 +582,8 @@ create view run_view as
     r.key,
     r.workflow,
     r.version as workflow_version,
-    (array['RUNNING'::text, 'STOPPING'::text, 'COMPENSATING'::text, 'ESCALATED'::text, 'COMPLETED'::text, 'FAILED'::text, 'COMPENSATED'::text, 'CANCELLED'::text, 'PAUSED'::text, 'FINISHING'::text])[coalesce(o.state, r.state) + 1] as state,
-    (array['DONE'::text, 'STEP_FAILED'::text, 'TIMED_OUT'::text, 'CANCELLED_BY_USER'::text])[coalesce(r.reason, o.verdict) + 1] as reason,
+    (array['RUNNING'::text, 'STOPPING'::text, 'COMPENSATING'::text, 'ESCALATED'::text, 'COMPLETED'::text, 'FAILED'::text, 'COMPENSATED'::text, 'CANCELLED'::text, 'PAUSED'::text, 'FINISHING'::text, 'PENDING'::text])[coalesce(o.state, r.state) + 1] as state,
+    (array['DONE'::text, 'STEP_FAILED'::text, 'TIMED_OUT'::text, 'CANCELLED_BY_USER'::text, 'NEVER_STARTED'::text, 'REFUSED'::text, 'CANCELLED_BY_NEWER'::text])[coalesce(r.reason, o.verdict) + 1] as reason,
     r.created_at,
     r.ended_at,
     o.deadline,
@@ -451,7 +632,7 @@ create view step_view as
 create view intervention_view as
  select i.run_id,
     d.id as step,
-    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text])[i.rule + 1] as rule,
+    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text])[i.rule + 1] as rule,
     i.fence,
     i.n,
     i.saw,
@@ -469,26 +650,58 @@ create view intervention_view as
            from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
           where e.place = (i.step_no + 1)) d on true;
 
+create view drover.inbox_refused as
+ select id,
+    namespace,
+    workflow,
+    version,
+    key,
+    input,
+    labels,
+    put_at,
+    refused_at,
+    reason,
+    message
+   from inbox
+  where refused_at is not null;
+
 -- comments
 
 comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
 comment on column attempt.charged is 'The retry policy that its try was charged to, -1 if to none; null: it did not count.';
 comment on table decision is 'What each approver has said to an approval step.';
 comment on table definition is 'What workflows say, by content: each content once in a namespace.';
+comment on table delivery is 'One webhook: what it tells, for how many of one cause, and how its tries went.';
+comment on column delivery.run_id is 'Of the first that it tells of.';
 comment on table due is 'Moments of what has no row of its own: backoffs, timers, signals, approvals, callbacks.';
 comment on table escalation is 'A question that only a person may answer; its number is that of the run.';
+comment on column escalation.code is 'The error code that led to it: with workflow, step and reason, its cause.';
+comment on column escalation.claimed_by is 'Who has said that he looks after it; it binds nobody who answers.';
+comment on column escalation.wake_at is 'The next reminder, or the deadline; null once it is closed.';
+comment on table hook is 'Where a namespace is told of what happens. The secret signs, so it is kept as it is.';
+comment on table inbox is 'A run to be scheduled: gone once it is; kept for 30 days if it was refused.';
+comment on column inbox.taken_until is 'A server is at it; from then on another may be.';
 comment on column intervention.step_no is '-1: about the run.';
 comment on table lease is 'A step in the hands of an agent is a row here.';
 comment on column lease.progress_at is 'When the progress last became another one; the grant, until then.';
+comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
+comment on table outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
+comment on column outbox.n is 'The number of the escalation; 0: about the run.';
 comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
+comment on table rerun is 'A run that does another one again.';
+comment on column rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
 comment on column run.state is 'null while a row in run_open says it; written once, at the end.';
+comment on column run.notify_hook is 'The hook that Schedule names to be told of the end; with notify_url at another address.';
 comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
 comment on column run_open.verdict is 'The reason of the verdict, or of the end once that is certain.';
 comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';
+comment on column run_open.wake_at is 'The next moment of the run itself; of a PENDING one its start, or its deadline.';
 comment on table signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
+comment on table slot is 'A run that holds a slot of its concurrency key, or waits for one, until it ends; written under the key''s lock.';
 comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';
 comment on column step.held is 'The task of a HELD step, which has no row beside it.';
 comment on column step.strategies is 'Those begun: the plan''s number * 16, + 8 with a changed input, + the mark of the effect.';
 comment on column step.doubt is 'What the ladder goes on with once the effect in doubt is settled, as JSON.';
+comment on table step_kept is 'A step that ended in an earlier run; its effect has the key of the run that made it.';
 comment on table step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
 comment on table writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';

@@ -10,15 +10,19 @@ import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
+import { createInbox } from "./inbox.ts";
 import type { Loop } from "./loop.ts";
 import { type Advance, createAdvance, type HandOver, type Told } from "./scheduler/advance.ts";
+import { openBulk } from "./scheduler/bulk.ts";
 import { createRegister } from "./scheduler/register.ts";
+import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createWatch } from "./scheduler/watch.ts";
 import { partitionsOf } from "./store/partition.ts";
-import { createPlans } from "./store/plans.ts";
+import { createPlans, type Plans } from "./store/plans.ts";
 import type { Store } from "./store/store.ts";
+import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
@@ -34,6 +38,8 @@ export interface ControlPlaneOptions {
   readonly log: Logger;
   readonly address: string;
   readonly isRetryable: (error: unknown) => boolean;
+  /** Sends webhooks; left out: this process sends none. */
+  readonly post?: Post;
   /** Those that this process may watch; left out: all of the region. */
   readonly partitions?: readonly number[];
 }
@@ -44,6 +50,8 @@ export interface ControlPlane {
   readonly advance: Advance;
   readonly ownership: Ownership;
   readonly watches: Watches;
+  /** null: this process sends no webhooks. */
+  readonly deliveries: Deliveries | null;
   readonly beat: Loop;
   start(): Promise<void>;
   /** Finishes what is under way and hands the partitions back. */
@@ -65,6 +73,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       ownership.announceLanes([...told.lanes]);
     }
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
+    if (told.outside) deliveries?.announce();
+    // Should it fail, the owner of the run's partition finds the message within its next looks.
+    for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
   const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
   const shared = { store, plans, clock, random, handOver, tell, isRetryable };
@@ -102,7 +113,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
     onFenced: (node) => ownership.fenced(node),
   });
+  const deliveries = deliveriesOf(options, plans, ownership.owned);
   const housekeeping = createHousekeeping(store, clock, log);
+  const [first] = options.partitions ?? partitionsOf(REGION);
+  const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
+  const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
   const node = randomUuid(random);
   const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
 
@@ -110,6 +125,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     scheduler: {
       ...createRegister(store),
       schedule: schedule.schedule,
+      scheduleBatch: schedule.scheduleBatch,
+      openBulk: (request) => openBulk(shared, request),
+      rerun: (request) => rerun({ store, plans, submit: schedule.submit }, request),
       async tell(run, event) {
         const answer = await advance.submit(run, event);
         if (answer.kind === "fenced" || answer.kind === "no-such-run")
@@ -119,32 +137,39 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       runChange: watch.change,
     },
     dispatcher: createDispatch({
-      store,
-      clock,
-      random,
-      advance,
-      claims,
-      waiters,
-      lanes,
-      heartbeats,
-      onError,
+      ...{ store, clock, random, advance, onError },
+      ...{ claims, waiters, lanes, heartbeats },
     }),
     advance,
     ownership,
     watches,
+    deliveries,
     beat,
     async start() {
       await ownership.start();
       watches.start();
       beat.start();
       housekeeping.start();
+      inbox.start();
+      deliveries?.start();
     },
     async stop() {
       await beat.stop();
+      await inbox.stop();
       await housekeeping.stop();
       await watches.stop();
+      await deliveries?.stop();
       await Promise.all([claims.idle(), heartbeats.idle(), schedule.idle(), advance.idle()]);
       await ownership.stop();
     },
   } satisfies ControlPlane);
+}
+
+function deliveriesOf(
+  { store, post, clock, random, log }: ControlPlaneOptions,
+  plans: Plans,
+  owned: Ownership["owned"],
+): Deliveries | null {
+  if (!post) return null;
+  return createDeliveries({ outbox: store.outbox, plans, post, clock, random, log, owned });
 }

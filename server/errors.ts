@@ -30,7 +30,11 @@ export type Reason =
   | "ESCALATION_CLOSED"
   | "ANSWER_NOT_ALLOWED"
   | "DECISION_REFUSED"
-  | "SIGNAL_LIMIT";
+  | "SIGNAL_LIMIT"
+  | "HOOK_NOT_FOUND"
+  | "ESCALATION_CLAIMED"
+  | "CONCURRENCY_LIMIT"
+  | "COUNT_MISMATCH";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

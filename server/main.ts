@@ -18,6 +18,7 @@ import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import { createLog } from "./telemetry/log.ts";
+import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
@@ -26,6 +27,8 @@ export interface ServerOptions {
   readonly address: string;
   readonly database: DatabaseConfig;
   readonly insecureNoAuth?: boolean;
+  /** Lets webhooks go to this machine and its link. Default false. */
+  readonly allowLocalWebhooks?: boolean;
   readonly log?: Partial<LogConfig>;
   readonly limits?: Partial<RpcConfig>;
 }
@@ -59,7 +62,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closers.push(() => store.close());
     const { address } = options;
     const common = { store, clock: systemClock, random: systemRandom, log, isRetryable };
-    const plane = createControlPlane({ ...common, address });
+    const post = createPost({
+      clock: systemClock,
+      allowLocal: options.allowLocalWebhooks ?? false,
+    });
+    const plane = createControlPlane({ ...common, address, post });
     closers.push(() => plane.stop());
     await plane.start();
     const rpc = createRpcServer({

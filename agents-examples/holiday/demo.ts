@@ -12,12 +12,14 @@ import { CutShort, createEnding, type Ending } from "../stage/ending.ts";
 import { type Follow, followRuns } from "../stage/follow.ts";
 import { type Drover, leaveNothing, makePlace, type Place, startDrover } from "../stage/place.ts";
 import { createProcesses, type Processes } from "../stage/processes.ts";
+import { verdictLines } from "../stage/tables.ts";
 import { createTimeline, type Timeline } from "../stage/timeline.ts";
-import { holidays, travellersWithoutHotel } from "./demo/holidays.ts";
+import { fullHotel, holidays, travellersWithoutHotel } from "./demo/holidays.ts";
 import { isOver, type Killed, killWhileItWorks } from "./demo/kill.ts";
 import { judge, readLedgers } from "./demo/ledgers.ts";
+import { bookNaively } from "./demo/naive.ts";
 import { type Options, readOptions, usage } from "./demo/options.ts";
-import { insideSteps, nextSteps, type Outcome, summary, writeJson } from "./demo/report.ts";
+import { insideSteps, nextSteps, type Outcome, right, summary, writeJson } from "./demo/report.ts";
 import { ledgerFiles, type Services, startAgent, startServices } from "./demo/world.ts";
 import type { ServiceKind } from "./services/booking-desk.ts";
 
@@ -31,7 +33,8 @@ const exitCodes = { right: 0, failed: 1, usage: 2 } as const;
 const unlucky = new Intl.ListFormat("en-GB").format(travellersWithoutHotel);
 const intro = `25 travellers want a flight, a hotel and a car: all three, or none.
 The services that book them are slow, busy, break the line after they have booked, or never answer.
-For ${unlucky} there is no hotel room. And one agent is going to be killed.
+${fullHotel} has no room: there is a second hotel. For ${unlucky} there is none at all.
+And one agent is going to be killed.
 `;
 
 interface Stage {
@@ -74,6 +77,20 @@ async function conclude(stage: Stage, { drover, outcome }: Ended): Promise<numbe
     console.log(nextSteps);
   }
   return outcome.problems.length === 0 ? exitCodes.right : exitCodes.failed;
+}
+
+/** The exit code is that of the ledgers, as ever. */
+async function playNaively({ options, place, processes, timeline, ending }: Stage) {
+  console.log(intro);
+  timeline.head();
+  const services = await startServices(place, processes, options.seed);
+  await bookNaively(services, ending.signal, timeline.act);
+  await sleep(lateEffectMs, undefined, { signal: ending.signal });
+  timeline.flush();
+  const wanted = new Map(holidays.map(({ run, end }) => [run, end]));
+  const problems = judge(holidays, wanted, readLedgers(ledgerFiles(place)));
+  console.log(`\n${verdictLines(problems, right).join("\n")}`);
+  return problems.length === 0 ? exitCodes.right : exitCodes.failed;
 }
 
 async function bookHolidays(stage: Stage, drover: Drover, services: Services): Promise<Outcome> {
@@ -186,6 +203,7 @@ async function main(args: readonly string[]): Promise<number> {
   const timeline = createTimeline(startedTime.getTime(), "demo", (line) => console.log(line));
   try {
     const stage = { options, place, processes, timeline, ending, startedTime };
+    if (options.naive) return await Promise.race([playNaively(stage), ending.never()]);
     return await conclude(stage, await Promise.race([play(stage), ending.never()]));
   } catch (error) {
     timeline.flush();

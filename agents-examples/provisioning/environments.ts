@@ -26,7 +26,7 @@ export const kinds: readonly string[] = [
 
 /** Of all calls. */
 export const faultShare = 0.12;
-const runsDefault = 12;
+const runsDefault = 8;
 const quotaShare = 0.15;
 const fullShare = 0.2;
 

@@ -6,15 +6,21 @@ export interface AgentPlace {
   /** host:port of the Drover server. */
   readonly address: string;
   readonly remote: Remote;
+  /** Of the story. */
+  readonly seed: number;
 }
 
-/** From `--address HOST:PORT --services URL`. */
+/** From `--address HOST:PORT --services URL --seed N`. */
 export function readAgentPlace(): AgentPlace {
   const { values } = parseArgs({
-    options: { address: { type: "string" }, services: { type: "string" } },
+    options: {
+      address: { type: "string" },
+      services: { type: "string" },
+      seed: { type: "string", default: "1" },
+    },
   });
   const { address, services } = values;
   if (address === undefined) throw new Error("--address is missing; give host:port of Drover");
   if (services === undefined) throw new Error("--services is missing; give the URL to call");
-  return { address, remote: createRemote({ url: services }) };
+  return { address, remote: createRemote({ url: services }), seed: Number(values.seed) };
 }

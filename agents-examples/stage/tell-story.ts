@@ -107,6 +107,7 @@ async function tellNaive(scene: Scene): Promise<Told> {
 
 async function play(scene: Scene): Promise<Follow> {
   const { telling, place, processes, timeline, ending } = scene;
+  const { deal } = telling;
   const [drover, services] = await Promise.all([
     startDrover(place, processes, telling.databaseUrl),
     startServices(scene, scene.ledger),
@@ -131,7 +132,7 @@ async function play(scene: Scene): Promise<Follow> {
   }
 
   function start(name: string, program = `agents/${name}-agent.ts`) {
-    const args = ["--address", address, "--services", services];
+    const args = ["--address", address, "--services", services, "--seed", String(deal.seed)];
     return processes.start({ name, program: new URL(program, telling.folder), args });
   }
 

@@ -2,7 +2,7 @@
  * News in words. A success at the first attempt is not worth a line, and neither is the end of a
  * backoff: the failure before it has said when the next attempt comes. The summary counts them.
  */
-import type { Attempt, RunDetails, Step } from "@drover/sdk";
+import type { Attempt, RunDetails } from "@drover/sdk";
 import type { News } from "./follow.ts";
 
 export interface Told {
@@ -12,12 +12,7 @@ export interface Told {
 }
 
 /** Said in the supervisor's own words, which say more. */
-const toldBySupervisor = new Set([
-  "drover.lost",
-  "drover.timeout",
-  "drover.stalled",
-  "drover.callback",
-]);
+const toldBySupervisor = new Set(["drover.lost", "drover.callback"]);
 
 export function tell(news: News): Told | null {
   switch (news.kind) {
@@ -74,7 +69,11 @@ function tellAttempt(attempt: Attempt, details: RunDetails): Told | null {
     case "DEFERRED":
       return null;
     case "CANCELLED":
-      return { who, text: `${what} stopped after ${took}, as it was told to`, tone: "undo" };
+      return {
+        who,
+        text: `${what} stopped after ${took}, as told${nextOf(attempt, details)}`,
+        tone: "undo",
+      };
     case "FAILURE":
     case "UNKNOWN": {
       const failed = failure?.class === "PERMANENT" ? "refused" : "failed";
@@ -115,15 +114,12 @@ const followsFailure: Partial<Record<RunDetails["run"]["state"], string>> = {
 function nextOf(attempt: Attempt, { run, steps }: RunDetails): string {
   if (attempt.late) return " → too late, kept as evidence";
   const step = steps.find(({ id }) => id === attempt.stepId);
-  if (step?.state === "BACKOFF" && step.nextTime !== null)
+  const isNext = step?.fence === attempt.fence;
+  if (isNext && step.state === "BACKOFF" && step.nextTime !== null)
     return ` → again in ${timeBetween(attempt.endedTime, step.nextTime)}`;
   if (step?.state === "FAILED") return followsFailure[run.state] ?? " → undo";
-  return step === undefined ? "" : otherWay(attempt, step);
-}
-
-function otherWay({ fence }: Attempt, { strategy, state }: Step): string {
-  const isNext = state === "READY" || state === "LEASED" || state === "SUCCEEDED";
-  return strategy > 0 && isNext && fence > 0 ? " → another way" : "";
+  const isOver = attempt.failure?.class === "PERMANENT" || attempt.outcome === "CANCELLED";
+  return isOver && (step?.strategy ?? 0) > 0 ? " → another way" : "";
 }
 
 function tellEnd({ run, attempts, escalations }: RunDetails): Told {

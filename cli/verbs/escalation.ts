@@ -14,6 +14,7 @@ import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import {
   answerMeanings,
+  claimedWords,
   closedWords,
   escalationName,
   resolveCommand,
@@ -68,7 +69,41 @@ export function addEscalationVerbs(escalation: Command, ended: Ended): void {
       if (output.format === "table") print(answer, output);
       ended(exitCodes.done);
     });
+  addClaim(escalation, ended);
   addResolve(escalation, ended);
+}
+
+interface ClaimOptions {
+  readonly by: string;
+  readonly anyway?: boolean;
+}
+
+function addClaim(escalation: Command, ended: Ended): void {
+  for (const verb of ["claim", "release"] as const)
+    escalation
+      .command(verb)
+      .description(
+        verb === "claim"
+          ? "say that you look after it; it binds nobody who answers"
+          : "say that you no longer look after it",
+      )
+      .argument("<escalation>", named)
+      .requiredOption("--by <name>", "who, as you state it; nothing verifies it")
+      .option("--anyway", "although another has it")
+      .action(async (name: string, options: ClaimOptions, command: Command) => {
+        const { output, connect } = contextOf(command);
+        const { operator, namespace } = connect();
+        const { by, anyway = false } = options;
+        const request = { namespace, ...escalationRefOf(name), by, anyway };
+        const answer =
+          verb === "claim"
+            ? await operator.claimEscalation(request)
+            : await operator.releaseEscalation(request);
+        if (answer.escalation) output.data(EscalationSchema, answer.escalation);
+        const whose = verb === "claim" ? `${clean(by)}'s` : "nobody's";
+        if (output.format === "table") output.line(`escalation ${clean(name)} is ${whose}`);
+        ended(exitCodes.done);
+      });
 }
 
 function addResolve(escalation: Command, ended: Ended): void {
@@ -179,6 +214,8 @@ function print({ escalation, run, step, attempts }: GetEscalationResponse, outpu
     ["run input", payloadWords(run?.input)],
     ["output", payloadWords(step?.output)],
     ["opened", moment(escalation.openedTime)],
+    ["deadline", moment(escalation.deadlineTime)],
+    ["claimed", claimedWords(escalation)],
     ["closed", closedWords(escalation)],
   ]);
   if (attempts.length > 0) output.line(`\n${output.paint("bold", "attempts")}`);

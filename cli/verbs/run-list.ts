@@ -1,10 +1,11 @@
 /** `drover run list`: runs by filter, newest first, page after page up to a limit. */
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type Run, RunSchema, RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type ListRunsResponse,
   ListRunsResponseSchema,
+  type RunFilterSchema,
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -16,12 +17,15 @@ import { runVerdict, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
 import { between, clean, labelWords, moment } from "../words.ts";
 
-interface ListOptions {
+export interface FilterOptions {
   readonly state?: readonly RunState[];
   readonly workflow?: string;
   readonly label?: Readonly<Record<string, string>>;
   readonly createdAfter?: Timestamp;
   readonly createdBefore?: Timestamp;
+}
+
+interface ListOptions extends FilterOptions {
   readonly order: "newest" | "oldest";
   readonly limit: number;
 }
@@ -30,14 +34,8 @@ const pageMax = 1_000;
 const limitMax = 1_000_000;
 
 export function addRunList(run: Command, ended: Ended): void {
-  run
-    .command("list")
+  addRunFilter(run.command("list"))
     .description("list runs")
-    .option("--state <state>", "only runs in this state, as running; may be given again", addState)
-    .option("--workflow <name>", "only runs of this workflow")
-    .option("--label <key=value>", "only runs with this label; may be given again", addLabel)
-    .option("--created-after <time>", "only runs created then or later, as 2026-01-31", parseTime)
-    .option("--created-before <time>", "only runs created before, as 2026-01-31T12:00Z", parseTime)
     .addOption(
       new Option("--order <order>", "which come first")
         .choices(["newest", "oldest"])
@@ -50,6 +48,27 @@ export function addRunList(run: Command, ended: Ended): void {
       print(answer, options, output);
       ended(exitCodes.done);
     });
+}
+
+/** The options that say which runs. */
+export function addRunFilter(command: Command): Command {
+  return command
+    .option("--state <state>", "only runs in this state, as running; may be given again", addState)
+    .option("--workflow <name>", "only runs of this workflow")
+    .option("--label <key=value>", "only runs with this label; may be given again", addLabel)
+    .option("--created-after <time>", "only runs created then or later, as 2026-01-31", parseTime)
+    .option("--created-before <time>", "only runs created before, as 2026-01-31T12:00Z", parseTime);
+}
+
+export function filterOf(options: FilterOptions): MessageInitShape<typeof RunFilterSchema> {
+  const { state, workflow, label, createdAfter, createdBefore } = options;
+  return {
+    states: [...(state ?? [])],
+    workflow: workflow ?? "",
+    labels: { ...label },
+    ...(createdAfter ? { createdAfter } : {}),
+    ...(createdBefore ? { createdBefore } : {}),
+  };
 }
 
 function addState(text: string, earlier: readonly RunState[] = []): readonly RunState[] {
@@ -71,16 +90,10 @@ async function listRuns(
   options: ListOptions,
   { scheduler, namespace }: Connection,
 ): Promise<ListRunsResponse> {
-  const { state, workflow, label, createdAfter, createdBefore, order, limit } = options;
+  const { order, limit } = options;
   const request = {
     namespace,
-    filter: {
-      states: [...(state ?? [])],
-      workflow: workflow ?? "",
-      labels: { ...label },
-      ...(createdAfter ? { createdAfter } : {}),
-      ...(createdBefore ? { createdBefore } : {}),
-    },
+    filter: filterOf(options),
     order: order === "oldest" ? RunOrder.CREATED_ASC : RunOrder.CREATED_DESC,
   };
   const runs: Run[] = [];

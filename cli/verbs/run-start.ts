@@ -22,6 +22,7 @@ interface StartOptions {
   readonly version: number;
   readonly priority: number;
   readonly label?: Readonly<Record<string, string>>;
+  readonly notify?: string;
   readonly watch?: boolean;
   readonly wait?: boolean;
 }
@@ -45,6 +46,7 @@ export function addRunStart(run: Command, ended: Ended): void {
     )
     .option("--priority <n>", "1 (first) to 9 (last)", wholeNumber(1, 9), 5)
     .option("--label <key=value>", "a label; may be given again", addLabel)
+    .option("--notify <hook>", "the hook that is told of its end, by a webhook")
     .addOption(new Option("--watch", "follow the run until it has ended").conflicts("wait"))
     .option("--wait", "wait until the run has ended, and say how")
     .action(async (workflow: string, options: StartOptions, command: Command) => {
@@ -57,7 +59,7 @@ export function addRunStart(run: Command, ended: Ended): void {
 
 function schedule(
   workflow: string,
-  { key, version, priority, label, ...options }: StartOptions,
+  { key, version, priority, label, notify, ...options }: StartOptions,
   { scheduler, namespace }: Connection,
 ): Promise<ScheduleResponse> {
   if (key === "") throw usageFailure("--key is empty", "--key NAME, or leave it out");
@@ -69,6 +71,7 @@ function schedule(
     key: key ?? "",
     priority,
     labels: { ...label },
+    ...(notify === undefined ? {} : { notify: { hook: notify } }),
   });
 }
 

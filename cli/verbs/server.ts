@@ -7,12 +7,14 @@ import { serve } from "../serve.ts";
 
 interface ServerOptions extends DatabaseOptions {
   readonly insecureNoAuth?: boolean;
+  readonly allowLocalWebhooks?: boolean;
 }
 
 export function addServer(program: Command, ended: Ended): void {
   addDatabaseOptions(program.command("server"))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
+    .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
     .action(async (options: ServerOptions, command: Command) => {
       const context = contextOf(command);
       const database = databaseOf(options);
@@ -21,6 +23,8 @@ export function addServer(program: Command, ended: Ended): void {
           "DATABASE_URL is not set: uses an embedded PostgreSQL, like drover dev. Set it for real work",
         );
       const insecureNoAuth = options.insecureNoAuth ?? false;
-      ended(await serve({ database, insecureNoAuth, next: ["drover run list"] }, context));
+      const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
+      const next = ["drover run list"];
+      ended(await serve({ database, insecureNoAuth, allowLocalWebhooks, next }, context));
     });
 }

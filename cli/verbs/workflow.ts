@@ -1,12 +1,21 @@
-/** `drover workflow check`, without a server, and `drover workflow apply`, which registers. */
-import { RegisterWorkflowResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
+/** `drover workflow check`, without a server; `apply`, which registers; `versions`, `default`. */
+import {
+  type GetWorkflowResponse,
+  RegisterWorkflowResponseSchema,
+  SetDefaultVersionResponseSchema,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import {
+  WorkflowDefinitionSchema,
+  WorkflowVersionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { FieldProblem } from "@drover/server/errors.ts";
 import type { Command } from "commander";
-import { contextOf } from "../context.ts";
+import { contextOf, wholeNumber } from "../context.ts";
 import { CliFailure, type Ended, exitCodes, failureOf } from "../failure.ts";
 import { readText } from "../input.ts";
-import { clean } from "../words.ts";
+import type { Output } from "../output.ts";
+import { printTable } from "../table.ts";
+import { clean, moment } from "../words.ts";
 
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
   workflow
@@ -48,6 +57,61 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       const did = answer.created ? "registered" : "was registered before";
       if (output.format === "table") output.line(`${name} v${answer.version} ${did}`);
       output.note(`  next: drover run start ${name} --watch`);
+      ended(exitCodes.done);
+    });
+  addVersions(workflow, ended);
+  addDefault(workflow, ended);
+}
+
+function addVersions(workflow: Command, ended: Ended): void {
+  workflow
+    .command("versions")
+    .description("list the versions of a workflow, and the open runs that still need each")
+    .argument("<name>", "name of the workflow")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.getWorkflow({ namespace, name, includeVersions: true });
+      if (output.format !== "table")
+        for (const version of answer.versions) output.data(WorkflowVersionSchema, version);
+      else printVersions(answer, output);
+      ended(exitCodes.done);
+    });
+}
+
+function printVersions({ workflow, versions }: GetWorkflowResponse, output: Output): void {
+  const rows = versions.map(({ version, createdTime, openRuns }) => [
+    `v${version}`,
+    version === workflow?.defaultVersion ? "default" : "",
+    `${openRuns}${openRuns === openRunsMax ? " or more" : ""}`,
+    moment(createdTime),
+  ]);
+  printTable(output, ["VERSION", "DEFAULT", "OPEN RUNS", "REGISTERED"], rows);
+  output.note(`  next: drover workflow default ${clean(workflow?.name ?? "")} VERSION`);
+}
+
+/** The server counts no further. */
+const openRunsMax = 10_000;
+const versionMax = 2 ** 31 - 1;
+
+function addDefault(workflow: Command, ended: Ended): void {
+  workflow
+    .command("default")
+    .description("move the default of a workflow to a version, forward or back")
+    .argument("<name>", "name of the workflow")
+    .argument("<version>", "the version, as 3", wholeNumber(1, versionMax))
+    .action(async (name: string, version: number, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.setDefaultVersion({ namespace, name, version });
+      output.data(SetDefaultVersionResponseSchema, answer);
+      const moved = answer.previousVersion !== answer.version;
+      if (output.format === "table")
+        output.line(
+          `the default of ${clean(name)} is v${answer.version}, ${moved ? `was v${answer.previousVersion}` : "as before"}`,
+        );
+      if (moved)
+        output.note(`  back: drover workflow default ${clean(name)} ${answer.previousVersion}`);
       ended(exitCodes.done);
     });
 }

@@ -6,18 +6,13 @@
  * `schedule` by its key and `signal` by its id, which are made here if the caller gives none, the
  * others by what they do. Any other refusal is thrown at once as DroverCallError.
  */
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { create } from "@bufbuild/protobuf";
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
-import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
-import {
-  type RunFilterSchema,
-  RunOrder,
-  SchedulerService,
-} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { RunOrder, SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { createBackoff } from "./backoff.ts";
 import { type CallControl, createCall, present, tryMs } from "./call.ts";
-import { DroverCallError, verdictOf } from "./call-error.ts";
+import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
 import { openChannel } from "./channel.ts";
 import { sleep, systemClock } from "./clock.ts";
 import { type Commands, createCommands } from "./commands.ts";
@@ -26,6 +21,7 @@ import { toDuration } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { type RunExplanation, readExplanation } from "./explanation.ts";
 import { toPayload } from "./payload.ts";
+import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 import {
   type Attempt,
   type Decision,
@@ -43,6 +39,7 @@ import {
 import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
 import type { WorkflowSpec } from "./workflow.ts";
+import { createWorkflows, type Workflows } from "./workflows.ts";
 
 export interface ClientOptions {
   /** host:port. */
@@ -74,6 +71,9 @@ export interface Scheduled {
   readonly created: boolean;
 }
 
+/** What became of one run of a batch; `error`: it was refused, and the others were not. */
+export type BatchResult = Scheduled | { readonly key: string; readonly error: DroverCallError };
+
 export interface Registered {
   readonly name: string;
   readonly version: number;
@@ -103,12 +103,7 @@ export interface RunDetails {
   readonly settings: readonly Setting[];
 }
 
-export interface ListRunsSpec extends CallControl {
-  readonly states?: readonly Exclude<keyof typeof RunState, "UNSPECIFIED">[];
-  readonly workflow?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly createdAfter?: Date;
-  readonly createdBefore?: Date;
+export interface ListRunsSpec extends CallControl, RunFilterSpec {
   /** Default: newest first. */
   readonly order?: "newest-first" | "oldest-first";
   /** Default 50, at most 1,000. */
@@ -127,13 +122,18 @@ export interface RunSnapshot {
   readonly steps: readonly Step[];
 }
 
-export interface Client extends Commands {
+export interface Client extends Commands, Workflows {
   /** A definition, or its text in YAML or JSON. */
   registerWorkflow(
     definition: WorkflowSpec | string,
     options?: CallControl & { readonly keepDefault?: boolean },
   ): Promise<Registered>;
   schedule(spec: ScheduleSpec, options?: CallControl): Promise<Scheduled>;
+  /** Up to 500 runs in one transaction, with one result for each, in their order. */
+  scheduleBatch(
+    specs: readonly ScheduleSpec[],
+    options?: CallControl,
+  ): Promise<readonly BatchResult[]>;
   getRun(run: RunName, options?: GetRunSpec): Promise<RunDetails>;
   listRuns(options?: ListRunsSpec): Promise<RunPage>;
   /** Why it is not moving, what happens next, and what a person can do. */
@@ -210,18 +210,22 @@ export function createClient(options: ClientOptions): Client {
     },
 
     async schedule(spec: ScheduleSpec, { signal }: CallControl = {}): Promise<Scheduled> {
-      const key = spec.key ?? crypto.randomUUID();
-      const input = toPayload(spec.input);
-      const request = {
-        namespace,
-        key,
-        target: toTarget(spec),
-        priority: spec.priority ?? 0,
-        labels: { ...spec.labels },
-        ...(input && { input }),
-      };
-      const answer = await call(rpc.schedule, request, { signal });
-      return { runId: answer.runId, key, created: answer.created };
+      const request = toSchedule(spec);
+      const answer = await call(rpc.schedule, { namespace, ...request }, { signal });
+      return { runId: answer.runId, key: request.key, created: answer.created };
+    },
+
+    async scheduleBatch(
+      specs: readonly ScheduleSpec[],
+      { signal }: CallControl = {},
+    ): Promise<readonly BatchResult[]> {
+      const runs = specs.map(toSchedule);
+      const { results } = await call(rpc.scheduleBatch, { namespace, runs }, { signal });
+      return runs.map(({ key }, place): BatchResult => {
+        const { status, runId = "", created = false } = results[place] ?? {};
+        if (status?.code === 0) return { runId, key, created };
+        return { key, error: callErrorOfStatus(status ?? create(StatusSchema, { code: 2 })) };
+      });
     },
 
     async getRun(name: RunName, spec: GetRunSpec = {}): Promise<RunDetails> {
@@ -278,26 +282,28 @@ export function createClient(options: ClientOptions): Client {
       }
     },
 
+    ...createWorkflows(call, namespace),
     ...createCommands(call, namespace),
     escalations: createEscalations(call, namespace),
     close: channel.close,
   });
 }
 
+function toSchedule(spec: ScheduleSpec) {
+  const input = toPayload(spec.input);
+  return {
+    key: spec.key ?? crypto.randomUUID(),
+    target: toTarget(spec),
+    priority: spec.priority ?? 0,
+    labels: { ...spec.labels },
+    ...(input && { input }),
+  };
+}
+
 function toTarget({ workflow, version = 0 }: ScheduleSpec) {
   return typeof workflow === "string"
     ? { case: "workflow" as const, value: { name: workflow, version } }
     : { case: "definition" as const, value: toDefinition(workflow) };
-}
-
-function toFilter(spec: ListRunsSpec): MessageInitShape<typeof RunFilterSchema> {
-  return {
-    states: (spec.states ?? []).map((state) => RunState[state]),
-    workflow: spec.workflow ?? "",
-    labels: { ...spec.labels },
-    ...(spec.createdAfter && { createdAfter: timestampFromDate(spec.createdAfter) }),
-    ...(spec.createdBefore && { createdBefore: timestampFromDate(spec.createdBefore) }),
-  };
 }
 
 function readSnapshot(answer: {

@@ -5,15 +5,20 @@
  * Repeating each of them is safe: cancel, pause and resume by the run's state, a signal by its id,
  * a decision by its approver, an outcome by its token.
  */
+import type * as wire from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import {
+  BulkKind,
   type CancelRunResponse,
+  RerunVersion,
   SchedulerService,
   Undo,
   Verdict,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Call, type CallControl, present } from "./call.ts";
+import { callErrorOfStatus, type DroverCallError } from "./call-error.ts";
 import { toFailed } from "./outcomes.ts";
 import { toPayload } from "./payload.ts";
+import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun } from "./runs.ts";
 import type { PermanentError, TransientError } from "./task-errors.ts";
@@ -27,6 +32,49 @@ export interface CancelSpec extends CallControl {
 export interface ReasonSpec extends CallControl {
   /** Why, for people. */
   readonly reason?: string;
+}
+
+export interface RetrySpec extends CallControl {
+  /** Default: the version that the run started with. */
+  readonly version?: "same" | "newest";
+  /** The caller's own name for the request: the same id is one new run only. Default: random. */
+  readonly requestId?: string;
+}
+
+export interface RerunSpec extends RetrySpec {
+  /** JSON, or a Payload. Default: the input of the run. */
+  readonly input?: unknown;
+}
+
+export type BulkAction = "cancel" | "pause" | "resume" | "retry";
+
+export interface BulkSpec extends CallControl {
+  /** Default: every run that the action is for. */
+  readonly filter?: RunFilterSpec;
+  /** For a cancel: what becomes of work that was done. Default: it is undone. */
+  readonly undo?: "compensate" | "leave";
+  /** For a retry. Default: the version that the run started with. */
+  readonly version?: "same" | "newest";
+  readonly reason?: string;
+  /** The count of `countForBulk`: with another one nothing is done. */
+  readonly expectedCount?: number;
+  /** The caller's own name for the action. Default: random. */
+  readonly requestId?: string;
+}
+
+/** What became of one run; `error`: it was left as it is. */
+export interface BulkResult {
+  readonly runId: string;
+  readonly error: DroverCallError | null;
+  /** Of a retry. */
+  readonly newRunId: string | null;
+}
+
+/** The new run. */
+export interface Rerun {
+  readonly runId: string;
+  /** False: an earlier call with this request id made it. */
+  readonly created: boolean;
 }
 
 export interface SignalSpec extends CallControl {
@@ -69,6 +117,14 @@ export interface Commands {
   /** Nothing new is handed out; what is with an agent goes on. */
   pauseRun(run: RunName, options?: ReasonSpec): Promise<Run>;
   resumeRun(run: RunName, options?: ReasonSpec): Promise<Run>;
+  /** A new run, which keeps what succeeded and goes on at what did not. */
+  retryRun(run: RunName, options?: RetrySpec): Promise<Rerun>;
+  /** A new run, which does this step and all after it again; "": everything. */
+  rerunFrom(run: RunName, stepId: string, options?: RerunSpec): Promise<Rerun>;
+  /** How many runs a bulk action would be about, at most 10,001. */
+  countForBulk(action: BulkAction, options?: BulkSpec): Promise<number>;
+  /** The same to all runs that the filter finds, oldest first, with a result for each. */
+  bulk(action: BulkAction, options?: BulkSpec): AsyncGenerator<BulkResult, void, undefined>;
   /** An event for a step of the kind `signal`; kept until one takes it. */
   signal(run: RunName, name: string, options?: SignalSpec): Promise<Signalled>;
   decide(run: RunName, stepId: string, decision: DecideSpec): Promise<Decided>;
@@ -84,6 +140,13 @@ export interface Commands {
 }
 
 const rpc = SchedulerService.method;
+const versions = { same: RerunVersion.SAME, newest: RerunVersion.NEWEST };
+const bulkKinds = {
+  cancel: BulkKind.CANCEL,
+  pause: BulkKind.PAUSE,
+  resume: BulkKind.RESUME,
+  retry: BulkKind.RETRY,
+};
 const undos = { compensate: Undo.COMPENSATE, leave: Undo.LEAVE };
 const verdicts = { approve: Verdict.APPROVE, reject: Verdict.REJECT };
 
@@ -105,6 +168,37 @@ export function createCommands(call: Call, namespace: string): Commands {
     async resumeRun(name: RunName, { reason = "", signal }: ReasonSpec = {}): Promise<Run> {
       const request = { namespace, run: toRef(name), reason };
       return readAnswer(await call(rpc.resumeRun, request, { signal }));
+    },
+
+    async retryRun(name: RunName, spec: RetrySpec = {}): Promise<Rerun> {
+      const request = { namespace, run: toRef(name), ...toRerun(spec) };
+      const { runId, created } = await call(rpc.retryRun, request, { signal: spec.signal });
+      return { runId, created };
+    },
+
+    async rerunFrom(name: RunName, stepId: string, spec: RerunSpec = {}): Promise<Rerun> {
+      const input = toPayload(spec.input);
+      const asked = { stepId, ...toRerun(spec), ...(input && { input }) };
+      const request = { namespace, run: toRef(name), ...asked };
+      const { runId, created } = await call(rpc.rerunFrom, request, { signal: spec.signal });
+      return { runId, created };
+    },
+
+    async countForBulk(action: BulkAction, spec: BulkSpec = {}): Promise<number> {
+      const request = { namespace, ...toBulk(action, spec), dryRun: true };
+      return (await call(rpc.bulkAction, request, { signal: spec.signal })).count;
+    },
+
+    async *bulk(action: BulkAction, spec: BulkSpec = {}) {
+      const { requestId = crypto.randomUUID(), expectedCount, signal } = spec;
+      const expected = expectedCount === undefined ? {} : { expectedCount };
+      const request = { namespace, ...toBulk(action, spec), requestId, ...expected };
+      let pageToken = "";
+      do {
+        const page = await call(rpc.bulkAction, { ...request, pageToken }, { signal });
+        yield* page.results.map(readBulk);
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
     },
 
     async signal(run: RunName, name: string, spec: SignalSpec = {}): Promise<Signalled> {
@@ -142,6 +236,21 @@ export function createCommands(call: Call, namespace: string): Commands {
       return { repeated };
     },
   });
+}
+
+function toBulk(action: BulkAction, spec: BulkSpec) {
+  const { filter = {}, undo = "compensate", version = "same", reason = "" } = spec;
+  const said = { undo: undos[undo], version: versions[version], reason };
+  return { filter: toFilter(filter), kind: bulkKinds[action], ...said };
+}
+
+function readBulk({ runId, status, newRunId }: wire.BulkResult): BulkResult {
+  const error = status && status.code !== 0 ? callErrorOfStatus(status) : null;
+  return { runId, error, newRunId: newRunId === "" ? null : newRunId };
+}
+
+function toRerun({ version = "same", requestId = crypto.randomUUID() }: RetrySpec) {
+  return { requestId, version: versions[version] };
 }
 
 function toOutcome(outcome: DeferredOutcome) {

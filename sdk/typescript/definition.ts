@@ -5,7 +5,9 @@ import {
   type ApprovalStepSchema,
   type CompensateSchema,
   CompensateWhen,
+  DeadlineAnswer,
   Effects,
+  type EscalateSchema,
   type FallbackSchema,
   OnFailure,
   OnPickup,
@@ -24,6 +26,7 @@ import { json, toPayload } from "./payload.ts";
 import type {
   ApprovalSpec,
   CompensateSpec,
+  EscalationSpec,
   FallbackSpec,
   RetrySpec,
   SignalWaitSpec,
@@ -61,6 +64,7 @@ function toStep(step: StepSpec): StepInit {
     onPickup: enumValue(OnPickup, step.onPickup),
     onFailure: enumValue(OnFailure, step.onFailure),
     ...payloads({ input: step.input, outputSchema: step.outputSchema }),
+    ...(step.escalation && { escalation: toEscalation(step.escalation) }),
     ...(step.timeouts && { timeouts: toTimeouts(step.timeouts) }),
     ...(step.verify !== undefined && { verify: toTask(step.verify) }),
     ...(step.compensate !== undefined && { compensate: toCompensate(step.compensate) }),
@@ -100,6 +104,12 @@ function toApproval(approval: ApprovalSpec): MessageInitShape<typeof ApprovalSte
     ...durations({ within }),
     ...payloads({ form }),
   };
+}
+
+function toEscalation(spec: EscalationSpec): MessageInitShape<typeof EscalateSchema> {
+  const { remind, deadline } = spec;
+  const then = enumValue(DeadlineAnswer, spec.then);
+  return { ...durations({ remind, deadline }), then };
 }
 
 /** A task beside that of the step, which verifies or undoes it. */

@@ -13,6 +13,7 @@ export {
 export type { CallControl } from "./call.ts";
 export { type CallCode, type CallField, DroverCallError } from "./call-error.ts";
 export {
+  type BatchResult,
   type Client,
   type ClientOptions,
   createClient,
@@ -27,12 +28,18 @@ export {
 } from "./client.ts";
 export type { Clock, Timer } from "./clock.ts";
 export type {
+  BulkAction,
+  BulkResult,
+  BulkSpec,
   CancelSpec,
   Commands,
   Decided,
   DecideSpec,
   DeferredOutcome,
   ReasonSpec,
+  Rerun,
+  RerunSpec,
+  RetrySpec as RetryRunSpec,
   Signalled,
   SignalSpec,
 } from "./commands.ts";
@@ -56,6 +63,7 @@ export type {
 export type { Handler, ProgressMark, Read, Task, TaskContext } from "./handler.ts";
 export type { Logger } from "./logger.ts";
 export { bytes, json, type Parse, type Payload } from "./payload.ts";
+export type { RunFilterSpec } from "./run-filter.ts";
 export type {
   Attempt,
   Decision,
@@ -88,3 +96,4 @@ export type {
   WaitSpec,
   WorkflowSpec,
 } from "./workflow.ts";
+export type { MovedDefault, WorkflowDetails, Workflows, WorkflowVersion } from "./workflows.ts";

@@ -84,8 +84,18 @@ export interface StepSettings {
   readonly compensate?: string | CompensateSpec;
   /** Default: compensate if an effect that can be undone exists by then, else fail. */
   readonly onFailure?: "compensate" | "fail" | "continue" | "escalate";
+  /** How long an escalation of the step is asked, and what follows then. */
+  readonly escalation?: EscalationSpec;
   /** JSON Schema that the output has to keep. */
   readonly outputSchema?: unknown;
+}
+
+export interface EscalationSpec {
+  /** From one reminder to the next. Default 1 hour. */
+  readonly remind?: Duration;
+  /** From the question to the answer that `then` gives; both or none. Default: none. */
+  readonly deadline?: Duration;
+  readonly then?: "retry" | "skip" | "compensate" | "fail";
 }
 
 export interface VerifySpec {

@@ -4,15 +4,18 @@
 import type { Moment } from "./attempt.ts";
 import type { Effect } from "./effect.ts";
 import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
+import type { Facts } from "./facts.ts";
 import type { Judge } from "./judge.ts";
-import { emptyView, type Facts, type Run, type View } from "./model.ts";
-import { onAnswer } from "./on-answer.ts";
+import { type KeptStep, keepSteps } from "./keep.ts";
+import { emptyView, type Run, type RunState, type View } from "./model.ts";
+import { onAnswer, onEscalationMoment } from "./on-answer.ts";
 import { onCancel, onPause, onResume, onUndelivered } from "./on-command.ts";
 import { onDueMoment, onRunMoment } from "./on-due.ts";
+import { onMessages } from "./on-message.ts";
 import { onLeaseMoment, onReadyMoment } from "./on-moment.ts";
 import { onCallback, onReport } from "./on-report.ts";
 import { onDecide, onSignal } from "./on-signal.ts";
-import { open } from "./open.ts";
+import { openRoots } from "./open.ts";
 import type { Pass } from "./pass.ts";
 import type { Plan } from "./plan.ts";
 import { settleRun } from "./saga.ts";
@@ -54,16 +57,30 @@ export function decide<Item extends PassItem>(
   return { view: withVersion(current, effects), effects, answers };
 }
 
-/** The first pass of a run: its roots begin. `facts`: the run's own, where it has expressions. */
+/** What a run waits for before it begins, and what it begins with; what is absent it does not. */
+export interface Begins {
+  readonly startAt?: Moment | null;
+  /** It has a concurrency key; `waits`: and no slot of it yet. */
+  readonly keyed?: boolean;
+  readonly waits?: boolean;
+  /** Steps that ended in the run that it does again. */
+  readonly kept?: readonly KeptStep[];
+}
+
+/**
+ * The first pass of a run: its roots begin, or what comes after the steps that it keeps, unless it
+ * has to wait. `facts`: the run's own, where it has expressions.
+ */
 export function start(
   rules: Rules,
   now: Moment,
   facts: Facts | null,
+  begins: Begins = {},
 ): { view: View; effects: readonly Effect[] } {
   const { plan } = rules;
   const always = plan.steps.filter((step) => step.always).length;
   const run: Run = {
-    state: { kind: "RUNNING", deadline: now + plan.timeoutMs },
+    state: firstState(now, now + plan.timeoutMs, begins),
     version: 1,
     stepsLeft: plan.steps.length - always,
     finallyLeft: always,
@@ -73,15 +90,22 @@ export function start(
     undone: 0,
     warnings: 0,
     pivoted: false,
+    keyed: begins.keyed ?? false,
     escalations: 0,
   };
   const effects: Effect[] = [];
   const view: View = { ...emptyView(run), facts };
   const pass: Pass = { ...rules, occasion: { now, draw: 0 }, view, effects };
-  for (const { no, always: last, needs } of plan.steps)
-    if (needs.length === 0 && !last) open(pass, no);
+  keepSteps(pass, begins.kept ?? []);
+  if (run.state.kind === "RUNNING") openRoots(pass);
   settleRun(pass);
   return { view: pass.view, effects };
+}
+
+function firstState(now: Moment, deadline: Moment, { startAt, waits }: Begins): RunState {
+  if (startAt && startAt > now) return { kind: "PENDING", on: "start", until: startAt };
+  if (waits) return { kind: "PENDING", on: "slot", until: deadline };
+  return { kind: "RUNNING", deadline };
 }
 
 function apply(pass: Pass, event: RunEvent): Answer {
@@ -104,19 +128,30 @@ function apply(pass: Pass, event: RunEvent): Answer {
       return onPause(pass, event);
     case "resume":
       return onResume(pass, event);
+    case "messages":
+      return onMessages(pass);
     case "lease-moment":
       return onLeaseMoment(pass, event);
     case "ready-moment":
       return onReadyMoment(pass, event);
     case "due-moment":
       return onDueMoment(pass, event);
+    case "escalation-moment":
+      return onEscalationMoment(pass, event);
     case "run-moment":
       return onRunMoment(pass);
   }
 }
 
 /** Effects that no watcher of the run can see: they make no new version. */
-const UNSEEN: ReadonlySet<Effect["kind"]> = new Set(["wake-moved", "attempt-kept", "intervened"]);
+const UNSEEN: ReadonlySet<Effect["kind"]> = new Set([
+  "wake-moved",
+  "attempt-kept",
+  "intervened",
+  "message-sent",
+  "message-applied",
+  "escalation-reminded",
+]);
 
 function withVersion(view: View, effects: readonly Effect[]): View {
   if (effects.every((effect) => UNSEEN.has(effect.kind))) return view;

@@ -57,6 +57,19 @@ export interface FallbackDefinition {
   readonly input?: Payload;
 }
 
+/** What follows when nobody has answered an escalation in time: as if a person had said so. */
+export type DeadlineAnswer = "retry" | "skip" | "compensate" | "fail";
+
+/** How long an escalation of the step is asked. */
+export interface EscalationDefinition {
+  /** From one reminder to the next. Default an hour. */
+  readonly remindMs?: number;
+  /** From the question to the answer that follows then; both or none. Default: none. */
+  readonly deadlineMs?: number;
+  /** `then` in the text of a workflow. */
+  readonly answer?: DeadlineAnswer;
+}
+
 export type Effects = "idempotent" | "verifiable" | "once";
 export type OnFailure = "compensate" | "fail" | "continue" | "escalate";
 export type OnPickup = "alarm" | "escalate" | "fallback";
@@ -115,6 +128,7 @@ export interface StepRules {
   readonly fallback?: readonly FallbackDefinition[];
   readonly onFailure?: OnFailure;
   readonly onPickup?: OnPickup;
+  readonly escalation?: EscalationDefinition;
   readonly runIf?: RunIf;
   /** A CEL condition; false makes the step SKIPPED. */
   readonly when?: string;

@@ -20,7 +20,7 @@ export function inDoubt(pass: Pass, no: number, setback: Setback): void {
     emit(pass, { kind: "cancelled", step: no });
   } else {
     const message = `"${id}" may run once only, and nobody knows whether it did: ${setback.code}: ${setback.message}`;
-    escalate(pass, no, "unknown", message);
+    escalate(pass, no, "unknown", message, setback.code);
   }
 }
 

@@ -2,12 +2,17 @@
 // writes the difference and appends the rows that an effect carries.
 import type { Attempt, Counted, Moment, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
+import type { Message } from "./message.ts";
 import type { BackoffCause, Doubt, Ready, ResultRef, RunState, WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
-import type { EffectMark } from "./strategy.ts";
+import type { EffectMark, Strategy } from "./strategy.ts";
 
 /** What moves a run from one state to another. */
 export type RunTrigger =
+  /** What a PENDING run waited for has come. */
+  | "start"
+  /** There is no slot for a PENDING run that does not wait for one. */
+  | "refuse"
   /** What the counters say at the end of any event (`nextRunState`). */
   | "counters"
   /** A step has failed for good. */
@@ -29,6 +34,19 @@ export type NeedEnd = "ok" | "skipped" | "failed";
 export type Effect =
   /** One need of the step has ended; its row is written with the first. */
   | { readonly kind: "need-ended"; readonly step: number; readonly how: NeedEnd }
+  /** It has ended in a run before this one, and is not done again. */
+  | {
+      readonly kind: "kept";
+      readonly step: number;
+      readonly as: "SUCCEEDED" | "SKIPPED";
+      readonly strategies: readonly Strategy[];
+      readonly fence: number;
+      readonly result: ResultRef | null;
+      /** By the place of a strategy: the input under which it made an effect. */
+      readonly inputs: ReadonlyMap<number, Payload | null>;
+      /** The run that made the effect. */
+      readonly of: string;
+    }
   | { readonly kind: "made-ready"; readonly step: number; readonly ready: Ready }
   /** Ready, but its run is paused. */
   | { readonly kind: "held"; readonly step: number; readonly task: TaskKind }
@@ -114,7 +132,19 @@ export type Effect =
       /** Its number within the run. */
       readonly n: number;
       readonly reason: EscalationReason;
+      /** The error code that led to it: part of its cause. Empty: none did. */
+      readonly code: string;
       readonly message: string;
+      readonly wakeAt: Moment;
+      /** null: it has none. */
+      readonly deadlineAt: Moment | null;
+    }
+  /** Nobody has answered yet. `tell`: nobody looks after it either, so hooks hear of it again. */
+  | {
+      readonly kind: "escalation-reminded";
+      readonly n: number;
+      readonly wakeAt: Moment;
+      readonly tell: boolean;
     }
   /** Closes the open escalations of the step, except `doubled` ones. */
   | { readonly kind: "escalation-closed"; readonly step: number; readonly by: string }
@@ -150,4 +180,7 @@ export type Effect =
       readonly command: "cancel" | "pause" | "resume";
       readonly note: string;
     }
+  /** Another run is told something, by a row that is written with this change. */
+  | { readonly kind: "message-sent"; readonly to: string; readonly message: Message }
+  | { readonly kind: "message-applied"; readonly no: number }
   | { readonly kind: "intervened"; readonly intervention: Intervention };

@@ -35,6 +35,7 @@ const ENDING: readonly EventState[] = ["STOPPING", "COMPENSATING", "FINISHING"];
 const ASKING_AT_THE_END: readonly EventState[] = ASKING.slice(1);
 
 const STALE = "nothing: no such moment stands in such a run";
+const REMINDED = "nothing: people are reminded; past its deadline it is an answer";
 const FINAL = "refused: final is final";
 
 function rows(event: TableEvent, compact: readonly Row[]): readonly EventRow[] {
@@ -46,6 +47,7 @@ function rows(event: TableEvent, compact: readonly Row[]): readonly EventRow[] {
 /** One row for each pair of an event and a state. */
 export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ...rows("report", [
+    [["PENDING"], "no-such-task", "same", "refused: no task of it was ever handed out"],
     [["RUNNING"], "done", "same", "ends the attempt; the ladder or what waited for it follows"],
     [["PAUSED"], "done", "same", "ends the attempt; what that makes ready is held"],
     [["STOPPING"], "done", "same", "ends the attempt; a success counts as an effect"],
@@ -58,6 +60,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "lease-lost", "same", "kept as evidence; a success is an intervention, late-effect"],
   ]),
   ...rows("callback", [
+    [["PENDING"], "no-such-task", "same", "refused: no task of it was ever handed out"],
     [["RUNNING"], "done", "same", "settles the attempt, whether its agent has deferred or not"],
     [["PAUSED"], "done", "same", "settles the attempt; what that makes ready is held"],
     [["STOPPING"], "done", "same", "settles the attempt that is leased; a success is an effect"],
@@ -70,6 +73,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "lease-lost", "same", "kept as evidence; a success is an intervention, late-effect"],
   ]),
   ...rows("undelivered", [
+    [["PENDING"], "done", "same", "nothing: nothing of it has begun"],
     [["RUNNING", "COMPENSATING", "FINISHING"], "done", "same", "ready again, and nothing counted"],
     [["PAUSED"], "done", "same", "given back, and held"],
     [["STOPPING"], "done", "same", "given back, and not handed out again"],
@@ -77,6 +81,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "done", "same", "nothing: no task is out"],
   ]),
   ...rows("signal", [
+    [["PENDING"], "done", "same", "kept for a step that is still to come"],
     [["RUNNING", "FINISHING"], "done", "same", "taken by the first step that waits for its name"],
     [["PAUSED"], "done", "same", "taken; what that makes ready is held"],
     [["STOPPING", "COMPENSATING"], "done", "same", "kept, and shown at the end: nothing waits"],
@@ -84,6 +89,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "refused", "same", "refused: nothing waits for it; a repeat gets its answer"],
   ]),
   ...rows("decide", [
+    [["PENDING"], "refused", "same", "refused: nothing waits for an approval"],
     [["RUNNING", "FINISHING"], "done", "same", "counted; enough of them end the approval"],
     [["PAUSED"], "done", "same", "counted; what that makes ready is held"],
     [["STOPPING", "COMPENSATING"], "refused", "same", "refused: nothing waits for an approval"],
@@ -91,6 +97,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "refused", "same", "refused: nothing waits for an approval"],
   ]),
   ...rows("answer", [
+    [["PENDING"], "no-such-question", "same", "refused: nothing of it has begun"],
     [["RUNNING"], "done", "same", "the step goes on as answered, beside those that move"],
     [["PAUSED"], "done", "same", "the step goes on as answered; what that makes ready is held"],
     [["STOPPING"], "done", "same", "says whether the effect took place"],
@@ -103,6 +110,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "refused", "same", "refused: it is closed. A doubled effect can be acknowledged"],
   ]),
   ...rows("cancel UNDO", [
+    [["PENDING"], "done", "CANCELLED", "ends it at once, as NEVER_STARTED"],
     [["RUNNING", "PAUSED"], "done", "STOPPING", "nothing new forward; all that was done is undone"],
     [["STOPPING", "COMPENSATING"], "done", "same", "nothing: it is on its way"],
     [["FINISHING"], "refused", "same", "refused: its end is certain; a repeat gets its answer"],
@@ -117,6 +125,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [["CANCELLED"], "done", "same", "nothing: it was cancelled"],
   ]),
   ...rows("cancel LEAVE", [
+    [["PENDING"], "done", "CANCELLED", "ends it at once, as NEVER_STARTED"],
     [["RUNNING", "PAUSED"], "done", "STOPPING", "nothing new forward; what was done stays"],
     [["STOPPING", "COMPENSATING"], "done", "same", "nothing: it is on its way"],
     [["FINISHING"], "refused", "same", "refused: its end is certain; a repeat gets its answer"],
@@ -128,6 +137,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [["CANCELLED"], "done", "same", "nothing: it was cancelled"],
   ]),
   ...rows("pause", [
+    [["PENDING"], "refused", "same", "refused: nothing of it has begun"],
     [["RUNNING"], "done", "PAUSED", "holds what is ready; its deadline and totals stand still"],
     [["PAUSED"], "done", "same", "nothing: it is paused"],
     [ENDING, "refused", "same", "refused: its end is under way"],
@@ -136,12 +146,22 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "refused", "same", FINAL],
   ]),
   ...rows("resume", [
+    [["PENDING"], "done", "same", "nothing: it is not paused"],
     [["RUNNING", ...ENDING], "done", "same", "nothing: it is not paused"],
     [["PAUSED"], "done", "RUNNING", "puts back what is held, or gives the verdict that waited"],
     [ASKING, "done", "same", "nothing: it is not paused"],
     [ENDED, "refused", "same", FINAL],
   ]),
+  // Played with the message to pause.
+  ...rows("messages", [
+    [["RUNNING", "ESCALATED in RUNNING"], "done", "PAUSED", "does as it was told, in order"],
+    [["PAUSED"], "done", "same", "nothing: it is as it was told to be"],
+    [["PENDING", ...ENDING], "done", "same", "nothing: what it cannot do is let be"],
+    [ASKING_AT_THE_END, "done", "same", "nothing: what it cannot do is let be"],
+    [ENDED, "done", "same", "nothing: final is final"],
+  ]),
   ...rows("lease-moment", [
+    [["PENDING"], "done", "same", STALE],
     [["RUNNING"], "done", "same", "silent, past its time or stalled: an unknown, or told to stop"],
     [["PAUSED"], "done", "same", "the same; what that makes ready is held"],
     [["STOPPING"], "done", "same", "the same; nothing forward is handed out again"],
@@ -150,18 +170,27 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "done", "same", STALE],
   ]),
   ...rows("ready-moment", [
+    [["PENDING"], "done", "same", STALE],
     [["RUNNING", ...ENDING], "done", "same", "nobody polls for it: alarmed, or as on_pickup says"],
     [["PAUSED"], "done", "same", STALE],
     [ASKING, "done", "same", STALE],
     [ENDED, "done", "same", STALE],
   ]),
   ...rows("due-moment", [
+    [["PENDING"], "done", "same", STALE],
     [["RUNNING", ...ENDING], "done", "same", "a backoff is over, or what was waited for is late"],
     [["PAUSED"], "done", "same", "the same; what that makes ready is held"],
     [ASKING, "done", "same", STALE],
     [ENDED, "done", "same", STALE],
   ]),
+  ...rows("escalation-moment", [
+    [["PENDING"], "done", "same", STALE],
+    [["RUNNING", "PAUSED", ...ENDING], "done", "same", REMINDED],
+    [ASKING, "done", "same", REMINDED],
+    [ENDED, "done", "same", STALE],
+  ]),
   ...rows("run-moment", [
+    [["PENDING"], "done", "RUNNING", "it begins, and its time counts from now"],
     [["RUNNING"], "done", "STOPPING", "its deadline: TIMED_OUT; after the pivot it is only noted"],
     [["PAUSED"], "done", "same", "nothing: its deadline stands still"],
     [["STOPPING"], "done", "same", "nothing: what moves comes first, and then the undoing begins"],

@@ -83,9 +83,13 @@ export type RunEvent =
       /** retry-changed: the whole input; succeed: the output. */
       readonly payload: Payload | null;
     }
+  /** The moment of an escalation: its next reminder, or its deadline. */
+  | { readonly kind: "escalation-moment"; readonly n: number }
   | { readonly kind: "cancel"; readonly undo: boolean; readonly note: string }
   | { readonly kind: "pause"; readonly note: string }
   | { readonly kind: "resume"; readonly note: string }
+  /** Other runs have told it something: all that waits is applied. */
+  | { readonly kind: "messages" }
   /** The moment of a lease has come. */
   | {
       readonly kind: "lease-moment";
@@ -167,6 +171,7 @@ const RANKS: Readonly<Record<EventKind, number>> = Object.freeze({
   undelivered: 1,
   callback: 2,
   signal: 2,
+  messages: 2,
   decide: 3,
   answer: 3,
   cancel: 3,
@@ -175,5 +180,6 @@ const RANKS: Readonly<Record<EventKind, number>> = Object.freeze({
   "lease-moment": 4,
   "ready-moment": 4,
   "due-moment": 4,
+  "escalation-moment": 4,
   "run-moment": 4,
 });

@@ -21,8 +21,11 @@ export type StepEffect = Exclude<
       | "signal-stored"
       | "signal-taken"
       | "decision-stored"
+      | "escalation-reminded"
       | "escalation-answered"
-      | "escalation-closed";
+      | "escalation-closed"
+      | "message-sent"
+      | "message-applied";
   }
 >;
 
@@ -39,6 +42,8 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       const skipped = forward.skipped + Number(effect.how === "skipped");
       return { ...step, forward: { kind: "BLOCKED", waitingFor, ok, skipped } };
     }
+    case "kept":
+      return keep(step, effect);
     case "made-ready":
     case "held":
     case "backed-off":
@@ -95,6 +100,11 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
         ? step
         : { ...step, forward: { kind: "ESCALATED" } };
   }
+}
+
+function keep(step: Step, effect: Extract<Effect, { kind: "kept" }>): Step {
+  const { as, strategies, fence, result } = effect;
+  return { ...step, forward: { kind: as }, strategies, fence, result };
 }
 
 /** The lease is gone; until the next effect of the pass says what follows, the step stands open. */

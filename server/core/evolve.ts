@@ -49,7 +49,10 @@ export function evolve(view: View, effect: Effect, shapeOf: (step: number) => Sh
     case "attempt-kept":
     case "intervened":
     case "command-noted":
+    case "message-sent":
       return view;
+    case "message-applied":
+      return { ...view, messages: view.messages.filter(({ no }) => no !== effect.no) };
     case "warned":
       return { ...view, run: { ...view.run, warnings: view.run.warnings + 1 } };
     case "signal-stored": {
@@ -67,6 +70,13 @@ export function evolve(view: View, effect: Effect, shapeOf: (step: number) => Sh
       const { step, approver, approved } = effect;
       return { ...view, decisions: [...view.decisions, { step, approver, approved }] };
     }
+    case "escalation-reminded":
+      return {
+        ...view,
+        escalations: view.escalations.map((one) =>
+          one.n === effect.n ? { ...one, wakeAt: effect.wakeAt } : one,
+        ),
+      };
     case "escalation-answered":
       return close(view, ({ n }) => n === effect.n, `answered "${effect.answer}" by ${effect.by}`);
     case "escalation-closed":
@@ -76,9 +86,10 @@ export function evolve(view: View, effect: Effect, shapeOf: (step: number) => Sh
         effect.by,
       );
     case "escalated": {
-      const { n, step: no, reason } = effect;
+      const { n, step: no, reason, wakeAt, deadlineAt } = effect;
       const run = { ...view.run, escalations: n };
-      const escalations = [...view.escalations, { n, step: no, reason, closedBy: null }];
+      const asked = { n, step: no, reason, closedBy: null, wakeAt, deadlineAt, claimed: false };
+      const escalations = [...view.escalations, asked];
       return changeStep({ ...view, run, escalations }, no, shapeOf, (step) =>
         evolveStep(step, effect),
       );
@@ -178,7 +189,7 @@ function close(
   by: string,
 ): View {
   const escalations = view.escalations.map((one) =>
-    one.closedBy === null && which(one) ? { ...one, closedBy: by } : one,
+    one.closedBy === null && which(one) ? { ...one, closedBy: by, wakeAt: null } : one,
   );
   return { ...view, escalations };
 }
@@ -191,6 +202,7 @@ export function leaseWakeAt(lease: Lease, silentAt: Moment, stalledAt: Moment): 
 
 /** The moment of the run itself, if its state has one. */
 export function runWakeAt(run: Run): Moment | null {
+  if (run.state.kind === "PENDING") return run.state.until;
   if (run.state.kind === "RUNNING") return run.state.deadline;
   // While a lease is out, its end moves the run on.
   if (run.state.kind === "STOPPING" && run.moving === 0 && run.asking === 0)

@@ -88,6 +88,10 @@ function whatWords(
       return `${of} waits for ${namesOf(plan, waitsFor.steps)}${isUndo ? " to be undone" : ""}`;
     case "end-of-run":
       return `${of} runs last and waits for all others`;
+    case "start":
+      return `${of} waits for its start`;
+    case "slot":
+      return `${of} waits for a slot of its concurrency key`;
     case "ended":
       return `${of} has ended`;
   }
@@ -101,6 +105,8 @@ const CAUSES: Readonly<Record<CancelCause, string>> = Object.freeze({
 
 const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
   "look-again": "the supervisor looks again",
+  start: "its first steps begin",
+  "give-up": "it ends without having begun",
   alarm: "it is alarmed that nobody takes it",
   escalate: "a person is asked",
   "fall-back": "the next fallback is tried",

@@ -13,9 +13,10 @@ import { reaches } from "./saga.ts";
 import { shownStep } from "./shown.ts";
 
 export function explain(plan: Plan, seen: SeenRun): Explanation {
-  const steps = isEnded(seen.state)
-    ? []
-    : plan.steps.flatMap((planned) => explainStep(plan, planned, seen) ?? []);
+  const steps =
+    isEnded(seen.state) || seen.state.kind === "PENDING"
+      ? []
+      : plan.steps.flatMap((planned) => explainStep(plan, planned, seen) ?? []);
   const first = steps.filter(isFirst).sort((a, b) => rank(a) - rank(b) || at(a) - at(b));
   return {
     run: explainRun(plan, seen, first[0]),
@@ -47,6 +48,11 @@ function explainRun(plan: Plan, seen: SeenRun, first: StepWait | undefined): Wai
     const since = seen.endedAt ?? seen.now;
     return { ...own, waitsFor: { kind: "ended" }, since };
   }
+  if (state.kind === "PENDING") {
+    const what = state.on === "start" ? "start" : "give-up";
+    const next = { what, at: state.until } as const;
+    return { ...own, next, waitsFor: { kind: state.on }, since: seen.createdAt };
+  }
   // From then on its clock stands still; so it does of one that was ESCALATED before.
   if (state.kind === "PAUSED")
     return { ...own, waitsFor: { kind: "resume", task: null }, since: state.since };
@@ -74,6 +80,7 @@ function runActions(plan: Plan, seen: SeenRun): readonly Action[] {
   if (isEnded(state)) return noted;
   const stage = stageOf(state);
   const running = stage === "RUNNING";
+  if (state.kind === "PENDING") return [{ kind: "cancel", undo: ["compensate", "leave"] }];
   const actions: Action[] = [];
   if (state.kind === "PAUSED") actions.push({ kind: "resume" });
   else if (running) actions.push({ kind: "pause" });

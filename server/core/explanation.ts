@@ -126,6 +126,10 @@ export type WaitsFor =
   | { readonly kind: "steps"; readonly steps: readonly number[] }
   /** An `always` step, while it is not certain how the run ends. */
   | { readonly kind: "end-of-run" }
+  /** The run starts later. */
+  | { readonly kind: "start" }
+  /** Another run holds the slot of its concurrency key. */
+  | { readonly kind: "slot" }
   | { readonly kind: "ended" };
 
 export interface AgentToPoll {
@@ -179,6 +183,10 @@ export type NextKind =
   | "skip"
   /** Nobody knows whether it took effect, and `effects` says what follows. */
   | "count-as-unknown"
+  /** Its first steps begin. */
+  | "start"
+  /** It ends without having begun. */
+  | "give-up"
   /** What was done begins to be undone. */
   | "undo";
 

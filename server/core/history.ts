@@ -5,6 +5,7 @@ import type { Payload } from "./payload.ts";
 
 /** The watches of the supervisor: the `rule` of an intervention. */
 export type Rule =
+  | "start"
   | "lease"
   | "delivery"
   | "attempt"
@@ -67,6 +68,12 @@ export interface OpenEscalation {
   readonly reason: EscalationReason;
   /** null: it stands open. */
   readonly closedBy: string | null;
+  /** Its next reminder, or its deadline; null: it is closed. */
+  readonly wakeAt: Moment | null;
+  /** null: it has none. */
+  readonly deadlineAt: Moment | null;
+  /** A person looks after it: nobody needs to be reminded. */
+  readonly claimed: boolean;
 }
 
 /** A signal that was sent to the run. */

@@ -10,6 +10,7 @@ import {
   isMoving,
   isUndoLeft,
   movingSide,
+  type Reason,
   type RunState,
   type Step,
   stageOf,
@@ -26,7 +27,7 @@ interface Run {
   readonly steps: readonly Step[];
   readonly state: RunState;
   /** What the run does, or did when it came to stand. */
-  readonly stage: "RUNNING" | "STOPPING" | "COMPENSATING" | "FINISHING" | "ENDED";
+  readonly stage: "PENDING" | "RUNNING" | "STOPPING" | "COMPENSATING" | "FINISHING" | "ENDED";
 }
 
 /** Every invariant that the run breaks, in words; none for a run as it should be. */
@@ -35,7 +36,8 @@ export function brokenInvariants(plan: Plan, view: View): readonly string[] {
     (step) => view.steps.get(step.no) ?? untouchedStep(step.no, step.needs.length),
   );
   const { state } = view.run;
-  const stage = isEnded(state) ? "ENDED" : stageOf(state);
+  const pending = state.kind === "PENDING" ? "PENDING" : stageOf(state);
+  const stage = isEnded(state) ? "ENDED" : pending;
   const run: Run = { plan, view, steps, state, stage };
   const broken = [...brokenCounters(run), ...brokenRunState(run)];
   for (const step of steps) {
@@ -70,6 +72,20 @@ function brokenCounters({ plan, view, steps }: Run): string[] {
     .map((name) => `${name} is ${view.run[name]}, the steps say ${counted[name]}`);
 }
 
+/** Steps that are kept of another run have ended before this one begins. */
+function hasBegun({ steps }: View): boolean {
+  return [...steps.values()].some(
+    ({ forward, undo }) =>
+      undo.kind !== "NONE" || !["BLOCKED", "SUCCEEDED", "SKIPPED"].includes(forward.kind),
+  );
+}
+
+const CANCEL_REASONS: readonly Reason[] = [
+  "CANCELLED_BY_USER",
+  "NEVER_STARTED",
+  "CANCELLED_BY_NEWER",
+];
+
 /** Every state that is not final has a due moment, or a person who owns it. */
 function brokenRunState({ plan, view, steps, state }: Run): string[] {
   const { moving, asking, stepsLeft, finallyLeft, undosLeft, undone } = view.run;
@@ -79,9 +95,16 @@ function brokenRunState({ plan, view, steps, state }: Run): string[] {
   };
   if (isEnded(state)) {
     must(moving === 0, `${moving} steps still move`);
-    must(finallyLeft === 0, `${finallyLeft} always steps have not run`);
+    const never = state.reason === "NEVER_STARTED" || state.reason === "REFUSED";
+    const began = !never && (state.reason !== "CANCELLED_BY_NEWER" || hasBegun(view));
+    must(finallyLeft === 0 || !began, `${finallyLeft} always steps have not run`);
+    must(!never || !hasBegun(view), "steps have begun of what never started");
   }
   switch (state.kind) {
+    case "PENDING":
+      must(!hasBegun(view), "steps have begun");
+      must(state.on === "start" || view.run.keyed, "it waits for a slot of no key");
+      break;
     case "RUNNING":
     case "COMPENSATING":
     case "FINISHING":
@@ -123,7 +146,7 @@ function brokenRunState({ plan, view, steps, state }: Run): string[] {
       must(undosLeft > 0 || undone === 0, "all was undone, so it is COMPENSATED");
       break;
     case "CANCELLED":
-      must(state.reason === "CANCELLED_BY_USER", `reason ${state.reason}`);
+      must(CANCEL_REASONS.includes(state.reason), `reason ${state.reason}`);
       must(undosLeft > 0 || undone === 0, "all was undone, so it is COMPENSATED");
       break;
   }

@@ -2,7 +2,7 @@
 // (server/expressions) and handed in with it; they are pure, so a decision stays a function of its
 // arguments.
 import type { Moment } from "./attempt.ts";
-import type { Facts } from "./model.ts";
+import type { Facts } from "./facts.ts";
 import type { Payload } from "./payload.ts";
 
 export type Judged<T> =

@@ -147,10 +147,10 @@ export function fail(
   const { pivoted } = pass.view.run;
   const says = onFailure ?? (always ? "escalate" : "compensate");
   if (says === "escalate") {
-    escalate(pass, no, "step-failed", `"${id}" failed for good: ${code}: ${message}`);
+    escalate(pass, no, "step-failed", `"${id}" failed for good: ${code}: ${message}`, code);
   } else if (says === "compensate" && pivoted) {
     const past = `"${id}" failed after the pivot, and nothing is undone from there on`;
-    escalate(pass, no, "after-pivot", `${past}: ${code}: ${message}`);
+    escalate(pass, no, "after-pivot", `${past}: ${code}: ${message}`, code);
   } else {
     emit(pass, { kind: "failed", step: no, code });
     if (says === "continue") continueAfter(pass, no, { code, message });
@@ -173,15 +173,15 @@ function undoFailed(pass: Pass, step: Step, { code, message }: Setback): void {
   const tries = `after ${step.attempt} ${step.attempt === 1 ? "try" : "tries"}`;
   const what = `"${planStep(pass, step.no).id}" could not be undone ${tries}`;
   emit(pass, { kind: "undo-failed", step: step.no });
-  escalate(pass, step.no, "undo-failed", `${what}: ${code}: ${message}`);
+  escalate(pass, step.no, "undo-failed", `${what}: ${code}: ${message}`, code);
 }
 
 function poison(pass: Pass, step: Step, forward: boolean, { code }: Setback): void {
   const message = `${step.lost} agents in a row were lost with this task (${code}): it may be what kills them`;
   if (forward) {
-    escalate(pass, step.no, "poison", message);
+    escalate(pass, step.no, "poison", message, code);
     return;
   }
   emit(pass, { kind: "undo-failed", step: step.no });
-  escalate(pass, step.no, "undo-failed", message);
+  escalate(pass, step.no, "undo-failed", message, code);
 }

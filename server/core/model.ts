@@ -1,6 +1,7 @@
 // What a run and its steps are at a moment: the state that the rules read and change.
 //
-//   Run      RUNNING → STOPPING → COMPENSATING → FINISHING → an end; PAUSED and ESCALATED beside
+//   Run      PENDING → RUNNING → STOPPING → COMPENSATING → FINISHING → an end; PAUSED and ESCALATED
+//            beside
 //   Step     a forward state and, beside it, an undo state. At most one of the two is moving, that
 //            is READY (a row in `ready`), LEASED (a row in `lease`), BACKOFF or WAITING (a row in
 //            `due`), or HELD (ready, but its run is paused)
@@ -8,8 +9,9 @@
 // The run counts instead of looking: its counters decide its state, so a pass loads only the steps
 // that it touches (docs/ARCHITECTURE.md, "Counters, not counts").
 import type { AttemptKind, EndedAttempt, Moment, TaskKind } from "./attempt.ts";
+import type { Facts } from "./facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "./history.ts";
-import type { Payload } from "./payload.ts";
+import type { StoredMessage } from "./message.ts";
 import type { Strategy } from "./strategy.ts";
 
 export interface Ready {
@@ -178,11 +180,20 @@ export interface Step {
 }
 
 export type EndKind = "COMPLETED" | "FAILED" | "COMPENSATED" | "CANCELLED";
-export type Reason = "DONE" | "STEP_FAILED" | "TIMED_OUT" | "CANCELLED_BY_USER";
+export type Reason =
+  | "DONE"
+  | "STEP_FAILED"
+  | "TIMED_OUT"
+  | "CANCELLED_BY_USER"
+  /** It ended before it began: nothing of it has run. */
+  | "NEVER_STARTED"
+  /** It was to start when there was no slot, and does not wait for one. */
+  | "REFUSED"
+  | "CANCELLED_BY_NEWER";
 
 /** Why a run stops, and whether what it has done is undone once it has stopped. */
 export interface Verdict {
-  readonly reason: Exclude<Reason, "DONE">;
+  readonly reason: Exclude<Reason, "DONE" | "NEVER_STARTED" | "REFUSED">;
   readonly undo: boolean;
 }
 
@@ -200,6 +211,13 @@ export type Stage =
   | { readonly kind: "FINISHING"; readonly end: End };
 
 export type RunState =
+  /** Accepted, and nothing of it has begun; its deadline counts from its start. */
+  | {
+      readonly kind: "PENDING";
+      readonly on: "start" | "slot";
+      /** When it starts; or when it ends, if it has no slot until then. */
+      readonly until: Moment;
+    }
   /** No deadline: it has passed after the pivot, and from there on only forward. */
   | { readonly kind: "RUNNING"; readonly deadline: Moment | null }
   /** By a person. A step that fails for good meanwhile gives its verdict when it is resumed. */
@@ -235,33 +253,10 @@ export interface Run {
   readonly warnings: number;
   /** A pivot has succeeded: from here on only forward. */
   readonly pivoted: boolean;
+  /** It begins only with a slot of its concurrency key, and gives it back when it ends. */
+  readonly keyed: boolean;
   /** Escalations opened so far; the next one is numbered one more. */
   readonly escalations: number;
-}
-
-/** What expressions see of a step. */
-export interface StepFacts {
-  readonly status: Forward["kind"];
-  readonly output: Payload | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
-}
-
-/** What an expression may see: facts that never change once they are there. */
-export interface Facts {
-  readonly run: RunFacts;
-  /** By number of the step; one that is absent has not ended. */
-  readonly steps: ReadonlyMap<number, StepFacts>;
-}
-
-export interface RunFacts {
-  readonly id: string;
-  readonly workflow: string;
-  /** 0: an inline definition. */
-  readonly version: number;
-  readonly key: string | null;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly createdAt: Moment;
-  readonly input: Payload | null;
 }
 
 /**
@@ -280,6 +275,8 @@ export interface View {
   readonly decisions: readonly Decision[];
   /** The escalations that are being answered. */
   readonly escalations: readonly OpenEscalation[];
+  /** What other runs have told it, where the pass is to apply that. */
+  readonly messages: readonly StoredMessage[];
 }
 
 /** What a pass has loaded of a run, before it has loaded anything. */
@@ -292,6 +289,7 @@ export function emptyView(run: Run): View {
     signals: [],
     decisions: [],
     escalations: [],
+    messages: [],
   };
 }
 

@@ -6,7 +6,16 @@ import type { Answer, RunEvent } from "./event.ts";
 import { giveVerdict, keepFailure } from "./ladder.ts";
 import { isEnded, stageOf } from "./model.ts";
 import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
-import { emit, keepFacts, makeReady, markEffect, type Pass, planStep, stepOf } from "./pass.ts";
+import {
+  emit,
+  inWords,
+  keepFacts,
+  makeReady,
+  markEffect,
+  type Pass,
+  planStep,
+  stepOf,
+} from "./pass.ts";
 import { finishAsIs, startUndos, thaw } from "./saga.ts";
 import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
@@ -38,6 +47,31 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
   thaw(pass);
   if (asked.reason === "undo-failed") answerUndo(pass, asked.step, event);
   else answerForward(pass, asked.step, event);
+  return DONE;
+}
+
+/**
+ * Nobody has answered: reminded; past the deadline the definition says the answer, as if a person
+ * had given it. One that is not allowed as things stand is tried again with each reminder.
+ */
+export function onEscalationMoment(
+  pass: Pass,
+  { n }: Extract<RunEvent, { kind: "escalation-moment" }>,
+): Answer {
+  const { now } = pass.occasion;
+  const asked = pass.view.escalations.find((one) => one.n === n);
+  if (!asked || asked.closedBy !== null || asked.wakeAt === null || now < asked.wakeAt) return DONE;
+  const { deadlineAt, claimed } = asked;
+  const { remindMs, deadline } = planStep(pass, asked.step).escalation;
+  const isOver = deadlineAt !== null && now >= deadlineAt;
+  if (isOver && deadline) {
+    const why = `nobody answered within ${inWords(deadline.afterMs)}`;
+    const said = { n, answer: deadline.answer, by: "deadline", why, payload: null };
+    if (onAnswer(pass, { kind: "answer", ...said }).kind === "done") return DONE;
+  }
+  const next = now + remindMs;
+  const wakeAt = isOver ? next : Math.min(next, deadlineAt ?? Number.POSITIVE_INFINITY);
+  emit(pass, { kind: "escalation-reminded", n, wakeAt, tell: !claimed });
   return DONE;
 }
 

@@ -1,22 +1,31 @@
 // What a person, or an agent about its own polls, asks of a run.
 import type { Answer, RunEvent } from "./event.ts";
-import { isEnded, movingSide } from "./model.ts";
+import { isEnded, movingSide, type RunState } from "./model.ts";
 import { endTask } from "./on-task-end.ts";
 import { emit, intervene, makeReady, type Pass, stepOf, touchedSteps } from "./pass.ts";
 import { finishAsIs, goOn, leftOf, stop, thaw } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
 
-/** Cancel, undoing what was done or leaving it. Repeating it changes nothing. */
+/**
+ * Cancel, undoing what was done or leaving it. Repeating it changes nothing. A run that has not
+ * begun ends at once.
+ */
 export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }>): Answer {
   const { state, pivoted } = pass.view.run;
   const refused = (why: string): Answer => ({ kind: "refused", run: state.kind, why });
   const note = { kind: "command-noted", command: "cancel", note: event.note } as const;
   if (isEnded(state))
-    return state.reason === "CANCELLED_BY_USER"
+    return state.reason === "CANCELLED_BY_USER" || state.reason === "NEVER_STARTED"
       ? DONE
       : refused("it has ended, and final is final");
   if (state.kind === "STOPPING" || state.kind === "COMPENSATING") return DONE;
+  if (state.kind === "PENDING") {
+    emit(pass, note);
+    const end = { kind: "CANCELLED", reason: "NEVER_STARTED" } as const;
+    emit(pass, { kind: "run-moved", by: "cancel", state: end });
+    return DONE;
+  }
   if (state.kind === "FINISHING")
     return state.end.reason === "CANCELLED_BY_USER"
       ? DONE
@@ -48,10 +57,7 @@ export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>)
   if (state.kind === "PAUSED") return DONE;
   const stands = state.kind === "ESCALATED" && state.from.kind === "RUNNING" ? state.from : null;
   if (state.kind !== "RUNNING" && !stands) {
-    const why = isEnded(state)
-      ? "it has ended, and final is final"
-      : "it is on its way to its end, which cannot be paused";
-    return { kind: "refused", run: state.kind, why };
+    return { kind: "refused", run: state.kind, why: whyNotPaused(state) };
   }
   const since = stands?.since ?? now;
   const leftMs = state.kind === "RUNNING" ? leftOf(state.deadline, now) : (stands?.leftMs ?? null);
@@ -64,6 +70,13 @@ export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>)
   for (const { no, forward } of touchedSteps(pass))
     if (forward.kind === "READY") emit(pass, { kind: "held", step: no, task: forward.task });
   return DONE;
+}
+
+function whyNotPaused(state: RunState): string {
+  if (isEnded(state)) return "it has ended, and final is final";
+  return state.kind === "PENDING"
+    ? "it has not begun: cancel it, or pause it once it has"
+    : "it is on its way to its end, which cannot be paused";
 }
 
 export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }>): Answer {

@@ -1,5 +1,7 @@
 // The moment of what no agent holds has come: a backoff, a timer, a signal, an approval or a
-// callback that did not come; or the run's own deadline.
+// callback that did not come; or the run's own: its start, or its deadline.
+
+import type { Moment } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { runWakeAt } from "./evolve.ts";
 import type { Rule } from "./history.ts";
@@ -7,7 +9,7 @@ import { climb, fail, keepFailure } from "./ladder.ts";
 import type { Backoff, Step, Waiting } from "./model.ts";
 import { approve } from "./on-signal.ts";
 import { setbackOf } from "./on-task-end.ts";
-import { skip, succeed } from "./open.ts";
+import { begin, skip, succeed } from "./open.ts";
 import {
   emit,
   escalate,
@@ -145,12 +147,17 @@ function callbackOver(pass: Pass, step: Step): void {
   if (setback) climb(pass, no, "perform", setback);
 }
 
-/** The run's own moment: its deadline, or the end of what had to settle before its undoing. */
+/** The run's own moment: its start, its deadline, or the end of what had to settle. */
 export function onRunMoment(pass: Pass): Answer {
   const { state, pivoted } = pass.view.run;
   const { now } = pass.occasion;
   const wakeAt = runWakeAt(pass.view.run);
   if (wakeAt === null || now < wakeAt) return DONE;
+  if (state.kind === "PENDING") {
+    if (state.on === "start") startComes(pass, state.until);
+    else slotTooLate(pass, state.until);
+    return DONE;
+  }
   if (state.kind !== "RUNNING") {
     intervene(pass, "settle", {
       step: null,
@@ -174,6 +181,28 @@ export function onRunMoment(pass: Pass): Answer {
   if (pivoted) goPastDeadline(pass);
   else stop(pass, { reason: "TIMED_OUT", undo: true });
   return DONE;
+}
+
+function startComes(pass: Pass, dueAt: Moment): void {
+  const { keyed } = pass.view.run;
+  const saw = "the moment that the run was to start at has come";
+  const did = keyed ? "asked for a slot of its concurrency key" : "started it";
+  intervene(pass, "start", { step: null, fence: 0, dueAt, saw, did });
+  if (!keyed) {
+    begin(pass);
+    return;
+  }
+  const until = pass.occasion.now + pass.plan.timeoutMs;
+  emit(pass, { kind: "run-moved", by: "start", state: { kind: "PENDING", on: "slot", until } });
+}
+
+/** Its time began when it could have: waiting for a slot counts. */
+function slotTooLate(pass: Pass, dueAt: Moment): void {
+  const saw = `no slot of its concurrency key came free within ${inWords(pass.plan.timeoutMs)}`;
+  const did = "ended it before it began";
+  intervene(pass, "deadline", { step: null, fence: 0, dueAt, saw, did });
+  const state = { kind: "FAILED", reason: "NEVER_STARTED" } as const;
+  emit(pass, { kind: "run-moved", by: "deadline", state });
 }
 
 /** What is ready was bound by the deadline, and is not any more. */

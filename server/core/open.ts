@@ -6,10 +6,26 @@
 //   ESCALATED  an expression failed: nobody's transient fault
 import { afterSettling } from "./doubt.ts";
 import type { NeedEnd } from "./effect.ts";
-import type { ResultRef, RunState, StepFacts } from "./model.ts";
+import type { StepFacts } from "./facts.ts";
+import type { ResultRef, RunState } from "./model.ts";
 import { emit, escalate, factsOf, keepFacts, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import type { PlanStep } from "./plan.ts";
+
+/** A run that was PENDING begins; its time counts from now, and not from when it was to. */
+export function begin(pass: Pass): void {
+  const deadline = pass.occasion.now + pass.plan.timeoutMs;
+  emit(pass, { kind: "run-moved", by: "start", state: { kind: "RUNNING", deadline } });
+  openRoots(pass);
+}
+
+/** The steps that wait for no other begin, or for kept ones alone; but not those that run last. */
+export function openRoots(pass: Pass): void {
+  for (const { no, always } of pass.plan.steps) {
+    const { forward } = stepOf(pass, no);
+    if (forward.kind === "BLOCKED" && forward.waitingFor === 0 && !always) open(pass, no);
+  }
+}
 
 /** The step has succeeded; what waited for it may begin, unless the run stops. */
 export function succeed(
@@ -73,7 +89,7 @@ export function open(pass: Pass, no: number): void {
       return;
     }
   }
-  begin(pass, plan);
+  beginStep(pass, plan);
 }
 
 function missesNeeds(pass: Pass, plan: PlanStep): boolean {
@@ -84,7 +100,7 @@ function missesNeeds(pass: Pass, plan: PlanStep): boolean {
   return plan.runIf === "any_ok" && forward.ok === 0;
 }
 
-function begin(pass: Pass, plan: PlanStep): void {
+function beginStep(pass: Pass, plan: PlanStep): void {
   const { now } = pass.occasion;
   const { no, work } = plan;
   switch (work.kind) {

@@ -5,17 +5,10 @@ import type { Moment, Outcome, TaskKind } from "./attempt.ts";
 import type { Effect } from "./effect.ts";
 import type { Occasion } from "./event.ts";
 import { evolve, type Shape, untouchedStep } from "./evolve.ts";
+import type { Facts, StepFacts } from "./facts.ts";
 import type { EscalationReason, Intervention, Rule } from "./history.ts";
 import type { Judge } from "./judge.ts";
-import {
-  type Facts,
-  movingSide,
-  type Ready,
-  type Setback,
-  type Step,
-  type StepFacts,
-  type View,
-} from "./model.ts";
+import { movingSide, type Ready, type Setback, type Step, type View } from "./model.ts";
 import { AVOID_SESSION_MS, type Plan, type PlanStep, type PlanTask } from "./plan.ts";
 import { currentStrategy, type EffectMark } from "./strategy.ts";
 
@@ -141,9 +134,21 @@ export function markEffect(pass: Pass, no: number, mark: EffectMark): void {
 }
 
 /** Asks a person. What moves of the step stops, unless nothing has to wait for the answer. */
-export function escalate(pass: Pass, no: number, reason: EscalationReason, message: string): void {
+export function escalate(
+  pass: Pass,
+  no: number,
+  reason: EscalationReason,
+  message: string,
+  code = "",
+): void {
   const n = pass.view.run.escalations + 1;
-  emit(pass, { kind: "escalated", step: no, n, reason, message });
+  const { now } = pass.occasion;
+  const { remindMs, deadline } = planStep(pass, no).escalation;
+  // Nothing waits for an answer to what may be doubled.
+  const deadlineAt = deadline && reason !== "doubled" ? now + deadline.afterMs : null;
+  const wakeAt = Math.min(now + remindMs, deadlineAt ?? Number.POSITIVE_INFINITY);
+  const asked = { n, reason, code, message, wakeAt, deadlineAt };
+  emit(pass, { kind: "escalated", step: no, ...asked });
 }
 
 /** What expressions see now; the facts of steps that ended in this pass are among them. */

@@ -4,8 +4,10 @@
 import type {
   ApprovalExpiry,
   CompensateDefinition,
+  DeadlineAnswer,
   Definition,
   Effects,
+  EscalationDefinition,
   OnFailure,
   OnPickup,
   RetryPolicy,
@@ -63,6 +65,9 @@ export const TIMEOUTS_DEFAULT: Omit<Timeouts, "settleMs"> = Object.freeze({
 /** Signals and approvals are waited for so long unless the step says otherwise. */
 export const WAIT_FOR_PEOPLE_MS = 7 * DAY;
 
+/** From one reminder of an escalation to the next. */
+export const REMIND_MS = HOUR;
+
 const SETTLE_MS_MIN = 5 * SECOND;
 
 /** What a lane and a lease need to know about a task. */
@@ -99,6 +104,12 @@ export type PlanWork =
       readonly onExpiry: ApprovalExpiry;
     };
 
+/** How long an escalation of a step is asked, and what follows when nobody has answered. */
+export interface PlanEscalation {
+  readonly remindMs: number;
+  readonly deadline: { readonly afterMs: number; readonly answer: DeadlineAnswer } | null;
+}
+
 export interface PlanStep {
   readonly no: number;
   readonly id: string;
@@ -118,6 +129,7 @@ export interface PlanStep {
   /** null: decided when the step fails. */
   readonly onFailure: OnFailure | null;
   readonly onPickup: OnPickup;
+  readonly escalation: PlanEscalation;
   readonly runIf: RunIf;
   readonly when: string | null;
   readonly always: boolean;
@@ -184,12 +196,21 @@ function planStepOf(
     compensate: step.compensate ? planUndo(step, step.compensate) : null,
     onFailure: step.onFailure ?? null,
     onPickup: step.onPickup ?? "alarm",
+    escalation: planEscalation(step.escalation),
     runIf: step.runIf ?? "ended",
     when: step.when ?? null,
     always: step.always ?? false,
     pivot: step.pivot ?? false,
     outputSchema: step.outputSchema ?? null,
   };
+}
+
+function planEscalation({
+  remindMs = REMIND_MS,
+  deadlineMs: afterMs,
+  answer,
+}: EscalationDefinition = {}): PlanEscalation {
+  return { remindMs, deadline: afterMs === undefined || !answer ? null : { afterMs, answer } };
 }
 
 function workOf(step: StepDefinition): PlanWork {

@@ -32,6 +32,7 @@ const TRIGGERS: Readonly<Record<Verdict["reason"], RunTrigger>> = Object.freeze(
   STEP_FAILED: "verdict",
   TIMED_OUT: "deadline",
   CANCELLED_BY_USER: "cancel",
+  CANCELLED_BY_NEWER: "cancel",
 });
 
 /** Gives the verdict. The pass must have loaded every step of the run. */
@@ -176,7 +177,8 @@ export function goOn(
 
 function endOf(run: Run, { reason }: Verdict): End {
   if (run.undone > 0) return { kind: "COMPENSATED", reason };
-  return { kind: reason === "CANCELLED_BY_USER" ? "CANCELLED" : "FAILED", reason };
+  const cancelled = reason === "CANCELLED_BY_USER" || reason === "CANCELLED_BY_NEWER";
+  return { kind: cancelled ? "CANCELLED" : "FAILED", reason };
 }
 
 /** The end, once its `always` steps have run. */

@@ -45,6 +45,7 @@ function shownUndo(undo: Undo | undefined): ShownStep["undo"] {
 /** From then on the run starts nothing forward but its `always` steps. */
 function hasVerdict(run: RunState): boolean {
   switch (run.kind) {
+    case "PENDING":
     case "RUNNING":
       return false;
     case "PAUSED":

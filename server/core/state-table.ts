@@ -2,9 +2,9 @@
 // The rules do not read it; the property tests assert that every transition that the rules make is
 // in it, and that each of its rows is taken.
 //
-//   Run       begins RUNNING; its end is final
-//   Forward   begins BLOCKED; SUCCEEDED, FAILED, SKIPPED and CANCELLED are final. Steps without
-//             a row are BLOCKED
+//   Run       begins RUNNING, or PENDING if it is to start later; its end is final
+//   Forward   begins BLOCKED, or where it is kept of another run SUCCEEDED or SKIPPED; SUCCEEDED,
+//             FAILED, SKIPPED and CANCELLED are final. Steps without a row are BLOCKED
 //   Undo      begins NONE; DONE is final. Undoing begins when the forward side can move no more
 //
 // A row from a state to itself changes what belongs to the state, as its next moment.
@@ -35,13 +35,18 @@ function edges<State extends string, Trigger extends string>(
 }
 
 export const RUN_EDGES: readonly RunEdge[] = edges<RunState["kind"], RunTrigger>([
+  ["PENDING", "start", "RUNNING", "the moment that it was to start at has come, or a slot"],
+  ["PENDING", "start", "PENDING", "its moment has come, and it waits for a slot of its key"],
+  ["PENDING", "cancel", "CANCELLED", "cancelled before it began, by a person or a newer run"],
+  ["PENDING", "deadline", "FAILED", "no slot of its key came free within its timeout"],
+  ["PENDING", "refuse", "FAILED", "its moment has come, there is no slot, and it does not wait"],
   ["RUNNING", "counters", "COMPLETED", "every step has ended, and none gave a verdict"],
   ["RUNNING", "counters", "FINISHING", "every step has ended; the always steps run"],
   ["RUNNING", "counters", "ESCALATED", "no step can move without a person"],
   ["RUNNING", "verdict", "STOPPING", "a step has failed for good"],
   ["RUNNING", "deadline", "STOPPING", "the deadline of the run has come"],
   ["RUNNING", "deadline", "RUNNING", "the deadline has come after the pivot: only forward"],
-  ["RUNNING", "cancel", "STOPPING", "a person cancelled it"],
+  ["RUNNING", "cancel", "STOPPING", "a person cancelled it, or a newer run of its key does"],
   ["RUNNING", "pause", "PAUSED", "a person paused it"],
   ["PAUSED", "resume", "RUNNING", "a person resumed it"],
   ["PAUSED", "verdict", "PAUSED", "a step has failed for good: the verdict waits for the resume"],

@@ -51,6 +51,7 @@ export function stepProblems(step: StepDefinition, at: string): readonly Definit
     ...joinProblem(step),
     ...effectsProblems(step),
     ...fallbackProblems(step),
+    ...escalationProblem(step),
     ...alwaysProblems(step),
     ...codeProblems(step),
     ...schemaProblem(step.outputSchema, "output_schema"),
@@ -110,6 +111,16 @@ function momentProblem(until: string | undefined): DefinitionProblem[] {
       message: `waits until ${JSON.stringify(until)}, which is no moment: write it as 2026-03-01T08:00:00Z, or an expression as "\${input.start}"`,
     },
   ];
+}
+
+function escalationProblem({ escalation }: StepRules): DefinitionProblem[] {
+  const { deadlineMs, answer } = escalation ?? {};
+  if ((deadlineMs === undefined) === (answer === undefined)) return [];
+  const message =
+    answer === undefined
+      ? "has a deadline for its escalations and no answer for then: add then: fail, or another"
+      : "says what follows when nobody answers, and not when: add deadline: 1d, or another";
+  return [{ path: answer === undefined ? "escalation.deadline" : "escalation.then", message }];
 }
 
 function joinProblem({ runIf, needs }: StepRules): DefinitionProblem[] {

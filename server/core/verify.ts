@@ -74,7 +74,8 @@ function cannotTell(pass: Pass, no: number, outcome: Outcome): void {
     return;
   }
   const how = tries === 1 ? "one verify" : `${tries} verifies`;
-  escalate(pass, no, "unverified", `${how} could not tell whether "${id}" took effect: ${code}`);
+  const message = `${how} could not tell whether "${id}" took effect: ${code}`;
+  escalate(pass, no, "unverified", message, code);
 }
 
 function codeOf(outcome: Outcome): string {

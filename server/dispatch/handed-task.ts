@@ -1,7 +1,7 @@
 // Makes the tasks that agents receive, after the claim's commit and outside of its transaction: the
 // input is rendered again from facts that never change, so it is stored nowhere twice, and it was
 // found to be one when the step became ready.
-import type { Facts } from "../core/model.ts";
+import type { Facts } from "../core/facts.ts";
 import type { Payload } from "../core/payload.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { Granted, RunId, Store, TaskFacts } from "../store/store.ts";
@@ -95,8 +95,9 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
     fence: ready.fence,
     secret: lease.secret,
   };
-  // The key changes exactly when the input may: with the strategy.
-  const effectKey = `${ready.runId}/${step.id}/${facts.strategy}`;
+  // The key changes exactly when the input may: with the strategy. An effect that a run before this
+  // one made is undone under that run's key.
+  const effectKey = `${facts.effectOf ?? ready.runId}/${step.id}/${facts.strategy}`;
   const suffix = { perform: "", verify: "v", compensate: "u" }[ready.task];
   return {
     token: formatTaskToken(token),

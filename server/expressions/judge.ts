@@ -2,8 +2,8 @@
 // its plan is made. The definition was checked before it was stored; what cannot be compiled all
 // the same is told when it is asked about, and escalates its step.
 import type { Definition, StepDefinition } from "../core/definition.ts";
+import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/facts.ts";
 import type { Judge, Judged } from "../core/judge.ts";
-import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import { expressionsOf, scopes } from "./definition-expressions.ts";
 import type { Facts, StepFacts } from "./expression.ts";

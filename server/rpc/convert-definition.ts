@@ -4,7 +4,10 @@ import {
   type Compensate,
   CompensateSchema,
   CompensateWhen,
+  DeadlineAnswer,
   Effects,
+  type Escalate,
+  EscalateSchema,
   type Fallback,
   FallbackSchema,
   OnFailure,
@@ -23,11 +26,13 @@ import {
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type {
   CompensateDefinition,
+  DeadlineAnswer as CoreDeadlineAnswer,
   Effects as CoreEffects,
   OnFailure as CoreOnFailure,
   OnPickup as CoreOnPickup,
   RunIf as CoreRunIf,
   Definition,
+  EscalationDefinition,
   FallbackDefinition,
   RetryPolicy,
   StepDefinition,
@@ -56,6 +61,13 @@ const ON_PICKUP: Readonly<Record<CoreOnPickup, OnPickup>> = Object.freeze({
   alarm: OnPickup.ALARM,
   escalate: OnPickup.ESCALATE,
   fallback: OnPickup.FALLBACK,
+});
+
+const DEADLINE_ANSWER: Readonly<Record<CoreDeadlineAnswer, DeadlineAnswer>> = Object.freeze({
+  retry: DeadlineAnswer.RETRY,
+  skip: DeadlineAnswer.SKIP,
+  compensate: DeadlineAnswer.COMPENSATE,
+  fail: DeadlineAnswer.FAIL,
 });
 
 const RUN_IF: Readonly<Record<CoreRunIf, RunIf>> = Object.freeze({
@@ -92,6 +104,7 @@ function stepFrom(message: StepMessage): StepDefinition {
     ...given("fallback", fallbackFrom(message.fallback)),
     ...given("onFailure", wordOf(ON_FAILURE, message.onFailure)),
     ...given("onPickup", wordOf(ON_PICKUP, message.onPickup)),
+    ...given("escalation", message.escalation && escalationFrom(message.escalation)),
     ...given("runIf", wordOf(RUN_IF, message.runIf)),
     ...given("when", message.when || undefined),
     ...given("always", message.always || undefined),
@@ -99,6 +112,22 @@ function stepFrom(message: StepMessage): StepDefinition {
     ...given("outputSchema", payloadFrom(message.outputSchema) ?? undefined),
   };
   return { ...rules, ...workFrom(message.kind) };
+}
+
+function escalationFrom(message: Escalate): EscalationDefinition {
+  return {
+    ...given("remindMs", msOf(message.remind)),
+    ...given("deadlineMs", msOf(message.deadline)),
+    ...given("answer", wordOf(DEADLINE_ANSWER, message.then)),
+  };
+}
+
+function escalationMessage({ remindMs, deadlineMs, answer }: EscalationDefinition): Escalate {
+  return create(EscalateSchema, {
+    ...given("remind", durationField(remindMs)),
+    ...given("deadline", durationField(deadlineMs)),
+    ...given("then", answer && DEADLINE_ANSWER[answer]),
+  });
 }
 
 function otherTaskFrom(message: Verify | Compensate): VerifyDefinition {
@@ -176,6 +205,7 @@ function stepMessage(step: StepDefinition): MessageInitShape<typeof StepDefiniti
     ...given("compensate", step.compensate && compensateMessage(step.compensate)),
     ...given("onFailure", step.onFailure && ON_FAILURE[step.onFailure]),
     ...given("onPickup", step.onPickup && ON_PICKUP[step.onPickup]),
+    ...given("escalation", step.escalation && escalationMessage(step.escalation)),
     ...given("runIf", step.runIf && RUN_IF[step.runIf]),
     ...given("outputSchema", step.outputSchema && payloadMessage(step.outputSchema)),
   });

@@ -47,6 +47,8 @@ const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   resume: WaitKind.RESUME,
   steps: WaitKind.STEPS,
   "end-of-run": WaitKind.END_OF_RUN,
+  start: WaitKind.START,
+  slot: WaitKind.SLOT,
   ended: WaitKind.ENDED,
 });
 
@@ -64,6 +66,8 @@ const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
   skip: NextKind.SKIP,
   "count-as-unknown": NextKind.COUNT_AS_UNKNOWN,
   undo: NextKind.UNDO,
+  start: NextKind.START,
+  "give-up": NextKind.GIVE_UP,
 });
 
 const STOP_CAUSES: Readonly<Record<CancelCause, StopCause>> = Object.freeze({

@@ -67,6 +67,10 @@ export function escalationMessage(
     openedTime: timestampFromMs(record.openedAt),
     ...timeField("closedTime", record.closedAt),
     closedBy: record.closedBy ?? "",
+    claimedBy: record.claim?.by ?? "",
+    ...timeField("deadlineTime", record.deadlineAt),
+    ...timeField("claimedTime", record.claim?.at ?? null),
+    code: record.code,
     answers: detail === null ? [] : [...answersTo(record, plan, detail)],
     ...(answer === null ? {} : { answer: { ...answer, byVerified: false } }),
   });

@@ -1,8 +1,9 @@
 // A run and its steps, from the core and the store to what people and programs see. Its history is
 // in convert-attempt.ts and convert-history.ts.
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
+  type RerunOfSchema,
   type Run,
   RunReason,
   RunSchema,
@@ -25,12 +26,14 @@ import {
 } from "../core/model.ts";
 import type { Plan, PlanStep } from "../core/plan.ts";
 import { type ShownStep, shownStep } from "../core/shown.ts";
-import type { AttemptRecord, RunDetail, RunRecord } from "../store/reads.ts";
+import type { AttemptRecord, RerunOf, RunDetail, RunRecord } from "../store/reads.ts";
 import { failureOf } from "./convert-attempt.ts";
+import { concurrencyMessage } from "./convert-concurrency.ts";
 import { payloadField } from "./payload.ts";
 import { timeField } from "./time-field.ts";
 
 export const RUN_STATES: Readonly<Record<CoreRunState["kind"], RunState>> = Object.freeze({
+  PENDING: RunState.PENDING,
   RUNNING: RunState.RUNNING,
   PAUSED: RunState.PAUSED,
   STOPPING: RunState.STOPPING,
@@ -48,6 +51,9 @@ const REASONS: Readonly<Record<Reason, RunReason>> = Object.freeze({
   STEP_FAILED: RunReason.STEP_FAILED,
   TIMED_OUT: RunReason.TIMED_OUT,
   CANCELLED_BY_USER: RunReason.CANCELLED_BY_USER,
+  NEVER_STARTED: RunReason.NEVER_STARTED,
+  REFUSED: RunReason.REFUSED,
+  CANCELLED_BY_NEWER: RunReason.CANCELLED_BY_NEWER,
 });
 
 const STEP_STATES: Readonly<Record<ShownStep["state"], StepState>> = Object.freeze({
@@ -106,10 +112,19 @@ export function runMessage(record: RunRecord, namespace: string, shown: Shown): 
     createdTime: timestampFromMs(record.createdAt),
     ...timeField("endedTime", record.endedAt),
     ...timeField("deadlineTime", record.deadlineAt),
+    ...timeField("startTime", record.startAt),
+    ...(record.concurrency ? { concurrency: concurrencyMessage(record.concurrency) } : {}),
     version: BigInt(record.stateVersion),
     cancelReason: record.cancelNote ?? "",
     warnings: record.warnings,
+    ...(record.rerunOf ? { rerunOf: rerunOfField(record.rerunOf) } : {}),
   });
+}
+
+function rerunOfField({ runId, from }: RerunOf): MessageInitShape<typeof RerunOfSchema> {
+  return from === null
+    ? { runId, from: { case: "failed", value: true } }
+    : { runId, from: { case: "stepId", value: from } };
 }
 
 /** The steps in the order of the definition. Those without a row have not begun to move. */
@@ -127,6 +142,7 @@ export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[
       undoState: UNDO_STATES[undo],
       ...taskOf(planned, step),
       approvals: approvalsOf(detail, planned.no),
+      keptOf: detail.kept.get(planned.no) ?? "",
       ...(step ? progressOf(step) : {}),
       ...(step ? resultOf(step, attempts.get(planned.no) ?? [], shown) : {}),
     });

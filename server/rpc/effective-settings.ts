@@ -42,6 +42,12 @@ function stepSettings(step: StepDefinition, planned: PlanStep): Setting[] {
     setting("run_if", step.runIf, planned.runIf),
     // Without a word of the definition the failure itself decides.
     setting("on_failure", step.onFailure, planned.onFailure ?? "compensate or fail"),
+    setting("escalation.remind", step.escalation?.remindMs, time(planned.escalation.remindMs)),
+    setting(
+      "escalation.deadline",
+      step.escalation?.deadlineMs,
+      deadlineWords(planned.escalation.deadline),
+    ),
     setting("always", step.always, String(planned.always)),
     setting("pivot", step.pivot, String(planned.pivot)),
     ...(step.verify && planned.verify ? taskSettings("verify.", step.verify, planned.verify) : []),
@@ -52,6 +58,10 @@ function stepSettings(step: StepDefinition, planned: PlanStep): Setting[] {
         ]
       : []),
   ];
+}
+
+function deadlineWords(deadline: PlanStep["escalation"]["deadline"]): string {
+  return deadline === null ? "off" : `${time(deadline.afterMs)}, then ${deadline.answer}`;
 }
 
 function workSettings(step: StepDefinition, { work, effects, onPickup }: PlanStep): Setting[] {

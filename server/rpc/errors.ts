@@ -76,7 +76,11 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   ESCALATION_CLOSED: precondition("escalation"),
   ANSWER_NOT_ALLOWED: precondition("escalation"),
   DECISION_REFUSED: precondition("step"),
+  COUNT_MISMATCH: precondition("runs"),
+  ESCALATION_CLAIMED: precondition("escalation"),
+  HOOK_NOT_FOUND: resource(Code.NOT_FOUND, "hook"),
   SIGNAL_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
+  CONCURRENCY_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
 });
 
 const DOMAIN = "drover";

@@ -1,10 +1,12 @@
 // OperatorService: what waits for a person, and what a person answers.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
+  ClaimEscalationRequest,
   GetEscalationResponseSchema,
   ListEscalationsRequest,
   ListEscalationsResponseSchema,
   OperatorService,
+  ReleaseEscalationRequest,
   ResolveEscalationRequest,
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -17,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessages } from "./convert-run.ts";
+import { createHookCalls } from "./hooks.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
@@ -26,7 +29,10 @@ import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts"
 
 export interface OperatorServiceDeps {
   readonly scheduler: Pick<Scheduler, "tell">;
-  readonly store: Pick<Store, "reads" | "definition">;
+  readonly store: Pick<
+    Store,
+    "reads" | "definition" | "outbox" | "claimEscalation" | "releaseEscalation"
+  >;
   readonly namespaces: Namespaces;
 }
 
@@ -54,6 +60,11 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     },
 
     resolveEscalation: (request) => resolveEscalation(deps, runs, request),
+
+    claimEscalation: (request) => claim(deps.store.claimEscalation, runs, request),
+    releaseEscalation: (request) => claim(deps.store.releaseEscalation, runs, request),
+
+    ...createHookCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 
@@ -164,4 +175,28 @@ function notTaken({ detail, plan, escalation }: Found, run: FoundRun, why: strin
   return new DroverError("ANSWER_NOT_ALLOWED", why, {
     metadata: { ...about, state: detail.run.state, answers },
   });
+}
+
+/** Takes an escalation, or gives it back: `change` says which. */
+async function claim(
+  change: Store["claimEscalation"],
+  runs: RunLookup,
+  request: ClaimEscalationRequest | ReleaseEscalationRequest,
+): Promise<{ readonly escalation: ReturnType<typeof messageOf> }> {
+  const { by, anyway, escalationId } = request;
+  const run = await runs.find(request.namespace, request.run);
+  const { escalation } = await lookUp(runs, run, escalationId);
+  const { runId } = run.ref;
+  const held = await change({ runId, n: escalation.n, by, anyway });
+  const found = await lookUp(runs, run, escalationId);
+  if (held === null) return { escalation: messageOf(found) };
+  if (held.by === null) {
+    const closedBy = found.escalation.closedBy ?? "";
+    throw notTaken(found, run, `The escalation is closed: ${closedBy}.`);
+  }
+  throw new DroverError(
+    "ESCALATION_CLAIMED",
+    `"${held.by}" has the escalation "${escalationId}" of the run "${runId}": ask, or say anyway.`,
+    { metadata: { name: escalationId, run_id: runId, claimed_by: held.by } },
+  );
 }

@@ -38,7 +38,13 @@ export function createRequestCheck(limits: { readonly payloadBytesMax: number })
     return result.kind === "invalid" ? result.violations : [];
   }
 
-  function refuseUnknownFields(desc: DescMessage, message: Message): void {
+  /** Throws what is wrong with the call; keeps what is wrong with an item. */
+  function refuseUnknownFields(
+    desc: DescMessage,
+    message: Message,
+    itemField: string | null,
+    errors: Map<number, DroverError>,
+  ): void {
     const problems: FieldProblem[] = [];
     definitions.find(desc, message, (definition, at) => {
       everything.find(WorkflowDefinitionSchema, definition.message, (part, below) => {
@@ -50,7 +56,14 @@ export function createRequestCheck(limits: { readonly payloadBytesMax: number })
           });
       });
     });
-    if (problems.length > 0) throw refusal("INVALID_DEFINITION", problems);
+    const itemsOf = Map.groupBy(problems, ({ path }) =>
+      itemField === null ? null : itemIndex(path, itemField),
+    );
+    for (const [item, of] of itemsOf) {
+      const error = refusal("INVALID_DEFINITION", of);
+      if (item === null) throw error;
+      errors.set(item, error);
+    }
   }
 
   function payloadErrors(desc: DescMessage, message: Message, itemField: string | null) {
@@ -66,7 +79,8 @@ export function createRequestCheck(limits: { readonly payloadBytesMax: number })
   }
 
   function check(desc: DescMessage, message: Message, itemField: string | null): ItemErrors {
-    refuseUnknownFields(desc, message);
+    const unknown = new Map<number, DroverError>();
+    refuseUnknownFields(desc, message, itemField, unknown);
     const ofCall: FieldProblem[] = [];
     const ofItems = new Map<number, FieldProblem[]>();
     for (const violation of violations(desc, message)) {
@@ -78,6 +92,7 @@ export function createRequestCheck(limits: { readonly payloadBytesMax: number })
     if (ofCall.length > 0) throw refusal("INVALID_REQUEST", ofCall);
     const errors = payloadErrors(desc, message, itemField);
     for (const [item, problems] of ofItems) errors.set(item, refusal("INVALID_REQUEST", problems));
+    for (const [item, error] of unknown) errors.set(item, error);
     return errors;
   }
 

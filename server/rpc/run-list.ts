@@ -1,7 +1,6 @@
 // Pages of runs, escalations and workflows: filter, order and page token of a request, for the
 // store.
 import { toBinary } from "@bufbuild/protobuf";
-import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { ListEscalationsRequest } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
@@ -12,36 +11,30 @@ import {
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { RunState as CoreRunState } from "../core/model.ts";
-import { DroverError } from "../errors.ts";
 import type { EscalationPage, RunFilter, RunPage } from "../store/reads.ts";
 import type { Namespace } from "../store/store.ts";
 import { RUN_STATES } from "./convert-run.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
 import { isRunId } from "./run-lookup.ts";
+import { momentFrom } from "./time-field.ts";
 
 const PAGE_SIZE_DEFAULT = 50;
-/** What a Timestamp may say: the years 1 to 9999. */
-const SECONDS_MIN = -62_135_596_800n;
-const SECONDS_MAX = 253_402_300_799n;
 
 /** `limit` items are shown; one more is read, to know whether there is a next page. */
-interface Page {
+export interface Page {
   readonly limit: number;
   nextToken<Row>(rows: readonly Row[], nameOf: (row: Row) => string): string;
 }
 
-/** `query` null: no run can match. */
 export function runPageFrom(
   request: ListRunsRequest,
   namespace: Namespace,
-): Page & { readonly query: Omit<RunPage, "limit"> | null } {
+): Page & { readonly query: Omit<RunPage, "limit"> } {
   const order = request.order === RunOrder.CREATED_ASC ? "created-asc" : "created-desc";
   const list = `runs ${namespace.id} ${order} ${filterText(request.filter)}`;
   const filter = filterFrom(request.filter);
   const after = parsePageToken(list, request.pageToken, isRunId);
-  // Asked for states alone that no run of this version is ever in.
-  const nothing = filter.states.length === 0 && (request.filter?.states.length ?? 0) > 0;
-  return { ...pageOf(list, request.pageSize), query: nothing ? null : { filter, order, after } };
+  return { ...pageOf(list, request.pageSize), query: { filter, order, after } };
 }
 
 export function escalationPageFrom(
@@ -77,7 +70,7 @@ function isWorkflowName(text: string): boolean {
   return /^[A-Za-z0-9._-]{1,128}$/.test(text);
 }
 
-function pageOf(list: string, pageSize: number): Page {
+export function pageOf(list: string, pageSize: number): Page {
   const limit = pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
   return {
     limit,
@@ -88,7 +81,7 @@ function pageOf(list: string, pageSize: number): Page {
   };
 }
 
-function filterFrom(filter: FilterMessage | undefined): RunFilter {
+export function filterFrom(filter: FilterMessage | undefined): RunFilter {
   return {
     states: filter?.states.flatMap(stateFrom) ?? [],
     workflow: filter?.workflow || null,
@@ -104,16 +97,8 @@ function stateFrom(state: RunState): CoreRunState["kind"][] {
 
 const CORE_STATES = Object.keys(RUN_STATES) as CoreRunState["kind"][];
 
-function momentFrom(timestamp: Timestamp | undefined, path: string): number | null {
-  if (timestamp === undefined) return null;
-  if (timestamp.seconds >= SECONDS_MIN && timestamp.seconds <= SECONDS_MAX)
-    return timestampMs(timestamp);
-  const message = `${timestamp.seconds} s since 1970 is no moment between the years 1 and 9999`;
-  throw new DroverError("INVALID_REQUEST", `${path}: ${message}`, { fields: [{ path, message }] });
-}
-
 /** The same filter gives the same text, in whatever order its labels were sent. */
-function filterText(filter: FilterMessage | undefined): string {
+export function filterText(filter: FilterMessage | undefined): string {
   if (filter === undefined) return "";
   const labels = Object.fromEntries(
     Object.entries(filter.labels).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)),

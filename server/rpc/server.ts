@@ -33,12 +33,23 @@ import { createOperatorService } from "./operator-service.ts";
 import { createPort, type Port } from "./port.ts";
 import { createReflection } from "./reflection.ts";
 import { createRequestCheck, type RequestCheck } from "./request-check.ts";
+import { SCHEDULER_ITEM_FIELDS } from "./schedule-calls.ts";
 import { createSchedulerService } from "./scheduler-service.ts";
 
 export interface RpcServerDeps {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
-  readonly store: Pick<Store, "namespace" | "reads" | "definition" | "workflowVersion" | "ready">;
+  readonly store: Pick<
+    Store,
+    | "namespace"
+    | "reads"
+    | "outbox"
+    | "claimEscalation"
+    | "releaseEscalation"
+    | "definition"
+    | "workflowVersion"
+    | "ready"
+  >;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
   readonly definitionCheck: DefinitionCheck;
   readonly config: RpcConfig;
@@ -176,7 +187,9 @@ function droverMethods(
   const namespaces = createNamespaces(deps.store);
   const common = { ...deps, namespaces, drain, check };
   return [
-    ...mount.service(SchedulerService, createSchedulerService(common)),
+    ...mount.service(SchedulerService, createSchedulerService(common), {
+      itemFields: SCHEDULER_ITEM_FIELDS,
+    }),
     ...mount.service(OperatorService, createOperatorService(common)),
     ...mount.service(AgentService, createAgentService(common), { itemFields: AGENT_ITEM_FIELDS }),
   ];

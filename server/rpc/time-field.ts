@@ -1,8 +1,22 @@
-// An optional moment of a message: nothing where there is none.
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+// Optional moments of messages: nothing where there is none.
+import { type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Moment } from "../core/attempt.ts";
+import { DroverError } from "../errors.ts";
 
 export function timeField<Name extends string>(name: Name, at: Moment | null) {
   type Field = { readonly [key in Name]?: ReturnType<typeof timestampFromMs> };
   return (at === null ? {} : { [name]: timestampFromMs(at) }) as Field;
+}
+
+/** What a Timestamp may say: the years 1 to 9999. */
+const SECONDS_MIN = -62_135_596_800n;
+const SECONDS_MAX = 253_402_300_799n;
+
+/** `path`: of the field, for whoever has sent what is no moment. */
+export function momentFrom(timestamp: Timestamp | undefined, path: string): number | null {
+  if (timestamp === undefined) return null;
+  if (timestamp.seconds >= SECONDS_MIN && timestamp.seconds <= SECONDS_MAX)
+    return timestampMs(timestamp);
+  const message = `${timestamp.seconds} s since 1970 is no moment between the years 1 and 9999`;
+  throw new DroverError("INVALID_REQUEST", `${path}: ${message}`, { fields: [{ path, message }] });
 }

@@ -1,7 +1,6 @@
 // The one door. Every change of a run passes here: lock the runs, load what the events name, decide
-// (pure), write what changed, hand over to whoever waits, commit, then tell. Reports, commands and
-// the supervisor's moments share flights; a supervisor's events count only while its writer row is
-// there.
+// (pure), write what changed, hand over to whoever waits, commit, then tell. All events share
+// flights; a supervisor's count only while its writer row is there.
 import type { Clock, Random } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import { decide } from "../core/decide.ts";
@@ -9,11 +8,11 @@ import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { plannedOf } from "../core/strategy.ts";
 import { createFlights, type Landing } from "../flights.ts";
-import { secretDigest } from "../secret.ts";
-import type { PassRecord } from "../store/changes.ts";
+import { type Actor, messagesOf, type PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
-import { rowsBeside } from "./rows-beside.ts";
+import { rowsBeside, secretOf } from "./rows-beside.ts";
+import { passSlotsOn } from "./slots.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
@@ -23,10 +22,7 @@ const WAITING_MAX = 20_000;
 const LOCK_WAIT_MS = 1_000;
 
 /** On whose behalf a supervisor acts: its node, and the epoch in which it owns the partition. */
-export interface SupervisorActor {
-  readonly node: string;
-  readonly epoch: number;
-}
+export type SupervisorActor = Actor;
 
 export type Advanced = Answer | { readonly kind: "fenced" } | { readonly kind: "no-such-run" };
 
@@ -49,6 +45,10 @@ export interface Told {
   /** Lanes that have ready rows which nobody got yet. */
   readonly lanes: ReadonlySet<number>;
   readonly runs: readonly { readonly runId: RunId; readonly version: number }[];
+  /** A hook may want to hear of it. */
+  readonly outside: boolean;
+  /** Runs that have been told something: a pass of each has to apply it. */
+  readonly messaged: readonly RunRef[];
   /** The earliest moment that was set. */
   readonly wakeAt: Moment | null;
 }
@@ -142,8 +142,13 @@ async function pass(
       actor,
     });
   }
-  if (records.length > 0) await tx.write(records);
-  return { records, landings: items.map((item) => landing(item, answers, fenced, wait)) };
+  const passed = await passSlotsOn(tx, records);
+  if (records.length > 0) await tx.write(passed.records);
+  if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
+  return {
+    records: passed.records,
+    landings: items.map((item) => landing(item, answers, fenced, wait)),
+  };
 }
 
 function landing(
@@ -233,7 +238,7 @@ async function loadViews(
     const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
     return { head, laned, events, view };
   });
-  return withBeats(tx, await withRowsBeside(tx, await withFacts(tx, views)));
+  return withBeats(tx, withSecrets(await withRowsBeside(tx, await withFacts(tx, views))));
 }
 
 /** What expressions may ask about, for the steps that the pass has loaded. */
@@ -266,24 +271,22 @@ async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readon
       signals: beside.signals.get(runId) ?? [],
       decisions: beside.decisions.get(runId) ?? [],
       escalations: beside.escalations.get(runId) ?? [],
+      messages: beside.messages.get(runId) ?? [],
     };
-    const events = one.events.map((judged) =>
-      judged.event.kind === "callback"
-        ? { ...judged, event: { ...judged.event, secret: secretOf(view, judged.event) } }
-        : judged,
-    );
-    return { ...one, view, events };
+    return { ...one, view };
   });
 }
 
-/** The secret that a callback token was made of. */
-function secretOf(view: View, event: Extract<RunEvent, { kind: "callback" }>): string | null {
-  const forward = view.steps.get(event.step)?.forward;
-  const secrets = [
-    ...(forward?.kind === "LEASED" ? [forward.secret] : []),
-    ...view.attempts.map(({ secret }) => secret),
-  ];
-  return secrets.find((secret) => secretDigest(secret) === event.secretDigest) ?? null;
+/** A callback says which secret it is of by a digest: of the lease, or of an attempt that ended. */
+function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
+  return loaded.map((one) => ({
+    ...one,
+    events: one.events.map((judged) =>
+      judged.event.kind === "callback"
+        ? { ...judged, event: { ...judged.event, secret: secretOf(one.view, judged.event) } }
+        : judged,
+    ),
+  }));
 }
 
 /** A beat may have come between the supervisor's look and the lock on the lease. */
@@ -354,18 +357,39 @@ function lanesFilled(records: readonly PassRecord[]): ReadonlySet<number> {
 function told(records: readonly PassRecord[], claims: readonly Claim[]): Told {
   const lanes = new Set(lanesFilled(records));
   for (const { drained } of claims) for (const lane of drained) lanes.delete(lane);
-  const moments = records.flatMap(({ effects }) =>
-    effects.flatMap((effect) =>
+  const moments = records.flatMap(({ effects, after: { run } }) => [
+    ...effects.flatMap((effect) =>
       effect.kind === "backed-off" ||
       effect.kind === "began-waiting" ||
       effect.kind === "wake-moved"
         ? [effect.wakeAt]
         : [],
     ),
-  );
+    ...(run.state.kind === "PENDING" ? [run.state.until] : []),
+  ]);
   return {
     lanes,
     runs: records.map(({ head, after }) => ({ runId: head.runId, version: after.run.version })),
+    outside: records.some(isForHooks),
+    messaged: [
+      ...new Map(
+        records.flatMap(messagesOf).map(({ to }): [RunId, RunRef] => [to.runId, to]),
+      ).values(),
+    ],
     wakeAt: moments.length === 0 ? null : Math.min(...moments),
   };
+}
+
+/** Of these the store writes an outbox row, if a hook wants it. */
+function isForHooks({ after, effects }: PassRecord): boolean {
+  return (
+    isEnded(after.run.state) ||
+    effects.some(
+      ({ kind }) =>
+        kind === "escalated" ||
+        kind === "escalation-reminded" ||
+        kind === "escalation-answered" ||
+        kind === "escalation-closed",
+    )
+  );
 }

@@ -1,9 +1,12 @@
-// Registers workflows. What cannot be planned was refused where the definition entered
-// (rpc/definition-source.ts), with the paths and lines of the form in which it came.
+// Registers workflows and moves their defaults. What cannot be planned was refused where the
+// definition entered (rpc/definition-source.ts), with the paths and lines of the form in which it
+// came.
 import type { Store } from "../store/store.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-export function createRegister(store: Store): Pick<Scheduler, "registerWorkflow"> {
+export function createRegister(
+  store: Store,
+): Pick<Scheduler, "registerWorkflow" | "setDefaultVersion"> {
   return {
     async registerWorkflow(namespace, definition, keepDefault) {
       const definitionId = await store.internDefinition(namespace.id, definition);
@@ -14,5 +17,7 @@ export function createRegister(store: Store): Pick<Scheduler, "registerWorkflow"
         keepDefault,
       });
     },
+    setDefaultVersion: (namespace, name, version) =>
+      store.setDefaultVersion(namespace.id, name, version),
   };
 }

@@ -1,11 +1,13 @@
 // Rows that the events of a pass are about besides the run and its steps: ended attempts, signals,
-// approvals and escalations. Each is loaded only where an event asks for it.
+// approvals, escalations and messages. Each is loaded only where an event asks for it.
 
 import type { EndedAttempt } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
+import type { StoredMessage } from "../core/message.ts";
 import { movingSide, type View } from "../core/model.ts";
 import type { Plan } from "../core/plan.ts";
+import { secretDigest } from "../secret.ts";
 import type { AttemptKey, RunId, Tx } from "../store/store.ts";
 
 export interface RowsBeside {
@@ -13,6 +15,7 @@ export interface RowsBeside {
   readonly signals: ReadonlyMap<RunId, readonly StoredSignal[]>;
   readonly decisions: ReadonlyMap<RunId, readonly Decision[]>;
   readonly escalations: ReadonlyMap<RunId, readonly OpenEscalation[]>;
+  readonly messages: ReadonlyMap<RunId, readonly StoredMessage[]>;
 }
 
 /** A run of the pass as far as it is loaded. */
@@ -30,15 +33,20 @@ export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<Ro
   const decisions = runsWith(runs, ({ event }) => event.kind === "decide");
   const escalations = runs.flatMap(({ head, events }) =>
     events.flatMap(({ event }) =>
-      event.kind === "answer" ? [{ runId: head.runId, n: event.n }] : [],
+      event.kind === "answer" || event.kind === "escalation-moment"
+        ? [{ runId: head.runId, n: event.n }]
+        : [],
     ),
   );
-  if (attempts.length + signals.length + decisions.length + escalations.length === 0) return null;
+  const messages = runsWith(runs, ({ event }) => event.kind === "messages");
+  const asked = [attempts, signals, decisions, escalations, messages];
+  if (asked.every((rows) => rows.length === 0)) return null;
   return {
     attempts: attempts.length === 0 ? new Map() : await tx.loadAttempts(attempts),
     signals: signals.length === 0 ? new Map() : await tx.loadSignals(signals),
     decisions: decisions.length === 0 ? new Map() : await tx.loadDecisions(decisions),
     escalations: escalations.length === 0 ? new Map() : await tx.loadEscalations(escalations),
+    messages: messages.length === 0 ? new Map() : await tx.loadMessages(messages),
   };
 }
 
@@ -71,4 +79,17 @@ function attemptsWanted({ head, view, events }: RunOfPass): readonly AttemptKey[
       (event.kind === "report" ? lease.secret === event.secret : lease.task === "perform");
     return held ? [] : [{ runId, step: no, fence: event.fence }];
   });
+}
+
+/** The secret that a callback token was made of. */
+export function secretOf(
+  view: View,
+  event: Extract<RunEvent, { kind: "callback" }>,
+): string | null {
+  const forward = view.steps.get(event.step)?.forward;
+  const secrets = [
+    ...(forward?.kind === "LEASED" ? [forward.secret] : []),
+    ...view.attempts.map(({ secret }) => secret),
+  ];
+  return secrets.find((secret) => secretDigest(secret) === event.secretDigest) ?? null;
 }

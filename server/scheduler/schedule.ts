@@ -1,23 +1,28 @@
 // Accepts runs: reserves the key, stores the run with its first ready steps, and hands those over
-// to waiting agents in the same transaction. Many calls share one.
+// to waiting agents in the same transaction. Many calls share one; a batch has one of its own.
 import type { Clock, Random } from "../clock.ts";
 import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
-import { emptyView } from "../core/model.ts";
-import { DroverError } from "../errors.ts";
+import type { KeptStep } from "../core/keep.ts";
+import { emptyView, isEnded } from "../core/model.ts";
+import type { Concurrency, Joined, Slots } from "../core/slots.ts";
+import { DroverError, type Reason } from "../errors.ts";
 import { createFlights, type Landing } from "../flights.ts";
 import type { PassRecord } from "../store/changes.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
+import type { RerunOf } from "../store/reads.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
 import { commitAndTell, type HandOver, type Told } from "./advance.ts";
 import { newRunId } from "./run-id.ts";
-import type { ScheduleRequest } from "./scheduler.ts";
+import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
+import { type KeyedRun, makeRoom, openSlots } from "./slots.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
 const ITEMS_MAX = 500;
 const WAITING_MAX = 20_000;
+const BATCHES_WAITING_MAX = 100;
 /** A key is kept for 30 days, and at least until its run has ended. */
 export const KEY_KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 
@@ -36,13 +41,23 @@ export interface Scheduled {
   readonly created: boolean;
 }
 
-interface Item {
-  readonly request: ScheduleRequest;
+interface Resolved {
   readonly laned: LanedPlan;
   readonly workflow: string;
   /** 0: inline. */
   readonly version: number;
 }
+
+/** A run that is to begin. */
+export interface ScheduleItem extends Resolved {
+  readonly request: ScheduleRequest;
+  /** What makes the call idempotent, and how a person would name it; null: nothing. */
+  readonly reserved: { readonly key: string; readonly name: string } | null;
+  readonly rerunOf: RerunOf | null;
+  readonly kept: readonly KeptStep[];
+}
+
+type Item = ScheduleItem;
 
 export function createSchedule(options: ScheduleOptions) {
   const { clock } = options;
@@ -62,29 +77,119 @@ export function createSchedule(options: ScheduleOptions) {
     },
   });
 
+  // A batch is one item, so it is never split: it is one transaction, or none.
+  const batches = createFlights<readonly Item[], readonly Landing<Scheduled>[]>({
+    name: "schedule-batch",
+    clock,
+    spacingMs: 0,
+    fullAt: 1,
+    itemsMax: 1,
+    outMax: 1,
+    waitingMax: BATCHES_WAITING_MAX,
+    isRetryable: options.isRetryable,
+    async fly([items = []]) {
+      const use = { name: "schedule-batch" };
+      const flown = await commitAndTell(options, use, (tx) => accept(options, tx, items));
+      return [{ kind: "done", result: flown.landings }];
+    },
+  });
+
   return Object.freeze({
     async schedule(request: ScheduleRequest): Promise<Scheduled> {
-      const found = await resolve(options, request);
-      const problem = found.laned.judge.inputProblem(request.input);
-      if (problem !== null)
-        throw new DroverError(
-          "INVALID_REQUEST",
-          `The input breaks the workflow's schema: ${problem}`,
-          {
-            fields: [{ path: "input", message: problem }],
-          },
-        );
-      return flights.submit({ request, ...found });
+      const found = checked(request, await resolve(options, request));
+      await expectHook(options.store, request);
+      return flights.submit(found);
     },
-    idle: () => flights.idle(),
+    async scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]> {
+      const find = resolveOnce(options);
+      const found = await Promise.all(
+        requests.map(async (request): Promise<Item | DroverError> => {
+          try {
+            const item = checked(request, await find(request));
+            await expectHook(options.store, request);
+            return item;
+          } catch (error) {
+            if (error instanceof DroverError && OF_ONE.has(error.reason)) return error;
+            throw error;
+          }
+        }),
+      );
+      const items = found.filter((one): one is Item => !(one instanceof DroverError));
+      const landings = items.length === 0 ? [] : await batches.submit(items);
+      let at = 0;
+      return found.map((one) => {
+        if (one instanceof DroverError) return { kind: "refused", error: one };
+        return batchAnswer(landings[at++]);
+      });
+    },
+    /** A run whose definition was found, and whose input is good. */
+    submit: (item: ScheduleItem): Promise<Scheduled> => flights.submit(item),
+    idle: async () => void (await Promise.all([flights.idle(), batches.idle()])),
   });
+}
+
+/** What is wrong with one run of a batch; anything else is about the store, and so about all. */
+const OF_ONE: ReadonlySet<Reason> = new Set([
+  "INVALID_REQUEST",
+  "WORKFLOW_NOT_FOUND",
+  "HOOK_NOT_FOUND",
+]);
+
+function batchAnswer(landing: Landing<Scheduled> | undefined): BatchAnswer {
+  if (landing?.kind === "done") return { kind: "scheduled", ...landing.result };
+  if (landing?.kind === "failed" && landing.error instanceof DroverError)
+    return { kind: "refused", error: landing.error };
+  throw new Error("a run of a batch came back without an answer");
+}
+
+function checked(request: ScheduleRequest, found: Resolved): Item {
+  const { key } = request;
+  const reserved = key === null ? null : { key, name: `key "${key}"` };
+  return checkedInput({ ...found, request, reserved, rerunOf: null, kept: [] });
+}
+
+/** Throws INVALID_REQUEST where the input breaks the workflow's schema. */
+export function checkedInput(item: ScheduleItem): ScheduleItem {
+  const problem = item.laned.judge.inputProblem(item.request.input);
+  if (problem === null) return item;
+  throw new DroverError("INVALID_REQUEST", `The input breaks the workflow's schema: ${problem}`, {
+    fields: [{ path: "input", message: problem }],
+  });
+}
+
+/** Runs of one batch that name a workflow alike are of one version, and ask for it once. */
+function resolveOnce(options: ScheduleOptions): (request: ScheduleRequest) => Promise<Resolved> {
+  const known = new Map<string, Promise<Resolved>>();
+  return (request) => {
+    const { target } = request;
+    if (target.kind === "inline") return resolve(options, request);
+    const name = `${target.name}/${target.version}`;
+    const found = known.get(name) ?? resolve(options, request);
+    known.set(name, found);
+    return found;
+  };
+}
+
+/** A run that nobody will be told of is refused while its caller can still name another hook. */
+async function expectHook(
+  { outbox }: Store,
+  { namespace, notify }: ScheduleRequest,
+): Promise<void> {
+  if (notify === null) return;
+  const hooks = await outbox.hooks(namespace.id);
+  if (hooks.some(({ name }) => name === notify.hook)) return;
+  throw new DroverError(
+    "HOOK_NOT_FOUND",
+    `there is no hook "${notify.hook}" in namespace "${namespace.name}": put it first`,
+    { metadata: { name: notify.hook } },
+  );
 }
 
 /** Finds the definition that the request names, and its plan. */
 async function resolve(
   { store, plans }: ScheduleOptions,
   { namespace, target }: ScheduleRequest,
-): Promise<Omit<Item, "request">> {
+): Promise<Resolved> {
   if (target.kind === "inline") {
     const id = await store.internDefinition(namespace.id, target.definition);
     return {
@@ -113,23 +218,64 @@ async function accept(
 ): Promise<{ records: readonly PassRecord[]; landings: readonly Landing<Scheduled>[] }> {
   const ids = items.map(() => newRunId(tx.now, options.random));
   const holders = await reserve(tx, items, ids);
-  const runs: NewRun[] = [];
-  const records: PassRecord[] = [];
+  const isNew = ({ request, reserved }: Item, runId: string): boolean =>
+    reserved === null || holders.get(keyOf(request, reserved.key))?.runId === runId;
+  const slots = await openSlots(
+    tx,
+    items.flatMap((item, place) => {
+      const runId = ids[place] ?? "";
+      const run = isNew(item, runId) ? keyedNow(tx, item, runId) : null;
+      return run ? [run] : [];
+    }),
+  );
+  const begun: Begun[] = [];
+  const refused = new Map<string, DroverError>();
   const landings = items.map((item, place): Landing<Scheduled> => {
     const runId = ids[place] ?? "";
-    const { key, digest } = item.request;
-    const holder = key === null ? null : holders.get(keyOf(item.request, key));
-    if (holder && holder.runId !== runId) return known(holder, digest, key ?? "");
-    const { run, record } = begin(tx, item, runId);
-    runs.push(run);
-    records.push(record);
+    const { reserved, request } = item;
+    const holder = reserved ? holders.get(keyOf(request, reserved.key)) : null;
+    if (reserved && holder && holder.runId !== runId)
+      return known(holder, request.digest, reserved.name, refused);
+    const run = keyedNow(tx, item, runId);
+    const joined = run ? slots.join(run, tx.now) : null;
+    if (run && joined?.answer === "refused") {
+      const error = noSlot(run.concurrency, joined.slots);
+      refused.set(runId, error);
+      return { kind: "failed", error };
+    }
+    const made = begin(tx, item, runId, joined);
+    // It may have ended at once: every step of it is skipped.
+    if (run && isEnded(made.run.run.state)) slots.leave(run);
+    begun.push(made);
     return { kind: "done", result: { runId, created: true } };
   });
-  if (runs.length > 0) {
-    await tx.insertRuns(runs);
+  const records = begun.map(({ record }) => record);
+  if (begun.length > 0) {
+    await tx.insertRuns(begun.map(({ run }) => run));
     await tx.write(records);
   }
+  const changes = slots.changes();
+  if (changes.length > 0) await tx.writeSlots(changes);
+  // A call that was refused stores nothing: it may be repeated under the same key.
+  const free = [...holders.values()].filter(({ runId }) => refused.has(runId));
+  if (free.length > 0) await tx.releaseKeys(free);
   return { records, landings };
+}
+
+/** A run that asks for a slot now; one that is to start later asks for it then. */
+function keyedNow(tx: Tx, { request }: Item, runId: string): KeyedRun | null {
+  const { concurrency, namespace, priority, startAt } = request;
+  if (concurrency === null || (startAt !== null && startAt > tx.now)) return null;
+  return { runId, namespaceId: namespace.id, priority, concurrency };
+}
+
+function noSlot({ key, limit }: Concurrency, slots: Slots): DroverError {
+  const runId = slots.find(({ holds }) => holds)?.runId ?? "";
+  return new DroverError(
+    "CONCURRENCY_LIMIT",
+    `concurrency key "${key}" has ${limit} of ${limit} slots taken, by run ${runId} first: schedule it again when that has ended, or with the policy QUEUE`,
+    { metadata: { key, limit: String(limit), run_id: runId } },
+  );
 }
 
 /** One reservation for each key of the flight: the first call that names it. */
@@ -140,11 +286,12 @@ async function reserve(
 ): Promise<ReadonlyMap<string, KeyHolder>> {
   const wanted = new Map(
     items
-      .map(({ request }, place) => ({ request, runId: ids[place] ?? "" }))
+      .map(({ request, reserved }, place) => ({ request, reserved, runId: ids[place] ?? "" }))
       .reverse()
-      .flatMap(({ request, runId }) => {
-        const { key, digest, namespace } = request;
-        if (key === null) return [];
+      .flatMap(({ request, reserved, runId }) => {
+        const { digest, namespace } = request;
+        if (reserved === null) return [];
+        const { key } = reserved;
         const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_KEPT_MS };
         return [[keyOf(request, key), reservation] as const];
       }),
@@ -158,20 +305,34 @@ function keyOf({ namespace }: ScheduleRequest, key: string): string {
   return `${namespace.id}/${key}`;
 }
 
-function known(holder: KeyHolder, digest: string, key: string): Landing<Scheduled> {
-  if (holder.digest === digest)
-    return { kind: "done", result: { runId: holder.runId, created: false } };
+/** `refused`: calls of this flight that found no slot, by the run that they would have begun. */
+function known(
+  holder: KeyHolder,
+  digest: string,
+  name: string,
+  refused: ReadonlyMap<string, DroverError>,
+): Landing<Scheduled> {
+  const { runId } = holder;
+  if (holder.digest === digest) {
+    const error = refused.get(runId);
+    return error ? { kind: "failed", error } : { kind: "done", result: { runId, created: false } };
+  }
   return {
     kind: "failed",
     error: new DroverError(
       "KEY_REUSED",
-      `key "${key}" names run ${holder.runId}, which was scheduled by another request: use a new key for a new run`,
-      { metadata: { key, run_id: holder.runId } },
+      `${name} names run ${holder.runId}, which was scheduled by another request: use a new one for a new run`,
+      { metadata: { key: holder.key, run_id: holder.runId } },
     ),
   };
 }
 
-function begin(tx: Tx, item: Item, runId: string): { run: NewRun; record: PassRecord } {
+interface Begun {
+  readonly run: NewRun;
+  readonly record: PassRecord;
+}
+
+function begin(tx: Tx, item: Item, runId: string, joined: Joined | null): Begun {
   const { request, laned } = item;
   const facts = {
     run: {
@@ -185,7 +346,12 @@ function begin(tx: Tx, item: Item, runId: string): { run: NewRun; record: PassRe
     },
     steps: new Map(),
   };
-  const { view, effects } = start(laned, tx.now, laned.judge.needsFacts ? facts : null);
+  const { view, effects } = start(laned, tx.now, laned.judge.needsFacts ? facts : null, {
+    startAt: request.startAt,
+    keyed: request.concurrency !== null,
+    waits: joined?.answer === "waits",
+    kept: item.kept,
+  });
   const before = emptyView(view.run);
   const run: NewRun = {
     runId,
@@ -200,8 +366,12 @@ function begin(tx: Tx, item: Item, runId: string): { run: NewRun; record: PassRe
     version: item.version,
     labels: request.labels,
     input: request.input,
+    notify: request.notify,
     createdAt: tx.now,
+    rerunOf: item.rerunOf,
+    concurrency: request.concurrency,
   };
   const { laneOf } = laned;
-  return { run, record: { head: run, before, after: view, effects, laneOf, actor: null } };
+  const all = [...effects, ...makeRoom(joined?.cancelled ?? null)];
+  return { run, record: { head: run, before, after: view, effects: all, laneOf, actor: null } };
 }

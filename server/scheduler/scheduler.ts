@@ -1,8 +1,13 @@
 // The Scheduler: accepts work and is the only one that decides what happens next.
 // This is what `rpc` sees of it; the parts are register.ts, schedule.ts, advance.ts and watch.ts.
+
+import type { Moment } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Answer, RunEvent } from "../core/event.ts";
 import type { Payload } from "../core/payload.ts";
+import type { Concurrency } from "../core/slots.ts";
+import type { DroverError } from "../errors.ts";
+import type { Notify } from "../store/outbox.ts";
 import type { Namespace, RunRef } from "../store/store.ts";
 
 export interface ScheduleRequest {
@@ -20,11 +25,50 @@ export interface ScheduleRequest {
   /** 1 first to 9 last. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
+  /** The hook that is told of the run's end; null: only those that hear of every end. */
+  readonly notify: Notify | null;
+  /** The run begins then; null, or a moment that has passed: at once. */
+  readonly startAt: Moment | null;
+  /** null: it has no concurrency key. */
+  readonly concurrency: Concurrency | null;
   /**
    * SHA-256, hex, of the request as sent: maps sorted, defaults not filled in, version as named.
    */
   readonly digest: string;
 }
+
+/** A run that has ended is to be done again, as a new run that is linked to it. */
+export interface RerunRequest {
+  readonly namespace: Namespace;
+  readonly runId: string;
+  /** From the steps that did not succeed, or from a step; "": from the start. */
+  readonly from: { readonly kind: "failed" } | { readonly kind: "step"; readonly stepId: string };
+  /** null: as before. */
+  readonly input: { readonly payload: Payload | null } | null;
+  readonly version: "same" | "newest";
+  /** The caller's own name for the request, unique for the run. */
+  readonly requestId: string;
+  /** SHA-256, hex, of the request as sent. */
+  readonly digest: string;
+}
+
+/** Most runs of one bulk action. */
+export const BULK_RUNS_MAX = 10_000;
+
+/** The first call of an action on many runs: what was counted, and what was expected. */
+export interface BulkRequest {
+  readonly namespace: Namespace;
+  readonly requestId: string;
+  /** SHA-256, hex, of the request as sent. */
+  readonly digest: string;
+  readonly looked: { readonly count: number; readonly now: Moment };
+  /** null: any. */
+  readonly expected: number | null;
+}
+
+export type BatchAnswer =
+  | { readonly kind: "scheduled"; readonly runId: string; readonly created: boolean }
+  | { readonly kind: "refused"; readonly error: DroverError };
 
 /** What the outside world may say to a run through the Scheduler. */
 export type ToldEvent = Extract<
@@ -39,9 +83,23 @@ export interface Scheduler {
     definition: Definition,
     keepDefault: boolean,
   ): Promise<{ readonly version: number; readonly created: boolean }>;
+  /** Returns the default before; null: there is no such version. */
+  setDefaultVersion(namespace: Namespace, name: string, version: number): Promise<number | null>;
   schedule(
     request: ScheduleRequest,
   ): Promise<{ readonly runId: string; readonly created: boolean }>;
+  /**
+   * Begins many runs in one transaction, with an answer for each; what is wrong with one keeps none
+   * of the others. Rejects only where nothing of the batch was done, or nobody knows.
+   */
+  scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]>;
+  /** Throws RUN_STATE where the run is open, was undone, or has nothing to be done again. */
+  rerun(request: RerunRequest): Promise<{ readonly runId: string; readonly created: boolean }>;
+  /**
+   * Files an action on many runs, once its count is what was expected. Runs created at `until` or
+   * later are none of it, whichever call this is.
+   */
+  openBulk(request: BulkRequest): Promise<{ readonly until: Moment; readonly repeated: boolean }>;
   /** Brings an event to a run: a callback, a signal, a person's command or answer. */
   tell(run: RunRef, event: ToldEvent): Promise<Answer>;
   /**

@@ -5,6 +5,7 @@ import type { Attempt, Counted, Moment, TaskKind } from "../core/attempt.ts";
 import type { Effect } from "../core/effect.ts";
 import { runWakeAt } from "../core/evolve.ts";
 import type { Intervention } from "../core/history.ts";
+import type { Message } from "../core/message.ts";
 import {
   type Backoff,
   isEnded,
@@ -21,7 +22,8 @@ import type { Payload } from "../core/payload.ts";
 import type { PlanTask } from "../core/plan.ts";
 import { sameAttemptRow } from "./attempts.ts";
 import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
-import type { RunHead } from "./run-head.ts";
+import { partitionOf, regionOf } from "./partition.ts";
+import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
 /** Who acted, for interventions: the owner of the partition, or nobody but an agent's word. */
 export interface Actor {
@@ -74,8 +76,27 @@ export interface OverrideInsert {
   readonly step: number;
   /** Its place in the step's strategies. */
   readonly strategy: number;
-  readonly input: Payload;
+  readonly input: Payload | null;
 }
+
+/** A step that has ended in a run before this one. */
+export interface KeptInsert {
+  readonly step: number;
+  /** The run that made its effect. */
+  readonly of: RunId;
+}
+
+/** What the run tells another one of its region. */
+export interface MessageInsert {
+  readonly to: RunRef;
+  readonly message: Message;
+}
+
+/**
+ * How long the process that has written a message has to bring it to its run before the owner of
+ * the run's partition does, in milliseconds.
+ */
+export const MESSAGE_GRACE_MS = 500;
 
 /** A step that has a due row. */
 export type Due = Backoff | Waiting;
@@ -102,6 +123,9 @@ export interface RowChanges extends EscalationChanges {
   readonly signalsTaken: readonly { seq: number; step: number }[];
   readonly decisions: readonly DecisionInsert[];
   readonly overrides: readonly OverrideInsert[];
+  readonly kept: readonly KeptInsert[];
+  readonly messages: readonly MessageInsert[];
+  readonly messagesApplied: readonly number[];
   readonly cancelNote: string | null;
   readonly actor: Actor | null;
 }
@@ -120,7 +144,14 @@ export function rowChanges(record: PassRecord): RowChanges {
     ...appended(effects),
     ...escalationChanges(effects),
     ...signalChanges(effects),
-    overrides: overridesOf(record),
+    overrides: [...overridesOf(record), ...overridesKept(effects)],
+    kept: effects.flatMap((effect) =>
+      effect.kind === "kept" ? [{ step: effect.step, of: effect.of }] : [],
+    ),
+    messages: messagesOf(record),
+    messagesApplied: effects.flatMap((effect) =>
+      effect.kind === "message-applied" ? [effect.no] : [],
+    ),
     actor: record.actor,
   };
 }
@@ -299,6 +330,16 @@ function signalChanges(effects: readonly Effect[]): Pick<RowChanges, "signals" |
   };
 }
 
+/** In the order in which the pass wrote them. */
+export function messagesOf({ head, effects }: PassRecord): readonly MessageInsert[] {
+  const region = regionOf(head.partition);
+  return effects.flatMap((effect) => {
+    if (effect.kind !== "message-sent") return [];
+    const { to: runId, message } = effect;
+    return [{ to: { runId, partition: partitionOf(region, runId) }, message }];
+  });
+}
+
 /** One pass may begin a strategy where it has dropped another: the last at a place is kept. */
 function overridesOf({ effects }: PassRecord): readonly OverrideInsert[] {
   const found = new Map<string, OverrideInsert>();
@@ -308,4 +349,13 @@ function overridesOf({ effects }: PassRecord): readonly OverrideInsert[] {
     found.set(`${step}/${strategy}`, { step, strategy, input });
   }
   return [...found.values()];
+}
+
+/** What undoes the effect of a kept step gets the input under which it was made. */
+function overridesKept(effects: readonly Effect[]): readonly OverrideInsert[] {
+  return effects.flatMap((effect) =>
+    effect.kind === "kept"
+      ? [...effect.inputs].map(([strategy, input]) => ({ step: effect.step, strategy, input }))
+      : [],
+  );
 }

@@ -1,6 +1,7 @@
 // Questions that a pass asks, closes and answers, as rows. What one pass asks and closes is one
 // insert; of those that were there before, answers come first, so that the close which follows
 // from an answer leaves it alone.
+import type { Moment } from "../core/attempt.ts";
 import type { Effect } from "../core/effect.ts";
 import type { AnswerKind, EscalationReason } from "../core/history.ts";
 
@@ -22,7 +23,10 @@ export interface EscalationInsert {
   readonly n: number;
   readonly step: number;
   readonly reason: EscalationReason;
+  readonly code: string;
   readonly message: string;
+  readonly wakeAt: Moment;
+  readonly deadlineAt: Moment | null;
   /** A later effect of the same pass has closed it; null: it stands open. */
   readonly closing: Closing | null;
 }
@@ -30,6 +34,7 @@ export interface EscalationInsert {
 export interface EscalationChanges {
   readonly escalations: readonly EscalationInsert[];
   readonly escalationsAnswered: readonly (Closing & { readonly n: number })[];
+  readonly escalationsReminded: readonly Extract<Effect, { kind: "escalation-reminded" }>[];
   /** Closes those of the step that stand open, but for KEPT_OPEN ones. */
   readonly escalationsClosed: readonly { readonly step: number; readonly by: string }[];
 }
@@ -47,8 +52,8 @@ export function escalationChanges(effects: readonly Effect[]): EscalationChanges
   };
   for (const effect of effects) {
     if (effect.kind === "escalated") {
-      const { n, step, reason, message } = effect;
-      asked.push({ n, step, reason, message, closing: null });
+      const { n, step, reason, code, message, wakeAt, deadlineAt } = effect;
+      asked.push({ n, step, reason, code, message, wakeAt, deadlineAt, closing: null });
     }
     if (effect.kind === "escalation-closed") {
       const { step, by } = effect;
@@ -63,5 +68,10 @@ export function escalationChanges(effects: readonly Effect[]): EscalationChanges
       if (!close((one) => one.n === n, closing)) answered.push({ n, ...closing });
     }
   }
-  return { escalations: asked, escalationsAnswered: answered, escalationsClosed: closed };
+  return {
+    escalations: asked,
+    escalationsReminded: effects.filter((effect) => effect.kind === "escalation-reminded"),
+    escalationsAnswered: answered,
+    escalationsClosed: closed,
+  };
 }

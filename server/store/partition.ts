@@ -7,6 +7,10 @@ export function partitionOf(region: number, runId: string): number {
   return region * PARTITIONS_PER_REGION + Number.parseInt(runId.slice(-2), 16);
 }
 
+export function regionOf(partition: number): number {
+  return Math.floor(partition / PARTITIONS_PER_REGION);
+}
+
 /** Every partition of a region. */
 export function partitionsOf(region: number): readonly number[] {
   return Array.from(

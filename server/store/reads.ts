@@ -6,6 +6,7 @@ import type { Signs } from "../core/explanation.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
 import type { EndKind, Reason, RunState, Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
+import type { Concurrency } from "../core/slots.ts";
 import type { RunId } from "./run-head.ts";
 
 export interface RunRecord {
@@ -26,8 +27,19 @@ export interface RunRecord {
   readonly createdAt: Moment;
   readonly endedAt: Moment | null;
   readonly deadlineAt: Moment | null;
+  /** When a PENDING run begins; null: it waits for a slot of its concurrency key. */
+  readonly startAt: Moment | null;
+  readonly concurrency: Concurrency | null;
   /** Failures that it continued after. */
   readonly warnings: number;
+  /** The run that it does again; null: none. */
+  readonly rerunOf: RerunOf | null;
+}
+
+export interface RerunOf {
+  readonly runId: RunId;
+  /** The step from which; "": from the start; null: from the steps that had failed. */
+  readonly from: string | null;
 }
 
 export interface AttemptRecord {
@@ -64,10 +76,16 @@ export interface EscalationRecord {
   readonly n: number;
   readonly step: number;
   readonly reason: EscalationReason;
+  /** The error code that led to it; empty: none did. */
+  readonly code: string;
   readonly message: string;
   readonly openedAt: Moment;
   readonly closedAt: Moment | null;
   readonly closedBy: string | null;
+  /** When nobody's answer is one, too; null: it waits for ever. */
+  readonly deadlineAt: Moment | null;
+  /** Who looks after it; it binds nobody who answers. */
+  readonly claim: { readonly by: string; readonly at: Moment } | null;
   /** What a person answered; null: nobody has, or it was closed otherwise. */
   readonly answer: {
     readonly answer: AnswerKind;
@@ -124,6 +142,15 @@ export interface RunDetail {
   readonly escalations: readonly EscalationRecord[];
   readonly signals: readonly SignalRecord[];
   readonly decisions: readonly DecisionRecord[];
+  /** Steps that it keeps of another run, with the run that made their effect. */
+  readonly kept: ReadonlyMap<number, RunId>;
+}
+
+export interface ChangedInput {
+  readonly step: number;
+  /** Its place in the step's strategies. */
+  readonly strategy: number;
+  readonly input: Payload | null;
 }
 
 /** What agents have let hear of themselves about a run. */
@@ -162,16 +189,34 @@ export interface WorkflowRecord {
   readonly createdAt: Moment;
 }
 
+/** A version, and how many open runs have its content; counted up to `OPEN_RUNS_MAX`. */
+export interface VersionRecord {
+  readonly name: string;
+  readonly version: number;
+  readonly createdAt: Moment;
+  readonly openRuns: number;
+}
+
+export const OPEN_RUNS_MAX = 10_000;
+
 export interface Reads {
   findRun(
     namespaceId: number,
     by: { readonly runId: RunId } | { readonly key: string },
   ): Promise<RunRecord | null>;
   runDetail(runId: RunId, wanted: DetailWanted): Promise<RunDetail | null>;
+  /** The whole inputs that were given to strategies of its steps, instead of those of the plan. */
+  changedInputs(runId: RunId): Promise<readonly ChangedInput[]>;
   /** Of the steps that are in their queue or with an agent; empty for a run that is not there. */
   runSigns(runId: RunId): Promise<RunSigns>;
   /** Runs by creation; `after` and the order make pages. */
   listRuns(namespaceId: number, page: RunPage): Promise<readonly RunRecord[]>;
+  /** How many runs pass the filter, counted up to `most`, and the moment of that look. */
+  countRuns(
+    namespaceId: number,
+    filter: RunFilter,
+    most: number,
+  ): Promise<{ readonly count: number; readonly now: Moment }>;
   /** Escalations of the namespace by run and number, newest runs first. */
   listEscalations(namespaceId: number, page: EscalationPage): Promise<readonly EscalationOfRun[]>;
   listWorkflows(
@@ -179,6 +224,12 @@ export interface Reads {
     after: string | null,
     limit: number,
   ): Promise<readonly WorkflowRecord[]>;
+  /** The newest `limit` versions of each of these workflows, newest first. */
+  listVersions(
+    namespaceId: number,
+    names: readonly string[],
+    limit: number,
+  ): Promise<readonly VersionRecord[]>;
 }
 
 export type { EndKind };

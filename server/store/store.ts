@@ -2,20 +2,26 @@
 // both to it. SQL picks and writes rows; it judges nothing: every rule is in `core`.
 //
 //   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, idempotency
-//            keys, runs, then ready and lease rows of those runs. Phase 2 (write, lockReady, grant)
-//            waits for nothing of phase 1 again
+//            keys, runs, then ready and lease rows of those runs, then concurrency keys. Phase 2
+//            (write, lockReady, grant) waits for nothing of phase 1 again
 //   Store    what needs no transaction: definitions, lanes, plain reads, beats, due rows,
 //            partitions
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
 
-import type { AttemptKind, EndedAttempt, Moment, TaskKind } from "../core/attempt.ts";
+import type { EndedAttempt, Moment, TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
+import type { Facts } from "../core/facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
-import type { Facts, Reason, RunState, Step, WaitingFor } from "../core/model.ts";
+import type { StoredMessage } from "../core/message.ts";
+import type { Step, WaitingFor } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
+import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { PassRecord } from "./changes.ts";
-import type { Reads } from "./reads.ts";
+import type { InboxAnswer, InboxRow } from "./inbox.ts";
+import type { Notify, Outbox } from "./outbox.ts";
+import type { Partitions } from "./partition-session.ts";
+import type { Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
 export type { RunHead, RunId, RunRef };
@@ -46,7 +52,23 @@ export interface NewRun extends RunHead {
   readonly version: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly input: Payload | null;
+  /** The hook that is told of its end, whatever it wants to hear otherwise; null: none. */
+  readonly notify: Notify | null;
   readonly createdAt: Moment;
+  /** null: it was scheduled by itself. */
+  readonly rerunOf: RerunOf | null;
+  readonly concurrency: Concurrency | null;
+}
+
+export interface ConcurrencyKey {
+  readonly namespaceId: number;
+  readonly key: string;
+}
+
+/** A slot as it is now; null: the run has none any more. */
+export interface SlotChange extends ConcurrencyKey {
+  readonly runId: RunId;
+  readonly slot: Slot | null;
 }
 
 export interface KeyReservation {
@@ -140,6 +162,21 @@ export interface Tx {
   loadEscalations(
     wanted: readonly { readonly runId: RunId; readonly n: number }[],
   ): Promise<ReadonlyMap<RunId, readonly OpenEscalation[]>>;
+  /** What other runs have told these and no pass has applied yet, in the order of the numbers. */
+  loadMessages(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, readonly StoredMessage[]>>;
+  /** Concurrency keys of runs, as they were scheduled with; runs without one are left out. */
+  concurrencyOf(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, Concurrency>>;
+  /**
+   * Locks concurrency keys until the transaction ends, and then looks at their slots: all that are
+   * held, and of those who wait for one the first.
+   */
+  lockSlots(
+    keys: readonly ConcurrencyKey[],
+  ): Promise<readonly (ConcurrencyKey & { readonly slots: Slots })[]>;
+  /** Of locked concurrency keys. */
+  writeSlots(changes: readonly SlotChange[]): Promise<void>;
+  /** Takes back reservations of this transaction. */
+  releaseKeys(keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[]): Promise<void>;
   insertRuns(runs: readonly NewRun[]): Promise<void>;
   /** Writes the difference that each pass made, and appends the rows that its effects carry. */
   write(passes: readonly PassRecord[]): Promise<void>;
@@ -194,12 +231,13 @@ export type BeatAnswer =
   /** An advance holds the row: ask again in the next gathering. */
   | { readonly kind: "busy" };
 
-export type DueKind = "lease" | "ready" | "backoff" | WaitingFor | "run";
+export type DueKind = "lease" | "ready" | "backoff" | WaitingFor | "escalation" | "run" | "message";
 
 export interface DueRow extends RunRef {
   readonly kind: DueKind;
-  /** -1 for the run's own moment. */
+  /** -1 for the run's own moment, and for a message to it. */
   readonly step: number;
+  /** Of the task; of an escalation its number. */
   readonly fence: number;
   readonly wakeAt: Moment;
   /** Somebody polled its lane in the last minute (ready rows). */
@@ -239,6 +277,17 @@ export interface TaskFacts {
   readonly changedInput: { readonly payload: Payload | null } | null;
   /** For an undo: the output of the step, where this strategy made it. */
   readonly output: Payload | null;
+  /** For an undo: the run that made the effect, where that is another one. */
+  readonly effectOf: RunId | null;
+}
+
+/** A person says that he looks after an escalation, or that he no longer does. */
+export interface EscalationClaim {
+  readonly runId: RunId;
+  readonly n: number;
+  readonly by: string;
+  /** Although another has it. */
+  readonly anyway: boolean;
 }
 
 export interface WatchedRun {
@@ -256,6 +305,7 @@ export interface Pulse {
 export interface Store {
   readonly reads: Reads;
   readonly partitions: Partitions;
+  readonly outbox: Outbox;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;
@@ -272,6 +322,8 @@ export interface Store {
     readonly definitionId: number;
     readonly keepDefault: boolean;
   }): Promise<{ readonly version: number; readonly created: boolean }>;
+  /** Returns the default before; null: there is no such version, and nothing has changed. */
+  setDefaultVersion(namespaceId: number, name: string, version: number): Promise<number | null>;
   /** version 0: the default one. */
   workflowVersion(
     namespaceId: number,
@@ -286,6 +338,10 @@ export interface Store {
     queues: readonly string[],
   ): Promise<readonly { readonly lane: number; readonly queue: string; readonly task: string }[]>;
 
+  /** null: it stands open and is now `by`'s; else who has it, or null in `by` when it is closed. */
+  claimEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
+  /** The same; nobody has it then. */
+  releaseEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
   taskFacts(tasks: readonly Granted[]): Promise<readonly TaskFacts[]>;
   /** As `Tx.loadFacts`, outside of a transaction: facts never change once they are there. */
   facts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
@@ -297,9 +353,14 @@ export interface Store {
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
   /**
    * Forgets, up to so many rows of each: sessions that hold nothing and were silent for 10 minutes,
-   * pollers not seen for 5, and expired keys of runs that have ended.
+   * pollers not seen for 5, expired keys of runs that have ended, and deliveries that ended 7 days
+   * ago.
    */
   forgetOld(rowsMax: number): Promise<void>;
+  /** Takes up to so many rows of the inbox, oldest first, for half a minute. */
+  takeInbox(limit: number): Promise<readonly InboxRow[]>;
+  /** Rows that were scheduled go; those that were refused are kept with the reason. */
+  settleInbox(answers: readonly InboxAnswer[]): Promise<void>;
   /** One statement for everything that waits in this process. */
   pulse(lanes: readonly number[], runs: readonly RunRef[]): Promise<Pulse>;
   /** Rows of the partitions whose moment has come, earliest first, and the moment after them. */
@@ -307,60 +368,3 @@ export interface Store {
   ready(): Promise<void>;
   close(): Promise<void>;
 }
-
-export interface NodeInfo {
-  readonly node: string;
-  readonly address: string;
-}
-
-export interface TakenPartition {
-  readonly partition: number;
-  readonly epoch: number;
-}
-
-export interface PartitionLook {
-  /** Partitions that some session holds, this one included. */
-  readonly held: readonly number[];
-  readonly liveNodes: readonly string[];
-}
-
-/** Opens sessions that elect the owners of partitions. */
-export interface Partitions {
-  /** Joins under a new node id: its node row, writer rows and a direct session. */
-  join(node: NodeInfo): Promise<PartitionSession>;
-}
-
-/**
- * One direct session. Its advisory locks elect and never protect: what protects is the writer row
- * of each flight and the guard of each row. The session is gone 3 s after its last call.
- */
-export interface PartitionSession {
-  readonly node: string;
-  /** Renews the session and the node row, and looks at who holds what. */
-  look(): Promise<PartitionLook>;
-  /** Locks those of the partitions that are free. */
-  tryLock(partitions: readonly number[]): Promise<readonly number[]>;
-  /**
-   * Fences the former owners of locked partitions: deletes their writer rows (waits for their
-   * flights) and bumps the epochs. The clean `unlock` has cleared the owner, so nobody needs to be
-   * fenced then.
-   */
-  takeOver(partitions: readonly number[]): Promise<readonly TakenPartition[]>;
-  /** Gives partitions back: no longer the owner's, then unlocked. */
-  unlock(partitions: readonly number[]): Promise<void>;
-  /** Hears the lanes that other servers announce. */
-  onLanes(listener: (lanes: readonly number[]) => void): void;
-  announceLanes(lanes: readonly number[]): Promise<void>;
-  /** Calls back once when the session is lost. */
-  onLost(listener: (cause: Error) => void): void;
-  leave(): Promise<void>;
-}
-
-/** Ends a run's row in people's words; shared by both stores. */
-export interface EndedRun {
-  readonly state: RunState["kind"];
-  readonly reason: Reason;
-  readonly endedAt: Moment;
-}
-
-export type { AttemptKind };

@@ -8,7 +8,8 @@
 // fenced finds its writer row gone, forgets everything and joins anew.
 import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
-import type { PartitionSession, Store } from "../store/store.ts";
+import type { PartitionSession } from "../store/partition-session.ts";
+import type { Store } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
 import { assign } from "./assignment.ts";
 

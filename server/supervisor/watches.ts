@@ -91,7 +91,7 @@ export function createWatches(options: WatchesOptions): Watches {
 
   /** Sends the row's event through the one door, unless it is under way already. */
   function submit(row: DueRow, since: Moment, actor: SupervisorActor): void {
-    const key = `${row.kind}/${row.runId}/${row.step}`;
+    const key = `${row.kind}/${row.runId}/${row.step}/${row.fence}`;
     if (pending.has(key)) return;
     const landed = options.advance
       .submit(row, eventOf(row, since), actor)
@@ -202,7 +202,11 @@ function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
     case "approval":
     case "callback":
       return { kind: "due-moment", step, on: row.kind };
+    case "escalation":
+      return { kind: "escalation-moment", n: fence };
     case "run":
       return { kind: "run-moment" };
+    case "message":
+      return { kind: "messages" };
   }
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Store } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
-import { hex, json, newNamespace, type Opened } from "./fixture.ts";
+import { cancel, hex, json, newNamespace, type Opened, pass, schedule } from "./fixture.ts";
 
 interface Registered {
   readonly version: number;
@@ -102,6 +102,51 @@ export function describeCatalogue(opened: Opened): void {
     await register(store, namespaceId, two);
     expect(await register(store, namespaceId, one)).toMatchObject({ version: 1, created: false });
     expect(await store.workflowVersion(namespaceId, "test", 0)).toMatchObject({ version: 2 });
+  });
+
+  test("the default moves to any version, and back; the answer names the one before", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    await register(store, namespaceId, one);
+    await register(store, namespaceId, two);
+    const move = (version: number) => store.setDefaultVersion(namespaceId, "test", version);
+    expect(await move(1)).toBe(2);
+    expect(await store.workflowVersion(namespaceId, "test", 0)).toMatchObject({ version: 1 });
+    expect(await move(1)).toBe(1);
+    expect(await move(2)).toBe(1);
+    expect(await store.workflowVersion(namespaceId, "test", 0)).toMatchObject({ version: 2 });
+  });
+
+  test("the default moves to no version that is not there", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    await register(store, namespaceId, one);
+    expect(await store.setDefaultVersion(namespaceId, "test", 2)).toBeNull();
+    expect(await store.setDefaultVersion(namespaceId, "other", 1)).toBeNull();
+    expect(await store.workflowVersion(namespaceId, "test", 0)).toMatchObject({ version: 1 });
+  });
+
+  test("each version is listed with the open runs of its content, newest first", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    await register(store, namespaceId, one);
+    await register(store, namespaceId, two);
+    const first = await schedule(store, one, { namespaceId });
+    await schedule(store, one, { namespaceId, version: 0 });
+    const open = async (limit = 10) =>
+      (await store.reads.listVersions(namespaceId, ["test", "nothing"], limit)).map(
+        ({ version, openRuns }) => [version, openRuns],
+      );
+    expect(await open()).toEqual([
+      [2, 0],
+      [1, 2],
+    ]);
+    await pass(store, first, cancel(false));
+    expect(await open()).toEqual([
+      [2, 0],
+      [1, 1],
+    ]);
+    expect(await open(1)).toEqual([[2, 0]]);
   });
 
   test("registrations of one workflow at once make a version each", async () => {

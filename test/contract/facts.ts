@@ -5,7 +5,8 @@
 import { describe, expect, test } from "vitest";
 import type { Attempt } from "../../server/core/attempt.ts";
 import type { Effect } from "../../server/core/effect.ts";
-import type { Facts, Step } from "../../server/core/model.ts";
+import type { Facts } from "../../server/core/facts.ts";
+import type { Step } from "../../server/core/model.ts";
 import type { EffectMark, Strategy } from "../../server/core/strategy.ts";
 import type { Granted } from "../../server/store/store.ts";
 import { claimOne, json, type Opened, type Scheduled, SESSION } from "./fixture.ts";

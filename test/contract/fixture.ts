@@ -58,11 +58,21 @@ export interface Scheduled {
 }
 
 export interface ScheduleOptions
-  extends Partial<Pick<NewRun, "key" | "priority" | "labels" | "input" | "workflow" | "version">> {
+  extends Partial<
+    Pick<
+      NewRun,
+      "key" | "priority" | "labels" | "input" | "workflow" | "version" | "notify" | "concurrency"
+    >
+  > {
   readonly namespaceId?: number;
   readonly runId?: string;
   readonly partition?: number;
   readonly agoMs?: number;
+  /** It is to start so much later. */
+  readonly startInMs?: number;
+  /** It has a concurrency key, and perhaps waits for a slot of it. */
+  readonly keyed?: boolean;
+  readonly waits?: boolean;
 }
 
 export const json = (text: string): Payload => ({ kind: "json", json: text });
@@ -131,7 +141,7 @@ export async function place(
 
 /** A view of nothing but a run and its steps. */
 export function viewOf(run: Run, steps: ReadonlyMap<number, Step>): View {
-  const nothing = { attempts: [], signals: [], decisions: [], escalations: [] };
+  const nothing = { attempts: [], signals: [], decisions: [], escalations: [], messages: [] };
   return { run, steps, ...nothing, facts: null };
 }
 
@@ -149,7 +159,10 @@ export async function insert(
   const { labels, input, key, version } = begun;
   const run = { id: ref.runId, workflow: begun.workflow, version, key, labels, input };
   const facts = { run: { ...run, createdAt: at }, steps: new Map() };
-  const { view, effects } = start(placed.rules, at, facts);
+  const startAt = options.startInMs === undefined ? null : at + options.startInMs;
+  const { view, effects } = start(placed.rules, at, facts, {
+    ...{ startAt, keyed: options.keyed ?? false, waits: options.waits ?? false },
+  });
   const head = { ...ref, namespaceId, definitionId, priority: begun.priority, run: view.run };
   await tx.insertRuns([{ ...begun, ...head, wakeAt: runWakeAt(view.run) }]);
   const before = viewOf(view.run, new Map());
@@ -172,7 +185,10 @@ export function newRun(
     version: options.version ?? 1,
     labels: options.labels ?? {},
     input: options.input ?? null,
+    notify: options.notify ?? null,
     createdAt: at,
+    rerunOf: null,
+    concurrency: options.concurrency ?? null,
   };
 }
 
@@ -248,6 +264,7 @@ export async function withWords(
     signals: (await tx.loadSignals([runId])).get(runId) ?? [],
     decisions: (await tx.loadDecisions([runId])).get(runId) ?? [],
     escalations: (await tx.loadEscalations(asked)).get(runId) ?? [],
+    messages: (await tx.loadMessages([runId])).get(runId) ?? [],
   };
 }
 

@@ -3,7 +3,8 @@
  * Sessions are lost by silence alone, so these tests wait for a store without a clock to turn.
  */
 import { expect, test, vi } from "vitest";
-import type { PartitionSession, Store } from "../../server/store/store.ts";
+import type { PartitionSession } from "../../server/store/partition-session.ts";
+import type { Store } from "../../server/store/store.ts";
 import { newUuid, type Opened } from "./fixture.ts";
 
 const join = (store: Store): Promise<PartitionSession> =>

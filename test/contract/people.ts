@@ -7,8 +7,8 @@ import type { Effect } from "../../server/core/effect.ts";
 import type { EscalationReason } from "../../server/core/history.ts";
 import type { RunDetail } from "../../server/store/reads.ts";
 import type { Store } from "../../server/store/store.ts";
-import { json, newNamespace, type Opened, type Scheduled } from "./fixture.ts";
-import { beginAs, blankStep, passAs } from "./hand-made.ts";
+import { json, newNamespace, type Opened, ownPartition, type Scheduled } from "./fixture.ts";
+import { beginAs, blankStep, DEADLINE, passAs } from "./hand-made.ts";
 
 export function describePeople(opened: Opened): void {
   describe("signals", () => describeSignals(opened));
@@ -131,8 +131,11 @@ function describeDecisions(opened: Opened): void {
   });
 }
 
+/** Nobody is reminded within the tests. */
+const NEVER = { wakeAt: DEADLINE, deadlineAt: null };
+
 function asked(n: number, reason: EscalationReason = "poison", step = 0): Effect {
-  return { kind: "escalated", step, n, reason, message: `question ${n}` };
+  return { kind: "escalated", step, n, reason, code: "broken", message: `question ${n}`, ...NEVER };
 }
 const closed = (step = 0): Effect => ({ kind: "escalation-closed", step, by: "a late report" });
 
@@ -155,8 +158,8 @@ function describeEscalations(opened: Opened): void {
     const run = await beginAs(store, []);
     await passAs(store, run, { effects: [asked(4, "expired", 2), asked(5)] });
     expect(await load(run, 4, 5, 6)).toEqual([
-      { n: 4, step: 2, reason: "expired", closedBy: null },
-      { n: 5, step: 0, reason: "poison", closedBy: null },
+      { n: 4, step: 2, reason: "expired", closedBy: null, ...NEVER, claimed: false },
+      { n: 5, step: 0, reason: "poison", closedBy: null, ...NEVER, claimed: false },
     ]);
   });
 
@@ -167,7 +170,7 @@ function describeEscalations(opened: Opened): void {
     await passAs(store, run, { effects: [answered(1)] });
     const { escalations } = await detailOf(store, run);
     expect(escalations).toMatchObject([
-      { n: 1, closedBy: 'answered "retry" by Maria', answer: ANSWER },
+      { n: 1, code: "broken", closedBy: 'answered "retry" by Maria', answer: ANSWER },
       { n: 2, closedAt: null, closedBy: null, answer: null },
     ]);
     expect(await load(run, 1)).toMatchObject([{ closedBy: 'answered "retry" by Maria' }]);
@@ -228,6 +231,62 @@ function describeEscalations(opened: Opened): void {
     expect(await load(run, 2)).toMatchObject([{ closedBy: 'answered "retry" by Maria' }]);
   });
 
+  test("a question is due at its moment while it stands open, and a reminder moves it", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const run = await beginAs(store, [], { partition });
+    const wakeAt = 1_000_000;
+    const soon = (n: number, step = 0) => ({ ...asked(n, "poison", step), wakeAt });
+    await passAs(store, run, { effects: [soon(1), soon(2, 1), asked(3), soon(4, 2)] });
+    const closed4: Effect = { kind: "escalation-closed", step: 2, by: "a late report" };
+    await passAs(store, run, { effects: [closed4] });
+    const due = async () => {
+      const found = await store.dueRows([partition], 10);
+      return found.due.map(({ kind, step, fence, wakeAt: at }) => [kind, step, fence, at]);
+    };
+    expect((await due()).sort()).toEqual([
+      ["escalation", 0, 1, wakeAt],
+      ["escalation", 1, 2, wakeAt],
+    ]);
+    const reminded = { kind: "escalation-reminded", n: 1, tell: true } as const;
+    await passAs(store, run, { effects: [{ ...reminded, wakeAt: DEADLINE }, answered(2, 1)] });
+    expect(await due()).toEqual([]);
+    expect(await load(run, 1)).toMatchObject([{ wakeAt: DEADLINE, closedBy: null }]);
+    expect(await load(run, 2)).toMatchObject([{ wakeAt: null }]);
+    const late = passAs(store, run, { effects: [{ ...reminded, n: 2, wakeAt: DEADLINE }] });
+    await expect(late).rejects.toThrow();
+  });
+
+  test("one person at a time looks after a question, until it is closed", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, []);
+    const { runId } = run.ref;
+    const claim = (by: string, anyway = false) =>
+      store.claimEscalation({ runId, n: 1, by, anyway });
+    const release = (by: string, anyway = false) =>
+      store.releaseEscalation({ runId, n: 1, by, anyway });
+    const held = async () => (await detailOf(store, run)).escalations[0]?.claim;
+    await passAs(store, run, { effects: [asked(1)] });
+    expect(await held()).toBeNull();
+    expect(await claim("Maria")).toBeNull();
+    const marias = await held();
+    expect(marias).toEqual({ by: "Maria", at: expect.any(Number) });
+    expect(await claim("Maria")).toBeNull();
+    expect(await held()).toEqual(marias);
+    expect(await claim("Jan")).toEqual({ by: "Maria" });
+    expect(await release("Jan")).toEqual({ by: "Maria" });
+    expect(await claim("Jan", true)).toBeNull();
+    expect(await held()).toMatchObject({ by: "Jan" });
+    expect(await release("Jan")).toBeNull();
+    expect(await release("Maria")).toBeNull();
+    expect(await held()).toBeNull();
+    expect(await claim("Maria")).toBeNull();
+    await passAs(store, run, { effects: [answered(1)] });
+    expect(await claim("Jan", true)).toEqual({ by: null });
+    expect(await release("Maria")).toEqual({ by: null });
+    expect(await held()).toMatchObject({ by: "Maria" });
+  });
+
   test("what whoever cancelled a run has said is kept", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
@@ -266,8 +325,14 @@ function describeLists(opened: Opened): void {
     ]);
     expect(found[1]).toEqual({
       ...{ runId: newer.ref.runId, workflow: "newer", definitionId: newer.definitionId },
-      ...{ n: 2, step: 1, reason: "expired", message: "question 2", answer: null },
-      ...{ openedAt: expect.any(Number), closedAt: null, closedBy: null },
+      ...{ n: 2, step: 1, reason: "expired", code: "broken", message: "question 2", answer: null },
+      ...{
+        openedAt: expect.any(Number),
+        closedAt: null,
+        closedBy: null,
+        claim: null,
+        deadlineAt: null,
+      },
     });
     expect(found[2]).toMatchObject({ runId: older.ref.runId, closedBy: "a late report" });
   });

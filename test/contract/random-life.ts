@@ -17,6 +17,7 @@ import { plannedNow } from "../../server/store/changes.ts";
 import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
 import { endedRun } from "../../server/store/run-head.ts";
 import type { BeatAnswer, Granted, Store, Tx } from "../../server/store/store.ts";
+import type { Beginning } from "../property/random-run.ts";
 import { hex, look, type Scheduled, schedule, viewOf, withWords } from "./fixture.ts";
 
 export interface Life {
@@ -42,8 +43,12 @@ interface Asked {
   readonly closedBy: string | null;
 }
 
-export async function startLife(store: Store, definition: Definition): Promise<Life> {
-  const scheduled = await schedule(store, definition);
+export async function startLife(
+  store: Store,
+  definition: Definition,
+  begins: Beginning,
+): Promise<Life> {
+  const scheduled = await schedule(store, definition, begins);
   const { run, steps } = await look(store, scheduled);
   const life: Life = {
     ...{ store, scheduled, run, steps: new Map(steps), handedOut: [], aheadMs: 0 },

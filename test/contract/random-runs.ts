@@ -11,7 +11,7 @@ import type { RunEvent } from "../../server/core/event.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import { movingSide, type Step } from "../../server/core/model.ts";
 import type { Granted } from "../../server/store/store.ts";
-import { definitions } from "../property/random-run.ts";
+import { beginnings, definitions } from "../property/random-run.ts";
 import { hex, json, type Opened, permanent, report, silence, success } from "./fixture.ts";
 import {
   beatAll,
@@ -161,8 +161,8 @@ const lives = fc.array(act, { maxLength: ACTS_MAX, size: "max" });
 export function describeRandomRuns(opened: Opened, count: number): void {
   test("the store shows the view of the rules after each act of any life, and its history", async () => {
     await fc.assert(
-      fc.asyncProperty(definitions, lives, async (definition, acts) => {
-        const life = await startLife(opened().store, definition);
+      fc.asyncProperty(definitions, beginnings, lives, async (definition, begins, acts) => {
+        const life = await startLife(opened().store, definition, begins);
         for (const next of acts) {
           await perform(life, next);
           await expectMirrored(life);

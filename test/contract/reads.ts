@@ -272,6 +272,23 @@ function describeLists(opened: Opened): void {
     const page = { filter: all, order: "created-asc", limit: 10, after: null } as const;
     expect(await store.reads.listRuns(await newNamespace(store), page)).toEqual([]);
   });
+
+  test("runs are counted by filter, up to a bound, with the moment of the look", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    for (const team of ["red", "red", "blue"])
+      await schedule(store, workflow({ a: {} }), { namespaceId, labels: { team } });
+    const { count, now } = await store.reads.countRuns(namespaceId, all, 10);
+    expect(count).toBe(3);
+    const [newest] = await store.reads.listRuns(namespaceId, {
+      ...{ filter: all, order: "created-desc", limit: 1, after: null },
+    });
+    expect(now).toBeGreaterThanOrEqual(newest?.createdAt ?? Number.NaN);
+    expect(Number.isInteger(now)).toBe(true);
+    const red = { ...all, labels: { team: "red" } };
+    expect((await store.reads.countRuns(namespaceId, red, 10)).count).toBe(2);
+    expect((await store.reads.countRuns(namespaceId, all, 2)).count).toBe(2);
+  });
 }
 
 /** Six runs a minute apart: 0 COMPLETED, 1 CANCELLED, 4 STOPPING, the others RUNNING. */

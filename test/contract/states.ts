@@ -50,6 +50,11 @@ const stages: fc.Arbitrary<Stage> = fc.oneof(
   ...going,
 );
 const runStates: fc.Arbitrary<RunState> = fc.oneof(
+  fc.record({
+    kind: kind("PENDING"),
+    on: fc.constantFrom("start" as const, "slot" as const),
+    until: MOMENT,
+  }),
   fc.record({ kind: kind("RUNNING"), deadline: orNull(MOMENT) }),
   fc.record({ kind: kind("PAUSED"), ...stood, verdict: orNull(verdict) }),
   fc.record({ kind: kind("ESCALATED"), from: stages }),
@@ -62,6 +67,7 @@ const runs: fc.Arbitrary<Omit<Run, "version">> = fc.record({
     undone: COUNT,
     warnings: COUNT,
     pivoted: fc.boolean(),
+    keyed: fc.boolean(),
     escalations: COUNT,
   },
 });

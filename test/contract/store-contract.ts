@@ -13,11 +13,15 @@ import type { OpenedStore } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
 import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
+import { describeMessages } from "./messages.ts";
+import { describeOutbox } from "./outbox.ts";
 import { describePartitions } from "./partitions.ts";
 import { describePeople } from "./people.ts";
 import { describeRandomRuns } from "./random-runs.ts";
 import { describeReads } from "./reads.ts";
+import { describeReruns } from "./reruns.ts";
 import { describeRuns } from "./runs.ts";
+import { describeSlots } from "./slots.ts";
 import { describeStates } from "./states.ts";
 
 export function describeStore(
@@ -45,9 +49,13 @@ export function describeStore(
     describe("due rows", () => describeDue(opened));
     describe("history", () => describeHistory(opened));
     describe("ended attempts", () => describeEndedAttempts(opened));
+    describe("outbox", () => describeOutbox(opened));
     describe("people", () => describePeople(opened));
+    describe("messages", () => describeMessages(opened));
+    describe("slots", () => describeSlots(opened));
     describe("facts", () => describeFacts(opened));
     describe("reads", () => describeReads(opened));
+    describe("reruns", () => describeReruns(opened));
     describe("catalogue", () => describeCatalogue(opened));
     describe("partitions", () => describePartitions(opened));
     describe("any state", () => describeStates(opened, randomRuns));

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { Attempt } from "@drover/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Holiday, holidays } from "../../agents-examples/holiday/demo/holidays.ts";
 import { judge, type Ledgers } from "../../agents-examples/holiday/demo/ledgers.ts";
@@ -23,7 +24,12 @@ interface Report {
   readonly problems: readonly unknown[];
   readonly killed: { readonly agent: string; readonly held: readonly string[] } | null;
   readonly processes: readonly { readonly name: string; readonly pid: number }[];
-  readonly runs: readonly { readonly run: string; readonly state: string; readonly end: string }[];
+  readonly runs: readonly {
+    readonly run: string;
+    readonly state: string;
+    readonly end: string;
+    readonly attempts: readonly Attempt[];
+  }[];
   readonly interventions: readonly {
     readonly rule: string;
     readonly saw: string;
@@ -111,6 +117,15 @@ test(
     expect(judge(holidays, states, report.ledgers)).toEqual([]);
     expect(report.problems).toEqual([]);
 
+    const verified = report.runs.flatMap(({ attempts }) =>
+      attempts.filter(({ kind, outcome }) => kind === "VERIFY" && outcome === "SUCCESS"),
+    );
+    expect(verified.length).toBeGreaterThan(0);
+    const inSecondHotel = report.ledgers.hotel.flatMap((entry) =>
+      entry.op === "booked" && entry.booking.hotel === "Foz Guesthouse" ? [entry.traveller] : [],
+    );
+    expect(inSecondHotel.sort()).toEqual(["Ken", "Margaret", "Niklaus", "Ole"]);
+
     const { killed } = report;
     expect(killed?.held.length).toBeGreaterThan(0);
     const noticed = report.interventions.filter(
@@ -141,6 +156,16 @@ test(
   demoMsMax,
 );
 
+test(
+  "the naive caller leaves flights without a hotel",
+  async () => {
+    const demo = runDemo(givenFolder(), "--naive");
+    expect(await demo.ended, demo.lines.join("\n")).toBe(1);
+    expect(demo.lines.join("\n")).toMatch(/holiday-12 +flight: 1 booking\(s\) left standing/);
+  },
+  demoMsMax,
+);
+
 test("wrong words are answered with the usage and exit code 2", async () => {
   const demo = runDemo(givenFolder(), "--seed", "many");
   expect(await demo.ended).toBe(2);
@@ -148,7 +173,7 @@ test("wrong words are answered with the usage and exit code 2", async () => {
 });
 
 describe("the verdict", () => {
-  const trip = { traveller: "T", from: "A", to: "B", hotel: "H", car: "C" };
+  const trip = { traveller: "T", from: "A", to: "B", hotel: "H", second_hotel: "G", car: "C" };
   const wanted: readonly Holiday[] = [
     { ...trip, run: "holiday-01", end: "COMPLETED" },
     { ...trip, run: "holiday-03", end: "COMPENSATED" },

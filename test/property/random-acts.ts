@@ -6,6 +6,7 @@
  */
 import fc from "fast-check";
 import type { AnswerKind } from "../../server/core/history.ts";
+import type { Message } from "../../server/core/message.ts";
 import {
   again,
   type CallbackOutcome,
@@ -89,6 +90,7 @@ export type Said =
     }
   | { readonly kind: "answer"; readonly pick: number; readonly answer: AnswerKind }
   | { readonly kind: "pause" }
+  | { readonly kind: "told"; readonly message: Message }
   | { readonly kind: "resume" }
   | { readonly kind: "run-moment" }
   | { readonly kind: "cancel"; readonly undo: boolean };
@@ -137,6 +139,12 @@ const ANSWERS: readonly AnswerKind[] = [
 
 const pick = fc.nat({ max: 30 });
 const session = fc.nat({ max: SESSIONS - 1 });
+
+/** What another run may tell it. */
+const messages: fc.Arbitrary<Message> = fc.oneof(
+  fc.constantFrom<Message>({ kind: "slot" }, { kind: "no-slot" }, { kind: "make-room" }),
+  fc.constantFrom<Message>({ kind: "pause" }, { kind: "resume" }, { kind: "cancel", undo: true }),
+);
 
 const said: fc.Arbitrary<Said> = fc.oneof(
   {
@@ -205,6 +213,7 @@ const said: fc.Arbitrary<Said> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pause" as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("told" as const), message: messages }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("resume" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("run-moment" as const) }) },
   {

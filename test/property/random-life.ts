@@ -159,6 +159,8 @@ function eventOf(world: World, one: Said): RunEvent | null {
       return { kind: "pause", note: "" };
     case "resume":
       return { kind: "resume", note: "" };
+    case "told":
+      return world.hear(one.message);
     case "run-moment":
       return { kind: "run-moment" };
     case "cancel":
@@ -221,6 +223,10 @@ export function heal(world: World, eventsMax: number): number {
     if (isEnded(state) || state.kind === "ESCALATED") return events;
     if (state.kind === "PAUSED") {
       world.resume();
+      continue;
+    }
+    if (state.kind === "PENDING" && state.on === "slot") {
+      world.pass([world.hear({ kind: "slot" })]);
       continue;
     }
     const ready = world.steps().find((step) => movingSide(step)?.state.kind === "READY");

@@ -125,6 +125,27 @@ function stepAt(no: number): fc.Arbitrary<StepDefinition> {
   });
 }
 
+/** What a run waits for before it begins: some time, a slot, both, or mostly nothing. */
+export interface Beginning {
+  readonly startInMs: number;
+  readonly keyed: boolean;
+  readonly waits: boolean;
+}
+
+const AT_ONCE: Beginning = Object.freeze({ startInMs: 0, keyed: false, waits: false });
+
+export const beginnings: fc.Arbitrary<Beginning> = fc.oneof(
+  { weight: 8, arbitrary: fc.constant(AT_ONCE) },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      { ...AT_ONCE, startInMs: 1_500 },
+      { ...AT_ONCE, startInMs: 1_500, keyed: true },
+      { ...AT_ONCE, keyed: true, waits: true },
+    ),
+  },
+);
+
 /** Some of the steps that nothing needs run always: they keep what such a step may say. */
 function withAlways(definition: Definition, some: number): Definition {
   const needed = new Set(definition.steps.flatMap((step) => step.needs));

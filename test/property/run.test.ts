@@ -14,7 +14,7 @@ import { everyEdge } from "../support/core-laws.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
-import { definitions, judgeOf } from "./random-run.ts";
+import { beginnings, definitions, judgeOf } from "./random-run.ts";
 
 const SEED = 20_260_101;
 const RUNS = 6_000;
@@ -29,8 +29,9 @@ test(
   "a run keeps its laws whatever happens, and comes to its end once agents work again",
   () => {
     fc.assert(
-      fc.property(definitions, lives, (definition, acts) => {
-        const world = createWorld(definition, judgeOf(definition));
+      fc.property(definitions, lives, beginnings, (definition, acts, { startInMs, ...begins }) => {
+        const startAt = START + startInMs;
+        const world = createWorld(definition, judgeOf(definition), { ...begins, startAt });
         live(world, acts);
         heal(world, HEALING_EVENTS_MAX);
         for (const edge of world.edgesTaken) taken.add(edge);

@@ -19,7 +19,7 @@ export async function work(session: Session, held: Held): Promise<void> {
   const { world, process } = session;
   const { faults } = world;
   if (isHard(held, session, POISON_TASK) && (await poisoned(session, held))) return;
-  if (SILENT_TASKS.includes(held.task.task) && !faults.calm && process.chance.happens(0.6))
+  if (SILENT_TASKS.includes(held.task.task) && !faults.calm && process.chance.happens(0.75))
     return fallSilent(session, held);
   if (faults.strikes("task forgotten")) {
     // It is still listed in beats, and nobody works on it.
@@ -135,11 +135,21 @@ function intentOf(session: Session, held: Held): Intent {
   return { acts: true, outcome: { kind: "success", output } };
 }
 
-/** A verify that goes well says what the remote service knows when it is asked. */
+/**
+ * A verify that goes well says what the remote service knows when it is asked; a task that it has
+ * refused meanwhile has failed.
+ */
 function foundOut({ world }: Session, { task, token }: Held, intended: Reported): Reported {
-  if (token.task !== "verify" || intended.kind !== "success") return intended;
-  return world.remote.stands(task.effectKey) ? intended : NOT_THERE;
+  if (intended.kind !== "success" || token.task === "compensate") return intended;
+  if (token.task === "verify") return world.remote.stands(task.effectKey) ? intended : NOT_THERE;
+  return world.remote.stands(task.idempotencyKey) ? intended : REFUSED;
 }
+
+const REFUSED = Object.freeze({
+  ...({ kind: "failure", class: "transient", code: "odd", retryAfterMs: null } as const),
+  message: "the remote service has refused it",
+  noEffect: false,
+});
 
 const NOT_THERE = Object.freeze({
   ...({ kind: "failure", class: "permanent", code: "not-there", retryAfterMs: null } as const),
@@ -208,14 +218,14 @@ export function lateOutcome(session: Session, held: Held): Reported {
   return randomFailure(session, held, process.chance.happens(0.4) ? "permanent" : "transient");
 }
 
-/** It does its work or not, is not heard of until its lease is over, and then says what it did. */
+/** It works or not, is not heard of until its lease has ended, and then says what it did. */
 async function fallSilent(session: Session, held: Held): Promise<void> {
   const { world, process } = session;
   const { clock, chance } = process;
   if (chance.happens(0.5)) act(session, held);
   world.faults.count("agent stopped beating");
   session.muteUntilMs = clock.monotonicMs() + 2_600;
-  await clock.sleep(chance.between(2_050, 3_300));
+  await clock.sleep(chance.between(2_050, chance.happens(0.3) ? 8_000 : 3_300));
   held.over = true;
   session.held.delete(held);
   world.faults.count("report late");

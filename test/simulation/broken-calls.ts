@@ -145,7 +145,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
     what: "a refused report was stored",
     break: (history) => {
       const answers = answersOf(history, "completed").at(-1);
-      must(answers, "last report").answers = [{ kind: "refused", reason: "TASK_NOT_FOUND" }];
+      must(answers, "last report").answers = [{ kind: "refused", reason: "TASK_OVER" }];
     },
     says: /every report success of fence 1 of step "mail" of run r5 was refused, but it is stored/,
   },

@@ -94,6 +94,19 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     also: ["G12"],
   },
   {
+    promise: "G3",
+    what: "a callback about a task that is out was told that there is none",
+    break: (history) => {
+      const callback = must(callsWith(history, "CompleteDeferred")[0], "callback");
+      const early = { ...structuredClone(callback), call: 9_000 };
+      const refused = { kind: "refused", code: "NOT_FOUND", reason: "TASK_NOT_FOUND" } as const;
+      const { at, process } = callback;
+      const answer = { kind: "answer", at, process, call: 9_000, answer: refused } as const;
+      history.records.push(early, { ...answer, canaries: [] });
+    },
+    says: /the CompleteDeferred sent at \d+ about fence 3 of step "visa" of run p1 was told/,
+  },
+  {
     promise: "G12",
     what: "an unknown was retried on a step that may run once",
     break: dropAnswer,

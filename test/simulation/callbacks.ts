@@ -80,8 +80,9 @@ const FAILED = {
   message: "the remote service has refused it",
 };
 
-function verdictOn({ remote }: World, { task }: Handed): Outcome {
-  return remote.stands(task.idempotencyKey)
-    ? outcomeMessage({ kind: "success", output: { kind: "json", json: '{"called":true}' } })
-    : outcomeMessage({ ...FAILED, noEffect: true });
+/** Having said that nothing is there, the remote service lets the task do nothing any more. */
+function verdictOn({ remote }: World, { task, token }: Handed): Outcome {
+  return remote.refuse(task.idempotencyKey, token)
+    ? outcomeMessage({ ...FAILED, noEffect: true })
+    : outcomeMessage({ kind: "success", output: { kind: "json", json: '{"called":true}' } });
 }

@@ -160,7 +160,8 @@ export function peopleHistory(): History {
   const chargeOnce = (): void => {
     const doubtful = poll("agent-2", 1, 1, { attempt: 1 });
     complete("agent-2", doubtful, UNKNOWN);
-    const asked = { n: 1, step: 1, reason: "unknown", message: "?", openedAt: at - 5 } as const;
+    const about = { n: 1, step: 1, reason: "unknown", code: "", message: "?" } as const;
+    const asked = { ...about, openedAt: at - 5, claim: null, deadlineAt: null };
     said({ rpc: "PauseRun", namespace: "blue", runId: RUN }, "PAUSED");
     at += 400;
     const answer = { answer: "retry", by: "ann" } as const;

@@ -322,8 +322,17 @@ export function createStory() {
       Object.assign(of(runId), { state, reason, endedAt: at, wakeAt: null });
     },
     ask(runId: string, no: number) {
-      const said = { reason: "poison", message: "3 agents in a row were lost" } as const;
-      const asked = { n: 1, step: no, ...said, openedAt: at, closedAt: null, closedBy: null };
+      const said = { reason: "poison", code: "", message: "3 agents in a row were lost" } as const;
+      const asked = {
+        n: 1,
+        step: no,
+        ...said,
+        openedAt: at,
+        closedAt: null,
+        closedBy: null,
+        claim: null,
+        deadlineAt: null,
+      };
       of(runId).escalations.push({ ...asked, answer: null });
       Object.assign(of(runId), { state: "ESCALATED", wakeAt: null });
       stepOf(runId, no).forward = { kind: "ESCALATED" };

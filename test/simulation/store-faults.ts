@@ -45,8 +45,13 @@ export function createFaultyStore(wire: StoreWire): Store {
         read("listEscalations", () => store.reads.listEscalations(...asked)),
       runSigns: (...asked) => read("runSigns", () => store.reads.runSigns(...asked)),
       listWorkflows: (...asked) => read("listWorkflows", () => store.reads.listWorkflows(...asked)),
+      changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
+      countRuns: (...asked) => read("countRuns", () => store.reads.countRuns(...asked)),
+      listVersions: (...asked) => read("listVersions", () => store.reads.listVersions(...asked)),
     } satisfies Store["reads"]),
     partitions: faultyPartitions(wire, call),
+    // Nothing is sent from here: no process of a simulation has a way to send webhooks.
+    outbox: store.outbox,
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),
@@ -59,9 +64,13 @@ export function createFaultyStore(wire: StoreWire): Store {
     definition: (id) => atOnce(() => store.definition(id)),
     registerWorkflow: (workflow) =>
       call("registerWorkflow", () => store.registerWorkflow(workflow)),
+    setDefaultVersion: (...asked) =>
+      call("setDefaultVersion", () => store.setDefaultVersion(...asked)),
     workflowVersion: (...asked) => read("workflowVersion", () => store.workflowVersion(...asked)),
     lanes: (keys) => atOnce(() => store.lanes(keys)),
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
+    claimEscalation: (claim) => call("claimEscalation", () => store.claimEscalation(claim)),
+    releaseEscalation: (claim) => call("releaseEscalation", () => store.releaseEscalation(claim)),
     taskFacts: (tasks) => read("taskFacts", () => store.taskFacts(tasks)),
     facts: (wanted) => read("facts", () => store.facts(wanted)),
     beat: (beats) =>
@@ -77,6 +86,8 @@ export function createFaultyStore(wire: StoreWire): Store {
     undelivered: (...asked) => read("undelivered", () => store.undelivered(...asked)),
     markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
     forgetOld: (rowsMax) => call("forgetOld", () => store.forgetOld(rowsMax)),
+    takeInbox: (limit) => call("takeInbox", () => store.takeInbox(limit)),
+    settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (...asked) => read("pulse", () => store.pulse(...asked)),
     dueRows: (...asked) => read("dueRows", () => store.dueRows(...asked)),
     ready: () => read("ready", () => store.ready()),

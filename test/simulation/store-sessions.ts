@@ -1,6 +1,10 @@
 // The direct session of a server process: it elects the owners of partitions and carries
 // notifications, any of which may get lost.
-import type { NodeInfo, PartitionSession, Partitions } from "../../server/store/store.ts";
+import type {
+  NodeInfo,
+  PartitionSession,
+  Partitions,
+} from "../../server/store/partition-session.ts";
 import type { StoreWire } from "./store-faults.ts";
 
 type Call = <T>(name: string, work: () => Promise<T>) => Promise<T>;

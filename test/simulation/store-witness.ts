@@ -7,13 +7,13 @@ import { sideOf } from "../../server/core/evolve-step.ts";
 
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import type { PassRecord } from "../../server/store/changes.ts";
+import type { TakenPartition } from "../../server/store/partition-session.ts";
 import type {
   BeatAnswer,
   Grant,
   KeyHolder,
   KeyReservation,
   SessionBeat,
-  TakenPartition,
   Tx,
 } from "../../server/store/store.ts";
 import type { Edges } from "./edges.ts";

@@ -47,8 +47,12 @@ const stuckUndo: Maker = (chance, canary) => [
   {
     ...{ id: "s0", needs: [], task: "book", timeouts: QUICK, input: json({ canary }) },
     compensate: {
-      task: chance.pick([POISON_TASK, "slow-undo"]),
-      retry: [{ attempts: chance.pick([1, 1, 1, 3]), initialMs: 2_000, jitter: 0 }],
+      task: chance.pick([POISON_TASK, "slow-undo", "slow-undo"]),
+      // An unknown is final, and a failure that is told afterwards is not.
+      retry: [
+        { on: ["drover.unknown"], attempts: chance.pick([1, 1, 3]) },
+        { attempts: 3, initialMs: 2_000, jitter: 0 },
+      ],
       timeouts: { ...QUICK, settleMs: 100 },
     },
   },
@@ -122,6 +126,7 @@ const thoughtLost: Maker = (chance, canary) => [
     ...{ id: "s0", needs: [], task: "silent", input: json({ canary }), timeouts: QUICK },
     retry: [{ attempts: 1 }],
     fallback: chance.happens(0.5) ? [{ task: "plan-b" }, { task: "silent", queue: "slow" }] : [],
+    ...(chance.happens(0.4) ? { effects: "once" as const } : {}),
     onFailure: chance.pick(["escalate", "escalate", "escalate", "fail", "continue"]),
   },
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
@@ -129,7 +134,7 @@ const thoughtLost: Maker = (chance, canary) => [
 
 const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, twoEffects, pastPivot, failingBranch, inexpressible, answeredLate],
-  ...[unknowable, stuckUndo, thoughtLost, thoughtLost],
+  ...[unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost],
 ];
 
 const RARE_SHARE = 0.25;

@@ -129,6 +129,9 @@ export async function scheduleInline(
     key: null,
     priority: 5,
     labels: {},
+    notify: null,
+    startAt: null,
+    concurrency: null,
     digest: "00",
   });
   return runId;

@@ -34,6 +34,8 @@ export interface State {
   readonly plan: Plan;
   now: Moment;
   view: View;
+  /** Messages told so far. */
+  messages: number;
   ended: EndedAttempt[];
   readonly lastBeats: Map<string, Moment>;
   readonly accepted: Map<string, string>;

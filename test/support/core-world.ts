@@ -6,7 +6,7 @@
  */
 
 import type { Moment, Outcome } from "../../server/core/attempt.ts";
-import { type Rules, start } from "../../server/core/decide.ts";
+import { type Begins, type Rules, start } from "../../server/core/decide.ts";
 import type {
   CompensateDefinition,
   Definition,
@@ -17,9 +17,11 @@ import type {
 } from "../../server/core/definition.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import type { Answer, Reported, RunEvent } from "../../server/core/event.ts";
+import type { Facts, RunFacts } from "../../server/core/facts.ts";
 import type { AnswerKind, Intervention, OpenEscalation, Rule } from "../../server/core/history.ts";
 import { type Judge, NOTHING_TO_JUDGE } from "../../server/core/judge.ts";
-import type { Facts, Run, RunFacts, Step, View } from "../../server/core/model.ts";
+import type { Message } from "../../server/core/message.ts";
+import type { Run, Step, View } from "../../server/core/model.ts";
 import { movingSide } from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
@@ -183,6 +185,8 @@ export interface World {
   /** Answers the escalation of this number. */
   answer(n: number, answer: AnswerKind, payload?: string): Answer;
   cancel(undo: boolean): Answer;
+  /** Other runs have told it this, and no pass has applied it yet: the event that lets one. */
+  hear(...messages: readonly Message[]): RunEvent;
   pause(): Answer;
   resume(): Answer;
   /**
@@ -264,20 +268,27 @@ function callbackOf({ step, fence, secret }: Held, outcome: CallbackOutcome) {
   };
 }
 
-/** `judge`: what its expressions and schemas say; by default there are none. */
-export function createWorld(definition: Definition, judge: Judge = NOTHING_TO_JUDGE): World {
+function hear(state: State, messages: readonly Message[]): RunEvent {
+  const first = state.messages + 1;
+  state.messages += messages.length;
+  const rows = messages.map((message, place) => {
+    return { no: first + place, from: "another run", message };
+  });
+  state.view = { ...state.view, messages: [...state.view.messages, ...rows] };
+  return { kind: "messages" };
+}
+
+function begunState(definition: Definition, judge: Judge, begins: Begins): State {
   const plan = planOf(definition);
   const rules: Rules = { plan, judge };
-  const facts = { run: RUN_FACTS, steps: new Map() };
-  const begun = start(rules, START, facts);
+  const begun = start(rules, START, { run: RUN_FACTS, steps: new Map() }, begins);
   const state: State = {
     rules,
     plan,
     now: START,
     view: begun.view,
-    ended: [],
-    lastBeats: new Map(),
-    accepted: new Map(),
+    messages: 0,
+    ...{ ended: [], lastBeats: new Map(), accepted: new Map() },
     effects: [...begun.effects],
     effectsAt: begun.effects.map(() => START),
     edgesTaken: [],
@@ -285,6 +296,19 @@ export function createWorld(definition: Definition, judge: Judge = NOTHING_TO_JU
   };
   for (const effect of begun.effects) record(state, effect);
   assertView(plan, state.view);
+  return state;
+}
+
+/**
+ * `judge`: what its expressions and schemas say; by default there are none. `begins`: what it waits
+ * for before it begins, and what it keeps; nothing.
+ */
+export function createWorld(
+  definition: Definition,
+  judge: Judge = NOTHING_TO_JUDGE,
+  begins: Begins = {},
+): World {
+  const state = begunState(definition, judge, begins);
   const pass: World["pass"] = (events, draw = MIDDLE) => runPass(state, events, draw);
   const one = (event: RunEvent, draw?: number): Answer => {
     const [answer] = pass([event], draw);
@@ -298,7 +322,7 @@ export function createWorld(definition: Definition, judge: Judge = NOTHING_TO_JU
   };
   const fireRun = (): void => void one({ kind: "run-moment" });
   return Object.freeze({
-    plan,
+    plan: state.plan,
     effects: state.effects,
     effectsAt: state.effectsAt,
     edgesTaken: state.edgesTaken,
@@ -308,7 +332,7 @@ export function createWorld(definition: Definition, judge: Judge = NOTHING_TO_JU
     facts: () => state.view.facts,
     view: () => state.view,
     step: (id: string | number) => stepIn(state, id),
-    steps: () => plan.steps.map((step) => stepIn(state, step.no)),
+    steps: () => state.plan.steps.map((step) => stepIn(state, step.no)),
     advance: (ms: number) => {
       state.now += ms;
     },
@@ -345,6 +369,7 @@ export function createWorld(definition: Definition, judge: Judge = NOTHING_TO_JU
     answer: (n: number, answer: AnswerKind, payload?: string) =>
       one({ kind: "answer", n, answer, by: "ada", why: "", payload: payloadOf(payload) }),
     cancel: (undo: boolean) => one({ kind: "cancel", undo, note: "" }),
+    hear: (...messages: readonly Message[]) => hear(state, messages),
     pause: () => one({ kind: "pause", note: "" }),
     resume: () => one({ kind: "resume", note: "" }),
     momentOf: (id: string | number, facts: MomentFacts = {}) => momentOf(state, id, facts),

@@ -11,6 +11,9 @@ import type { Fact } from "../../agents-examples/stage/books.ts";
 import type { Problem } from "../../agents-examples/stage/story.ts";
 import { createTestDatabase } from "./postgres.ts";
 
+/** On a machine with other work; alone a story takes ten seconds. */
+export const storyMsMax = 60_000;
+
 const examples = join(import.meta.dirname, "../../agents-examples");
 
 export interface ToldStory {

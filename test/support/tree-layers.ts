@@ -147,6 +147,12 @@ export const layers: readonly Layer[] = [
     instead: "the supervisor has no remedy of its own: submit an event to scheduler/advance.ts",
   },
   {
+    of: ["server/webhooks/"],
+    may: ["server/core/", "server/clock.ts", "server/supervisor/deliveries.ts"],
+    node: true,
+    instead: "it sends what it is handed: what is told, and when, belongs to the supervisor",
+  },
+  {
     of: ["server/rpc/"],
     may: [
       "server/core/",
@@ -174,7 +180,7 @@ export const layers: readonly Layer[] = [
     instead: "the embedded PostgreSQL is a database like any other: it knows nothing of runs",
   },
   {
-    of: ["server/control-plane.ts", "server/beat.ts"],
+    of: ["server/control-plane.ts", "server/beat.ts", "server/inbox.ts"],
     may: [...roles, ...contract, ...tools, "server/expressions/", "server/loop.ts"],
     types: ["pino"],
     node: false,

@@ -40,6 +40,7 @@ const everything: Definition = {
       fallback: [{ queue: "other" }, { task: "charge-2", input: json("{}") }],
       onFailure: "continue",
       onPickup: "fallback",
+      escalation: { remindMs: 120_000, deadlineMs: 3_600_000, answer: "compensate" },
       runIf: "any_ok",
       when: "input.sum > 0",
       pivot: true,

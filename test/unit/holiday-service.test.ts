@@ -161,6 +161,10 @@ describe("a booking service", () => {
     const found = await fetch(`${baseUrl}/bookings/${encodeURIComponent("a/b_c?")}`);
     expect(await found.json()).toMatchObject({ state: "booked", booking_id: "hotel-0001" });
     expect((await fetch(`${baseUrl}/bookings/other`)).status).toBe(404);
+    expect(await client.find("a/b_c?", never)).toEqual({ kind: "booked", bookingId: "hotel-0001" });
+    expect(await client.find("other", never)).toEqual({ kind: "none" });
+    await client.cancel("a/b_c?", never);
+    expect(await client.find("a/b_c?", never)).toEqual({ kind: "none" });
     const ledger = await fetch(`${baseUrl}/ledger`);
     expect(await ledger.json()).toEqual({ entries: ledgerOnDisk() });
   });
@@ -361,7 +365,7 @@ describe("the end of a service", () => {
     const held = client.book("k1", ada, never);
     await vi.waitFor(() => expect(ledgerOnDisk()).toHaveLength(1), 10_000);
     const exited = once(child, "exit");
-    child.kill("SIGTERM");
+    // One alone: a second would end a process that has stopped already, and is about to exit.
     child.kill("SIGTERM");
     expect(await exited).toEqual([0, null]);
     expect(await held).toMatchObject({ kind: "unknown", why: "broken" });

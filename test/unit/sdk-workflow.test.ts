@@ -11,6 +11,7 @@ function definitionOf(...steps: (Partial<StepSettings> & StepKindSpec)[]) {
 }
 
 test("an object and a text that say the same become the same definition", () => {
+  const then = "fail";
   const text = `
 workflow: order
 timeout: 1d
@@ -28,6 +29,7 @@ steps:
     fallback: [{ input: { card: second } }, { queue: money-eu, task: charge-eu }]
     on_pickup: fallback
     on_failure: escalate
+    escalation: { remind: 2h, deadline: 1d, then: fail }
     output_schema: { type: object }
   - { id: cool, wait: 30m, needs: [pay] }
   - { id: open, wait: { until: "2026-03-01T08:00:00.000Z" }, when: "input.waits" }
@@ -56,6 +58,7 @@ steps:
         fallback: [{ input: { card: "second" } }, { queue: "money-eu", task: "charge-eu" }],
         onPickup: "fallback",
         onFailure: "escalate",
+        escalation: { remind: "2h", deadline: "1d", then },
         outputSchema: { type: "object" },
       },
       { id: "cool", wait: "30m", needs: ["pay"] },

@@ -6,12 +6,20 @@
  *   no answer, or a broken one -> unknown: the booking may stand; the next attempt finds out by key
  */
 import { parseArgs } from "node:util";
-import { PermanentError, TransientError, UnknownError } from "@drover/sdk";
+import {
+  type Answer,
+  didNotHappen,
+  happened,
+  PermanentError,
+  TransientError,
+  UnknownError,
+} from "@drover/sdk";
 import {
   type BookingClient,
   type BookResult,
   type CancelResult,
   createBookingClient,
+  type FindResult,
 } from "../services/booking-client.ts";
 
 export interface AgentPlace {
@@ -69,13 +77,23 @@ export function booked(result: BookResult, signal: AbortSignal): { readonly book
   throw meaning(result, signal);
 }
 
+/** What became of a booking of which no answer came; a find that fails is tried again. */
+export function found(result: FindResult, signal: AbortSignal): Answer {
+  if (result.kind === "booked") return happened({ bookingId: result.bookingId });
+  if (result.kind === "none") return didNotHappen();
+  throw meaning(result, signal);
+}
+
 /** A step that is undone has no output. */
 export function cancelled(result: CancelResult, signal: AbortSignal): void {
   if (result.kind !== "cancelled") throw meaning(result, signal);
 }
 
 function meaning(
-  result: Exclude<BookResult | CancelResult, { kind: "booked" | "cancelled" }>,
+  result: Exclude<
+    BookResult | FindResult | CancelResult,
+    { kind: "booked" | "none" | "cancelled" }
+  >,
   signal: AbortSignal,
 ): Error {
   switch (result.kind) {

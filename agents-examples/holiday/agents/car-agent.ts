@@ -8,7 +8,7 @@ createAgent({
   address,
   id: `car-${process.pid}`,
   queues: ["travel"],
-  slots: 4,
+  slots: 8,
   handleSignals: true,
   handlers: {
     async "book-car"(task, { signal }) {

@@ -1,9 +1,9 @@
 /**
- * The flight agent: books flights with the flight service, and cancels them when a holiday is
- * undone.
+ * The flight agent: books flights with the flight service, finds out whether one is booked of which
+ * no answer came, and cancels them when a holiday is undone.
  */
 import { createAgent } from "@drover/sdk";
-import { booked, cancelled, parseHoliday, readAgentPlace } from "./booking-task.ts";
+import { booked, cancelled, found, parseHoliday, readAgentPlace } from "./booking-task.ts";
 
 const { address, service } = readAgentPlace();
 
@@ -11,13 +11,17 @@ createAgent({
   address,
   id: `flight-${process.pid}`,
   queues: ["travel"],
-  slots: 4,
+  slots: 8,
   handleSignals: true,
   handlers: {
     async "book-flight"(task, { signal }) {
       const { traveller, from, to, run } = task.input(parseHoliday);
       const booking = { traveller, from, to, run };
       return booked(await service.book(task.idempotencyKey, booking, signal), signal);
+    },
+
+    async "find-flight"(task, { signal }) {
+      return found(await service.find(task.effectKey, signal), signal);
     },
 
     async "cancel-flight"(task, { signal }) {

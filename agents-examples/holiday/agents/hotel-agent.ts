@@ -10,7 +10,7 @@ createAgent({
   address,
   id: `hotel-${process.pid}`,
   queues: ["travel"],
-  slots: 4,
+  slots: 8,
   handleSignals: true,
   handlers: {
     async "book-hotel"(task, { signal }) {

@@ -1,4 +1,4 @@
-/** The 25 holidays of the demo, and the three travellers for whom there is no hotel room. */
+/** The 25 holidays of the demo: for some there is another hotel, and for three there is none. */
 
 export interface Holiday {
   /** Label and key of its run. */
@@ -7,6 +7,8 @@ export interface Holiday {
   readonly from: string;
   readonly to: string;
   readonly hotel: string;
+  /** Where the first one has no room. */
+  readonly second_hotel: string;
   readonly car: string;
   /** How its run has to end. */
   readonly end: "COMPLETED" | "COMPENSATED";
@@ -15,25 +17,58 @@ export interface Holiday {
 /** They ask like everybody else; the hotel service has no room for them, now or later. */
 export const travellersWithoutHotel: readonly string[] = ["Dana", "Leslie", "Tony"];
 
+/** Has no room for anybody. */
+export const fullHotel = "Casa Ribeira";
+
 const trips = [
   {
-    trip: { from: "Zurich", to: "Lisbon", hotel: "Alfama Inn", car: "compact" },
+    trip: {
+      from: "Zurich",
+      to: "Lisbon",
+      hotel: "Alfama Inn",
+      second_hotel: "Lapa Palace",
+      car: "compact",
+    },
     travellers: ["Ada", "Barbara", "Dana", "Dennis", "Edsger"],
   },
   {
-    trip: { from: "Oslo", to: "Naples", hotel: "Hotel Vesuvio", car: "scooter" },
+    trip: {
+      from: "Oslo",
+      to: "Naples",
+      hotel: "Hotel Vesuvio",
+      second_hotel: "Pensione Posillipo",
+      car: "scooter",
+    },
     travellers: ["Frances", "Grace", "Hedy", "Ivan", "Jean"],
   },
   {
-    trip: { from: "Vienna", to: "Porto", hotel: "Casa Ribeira", car: "van" },
+    trip: {
+      from: "Vienna",
+      to: "Porto",
+      hotel: fullHotel,
+      second_hotel: "Foz Guesthouse",
+      car: "van",
+    },
     travellers: ["Ken", "Leslie", "Margaret", "Niklaus", "Ole"],
   },
   {
-    trip: { from: "Dublin", to: "Athens", hotel: "Plaka House", car: "cabriolet" },
+    trip: {
+      from: "Dublin",
+      to: "Athens",
+      hotel: "Plaka House",
+      second_hotel: "Hotel Acropolis",
+      car: "cabriolet",
+    },
     travellers: ["Peter", "Radia", "Shafi", "Sophie", "Tony"],
   },
   {
-    trip: { from: "Prague", to: "Palermo", hotel: "Villa Mondello", car: "compact" },
+    trip: {
+      from: "Prague",
+      to: "Palermo",
+      hotel: "Villa Mondello",
+      second_hotel: "Albergo Kalsa",
+      car: "compact",
+    },
     travellers: ["Ursula", "Vint", "Wendy", "Xavier", "Yukihiro"],
   },
 ];

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 
 export const usage = `usage: npm run demo -- [options]
   --seed N        seed of the faults of the remote services (default 1)
+  --naive         the same services and faults, called by a plain sequential program
   --json FILE     write runs, ledgers and interventions there
   --keep          leave everything running after the summary, until Ctrl-C
   --data-dir DIR  keep database, ledgers and logs there; DIR must be new or empty
@@ -10,6 +11,7 @@ export const usage = `usage: npm run demo -- [options]
 
 export interface Options {
   readonly seed: number;
+  readonly naive: boolean;
   readonly json: string | null;
   readonly keep: boolean;
   readonly dataDir: string | null;
@@ -21,6 +23,7 @@ export function readOptions(args: readonly string[]): Options | null {
     args: [...args],
     options: {
       seed: { type: "string", default: "1" },
+      naive: { type: "boolean", default: false },
       json: { type: "string" },
       keep: { type: "boolean", default: false },
       "data-dir": { type: "string" },
@@ -33,6 +36,7 @@ export function readOptions(args: readonly string[]): Options | null {
   }
   return {
     seed: Number(values.seed),
+    naive: values.naive,
     json: values.json ?? null,
     keep: values.keep,
     dataDir: values["data-dir"] ?? null,

@@ -79,9 +79,10 @@ function attemptsOf(details: RunDetails | undefined, step: ServiceKind): number 
 
 const meanings: Readonly<Record<string, string>> = {
   busy: "the service said 503: asked again after its Retry-After",
-  broken: "the connection broke, booked or not: asked again under the same key",
-  "timed-out": "no answer, booked or not: asked again under the same key",
-  "no-rooms": "refused for good: the holiday is undone",
+  broken: "the connection broke, booked or not: a flight is looked up, else asked again by its key",
+  "timed-out": "no answer, booked or not: the same",
+  "did-not-happen": "looked up: no flight was booked",
+  "no-rooms": "refused for good: the second hotel, or the holiday is undone",
   "drover.lost": "the agent fell silent: its tasks went to another",
   "drover.timeout": "the agent did not end in time",
 };
@@ -112,12 +113,13 @@ function ledgerTable({ ledgers }: Outcome): string {
   return `${title("Ledgers", note)}\n${table(["ledger", "booked", "cancelled", "stand"], rows)}`;
 }
 
+export const right = "every wanted booking stands once, and of an undone holiday none.";
+
 function verdict({ holidays, details, problems, tookMs }: Outcome): string {
   const states = countBy([...details.values()].map(({ run }) => run.state));
   const counts = [...states].map(([state, count]) => `${count} ${state}`).join(", ");
   const head = `${holidays.length} holidays in ${seconds(tookMs)}: ${counts}.`;
-  const good = "every wanted booking stands once, and of an undone holiday none.";
-  return [head, ...verdictLines(problems, good)].join("\n");
+  return [head, ...verdictLines(problems, right)].join("\n");
 }
 
 export const nextSteps = `${title("Try next", "")}

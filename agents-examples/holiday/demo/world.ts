@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Place, textIn } from "../../stage/place.ts";
 import type { Child, Processes } from "../../stage/processes.ts";
 import type { ServiceKind } from "../services/booking-desk.ts";
-import { travellersWithoutHotel } from "./holidays.ts";
+import { fullHotel, travellersWithoutHotel } from "./holidays.ts";
 
 /** File of each ledger. */
 export function ledgerFiles({ ledgers }: Place): Readonly<Record<ServiceKind, string>> {
@@ -24,7 +24,7 @@ export async function startServices(
 ): Promise<Services> {
   const ledgers = ledgerFiles(place);
   const start = async (kind: ServiceKind) => {
-    const full = kind === "hotel" ? ["--full", ...travellersWithoutHotel] : [];
+    const full = kind === "hotel" ? ["--full", fullHotel, ...travellersWithoutHotel] : [];
     const { ready } = await processes.startReady({
       name: `${kind}-service`,
       program: new URL("../services/booking-service.ts", import.meta.url),

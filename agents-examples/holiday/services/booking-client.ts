@@ -1,6 +1,6 @@
 /**
- * What an agent knows of a remote service: two calls, and for each an honest account of how it
- * ended. Nothing is repeated here; whether to try again is for others to decide.
+ * What an agent knows of a remote service: three calls, and for each an honest account of how
+ * it ended. Nothing is repeated here; whether to try again is for others to decide.
  *
  * The one distinction that matters: `refused` and `busy` mean that this call had no effect,
  * `unknown` means that it may have had one, now or later.
@@ -28,10 +28,19 @@ export type BookResult =
   | Refused
   | Busy
   | Unknown;
+export type FindResult =
+  | { readonly kind: "booked"; readonly bookingId: string }
+  /** No booking stands under the key. */
+  | { readonly kind: "none" }
+  | Refused
+  | Busy
+  | Unknown;
 export type CancelResult = { readonly kind: "cancelled" } | Refused | Busy | Unknown;
 
 export interface BookingClient {
   readonly book: (key: string, booking: Booking, signal: AbortSignal) => Promise<BookResult>;
+  /** What became of a booking of which no answer came. */
+  readonly find: (key: string, signal: AbortSignal) => Promise<FindResult>;
   readonly cancel: (key: string, signal: AbortSignal) => Promise<CancelResult>;
 }
 
@@ -85,6 +94,16 @@ export function createBookingClient(options: BookingClientOptions): BookingClien
     return unknown("broken", `answer ${reply.status} names no booking_id`);
   }
 
+  async function find(key: string, signal: AbortSignal): Promise<FindResult> {
+    const reply = await call(`/bookings/${encodeURIComponent(key)}`, { method: "GET" }, signal);
+    if (reply.kind !== "reply") return reply;
+    if (reply.status === 404) return { kind: "none" };
+    if (reply.status !== 200) return withoutSuccess(reply);
+    const { booking_id: bookingId, state } = reply.body;
+    if (typeof bookingId !== "string") return unknown("broken", "the answer names no booking_id");
+    return state === "booked" ? { kind: "booked", bookingId } : { kind: "none" };
+  }
+
   async function cancel(key: string, signal: AbortSignal): Promise<CancelResult> {
     const path = `/bookings/${encodeURIComponent(key)}`;
     const reply = await call(path, { method: "DELETE" }, signal);
@@ -92,7 +111,7 @@ export function createBookingClient(options: BookingClientOptions): BookingClien
     return reply.status === 204 ? { kind: "cancelled" } : withoutSuccess(reply);
   }
 
-  return Object.freeze({ book, cancel });
+  return Object.freeze({ book, find, cancel });
 }
 
 async function replyOf(response: Response): Promise<Reply> {

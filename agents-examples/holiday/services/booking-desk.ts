@@ -28,7 +28,7 @@ export interface BookingDesk {
 export interface BookingDeskOptions {
   readonly kind: ServiceKind;
   readonly ledger: Ledger;
-  /** Travellers for whom there is no room, and never will be. */
+  /** Travellers for whom there is no room, and hotels that have none, now or later. */
   readonly full: ReadonlySet<string>;
   readonly now: () => Date;
 }
@@ -80,7 +80,7 @@ export function createBookingDesk(options: BookingDeskOptions): BookingDesk {
       }
       return { status: 200, body: { booking_id: state.booked.booking_id } };
     }
-    if (full.has(booking.traveller)) {
+    if (full.has(booking.traveller) || full.has(String(booking.hotel))) {
       const message = `no room in ${booking.to} for ${booking.traveller}, now or later`;
       return refusal(422, "no-rooms", message);
     }

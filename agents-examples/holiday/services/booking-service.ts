@@ -16,7 +16,7 @@ import { openLedger } from "./ledger.ts";
 const usage = `usage: node booking-service.ts --kind flight|hotel|car --ledger FILE
   --port N        port on loopback; 0 (default) takes a free one
   --seed N        seed of the faults (default 1)
-  --full NAME...  travellers for whom the hotel has no room, ever
+  --full NAME...  travellers for whom there is no room, and hotels that have none, ever
   --calm          no faults
   --faults JSON   other probabilities, e.g. '{"busy": 0.5}', over the default ones or --calm
   --verbose       one line for each request on stderr`;

@@ -5,7 +5,7 @@ import type { Moment } from "../../core/attempt.ts";
 import type { Definition } from "../../core/definition.ts";
 import { definitionText } from "../definition-text.ts";
 import type { WorkflowRecord } from "../reads.ts";
-import type { LaneKey, Namespace, Store } from "../store.ts";
+import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
 
 type CatalogueCalls = Pick<
   Store,
@@ -14,6 +14,7 @@ type CatalogueCalls = Pick<
   | "internDefinition"
   | "definition"
   | "registerWorkflow"
+  | "setDefaultVersion"
   | "workflowVersion"
   | "lanes"
   | "lanesOfQueues"
@@ -21,6 +22,9 @@ type CatalogueCalls = Pick<
 
 export interface Catalogue extends CatalogueCalls {
   workflows(namespaceId: number): readonly WorkflowRecord[];
+  /** Newest first. */
+  versions(namespaceId: number, name: string): readonly WorkflowVersion[];
+  namespaceName(id: number): string;
 }
 
 interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
@@ -33,7 +37,7 @@ export function createCatalogue(now: () => Moment): Catalogue {
   return Object.freeze({ ...namespaces(), ...definitions(), ...workflows(now), ...lanes() });
 }
 
-function namespaces(): Pick<Catalogue, "namespace" | "createNamespace"> {
+function namespaces(): Pick<Catalogue, "namespace" | "createNamespace" | "namespaceName"> {
   const byName = new Map<string, Namespace>();
   const create = (name: string): Namespace => {
     const known = byName.get(name);
@@ -46,6 +50,7 @@ function namespaces(): Pick<Catalogue, "namespace" | "createNamespace"> {
   return {
     namespace: async (name) => byName.get(name) ?? null,
     createNamespace: async (name) => create(name),
+    namespaceName: (id) => [...byName.values()].find((one) => one.id === id)?.name ?? "",
   };
 }
 
@@ -71,7 +76,10 @@ function definitions(): Pick<Catalogue, "internDefinition" | "definition"> {
 
 function workflows(
   now: () => Moment,
-): Pick<Catalogue, "registerWorkflow" | "workflowVersion" | "workflows"> {
+): Pick<
+  Catalogue,
+  "registerWorkflow" | "setDefaultVersion" | "workflowVersion" | "workflows" | "versions"
+> {
   const byName = new Map<string, Workflow>();
   const keyOf = (namespaceId: number, name: string): string => `${namespaceId}/${name}`;
   return {
@@ -102,6 +110,23 @@ function workflows(
       const createdAt = known.createdAts[version - 1];
       if (definitionId === undefined || createdAt === undefined) return null;
       return { definitionId, version, createdAt };
+    },
+    setDefaultVersion: async (namespaceId, name, version) => {
+      const key = keyOf(namespaceId, name);
+      const known = byName.get(key);
+      if (known?.definitions[version - 1] === undefined) return null;
+      byName.set(key, { ...known, defaultVersion: version });
+      return known.defaultVersion;
+    },
+    versions: (namespaceId, name) => {
+      const { definitions: all = [], createdAts = [] } = byName.get(keyOf(namespaceId, name)) ?? {};
+      return all
+        .map((definitionId, at) => ({
+          definitionId,
+          version: at + 1,
+          createdAt: createdAts[at] ?? 0,
+        }))
+        .reverse();
     },
     workflows: (namespaceId) =>
       [...byName]

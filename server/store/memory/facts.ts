@@ -1,5 +1,5 @@
 // Facts by plain reads: what granted tasks carry, and what expressions see.
-import type { Facts, RunFacts, StepFacts } from "../../core/model.ts";
+import type { Facts, RunFacts, StepFacts } from "../../core/facts.ts";
 import type { Payload } from "../../core/payload.ts";
 import {
   detailsWanted,
@@ -36,6 +36,7 @@ export function taskFacts(tables: Tables, granted: Granted): TaskFacts {
     planned,
     changedInput: override ? { payload: override.input } : null,
     output: made ? outputOf(tables, row) : null,
+    effectOf: task === "compensate" ? (tables.kept.get(stepKey(runId, step))?.of ?? null) : null,
   };
 }
 

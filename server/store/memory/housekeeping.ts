@@ -1,5 +1,6 @@
 // Forgets what nobody will ask for again, as the .sql statements of the same names do.
 import type { Moment } from "../../core/attempt.ts";
+import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import type { Tables } from "./tables.ts";
 
 const SILENT_MS = 10 * 60_000;
@@ -19,4 +20,8 @@ export function forgetOld(tables: Tables, now: Moment, rowsMax: number): void {
     .all()
     .filter(({ expiresAt, runId }) => expiresAt < now && !tables.runOpen.get(runId));
   for (const row of keys.slice(0, rowsMax)) tables.idempotency.removeRow(row);
+  const deliveries = tables.delivery
+    .all()
+    .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_KEPT_MS);
+  for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
 }

@@ -75,7 +75,17 @@ function momentsOf(tables: Tables, now: Moment, partition: number): readonly Due
         ? []
         : [{ ...unpolled, runId, partition, kind: "run", step: -1, fence: 0, wakeAt }],
     );
-  return [...leases, ...ready, ...due, ...runs];
+  const messages = tables.message.where("partition", partition).map(({ runId, wakeAt }): DueRow => {
+    return { ...unpolled, runId, partition, kind: "message", step: -1, fence: 0, wakeAt };
+  });
+  const asked = tables.escalation
+    .where("partition", partition)
+    .flatMap(({ runId, step, n, wakeAt }): DueRow[] =>
+      wakeAt === null
+        ? []
+        : [{ ...unpolled, runId, partition, kind: "escalation", step, fence: n, wakeAt }],
+    );
+  return [...leases, ...ready, ...due, ...asked, ...runs, ...messages];
 }
 
 function ofStep({ runId, partition, step }: RunRef & { readonly step: number }) {

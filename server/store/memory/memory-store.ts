@@ -13,11 +13,22 @@ import { createCatalogue } from "./catalogue.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
+import { createOutbox } from "./outbox.ts";
 import { createPartitions } from "./partitions.ts";
-import { findRun, listEscalations, listRuns, listWorkflows, runDetail } from "./reads.ts";
+import {
+  changedInputs,
+  countRuns,
+  findRun,
+  listEscalations,
+  listRuns,
+  listWorkflows,
+  openRunsOf,
+  runDetail,
+} from "./reads.ts";
 import { createTables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
 import { createTransactions } from "./transactions.ts";
+import { claimEscalation } from "./write.ts";
 
 export interface MemoryStoreOptions {
   /** The database's time, in milliseconds. It may jump. */
@@ -29,18 +40,31 @@ export interface MemoryStoreOptions {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, ...catalogue } = createCatalogue(now);
+  const { workflows, versions, namespaceName, ...catalogue } = createCatalogue(now);
   const partitions = createPartitions(tables, transactions, elapsedMs);
   const { run } = transactions;
 
   const reads: Reads = Object.freeze({
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
+    changedInputs: (runId) => run(() => changedInputs(tables, runId)),
+    countRuns: (namespaceId, filter, most) =>
+      run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
     runSigns: (runId) => run(() => runSigns(tables, now(), runId)),
     listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
     listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
     listWorkflows: async (namespaceId, after, limit) =>
       listWorkflows(workflows(namespaceId), after, limit),
+    listVersions: (namespaceId, names, limit) =>
+      run(() =>
+        names.flatMap((name) =>
+          versions(namespaceId, name)
+            .slice(0, limit)
+            .map(({ definitionId, ...version }) => {
+              return { name, ...version, openRuns: openRunsOf(tables, definitionId) };
+            }),
+        ),
+      ),
   } satisfies Reads);
 
   function transact<T>({ name }: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -58,7 +82,10 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     ...catalogue,
     reads,
     partitions,
+    outbox: createOutbox({ tables, now, namespaceName }, transactions),
     transact,
+    claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
+    releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.map((task) => taskFacts(tables, task))),
     facts: (wanted) => run(() => factsOf(tables, wanted)),
     beat: (beats) => run(() => beats.map((beat) => beatSession(tables, now(), beat))),
@@ -68,6 +95,9 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
         for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
       }),
     forgetOld: (rowsMax) => run(() => forgetOld(tables, now(), rowsMax)),
+    // Users fill the inbox by SQL, so here it is always empty.
+    takeInbox: async () => [],
+    settleInbox: async () => undefined,
     pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs)),
     dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit)),
     ready: () => run(() => undefined),

@@ -6,7 +6,12 @@
 // A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
 // that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
-import type { NodeInfo, PartitionSession, Partitions, TakenPartition } from "../store.ts";
+import type {
+  NodeInfo,
+  PartitionSession,
+  Partitions,
+  TakenPartition,
+} from "../partition-session.ts";
 import type { Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 

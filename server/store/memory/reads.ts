@@ -1,20 +1,24 @@
 // What people read: whole runs with their history, and lists.
+import type { Moment } from "../../core/attempt.ts";
+import type { StoredMessage } from "../../core/message.ts";
 import type { RunState } from "../../core/model.ts";
 import { attemptRowNumber } from "../attempts.ts";
-import type {
-  AttemptRecord,
-  DecisionRecord,
-  DetailWanted,
-  EscalationOfRun,
-  EscalationPage,
-  EscalationRecord,
-  InterventionRecord,
-  RunDetail,
-  RunFilter,
-  RunPage,
-  RunRecord,
-  SignalRecord,
-  WorkflowRecord,
+import {
+  type AttemptRecord,
+  type ChangedInput,
+  type DecisionRecord,
+  type DetailWanted,
+  type EscalationOfRun,
+  type EscalationPage,
+  type EscalationRecord,
+  type InterventionRecord,
+  OPEN_RUNS_MAX,
+  type RunDetail,
+  type RunFilter,
+  type RunPage,
+  type RunRecord,
+  type SignalRecord,
+  type WorkflowRecord,
 } from "../reads.ts";
 import type { RunId } from "../store.ts";
 import { stepOfRow } from "./step-rows.ts";
@@ -34,7 +38,7 @@ export function findRun(
 }
 
 function runRecord(tables: Tables, row: RunRow): RunRecord {
-  const { ended, partition: _, ...facts } = row;
+  const { ended, partition: _, notify: __, ...facts } = row;
   const { state, version, warnings } = ended?.run ?? tables.runOpen.expect(row.runId).run;
   return {
     ...facts,
@@ -42,9 +46,15 @@ function runRecord(tables: Tables, row: RunRow): RunRecord {
     reason: reasonOf(state),
     stateVersion: version,
     endedAt: ended?.at ?? null,
-    deadlineAt: state.kind === "RUNNING" ? state.deadline : null,
+    deadlineAt: deadlineOf(state),
+    startAt: state.kind === "PENDING" && state.on === "start" ? state.until : null,
     warnings,
   };
+}
+
+function deadlineOf(state: RunState): Moment | null {
+  if (state.kind === "PENDING") return state.on === "slot" ? state.until : null;
+  return state.kind === "RUNNING" ? state.deadline : null;
 }
 
 function reasonOf(state: RunState): RunRecord["reason"] {
@@ -69,6 +79,7 @@ export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): R
     escalations: wanted.escalations ? escalationsOf(tables, runId) : [],
     signals: signalsOf(tables, runId),
     decisions: decisionsOf(tables, runId),
+    kept: new Map(tables.kept.where("run", runId).map(({ step, of }) => [step, of])),
   };
 }
 
@@ -89,13 +100,21 @@ function interventionsOf(tables: Tables, runId: RunId): readonly InterventionRec
 
 function escalationsOf(tables: Tables, runId: RunId): readonly EscalationRecord[] {
   const rows = tables.escalation.where("run", runId).sort((a, b) => a.n - b.n);
-  return rows.map(({ runId: _, namespaceId: __, ...record }) => record);
+  return rows.map(({ runId: _, namespaceId: __, partition: ___, wakeAt: ____, ...record }) => {
+    return record;
+  });
 }
 
 /** In the order in which they came. */
 export function signalsOf(tables: Tables, runId: RunId): readonly SignalRecord[] {
   const rows = tables.signal.where("run", runId).sort((a, b) => a.seq - b.seq);
   return rows.map(({ runId: _, ...record }) => record);
+}
+
+/** What other runs have told it, in the order of the numbers. */
+export function messagesOf(tables: Tables, runId: RunId): readonly StoredMessage[] {
+  const rows = tables.message.where("run", runId).sort((a, b) => a.no - b.no);
+  return rows.map(({ no, from, message }) => ({ no, from, message }));
 }
 
 export function decisionsOf(tables: Tables, runId: RunId): readonly DecisionRecord[] {
@@ -119,7 +138,7 @@ export function listEscalations(
     .sort(inOrder)
     .filter((row) => after === null || inOrder(row, after) > 0)
     .slice(0, limit)
-    .map(({ namespaceId: _, ...row }) => {
+    .map(({ namespaceId: _, partition: __, wakeAt: ___, ...row }) => {
       const { workflow, definitionId } = tables.run.expect(row.runId);
       return { ...row, workflow, definitionId };
     });
@@ -139,6 +158,16 @@ export function listRuns(tables: Tables, namespaceId: number, page: RunPage): Ru
     .map((row) => runRecord(tables, row))
     .filter((run) => passes(run, page.filter))
     .slice(0, page.limit);
+}
+
+export function countRuns(
+  tables: Tables,
+  namespaceId: number,
+  filter: RunFilter,
+  most: number,
+): number {
+  return listRuns(tables, namespaceId, { filter, order: "created-asc", limit: most, after: null })
+    .length;
 }
 
 function passes(run: RunRecord, filter: RunFilter): boolean {
@@ -161,4 +190,18 @@ export function listWorkflows(
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .filter(({ name }) => after === null || name > after)
     .slice(0, limit);
+}
+
+export function changedInputs(tables: Tables, runId: RunId): readonly ChangedInput[] {
+  return tables.override
+    .where("run", runId)
+    .map(({ runId: _, ...changed }) => changed)
+    .sort((a, b) => a.step - b.step || a.strategy - b.strategy);
+}
+
+export function openRunsOf(tables: Tables, definitionId: number): number {
+  const open = tables.run
+    .where("definition", definitionId)
+    .filter(({ runId }) => tables.runOpen.get(runId));
+  return Math.min(open.length, OPEN_RUNS_MAX);
 }

@@ -88,3 +88,13 @@ export function createTable<Row, Index extends string>(
     ],
   });
 }
+
+/** A table whose rows are numbered in the order in which they came. */
+export type NumberedTable<Row, Index extends string> = Table<Row, Index> & { next(): number };
+
+export function numbered<Row, Index extends string>(
+  table: Table<Row, Index>,
+): NumberedTable<Row, Index> {
+  let count = 0;
+  return Object.freeze({ ...table, next: () => ++count });
+}

@@ -4,13 +4,18 @@
 //   step                  forward and undo as stored: READY and LEASED are OPEN here
 //   ready, lease, due     a step that may run, is in an agent's hands, or waits for a moment
 //   attempt, intervention, escalation     appended
-//   signal, decision, step_override       what the world has said to a run
+//   signal, decision, step_override, message       what people and other runs have said to it
+//   step_kept             steps that have ended in a run before
+//   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
+import type { StoredMessage } from "../../core/message.ts";
 import type { End, Lease, Ready, Run, Step } from "../../core/model.ts";
 import type { Payload } from "../../core/payload.ts";
+import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
-import type { Due, needsOf, StoredState } from "../changes.ts";
+import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
+import type { DeliveryRecord, HookRecord, OutboxKind } from "../outbox.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -18,8 +23,8 @@ import type {
   SignalRecord,
 } from "../reads.ts";
 import { endedRun } from "../run-head.ts";
-import type { KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
-import { createTable, type Table } from "./table.ts";
+import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
+import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
 export interface RunRow extends Omit<NewRun, "run" | "wakeAt"> {
@@ -85,8 +90,8 @@ export interface AttemptRow {
   readonly details: Payload | null;
 }
 
-export interface EscalationRow extends EscalationRecord {
-  readonly runId: RunId;
+export interface EscalationRow extends EscalationRecord, RunRef {
+  readonly wakeAt: Moment | null;
   readonly namespaceId: number;
 }
 
@@ -103,7 +108,39 @@ export interface OverrideRow {
   readonly runId: RunId;
   readonly step: number;
   readonly strategy: number;
-  readonly input: Payload;
+  readonly input: Payload | null;
+}
+
+export interface HookRow extends HookRecord {
+  readonly namespaceId: number;
+  readonly secret: string;
+}
+
+/** What a hook wants to hear, until a delivery tells it. */
+export interface OutboxRow {
+  readonly id: number;
+  readonly partition: number;
+  readonly namespaceId: number;
+  readonly kind: OutboxKind;
+  readonly runId: RunId;
+  readonly n: number;
+  readonly hook: string;
+  readonly url: string | null;
+  readonly cause: string;
+}
+
+export interface DeliveryRow extends DeliveryRecord {
+  /** Place in the order in which deliveries were made. */
+  readonly no: number;
+  readonly partition: number;
+  readonly namespaceId: number;
+  readonly cause: string;
+}
+
+export interface SlotRow extends Slot, ConcurrencyKey {}
+
+export interface MessageRow extends RunRef, StoredMessage {
+  readonly wakeAt: Moment;
 }
 
 export interface KeyRow extends Omit<KeyReservation, "keepMs"> {
@@ -138,7 +175,7 @@ export interface PartitionRow {
 }
 
 export interface Tables {
-  readonly run: Table<RunRow, "namespace">;
+  readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
   readonly ready: Table<ReadyRow, "lane" | "partition">;
@@ -146,10 +183,16 @@ export interface Tables {
   readonly due: Table<DueRow, "partition">;
   readonly attempt: Table<AttemptRow, "run" | "step">;
   readonly intervention: Table<InterventionRecord, "run">;
-  readonly escalation: Table<EscalationRow, "run" | "namespace">;
+  readonly escalation: Table<EscalationRow, "run" | "namespace" | "partition">;
   readonly signal: Table<SignalRow, "run">;
   readonly decision: Table<DecisionRow, "run">;
-  readonly override: Table<OverrideRow, never>;
+  readonly override: Table<OverrideRow, "run">;
+  readonly kept: Table<KeptInsert & { readonly runId: RunId }, "run">;
+  readonly hook: Table<HookRow, "namespace">;
+  readonly outbox: NumberedTable<OutboxRow, "partition">;
+  readonly delivery: NumberedTable<DeliveryRow, "partition" | "namespace">;
+  readonly message: Table<MessageRow, "run" | "partition">;
+  readonly slot: Table<SlotRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
   readonly agentSession: Table<AgentSessionRow, never>;
   readonly lanePoller: Table<LanePollerRow, "lane">;
@@ -179,7 +222,7 @@ export function interventionKey(
   return `${about.runId}/${about.step}/${about.fence}/${about.rule}/${about.n}`;
 }
 
-export function keyOfKey({ namespaceId, key }: Pick<KeyRow, "namespaceId" | "key">): string {
+export function keyOfKey({ namespaceId, key }: ConcurrencyKey): string {
   return `${namespaceId}/${key}`;
 }
 
@@ -198,16 +241,20 @@ export function overrideKey({ runId, step, strategy }: Omit<OverrideRow, "input"
   return `${stepKey(runId, step)}/${strategy}`;
 }
 
+export function messageKey(runId: RunId, no: number): string {
+  return `${runId}/${no}`;
+}
+
 const ofStep = (row: StepRef): string => stepKey(row.runId, row.step);
 const runOf = (row: { readonly runId: RunId }): RunId => row.runId;
 const partitionOf = (row: RunRef): number => row.partition;
 
 export function createTables(journal: Journal): Tables {
   return Object.freeze({
-    run: createTable<RunRow, "namespace">(journal, {
+    run: createTable<RunRow, "namespace" | "definition">(journal, {
       name: "run",
       key: runOf,
-      indexes: { namespace: (row) => row.namespaceId },
+      indexes: { namespace: (row) => row.namespaceId, definition: (row) => row.definitionId },
     }),
     runOpen: createTable<OpenRunRow, "partition">(journal, {
       name: "run_open",
@@ -245,18 +292,19 @@ export function createTables(journal: Journal): Tables {
       indexes: { run: runOf },
     }),
     ...createTablesOfPeople(journal),
+    ...createTablesOfOutbox(journal),
     ...createSmallTables(journal),
   });
 }
 
 function createTablesOfPeople(
   journal: Journal,
-): Pick<Tables, "escalation" | "signal" | "decision" | "override"> {
+): Pick<Tables, "escalation" | "signal" | "decision" | "override" | "kept" | "message" | "slot"> {
   return {
-    escalation: createTable<EscalationRow, "run" | "namespace">(journal, {
+    escalation: createTable<EscalationRow, "run" | "namespace" | "partition">(journal, {
       name: "escalation",
       key: (row) => `${row.runId}/${row.n}`,
-      indexes: { run: runOf, namespace: (row) => row.namespaceId },
+      indexes: { run: runOf, namespace: (row) => row.namespaceId, partition: partitionOf },
     }),
     signal: createTable<SignalRow, "run">(journal, {
       name: "signal",
@@ -268,11 +316,50 @@ function createTablesOfPeople(
       key: (row) => `${stepKey(row.runId, row.step)}/${row.approver}`,
       indexes: { run: runOf },
     }),
-    override: createTable<OverrideRow, never>(journal, {
+    override: createTable<OverrideRow, "run">(journal, {
       name: "step_override",
       key: overrideKey,
-      indexes: {},
+      indexes: { run: runOf },
     }),
+    kept: createTable<KeptInsert & { readonly runId: RunId }, "run">(journal, {
+      name: "step_kept",
+      key: (row) => stepKey(row.runId, row.step),
+      indexes: { run: runOf },
+    }),
+    message: createTable<MessageRow, "run" | "partition">(journal, {
+      name: "message",
+      key: (row) => messageKey(row.runId, row.no),
+      indexes: { run: runOf, partition: partitionOf },
+    }),
+    slot: createTable<SlotRow, "key">(journal, {
+      name: "slot",
+      key: runOf,
+      indexes: { key: keyOfKey },
+    }),
+  };
+}
+
+function createTablesOfOutbox(journal: Journal): Pick<Tables, "hook" | "outbox" | "delivery"> {
+  return {
+    hook: createTable<HookRow, "namespace">(journal, {
+      name: "hook",
+      key: (row) => `${row.namespaceId}/${row.name}`,
+      indexes: { namespace: (row) => row.namespaceId },
+    }),
+    outbox: numbered(
+      createTable<OutboxRow, "partition">(journal, {
+        name: "outbox",
+        key: (row) => String(row.id),
+        indexes: { partition: (row) => row.partition },
+      }),
+    ),
+    delivery: numbered(
+      createTable<DeliveryRow, "partition" | "namespace">(journal, {
+        name: "delivery",
+        key: (row) => row.id,
+        indexes: { partition: (row) => row.partition, namespace: (row) => row.namespaceId },
+      }),
+    ),
   };
 }
 

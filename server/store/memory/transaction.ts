@@ -19,7 +19,7 @@ import type {
   Tx,
 } from "../store.ts";
 import { factsOf } from "./facts.ts";
-import { decisionsOf, signalsOf } from "./reads.ts";
+import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { stepOfRow } from "./step-rows.ts";
 import {
   type AttemptRow,
@@ -33,7 +33,7 @@ import {
 import { insertRun, type Writing, writePass } from "./write.ts";
 
 /** Places in the order of locks; the last one is phase 2, which waits for nothing of phase 1. */
-const ORDER = ["writer", "keys", "runs", "steps", "writes and claims"] as const;
+const ORDER = ["writer", "keys", "runs", "steps", "concurrency keys", "writes and claims"] as const;
 type Place = (typeof ORDER)[number];
 
 interface Open extends Writing {
@@ -71,6 +71,7 @@ export function openTransaction(
     now,
     ...lockingOf(open),
     ...loadingOf(open),
+    ...slotsOf(open),
     ...writingOf(open),
     ...claimingOf(open),
   });
@@ -137,7 +138,8 @@ type Loading =
   | "loadFacts"
   | "loadSignals"
   | "loadDecisions"
-  | "loadEscalations";
+  | "loadEscalations"
+  | "loadMessages";
 
 function loadingOf(open: Open): Pick<Tx, Loading> {
   const { tables } = open;
@@ -176,13 +178,20 @@ function loadingOf(open: Open): Pick<Tx, Loading> {
           return { step, approver, approved };
         }),
       ),
+    loadMessages: async (runs) =>
+      ofEach(runs, (runId) => {
+        expectLocked(open, runId, "load the messages");
+        return messagesOf(tables, runId);
+      }),
     loadEscalations: async (wanted) =>
       ofEach([...new Set(wanted.map(({ runId }) => runId))], (runId) =>
         tables.escalation
           .where("run", runId)
           .filter((row) => wanted.some((one) => one.runId === runId && one.n === row.n))
           .sort((a, b) => a.n - b.n)
-          .map(({ n, step, reason, closedBy }) => ({ n, step, reason, closedBy })),
+          .map(({ n, step, reason, closedBy, wakeAt, deadlineAt, claim }) => {
+            return { n, step, reason, closedBy, wakeAt, deadlineAt, claimed: claim !== null };
+          }),
       ),
   };
 }
@@ -233,6 +242,43 @@ function endedAttempt({ attempt: ended, counted }: AttemptRow): readonly EndedAt
 function expectLocked({ tables, locked }: Open, runId: RunId, to: string): void {
   if (tables.runOpen.get(runId) && !locked.has(runId))
     throw new Error(`to ${to} of run ${runId} it must be locked before`);
+}
+
+function slotsOf(
+  open: Open,
+): Pick<Tx, "concurrencyOf" | "lockSlots" | "writeSlots" | "releaseKeys"> {
+  const { tables } = open;
+  const locked = new Set<string>();
+  return {
+    concurrencyOf: async (runs) =>
+      new Map(
+        runs.flatMap((runId) => {
+          const concurrency = tables.run.get(runId)?.concurrency;
+          return concurrency ? [[runId, concurrency] as const] : [];
+        }),
+      ),
+    lockSlots: async (keys) => {
+      if (keys.length > 0) open.enter("concurrency keys");
+      return keys.map((key) => {
+        locked.add(keyOfKey(key));
+        const rows = tables.slot.where("key", keyOfKey(key));
+        return { ...key, slots: rows.map(({ namespaceId: _, key: __, ...slot }) => slot) };
+      });
+    },
+    writeSlots: async (changes) => {
+      open.enter("writes and claims");
+      for (const { runId, slot, namespaceId, key } of changes) {
+        if (!locked.has(keyOfKey({ namespaceId, key })))
+          throw new Error(`to write slots of the key ${key} it must be locked before`);
+        if (slot) tables.slot.put({ ...slot, namespaceId, key });
+        else tables.slot.remove(runId);
+      }
+    },
+    releaseKeys: async (keys) => {
+      open.enter("writes and claims");
+      for (const key of keys) tables.idempotency.remove(keyOfKey(key));
+    },
+  };
 }
 
 function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {

@@ -4,9 +4,16 @@
 import type { Attempt, Moment } from "../../core/attempt.ts";
 import { isEnded, type Lease, type Ready } from "../../core/model.ts";
 import { taskOf } from "../attempts.ts";
-import { type Due, type PassRecord, type RowChanges, rowChanges } from "../changes.ts";
+import {
+  type Due,
+  MESSAGE_GRACE_MS,
+  type PassRecord,
+  type RowChanges,
+  rowChanges,
+} from "../changes.ts";
 import { KEPT_OPEN } from "../escalation-changes.ts";
-import type { NewRun, RunHead } from "../store.ts";
+import type { EscalationClaim, NewRun, RunHead } from "../store.ts";
+import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
 import { stepRow } from "./step-rows.ts";
 import {
   attemptKey,
@@ -14,6 +21,7 @@ import {
   type DueRow,
   interventionKey,
   type LeaseRow,
+  messageKey,
   type ReadyRow,
   stepKey,
   type Tables,
@@ -33,8 +41,10 @@ export function insertRun({ tables, now }: Writing, { run, wakeAt, ...row }: New
   const { runId, partition } = row;
   const { state, version, warnings } = run;
   const ended = isEnded(state) ? { run: { state, version, warnings }, at: now } : null;
-  tables.run.insert({ ...row, cancelNote: null, ended });
-  if (!ended) tables.runOpen.insert({ runId, partition, run, wakeAt });
+  const inserted = { ...row, cancelNote: null, ended };
+  tables.run.insert(inserted);
+  if (ended) tellOfEnd(tables, inserted);
+  else tables.runOpen.insert({ runId, partition, run, wakeAt });
 }
 
 export function writePass(writing: Writing, record: PassRecord): void {
@@ -46,6 +56,7 @@ export function writePass(writing: Writing, record: PassRecord): void {
   writeInterventions(writing, changes);
   writeEscalations(writing, changes);
   writePeople(writing, changes);
+  writeMessages(writing, changes);
 }
 
 function writeRun({ tables, now }: Writing, changes: RowChanges): void {
@@ -59,6 +70,7 @@ function writeRun({ tables, now }: Writing, changes: RowChanges): void {
   if (isEnded(state)) {
     tables.runOpen.remove(head.runId);
     tables.run.put({ ...row, ended: { run: { state, version, warnings }, at: now } });
+    tellOfEnd(tables, row);
   } else {
     tables.runOpen.put({ ...open, run, wakeAt });
   }
@@ -177,24 +189,37 @@ function writeInterventions({ tables }: Writing, changes: RowChanges): void {
 
 /** Answers come before the closes that follow from them, and both before new questions. */
 function writeEscalations({ tables, now }: Writing, changes: RowChanges): void {
-  const { runId, namespaceId } = changes.head;
+  const { runId, partition, namespaceId } = changes.head;
   for (const { n, closedBy, answer } of changes.escalationsAnswered) {
     const row = tables.escalation.where("run", runId).find((one) => one.n === n);
     if (!row || row.closedAt !== null)
       throw new Error(`escalation ${n} of run ${runId} is answered and does not stand open`);
-    tables.escalation.put({ ...row, closedAt: now, closedBy, answer });
+    tables.escalation.put({ ...row, closedAt: now, closedBy, answer, wakeAt: null });
+    tellOfEscalation(tables, "escalation-closed", runId, n);
   }
   for (const { step, by } of changes.escalationsClosed)
     for (const row of tables.escalation.where("run", runId))
-      if (row.step === step && row.closedAt === null && row.reason !== KEPT_OPEN)
-        tables.escalation.put({ ...row, closedAt: now, closedBy: by });
-  for (const { n, step, reason, message, closing } of changes.escalations)
+      if (row.step === step && row.closedAt === null && row.reason !== KEPT_OPEN) {
+        tables.escalation.put({ ...row, closedAt: now, closedBy: by, wakeAt: null });
+        tellOfEscalation(tables, "escalation-closed", runId, row.n);
+      }
+  for (const { n, wakeAt, tell } of changes.escalationsReminded) {
+    const row = tables.escalation.expect(`${runId}/${n}`);
+    if (row.closedBy !== null) throw new Error(`escalation ${n} of run ${runId} is closed`);
+    tables.escalation.put({ ...row, wakeAt });
+    if (tell) tellOfEscalation(tables, "escalation-reminder", runId, n);
+  }
+  for (const { closing, wakeAt, ...asked } of changes.escalations) {
     tables.escalation.insert({
-      ...{ runId, namespaceId, n, step, reason, message, openedAt: now },
+      ...{ ...asked, runId, partition, namespaceId, openedAt: now },
+      wakeAt: closing ? null : wakeAt,
       closedAt: closing ? now : null,
       closedBy: closing?.closedBy ?? null,
+      claim: null,
       answer: closing?.answer ?? null,
     });
+    if (!closing) tellOfEscalation(tables, "escalation-opened", runId, asked.n);
+  }
 }
 
 function writePeople({ tables, now }: Writing, changes: RowChanges): void {
@@ -213,4 +238,34 @@ function writePeople({ tables, now }: Writing, changes: RowChanges): void {
     tables.decision.put({ runId, step, approver, approved, comment, form, at });
   for (const { step, strategy, input } of changes.overrides)
     tables.override.put({ runId, step, strategy, input });
+  for (const { step, of } of changes.kept) tables.kept.insert({ runId, step, of });
 }
+
+/** Takes an open escalation, or (`release`) gives it back. */
+export function claimEscalation(
+  tables: Tables,
+  now: Moment,
+  { runId, n, by, anyway }: EscalationClaim,
+  release: boolean,
+): { readonly by: string | null } | null {
+  const row = tables.escalation.get(`${runId}/${n}`);
+  if (!row || row.closedBy !== null) return { by: null };
+  const { claim } = row;
+  if (claim !== null && claim.by !== by && !anyway) return { by: claim.by };
+  const mine = claim?.by === by ? claim : { by, at: now };
+  tables.escalation.put({ ...row, claim: release ? null : mine });
+  return null;
+}
+
+/** Numbered by transaction and place: no two are alike, and later ones are greater. */
+function writeMessages(writing: Writing, changes: RowChanges): void {
+  const { tables, now, transaction } = writing;
+  const { runId: from } = changes.head;
+  for (const no of changes.messagesApplied) tables.message.remove(messageKey(from, no));
+  for (const { to, message } of changes.messages) {
+    const no = transaction * NUMBERS_PER_TRANSACTION + writing.nextNumber();
+    tables.message.insert({ ...to, no, from, message, wakeAt: now + MESSAGE_GRACE_MS });
+  }
+}
+
+const NUMBERS_PER_TRANSACTION = 1_000_000;

@@ -1,6 +1,7 @@
 // Attempts as rows: how they ended, and what a later report about them is judged by.
 import type { Counted, EndedAttempt, Moment, Outcome } from "../../core/attempt.ts";
-import { failureClasses, outcomes, taskKinds } from "./codes.ts";
+import type { AttemptRecord } from "../reads.ts";
+import { attemptKinds, failureClasses, outcomes, taskKinds } from "./codes.ts";
 import { payloadColumns, payloadOf } from "./columns.ts";
 
 /** An outcome as the columns of `attempt`. */
@@ -108,4 +109,29 @@ export function chargedColumn(counted: Counted): number | null {
 
 function countedOf(charged: number | null): Counted {
   return charged === null ? null : { policy: charged === NO_POLICY ? null : charged };
+}
+
+export interface AttemptRow extends OutcomeRow {
+  step_no: number;
+  kind: number;
+  fence: number;
+  n: number;
+  attempt: number;
+  agent_id: string | null;
+  started_at: number;
+  ended_at: number;
+}
+
+export function attemptRecord(row: AttemptRow): AttemptRecord {
+  return {
+    step: row.step_no,
+    kind: attemptKinds.name(row.kind),
+    fence: row.fence,
+    n: row.n,
+    attempt: row.attempt,
+    agentId: row.agent_id,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    outcome: outcomeOf(row),
+  };
 }

@@ -2,10 +2,13 @@
 // grow at their end. The views in migrations/ spell the same lists in words; a test compares them.
 import type { AttemptKind, FailureClass, Outcome, TaskKind } from "../../core/attempt.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../../core/history.ts";
+import type { Message } from "../../core/message.ts";
 import type { BackoffCause, CancelCause, Reason, RunState, WaitingFor } from "../../core/model.ts";
+import type { ConcurrencyPolicy } from "../../core/slots.ts";
 import type { EffectMark } from "../../core/strategy.ts";
 import { TASKS } from "../attempts.ts";
 import type { StoredState } from "../changes.ts";
+import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
 
 export interface Codes<Name extends string> {
   readonly names: readonly Name[];
@@ -40,6 +43,7 @@ export const runStates = codes<RunState["kind"]>("run state", [
   "CANCELLED",
   "PAUSED",
   "FINISHING",
+  "PENDING",
 ]);
 
 export const reasons = codes<Reason>("reason", [
@@ -47,6 +51,9 @@ export const reasons = codes<Reason>("reason", [
   "STEP_FAILED",
   "TIMED_OUT",
   "CANCELLED_BY_USER",
+  "NEVER_STARTED",
+  "REFUSED",
+  "CANCELLED_BY_NEWER",
 ]);
 
 export type StoredForward = StoredState<"forward">;
@@ -152,6 +159,7 @@ export const rules = codes<Rule>("rule", [
   "signal",
   "approval",
   "callback",
+  "start",
 ]);
 export const escalationReasons = codes<EscalationReason>("escalation reason", [
   "undo-failed",
@@ -173,4 +181,24 @@ export const answers = codes<AnswerKind>("answer", [
   "compensate",
   "fail",
   "acknowledge",
+]);
+export const outboxKinds = codes<OutboxKind>("outbox kind", OUTBOX_KINDS);
+export const deliveryStates = codes<DeliveryState>("delivery state", [
+  "pending",
+  "delivered",
+  "given-up",
+]);
+
+export const messageKinds = codes<Message["kind"]>("message", [
+  "cancel",
+  "pause",
+  "resume",
+  "slot",
+  "no-slot",
+  "make-room",
+]);
+export const policies = codes<ConcurrencyPolicy>("concurrency policy", [
+  "queue",
+  "refuse",
+  "cancel-oldest",
 ]);

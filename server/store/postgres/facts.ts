@@ -1,5 +1,5 @@
 // Facts by plain reads: what granted tasks carry, and what expressions see.
-import type { Facts, RunFacts, StepFacts } from "../../core/model.ts";
+import type { Facts, RunFacts, StepFacts } from "../../core/facts.ts";
 import type { Payload } from "../../core/payload.ts";
 import {
   detailsWanted,
@@ -107,6 +107,7 @@ interface TaskFactsRow extends Omit<RunFactsRow, "run_id" | "workflow" | "key" |
   output_type: string | null;
   output_json: string | null;
   output_data: Buffer | null;
+  of_run: RunId | null;
 }
 
 export async function taskFacts(
@@ -156,6 +157,7 @@ function taskFactsOf({ ready }: Granted, row: TaskFactsRow) {
     planned,
     changed,
     output: made ? payloadOf(row.output_type, row.output_json, row.output_data) : null,
+    effectOf: row.of_run,
   };
 }
 

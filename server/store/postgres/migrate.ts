@@ -85,6 +85,8 @@ async function applyNext(
   await client.query("begin");
   try {
     await client.query(`set local lock_timeout = ${lockMsMax}; set local statement_timeout = 0`);
+    // A role by the name of a schema, as `drover`, would have its tables made there.
+    await client.query("set local search_path = public");
     await takeLock(client);
     await client.query(`
       create table if not exists drover_migration (

@@ -14,7 +14,7 @@ import type {
   PartitionSession,
   Partitions,
   TakenPartition,
-} from "../store.ts";
+} from "../partition-session.ts";
 import { storeFailure } from "./failure.ts";
 import { createSession } from "./pool.ts";
 import { createTransact, queryOn } from "./transaction.ts";

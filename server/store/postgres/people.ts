@@ -1,8 +1,8 @@
 // What the world has said to runs: signals, decisions of approvers, escalations.
 import type { Moment } from "../../core/attempt.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../../core/history.ts";
-import type { DecisionRecord, EscalationRecord, SignalRecord } from "../reads.ts";
-import type { RunId } from "../store.ts";
+import type { ChangedInput, DecisionRecord, EscalationRecord, SignalRecord } from "../reads.ts";
+import type { EscalationClaim, RunId } from "../store.ts";
 import { answers, escalationReasons } from "./codes.ts";
 import { byRun, columns, payloadOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -95,6 +95,9 @@ export async function loadEscalations(
     step_no: number;
     reason: number;
     closed_by: string | null;
+    wake_at: Moment | null;
+    deadline_at: Moment | null;
+    claimed: boolean;
   }>(
     "load_escalations",
     columns(
@@ -108,6 +111,9 @@ export async function loadEscalations(
     step: row.step_no,
     reason: escalationReasons.name(row.reason),
     closedBy: row.closed_by,
+    wakeAt: row.wake_at,
+    deadlineAt: row.deadline_at,
+    claimed: row.claimed,
   }));
 }
 
@@ -115,10 +121,14 @@ export interface EscalationRow {
   n: number;
   step_no: number;
   reason: number;
+  code: string;
   message: string;
   opened_at: Moment;
   closed_at: Moment | null;
   closed_by: string | null;
+  deadline_at: Moment | null;
+  claimed_by: string | null;
+  claimed_at: Moment | null;
   answer: number | null;
   answered_by: string | null;
   answered_why: string | null;
@@ -129,10 +139,16 @@ export function escalationRecord(row: EscalationRow): EscalationRecord {
     n: row.n,
     step: row.step_no,
     reason: escalationReasons.name(row.reason),
+    code: row.code,
     message: row.message,
     openedAt: row.opened_at,
     closedAt: row.closed_at,
     closedBy: row.closed_by,
+    deadlineAt: row.deadline_at,
+    claim:
+      row.claimed_by === null || row.claimed_at === null
+        ? null
+        : { by: row.claimed_by, at: row.claimed_at },
     answer:
       row.answer === null
         ? null
@@ -142,4 +158,33 @@ export function escalationRecord(row: EscalationRow): EscalationRecord {
             why: row.answered_why ?? "",
           },
   };
+}
+
+export async function changedInputsOf(
+  query: Query,
+  runId: RunId,
+): Promise<readonly ChangedInput[]> {
+  const rows = await query<{
+    step_no: number;
+    strategy: number;
+    input_type: string | null;
+    input_json: string | null;
+    input_data: Buffer | null;
+  }>("run_changed_inputs", [runId]);
+  return rows.map((row) => ({
+    step: row.step_no,
+    strategy: row.strategy,
+    input: payloadOf(row.input_type, row.input_json, row.input_data),
+  }));
+}
+
+/** The statement's own guard decides; if it met nothing, whoever stands in the way is looked up. */
+export async function claimEscalation(
+  query: Query,
+  name: "claim_escalation" | "release_escalation",
+  { runId, n, by, anyway }: EscalationClaim,
+): Promise<{ readonly by: string | null } | null> {
+  if ((await query(name, [runId, n, by, anyway])).length > 0) return null;
+  const [holder] = await query<{ by: string | null }>("escalation_holder", [runId, n]);
+  return holder ?? { by: null };
 }

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
+import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import type {
   BeatAnswer,
   DueKind,
@@ -21,7 +22,10 @@ import { cancels, dueKinds } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
+import { inboxOf } from "./inbox.ts";
+import { createOutbox } from "./outbox.ts";
 import { createPartitions } from "./partitions.ts";
+import { claimEscalation } from "./people.ts";
 import { createPool } from "./pool.ts";
 import { createReads } from "./reads.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
@@ -46,6 +50,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   return Object.freeze({
     reads: createReads(lists),
     partitions: createPartitions(connectionString, hot, clock),
+    outbox: createOutbox(query),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -66,6 +71,11 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     definition: (id) => readDefinition(query, id),
     registerWorkflow: (workflow) =>
       transact({}, (begun) => registerWorkflow(begun.query, workflow)),
+    async setDefaultVersion(namespaceId, name, version) {
+      const asked = [namespaceId, name, version];
+      const [row] = await query<{ previous_version: number }>("set_default_version", asked);
+      return row?.previous_version ?? null;
+    },
     async workflowVersion(namespaceId, name, version) {
       const [row] = await query<{
         definition_id: number;
@@ -84,6 +94,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       ]);
       return rows.map((row) => ({ lane: row.id, queue: row.queue, task: row.task }));
     },
+    claimEscalation: (claim) => claimEscalation(query, "claim_escalation", claim),
+    releaseEscalation: (claim) => claimEscalation(query, "release_escalation", claim),
     taskFacts: (tasks) => taskFacts(query, tasks),
     facts: (wanted) => loadFacts(query, wanted),
     beat: (beats) => beat(query, beats),
@@ -111,7 +123,10 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_lane_pollers", [rowsMax]);
       await query("forget_writers", []);
       await query("forget_keys", [rowsMax]);
+      await query("forget_refused", [rowsMax]);
+      await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
     },
+    ...inboxOf(query),
     pulse: (lanes, runs) => pulse(query, lanes, runs),
     dueRows: (partitions, limit) => dueRows(query, partitions, limit),
     async ready() {
@@ -333,4 +348,11 @@ function dueKindOf(row: { readonly kind: number; readonly due_kind: number | nul
   }
 }
 
-const TABLES_DUE: readonly DueKind[] = ["lease", "ready", "backoff", "run"];
+const TABLES_DUE: readonly DueKind[] = [
+  "lease",
+  "ready",
+  "backoff",
+  "run",
+  "message",
+  "escalation",
+];

@@ -4,7 +4,6 @@ import { Kysely, PostgresDialect, type SelectQueryBuilder, sql } from "kysely";
 import type pg from "pg";
 import { isEndKind } from "../../core/model.ts";
 import type {
-  AttemptRecord,
   DetailWanted,
   EscalationOfRun,
   InterventionRecord,
@@ -15,15 +14,23 @@ import type {
   RunRecord,
   WorkflowRecord,
 } from "../reads.ts";
-import { type OutcomeRow, outcomeOf } from "./attempt-rows.ts";
-import { attemptKinds, reasons, rules, runStates } from "./codes.ts";
+import { type AttemptRow, attemptRecord } from "./attempt-rows.ts";
+import { reasons, rules, runStates } from "./codes.ts";
 import { labelsOf, payloadOf } from "./columns.ts";
 import { storeFailure } from "./failure.ts";
-import { decisionsOf, type EscalationRow, escalationRecord, signalsOf } from "./people.ts";
+import {
+  changedInputsOf,
+  decisionsOf,
+  type EscalationRow,
+  escalationRecord,
+  signalsOf,
+} from "./people.ts";
 import { headOf, type OpenRunRow } from "./run-rows.ts";
 import { runSigns } from "./signs.ts";
+import { concurrencyOf } from "./slots.ts";
 import { loadStepsUnlocked } from "./steps-unlocked.ts";
 import { inSnapshot, queryOn } from "./transaction.ts";
+import { listVersions } from "./versions.ts";
 
 /** How much history one look at a run returns at most, of each kind: the newest. */
 const HISTORY_MAX = 1_000;
@@ -49,6 +56,9 @@ interface Tables {
     warnings: number | null;
     ended_at: number | null;
     cancel_note: string | null;
+    concurrency_key: string | null;
+    concurrency_limit: number | null;
+    concurrency_policy: number | null;
   };
   run_open: {
     partition: number;
@@ -58,7 +68,9 @@ interface Tables {
     verdict: number | null;
     warnings: number;
     deadline: number | null;
+    wake_at: number | null;
   };
+  rerun: { run_id: string; of_run: string; from_step: string | null };
   escalation: EscalationRow & { run_id: string; namespace_id: number };
   workflow: {
     namespace_id: number;
@@ -74,10 +86,13 @@ export function createReads(pool: pg.Pool): Reads {
   return Object.freeze({
     findRun: (...of) => reads.findRun(...of).catch(away),
     runDetail: (...of) => reads.runDetail(...of).catch(away),
+    changedInputs: (...of) => reads.changedInputs(...of).catch(away),
+    countRuns: (...of) => reads.countRuns(...of).catch(away),
     runSigns: (...of) => reads.runSigns(...of).catch(away),
     listRuns: (...of) => reads.listRuns(...of).catch(away),
     listEscalations: (...of) => reads.listEscalations(...of).catch(away),
     listWorkflows: (...of) => reads.listWorkflows(...of).catch(away),
+    listVersions: (...of) => reads.listVersions(...of).catch(away),
   } satisfies Reads);
 }
 
@@ -95,6 +110,7 @@ function unguardedReads(pool: pg.Pool): Reads {
       .leftJoin("run_open as o", (join) =>
         join.onRef("o.partition", "=", "r.partition").onRef("o.run_id", "=", "r.id"),
       )
+      .leftJoin("rerun as x", "x.run_id", "r.id")
       .select([
         "r.id",
         "r.namespace_id",
@@ -110,7 +126,13 @@ function unguardedReads(pool: pg.Pool): Reads {
         "r.created_at",
         "r.ended_at",
         "r.cancel_note",
+        "r.concurrency_key",
+        "r.concurrency_limit",
+        "r.concurrency_policy",
         "o.deadline",
+        "x.of_run",
+        "x.from_step",
+        "o.wake_at",
         sql<number>`coalesce(o.state, r.state)`.as("state"),
         sql<number | null>`coalesce(r.reason, o.verdict)`.as("reason"),
         sql<number>`coalesce(o.version, r.last_version)`.as("state_version"),
@@ -146,12 +168,24 @@ function unguardedReads(pool: pg.Pool): Reads {
       });
     },
 
+    changedInputs: (runId) => changedInputsOf(query, runId),
     runSigns: (runId) => runSigns(query, runId),
 
     async listRuns(namespaceId, page) {
       const filtered = withFilter(runs().where("r.namespace_id", "=", namespaceId), page.filter);
       const rows = await paged(filtered, page).limit(page.limit).execute();
       return rows.map(runRecord);
+    },
+
+    async countRuns(namespaceId, filter, most) {
+      const found = withFilter(runs().where("r.namespace_id", "=", namespaceId), filter);
+      const counted = db
+        .selectFrom(found.limit(most).as("found"))
+        .select([
+          sql<number>`count(*)::integer`.as("count"),
+          sql<number>`date_trunc('milliseconds', now())`.as("now"),
+        ]);
+      return await counted.executeTakeFirstOrThrow();
     },
 
     async listEscalations(namespaceId, page) {
@@ -201,6 +235,8 @@ function unguardedReads(pool: pg.Pool): Reads {
         }),
       );
     },
+
+    listVersions: (...of) => listVersions(query, ...of),
   } satisfies Reads);
 }
 
@@ -210,9 +246,12 @@ type RunRow = Omit<
 > & {
   warnings: number;
   deadline: number | null;
+  wake_at: number | null;
   state: number;
   reason: number | null;
   state_version: number;
+  of_run: string | null;
+  from_step: string | null;
 };
 
 function runRecord(row: RunRow): RunRecord {
@@ -234,13 +273,16 @@ function runRecord(row: RunRow): RunRecord {
     createdAt: row.created_at,
     endedAt: row.ended_at,
     deadlineAt: row.deadline,
+    startAt: state === "PENDING" && row.deadline === null ? row.wake_at : null,
+    concurrency: concurrencyOf(row),
     warnings: row.warnings,
+    rerunOf: row.of_run === null ? null : { runId: row.of_run, from: row.from_step },
   };
 }
 
 type Runs<Row> = SelectQueryBuilder<
-  Tables & { r: Tables["run"]; o: Tables["run_open"] },
-  "r" | "o",
+  Tables & { r: Tables["run"]; o: Tables["run_open"]; x: Tables["rerun"] },
+  "r" | "o" | "x",
   Row
 >;
 
@@ -269,17 +311,6 @@ function paged<Row>(runs: Runs<Row>, page: RunPage): Runs<Row> {
   const ascending = page.order === "created-asc";
   const ordered = runs.orderBy("r.id", ascending ? "asc" : "desc");
   return page.after === null ? ordered : ordered.where("r.id", ascending ? ">" : "<", page.after);
-}
-
-interface AttemptRow extends OutcomeRow {
-  step_no: number;
-  kind: number;
-  fence: number;
-  n: number;
-  attempt: number;
-  agent_id: string | null;
-  started_at: number;
-  ended_at: number;
 }
 
 interface InterventionRow {
@@ -320,24 +351,13 @@ async function detail(
   const interventions = wanted.interventions
     ? await query<InterventionRow>("run_interventions", [runId, HISTORY_MAX])
     : [];
+  const kept = await query<{ step_no: number; of_run: string }>("run_kept", [runId]);
   const escalations = wanted.escalations
     ? await query<EscalationRow>("run_escalations", [runId, HISTORY_MAX])
     : [];
   return {
     steps,
-    attempts: attempts.map(
-      (row): AttemptRecord => ({
-        step: row.step_no,
-        kind: attemptKinds.name(row.kind),
-        fence: row.fence,
-        n: row.n,
-        attempt: row.attempt,
-        agentId: row.agent_id,
-        startedAt: row.started_at,
-        endedAt: row.ended_at,
-        outcome: outcomeOf(row),
-      }),
-    ),
+    attempts: attempts.map(attemptRecord),
     interventions: interventions.map(
       (row): InterventionRecord => ({
         runId,
@@ -357,5 +377,6 @@ async function detail(
     escalations: escalations.map(escalationRecord),
     signals: (await signalsOf(query, [runId])).get(runId) ?? [],
     decisions: (await decisionsOf(query, [runId])).get(runId) ?? [],
+    kept: new Map(kept.map((row) => [row.step_no, row.of_run])),
   };
 }

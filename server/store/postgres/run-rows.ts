@@ -22,6 +22,7 @@ export interface OpenRunRow {
   warnings: number;
   escalations: number;
   pivoted: boolean;
+  keyed: boolean;
   verdict_undoes: boolean | null;
   verdict: number | null;
   ends_as: number | null;
@@ -30,6 +31,7 @@ export interface OpenRunRow {
   left_ms: number | null;
   since: Moment | null;
   settle_until: Moment | null;
+  wake_at: Moment | null;
 }
 
 export function headOf(row: OpenRunRow): RunHead {
@@ -44,6 +46,7 @@ export function headOf(row: OpenRunRow): RunHead {
     undone: row.undone,
     warnings: row.warnings,
     pivoted: row.pivoted,
+    keyed: row.keyed,
     escalations: row.escalations,
   };
   return {
@@ -59,6 +62,13 @@ export function headOf(row: OpenRunRow): RunHead {
 function runStateOf(row: OpenRunRow): RunState {
   const kind = runStates.name(row.state);
   switch (kind) {
+    case "PENDING":
+      // Its only moment is its start, or its deadline.
+      return {
+        kind,
+        on: row.deadline === null ? "start" : "slot",
+        until: expected(row, row.wake_at),
+      };
     case "RUNNING":
       return { kind, deadline: row.deadline };
     case "PAUSED":
@@ -107,7 +117,8 @@ function stoodOf(row: OpenRunRow): { leftMs: number | null; since: Moment } {
 function verdictOf(row: OpenRunRow): Verdict | null {
   if (row.verdict === null) return null;
   const reason = reasons.name(row.verdict);
-  if (reason === "DONE") throw new Error(`run ${row.run_id} has the verdict DONE`);
+  if (reason === "DONE" || reason === "NEVER_STARTED" || reason === "REFUSED")
+    throw new Error(`run ${row.run_id} has the verdict ${reason}`);
   return { reason, undo: expected(row, row.verdict_undoes) };
 }
 
@@ -151,11 +162,16 @@ export function runStateColumns(state: RunState): RunStateColumns {
     verdict: reason === undefined ? null : reasons.code(reason),
     endsAs: end ? runStates.code(end.kind) : null,
     stage: state.kind === "ESCALATED" ? runStates.code(of.kind) : null,
-    deadline: "deadline" in of ? of.deadline : null,
+    deadline: deadlineOf(of),
     leftMs: "leftMs" in of && of.leftMs !== null ? Math.round(of.leftMs) : null,
     since: "since" in of ? of.since : null,
     settleUntil: "settleUntil" in of ? of.settleUntil : null,
   };
+}
+
+function deadlineOf(of: RunState | Stage): Moment | null {
+  if (of.kind === "PENDING") return of.on === "slot" ? of.until : null;
+  return "deadline" in of ? of.deadline : null;
 }
 
 export interface EndedRunRow {

@@ -16,6 +16,11 @@ import { Client, type ClientBase } from "pg";
 /** Every query gives one column `sql`, complete statements in the order to run them. */
 const sections: readonly (readonly [title: string, query: string])[] = [
   [
+    "schemas",
+    `select format('create schema %I;', nspname) as sql from pg_namespace
+      where nspname = 'drover'`,
+  ],
+  [
     "types",
     `select format('create type %I as enum (%s);', t.typname,
         string_agg(quote_literal(e.enumlabel), ', ' order by e.enumsortorder)) as sql
@@ -39,7 +44,8 @@ const sections: readonly (readonly [title: string, query: string])[] = [
     "functions",
     `select pg_get_functiondef(p.oid) || ';' as sql
       from pg_proc p
-      where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p')
+      join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in ('public', 'drover') and p.prokind in ('f', 'p')
       order by p.proname collate "C", pg_get_function_identity_arguments(p.oid) collate "C"`,
   ],
   [
@@ -172,14 +178,16 @@ const sections: readonly (readonly [title: string, query: string])[] = [
   [
     // A view may read another; the older one comes first.
     "views",
-    `select format(E'create %sview %I%s as\\n%s',
+    `select format(E'create %sview %s%I%s as\\n%s',
         case relkind when 'm' then 'materialized ' else '' end,
+        case n.nspname when 'public' then '' else n.nspname || '.' end,
         relname, case when relkind = 'v' and reloptions is not null
           then format(' with (%s)', array_to_string(reloptions, ', ')) else '' end,
-        pg_get_viewdef(oid, true)) as sql
-      from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in ('v', 'm')
-      order by oid`,
+        pg_get_viewdef(c.oid, true)) as sql
+      from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ('public', 'drover') and relkind in ('v', 'm')
+      order by c.oid`,
   ],
   [
     "comments",

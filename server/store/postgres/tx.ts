@@ -16,8 +16,10 @@ import { type EndedAttemptRow, endedAttemptOf } from "./attempt-rows.ts";
 import { taskKinds } from "./codes.ts";
 import { byRun, columns } from "./columns.ts";
 import { loadFacts } from "./facts.ts";
+import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { type EndedRunRow, endedHeadOf, headOf, type OpenRunRow } from "./run-rows.ts";
+import { slotsOf } from "./slots.ts";
 import { avoidOf } from "./step-rows.ts";
 import { loadSteps } from "./steps-locked.ts";
 import type { Begun, Query } from "./transaction.ts";
@@ -51,6 +53,8 @@ export function createTx({ now, query }: Begun): Tx {
     loadSignals: (runs) => loadSignals(query, runs),
     loadDecisions: (runs) => loadDecisions(query, runs),
     loadEscalations: (wanted) => loadEscalations(query, wanted),
+    loadMessages: (runs) => loadMessages(query, runs),
+    ...slotsOf(query),
     insertRuns: (runs) => insertRuns(query, runs),
     write: (passes) => writePasses(query, passes),
     lockReady: (lanes) => lockReady(query, lanes),

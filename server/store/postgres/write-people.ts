@@ -2,8 +2,10 @@
 // before the closes that follow from them, and both before the questions that the pass asks.
 import type { RowChanges } from "../changes.ts";
 import { type EscalationAnswer, KEPT_OPEN } from "../escalation-changes.ts";
+import type { OutboxKind } from "../outbox.ts";
+import type { RunId } from "../store.ts";
 import { ofEach, writeEach, writeRows } from "./batch.ts";
-import { answers, escalationReasons } from "./codes.ts";
+import { answers, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -55,17 +57,19 @@ async function writeEscalations(query: Query, changes: readonly RowChanges[]): P
     ({ row }) => row.by,
     ({ row }) => row.why,
   );
-  const closed = ofEach(changes, (change) => change.escalationsClosed);
-  if (closed.length > 0)
-    await query("close_escalations", [
-      ...columns(
-        closed,
-        ({ head }) => head.runId,
-        ({ row }) => row.step,
-        ({ row }) => row.by,
-      ),
-      escalationReasons.code(KEPT_OPEN),
-    ]);
+  const closing = ofEach(changes, (change) => change.escalationsClosed);
+  const closed =
+    closing.length > 0
+      ? await query<EscalationKey>("close_escalations", [
+          ...columns(
+            closing,
+            ({ head }) => head.runId,
+            ({ row }) => row.step,
+            ({ row }) => row.by,
+          ),
+          escalationReasons.code(KEPT_OPEN),
+        ])
+      : [];
   await writeRows(
     query,
     "open_escalations",
@@ -82,6 +86,51 @@ async function writeEscalations(query: Query, changes: readonly RowChanges[]): P
     ({ row }) => row.answerCode,
     ({ row }) => row.by,
     ({ row }) => row.why,
+    ({ row }) => row.code,
+    ({ head }) => head.partition,
+    ({ row }) => row.wakeAt,
+    ({ row }) => row.deadlineAt,
+  );
+  await writeEach(
+    query,
+    "remind_escalations",
+    ofEach(changes, (change) => change.escalationsReminded),
+    ({ head }) => head.runId,
+    ({ row }) => row.n,
+    ({ row }) => row.wakeAt,
+  );
+  await tell(query, changes, closed);
+}
+
+interface EscalationKey {
+  readonly run_id: RunId;
+  readonly n: number;
+}
+
+/** Hooks hear of what was asked and stands open, still or anew, and of what was closed. */
+async function tell(
+  query: Query,
+  changes: readonly RowChanges[],
+  closed: readonly EscalationKey[],
+): Promise<void> {
+  const keys = (kind: OutboxKind, of: (change: RowChanges) => readonly { readonly n: number }[]) =>
+    ofEach(changes, of).map(({ head, row }) => ({ kind, run_id: head.runId, n: row.n }));
+  await writeRows(
+    query,
+    "tell_of_escalations",
+    [
+      ...keys("escalation-opened", ({ escalations }) =>
+        escalations.filter(({ closing }) => closing === null),
+      ),
+      ...keys("escalation-reminder", ({ escalationsReminded }) =>
+        escalationsReminded.filter((one) => one.tell),
+      ),
+      ...keys("escalation-closed", ({ escalationsAnswered }) => escalationsAnswered),
+      ...closed.map((key) => ({ ...key, kind: "escalation-closed" as const })),
+    ],
+    ({ kind }) => outboxKinds.code(kind),
+    (key) => key.run_id,
+    (key) => key.n,
   );
 }
 

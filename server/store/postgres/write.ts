@@ -16,12 +16,14 @@ import {
   cancelCauses,
   cancels,
   forwards,
+  policies,
   reasons,
   runStates,
   taskKinds,
   undos,
 } from "./codes.ts";
 import { payloadColumns } from "./columns.ts";
+import { writeMessages } from "./messages.ts";
 import { runStateColumns } from "./run-rows.ts";
 import { dueCode, strategyCode } from "./step-rows.ts";
 import type { Query } from "./transaction.ts";
@@ -48,6 +50,19 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
     (row) => row.payload.json,
     (row) => row.payload.data,
     (row) => row.createdAt,
+    (row) => row.notify?.hook ?? null,
+    (row) => row.notify?.url ?? null,
+    (row) => row.concurrency?.key ?? null,
+    (row) => row.concurrency?.limit ?? null,
+    (row) => (row.concurrency ? policies.code(row.concurrency.policy) : null),
+  );
+  await writeRows(
+    query,
+    "insert_reruns",
+    runs.flatMap(({ runId, rerunOf }) => (rerunOf ? [{ runId, rerunOf }] : [])),
+    (row) => row.runId,
+    ({ rerunOf }) => rerunOf.runId,
+    ({ rerunOf }) => rerunOf.from,
   );
   const ended = runs.filter(({ run }) => isEnded(run.state));
   await writeRows(
@@ -85,6 +100,7 @@ const openColumns: readonly ((row: OpenRow) => unknown)[] = [
   (row) => row.run.warnings,
   (row) => row.run.escalations,
   (row) => row.run.pivoted,
+  (row) => row.run.keyed,
   (row) => row.state.undoes,
   (row) => row.state.verdict,
   (row) => row.state.endsAs,
@@ -104,6 +120,7 @@ export async function writePasses(query: Query, records: readonly PassRecord[]):
   await writeMoving(query, changes);
   await writeInterventions(query, changes);
   await writePeople(query, changes);
+  await writeMessages(query, changes);
 }
 
 async function writeRuns(query: Query, changes: readonly RowChanges[]): Promise<void> {
@@ -172,6 +189,14 @@ async function writeSteps(query: Query, changes: readonly RowChanges[]): Promise
     ({ row }) => row.result?.fence ?? null,
     ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
     ({ row }) => row.result?.n ?? null,
+  );
+  await writeRows(
+    query,
+    "insert_kept",
+    ofEach(changes, (change) => change.kept),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => row.of,
   );
 }
 

@@ -1,33 +1,41 @@
 /** The payment story, told as a user tells it, and by the naive caller. */
 import { expect, test } from "vitest";
-import { tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
 
-test("every payment is charged once or not at all, whatever the card service does", async () => {
-  const told = await tellStory("payment");
-  expect(told.code, told.output).toBe(0);
-  const states = [...told.runs.values()].map(({ run }) => run.state).sort();
-  expect(states).toEqual(["COMPENSATED", ...Array(7).fill("COMPLETED"), "FAILED"]);
+test(
+  "every payment is charged once or not at all, whatever the card service does",
+  async () => {
+    const told = await tellStory("payment");
+    expect(told.code, told.output).toBe(0);
+    const states = [...told.runs.values()].map(({ run }) => run.state).sort();
+    expect(states).toEqual(["COMPENSATED", ...Array(7).fill("COMPLETED"), "FAILED"]);
 
-  const escalations = [...told.runs.values()].flatMap((run) => run.escalations);
-  expect(escalations.map(({ reason }) => reason)).toEqual(["unverified", "unverified"]);
-  expect(escalations.map(({ answer }) => answer?.answer).sort()).toEqual(["retry", "succeed"]);
-  expect(escalations.every(({ answer }) => answer?.by === "Olga")).toBe(true);
+    const escalations = [...told.runs.values()].flatMap((run) => run.escalations);
+    expect(escalations.map(({ reason }) => reason)).toEqual(["unverified", "unverified"]);
+    expect(escalations.map(({ answer }) => answer?.answer).sort()).toEqual(["retry", "succeed"]);
+    expect(escalations.every(({ answer }) => answer?.by === "Olga")).toBe(true);
 
-  const failures = [...told.runs.values()].flatMap(({ attempts }) =>
-    attempts.flatMap(({ failure }) => (failure === null ? [] : [failure.code])),
-  );
-  const counted = Object.groupBy(failures, (code) => code);
-  // On a machine that is slow, a callback that comes too late is looked up as well.
-  expect(counted["drover.callback"]?.length).toBeGreaterThanOrEqual(4);
-  expect(counted["rate-limited"]).toHaveLength(3);
-  expect(counted.network).toHaveLength(4);
-});
+    const failures = [...told.runs.values()].flatMap(({ attempts }) =>
+      attempts.flatMap(({ failure }) => (failure === null ? [] : [failure.code])),
+    );
+    const counted = Object.groupBy(failures, (code) => code);
+    // On a machine that is slow, a callback that comes too late is looked up as well.
+    expect(counted["drover.callback"]?.length).toBeGreaterThanOrEqual(4);
+    expect(counted["rate-limited"]).toHaveLength(3);
+    expect(counted.network).toHaveLength(4);
+  },
+  storyMsMax,
+);
 
-test("the naive caller charges twice and leaves a hold, as the README says", async () => {
-  const told = await tellStory("payment", "--naive");
-  expect(told.code).toBe(1);
-  const twice = told.problems.filter(({ message }) => message.startsWith("charged 2"));
-  expect(twice.length).toBeGreaterThanOrEqual(2);
-  expect(told.problems.filter(({ message }) => message.includes("a hold"))).toHaveLength(1);
-  expect(untrueLines("payment", [told])).toEqual([]);
-});
+test(
+  "the naive caller charges twice and leaves a hold, as the README says",
+  async () => {
+    const told = await tellStory("payment", "--naive");
+    expect(told.code).toBe(1);
+    const twice = told.problems.filter(({ message }) => message.startsWith("charged 2"));
+    expect(twice.length).toBeGreaterThanOrEqual(2);
+    expect(told.problems.filter(({ message }) => message.includes("a hold"))).toHaveLength(1);
+    expect(untrueLines("payment", [told])).toEqual([]);
+  },
+  storyMsMax,
+);

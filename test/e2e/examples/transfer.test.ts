@@ -1,7 +1,7 @@
 /** The transfer story, told as a user tells it, and by the naive caller. */
 import { expect, test } from "vitest";
 import type { Fact } from "../../../agents-examples/stage/books.ts";
-import { tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
 
 function centsOf(facts: readonly Fact[], did: string): number {
   return facts
@@ -9,35 +9,43 @@ function centsOf(facts: readonly Fact[], did: string): number {
     .reduce((sum, { what }) => sum + Number(what.cents), 0);
 }
 
-test("no cent appears or is lost although agents are killed, and two approve what is large", async () => {
-  const told = await tellStory("transfer");
-  expect(told.code, told.output).toBe(0);
-  const { facts, runs, output } = told;
-  expect(centsOf(facts, "debited")).toBe(centsOf(facts, "credited") + centsOf(facts, "reversed"));
-  expect(output.match(/SIGKILL for transfer-/g)).toHaveLength(5);
+test(
+  "no cent appears or is lost although agents are killed, and two approve what is large",
+  async () => {
+    const told = await tellStory("transfer");
+    expect(told.code, told.output).toBe(0);
+    const { facts, runs, output } = told;
+    expect(centsOf(facts, "debited")).toBe(centsOf(facts, "credited") + centsOf(facts, "reversed"));
+    expect(output.match(/SIGKILL for transfer-/g)).toHaveLength(5);
 
-  const leases = [...runs.values()].flatMap(({ interventions }) =>
-    interventions.filter(({ rule }) => rule === "lease"),
-  );
-  expect(leases.length).toBeGreaterThan(0);
+    const leases = [...runs.values()].flatMap(({ interventions }) =>
+      interventions.filter(({ rule }) => rule === "lease"),
+    );
+    expect(leases.length).toBeGreaterThan(0);
 
-  const deciders = (run: string) =>
-    told.runs.get(run)?.decisions.map(({ approver, approved }) => [approver, approved]);
-  expect(told.output).toContain("transfer-09 is not Tess's to approve");
-  expect(deciders("transfer-09")).toEqual([
-    ["Tom", true],
-    ["Theo", true],
-  ]);
-  expect(deciders("transfer-13")).toEqual([
-    ["Tom", true],
-    ["Tess", false],
-  ]);
-  expect(told.runs.get("transfer-13")?.run.state).toBe("FAILED");
-});
+    const deciders = (run: string) =>
+      told.runs.get(run)?.decisions.map(({ approver, approved }) => [approver, approved]);
+    expect(told.output).toContain("transfer-09 is not Tess's to approve");
+    expect(deciders("transfer-09")).toEqual([
+      ["Tom", true],
+      ["Theo", true],
+    ]);
+    expect(deciders("transfer-13")).toEqual([
+      ["Tom", true],
+      ["Tess", false],
+    ]);
+    expect(told.runs.get("transfer-13")?.run.state).toBe("FAILED");
+  },
+  storyMsMax,
+);
 
-test("the naive caller takes money and puts it nowhere, as the README says", async () => {
-  const told = await tellStory("transfer", "--naive");
-  expect(told.code).toBe(1);
-  expect(told.problems.at(-1)?.message).toContain("euros are missing");
-  expect(untrueLines("transfer", [told])).toEqual([]);
-});
+test(
+  "the naive caller takes money and puts it nowhere, as the README says",
+  async () => {
+    const told = await tellStory("transfer", "--naive");
+    expect(told.code).toBe(1);
+    expect(told.problems.at(-1)?.message).toContain("euros are missing");
+    expect(untrueLines("transfer", [told])).toEqual([]);
+  },
+  storyMsMax,
+);

@@ -243,3 +243,21 @@ describe("resolve", () => {
     expect(stderr).toContain("next: drover escalation show RUN/N says which answers it takes now");
   });
 });
+
+describe("claim and release", () => {
+  test.each([
+    ["claim", "escalation r1/2 is ada's\n"],
+    ["release", "escalation r1/2 is nobody's\n"],
+  ])("%s says whose it is now", async (verb, says) => {
+    const asked: unknown[] = [];
+    const answer = (request: { by: string; anyway: boolean; escalationId: string }) => {
+      const { by, anyway, escalationId } = request;
+      asked.push({ by, anyway, escalationId });
+      return { escalation: { id: "2", runId: "r1" } };
+    };
+    server.play({ claimEscalation: answer, releaseEscalation: answer });
+    const { code, stdout } = await escalation(verb, "r1/2", "--by", "ada", "--anyway");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: says });
+    expect(asked).toEqual([{ by: "ada", anyway: true, escalationId: "2" }]);
+  });
+});

@@ -154,3 +154,42 @@ describe("apply", () => {
     );
   });
 });
+
+describe("versions and default", () => {
+  const createdTime = { seconds: 1_767_225_600n, nanos: 0 };
+
+  test("versions shows which is the default, and what still runs with each", async () => {
+    server.play({
+      getWorkflow: ({ name }) => ({
+        workflow: { name, version: 2, defaultVersion: 2 },
+        versions: [
+          { version: 3, createdTime, openRuns: 0 },
+          { version: 2, createdTime, openRuns: 12 },
+          { version: 1, createdTime, openRuns: 10_000 },
+        ],
+      }),
+    });
+    const { code, stdout, stderr } = await run(["workflow", "versions", "w"]);
+    expect(code).toBe(0);
+    expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
+      "VERSION|DEFAULT|OPEN RUNS|REGISTERED",
+      expect.stringMatching(/^v3\|0\|/),
+      expect.stringMatching(/^v2\|default\|12\|/),
+      expect.stringMatching(/^v1\|10000 or more\|/),
+      "",
+    ]);
+    expect(stderr).toBe("  next: drover workflow default w VERSION\n");
+  });
+
+  test("default moves it, and says how to move back", async () => {
+    server.play({ setDefaultVersion: ({ version }) => ({ previousVersion: 3, version }) });
+    expect(await run(["workflow", "default", "w", "2"])).toEqual({
+      code: 0,
+      stdout: "the default of w is v2, was v3\n",
+      stderr: "  back: drover workflow default w 3\n",
+    });
+    const still = await run(["workflow", "default", "w", "3"]);
+    expect(still).toMatchObject({ stdout: "the default of w is v3, as before\n", stderr: "" });
+    expect(await run(["workflow", "default", "w", "0"])).toMatchObject({ code: 2 });
+  });
+});

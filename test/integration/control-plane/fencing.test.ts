@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { PartitionSession, RunRef } from "../../../server/store/store.ts";
+import type { PartitionSession } from "../../../server/store/partition-session.ts";
+import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {

@@ -281,6 +281,9 @@ export function request(
     key: null,
     priority: 5,
     labels: {},
+    notify: null,
+    startAt: null,
+    concurrency: null,
     digest: "00".repeat(32),
     ...more,
   };

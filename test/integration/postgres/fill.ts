@@ -66,6 +66,22 @@ const ROWS = [
    select run_id, 0, 'zoe', true, '', now() from made where n % 10 = 0`,
   `insert into step_override (run_id, step_no, strategy)
    select run_id, 0, 1 from made where n % 10 = 0`,
+  `insert into step_kept (run_id, step_no, of_run)
+   select run_id, 0, run_id from made where n % 10 = 0`,
+  `insert into rerun (run_id, of_run) select run_id, run_id from made where n % 10 = 0`,
+  `insert into hook (namespace_id, name, url, events, secret, secret_digest)
+   select n, 'h', 'http://there', '{0,3}', 'x', 'y' from generate_series(1, 20) as n`,
+  `insert into outbox (partition, namespace_id, kind, run_id, n, hook, cause)
+   select partition, 1, 3, run_id, 0, 'h', run_id::text from made where n % 10 = 0`,
+  `insert into delivery (partition, namespace_id, kind, run_id, n, hook, cause, count, state, ended_at,
+     next_try_at)
+   select partition, 1, 3, run_id, 0, 'h', run_id::text, 1, case when kind = 3 then 1 else 0 end,
+     case when kind = 3 then now() end, case when kind <> 3 then now() end
+   from made`,
+  `insert into message (run_id, partition, source, kind, wake_at)
+   select run_id, partition, run_id, 1, now() from made where n % 10 = 0`,
+  `insert into slot (run_id, namespace_id, key, max_holders, priority, since, holds, leaving)
+   select run_id, 1, 'key-' || n % 40, 1, 5, now(), n < 40, false from made where n % 4 = 0`,
   "analyze",
 ];
 

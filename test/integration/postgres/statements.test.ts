@@ -22,9 +22,11 @@ const statements = [...loadStatements().values()];
  */
 const HOT = [
   ...["run_open", "step", "ready", "lease", "due", "attempt", "run"],
-  ...["escalation", "signal", "decision", "step_override"],
+  ...["escalation", "signal", "decision", "step_override", "step_kept", "rerun"],
+  ...["escalation", "signal", "decision", "step_override", "message", "slot"],
+  ...["outbox", "delivery"],
 ];
-const WAKES = ["lease_wake", "ready_wake", "due_wake", "run_open_wake"];
+const WAKES = ["lease_wake", "ready_wake", "due_wake", "run_open_wake", "message_wake"];
 
 let database: TestDatabase;
 let pool: pg.Pool;

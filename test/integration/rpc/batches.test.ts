@@ -3,12 +3,14 @@
 import { createHash } from "node:crypto";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { AgentService, type CompleteAnswer } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { BeatRequest, CompleteRequest } from "../../../server/dispatch/dispatcher.ts";
 import { DroverError } from "../../../server/errors.ts";
+import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { type GrpcClient, grpcClient, readStatus } from "./rpc-clients.ts";
-import { AGENT, startWorld, token, type World } from "./rpc-world.ts";
+import { AGENT, RUN_ID, startWorld, token, type World } from "./rpc-world.ts";
 
 const { heartbeat, complete } = AgentService.method;
 const success = { kind: { case: "success" as const, value: {} } };
@@ -248,5 +250,82 @@ describe("Heartbeat", () => {
     const { answer } = await grpc.unary(heartbeat, { agent: AGENT, lostPolls: [1n, 2n] });
     expect(answer?.answers).toEqual([]);
     expect(seen[0]).toMatchObject({ lostPolls: [1, 2], reports: [] });
+  });
+});
+
+describe("ScheduleBatch", () => {
+  const { scheduleBatch } = SchedulerService.method;
+  const workflow = { case: "workflow" as const, value: { name: "holiday" } };
+  const task = { kind: { case: "task" as const, value: { name: "t" } } };
+
+  test("each run has its own answer, in order, and the good ones go on in one call", async () => {
+    const seen: (readonly ScheduleRequest[])[] = [];
+    world.scheduler.scheduleBatch = async (requests) => {
+      seen.push(requests);
+      return [
+        { kind: "scheduled", runId: RUN_ID, created: true },
+        { kind: "refused", error: new DroverError("WORKFLOW_NOT_FOUND", "There is none.") },
+        { kind: "scheduled", runId: RUN_ID, created: false },
+      ];
+    };
+    const { answer, code } = await grpc.unary(scheduleBatch, {
+      runs: [
+        { target: workflow, key: "k1" },
+        { target: workflow, priority: 12 },
+        { target: workflow, key: "k2" },
+        { target: workflow, namespace: "other" },
+        {
+          target: {
+            case: "definition",
+            value: { workflow: "w", steps: [{ id: "a", needs: ["b"], ...task }] },
+          },
+        },
+        { target: workflow, namespace: "default", key: "k3" },
+        {},
+      ],
+    });
+    expect(code).toBe(0);
+    expect(seen.map((of) => of.map(({ key }) => key))).toEqual([["k1", "k2", "k3"]]);
+    const results = answer?.results ?? [];
+    expect(results.map(({ runId, created }) => [runId, created])).toEqual([
+      [RUN_ID, true],
+      ["", false],
+      ["", false],
+      ["", false],
+      ["", false],
+      [RUN_ID, false],
+      ["", false],
+    ]);
+    const words = results.map(({ status }) => status && readStatus(status));
+    expect(words.map((word) => word?.reason)).toEqual([
+      "",
+      "INVALID_REQUEST",
+      "WORKFLOW_NOT_FOUND",
+      "INVALID_REQUEST",
+      "INVALID_DEFINITION",
+      "",
+      "INVALID_REQUEST",
+    ]);
+    expect(words[1]?.fields[0]?.[0]).toBe("runs[1].priority");
+    expect(words[2]?.message).toBe("runs[2]: There is none.");
+    expect(words[3]?.fields[0]?.[0]).toBe("runs[3].namespace");
+    expect(words[4]?.fields[0]?.[0]).toMatch(/^runs\[4\]\.definition\.steps\[0\]/);
+  });
+
+  test("a batch of nothing, or of more than 500, is refused as a call", async () => {
+    const none = await grpc.unary(scheduleBatch, {});
+    expect(none).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
+    const runs = Array.from({ length: 501 }, () => ({ target: workflow }));
+    expect(await grpc.unary(scheduleBatch, { runs })).toMatchObject({ code: 3 });
+  });
+
+  test("an input that is too large is that run's answer", async () => {
+    const input = { body: { case: "json" as const, value: `"${"x".repeat(300_000)}"` } };
+    const { answer } = await grpc.unary(scheduleBatch, {
+      runs: [{ target: workflow, input }, { target: workflow }],
+    });
+    const [large, small] = answer?.results ?? [];
+    expect(large?.status && readStatus(large.status).reason).toBe("PAYLOAD_TOO_LARGE");
+    expect(small?.runId).toBe(RUN_ID);
   });
 });

@@ -13,7 +13,8 @@ import type {
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";
 
-const { getEscalation, listEscalations, resolveEscalation } = OperatorService.method;
+const { claimEscalation, getEscalation, listEscalations, releaseEscalation, resolveEscalation } =
+  OperatorService.method;
 const run = { ref: { case: "runId" as const, value: RUN_ID } };
 
 let world: World;
@@ -32,10 +33,13 @@ function escalation(over: Partial<EscalationRecord> = {}): EscalationRecord {
     n: 2,
     step: 0,
     reason: "unknown",
+    code: "drover.lost",
     message: "nobody knows whether the flight was booked",
     openedAt: 1_700_000_000_000,
     closedAt: null,
     closedBy: null,
+    claim: null,
+    deadlineAt: null,
     answer: null,
     ...over,
   };
@@ -246,4 +250,57 @@ test("an escalation of a run that was stopping has the answers of that", async (
     });
   const { answer } = await grpc.unary(getEscalation, { run, escalationId: "2" });
   expect(answer?.escalation?.answers).toEqual(["succeed", "fail"]);
+});
+
+describe("claiming an escalation", () => {
+  const request = { run, escalationId: "2", by: "Maria" };
+  const detailed = (over: Partial<EscalationRecord>) => {
+    world.reads.runDetail = async () => runDetail({ escalations: [escalation(over)] });
+  };
+
+  test("shows whose it is, as he stated it", async () => {
+    const asked: unknown[] = [];
+    world.store.claimEscalation = async (claim) => {
+      asked.push(claim);
+      detailed({ claim: { by: claim.by, at: 1_700_000_000_000 } });
+      return null;
+    };
+    detailed({});
+    const { answer } = await grpc.unary(claimEscalation, request);
+    expect(asked).toEqual([{ runId: RUN_ID, n: 2, by: "Maria", anyway: false }]);
+    expect(answer?.escalation).toMatchObject({
+      claimedBy: "Maria",
+      claimedTime: { seconds: 1_700_000_000n },
+      code: "drover.lost",
+    });
+  });
+
+  test.for([
+    ["claim", claimEscalation],
+    ["release", releaseEscalation],
+  ] as const)("that another has is refused: %s", async ([, method]) => {
+    const held = async () => ({ by: "Jan" });
+    Object.assign(world.store, { claimEscalation: held, releaseEscalation: held });
+    detailed({ claim: { by: "Jan", at: 1 } });
+    expect(await grpc.unary(method, request)).toMatchObject({
+      reason: "ESCALATION_CLAIMED",
+      metadata: { claimed_by: "Jan" },
+    });
+  });
+
+  test("that is closed says what closed it", async () => {
+    world.store.claimEscalation = async () => ({ by: null });
+    detailed({ closedAt: 1, closedBy: "a late report" });
+    expect(await grpc.unary(claimEscalation, request)).toMatchObject({
+      reason: "ESCALATION_CLOSED",
+      metadata: { closed_by: "a late report" },
+    });
+  });
+
+  test("needs a name", async () => {
+    expect(await grpc.unary(claimEscalation, { ...request, by: "" })).toMatchObject({
+      reason: "INVALID_REQUEST",
+      fields: [["by", expect.anything()]],
+    });
+  });
 });

@@ -3,10 +3,11 @@ import { Code as ConnectCode, ConnectError, createClient } from "@connectrpc/con
 import { createGrpcWebTransport } from "@connectrpc/connect-node";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
-import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { ConcurrencyPolicy, RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { RerunVersion, SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { RerunRequest } from "../../../server/scheduler/scheduler.ts";
 import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
 import {
   AGENT,
@@ -93,6 +94,74 @@ describe("over native gRPC", () => {
     ]);
   });
 
+  test("RetryRun and RerunFrom hand on from where, with what and under which name", async () => {
+    const seen: RerunRequest[] = [];
+    world.scheduler.rerun = async (request) => {
+      seen.push(request);
+      return { runId: RUN_ID, created: true };
+    };
+    const run = { ref: { case: "key" as const, value: "trip-1" } };
+    const retried = await grpc.unary(scheduler.retryRun, { run, requestId: "r1" });
+    expect(retried.answer).toMatchObject({ runId: RUN_ID, created: true });
+    const input = { body: { case: "json" as const, value: "1" } };
+    const asked = { run, requestId: "r1", stepId: "hotel", version: RerunVersion.NEWEST };
+    await grpc.unary(scheduler.rerunFrom, { ...asked, input });
+    const byId = { ref: { case: "runId" as const, value: RUN_ID } };
+    await grpc.unary(scheduler.rerunFrom, { ...asked, input, run: byId });
+    await grpc.unary(scheduler.rerunFrom, asked);
+    expect(seen).toMatchObject([
+      { runId: RUN_ID, from: { kind: "failed" }, input: null, version: "same", requestId: "r1" },
+      {
+        from: { kind: "step", stepId: "hotel" },
+        input: { payload: { kind: "json", json: "1" } },
+        version: "newest",
+      },
+      {},
+      { input: null },
+    ]);
+    expect(new Set(seen.map(({ digest }) => digest)).size).toBe(3);
+    expect(seen[1]?.digest).toBe(seen[2]?.digest);
+    const nameless = await grpc.unary(scheduler.retryRun, { run });
+    expect(nameless).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
+  });
+
+  test("GetRun tells which run it does again, and which steps it keeps", async () => {
+    const rerunOf = { runId: "r0", from: "hotel" };
+    world.reads.runDetail = async () =>
+      runDetail({ run: runRecord({ rerunOf }), kept: new Map([[0, "r0"]]) });
+    const run = { ref: { case: "runId" as const, value: RUN_ID } };
+    const { answer } = await grpc.unary(scheduler.getRun, { run });
+    expect(answer?.run?.rerunOf).toMatchObject({
+      runId: "r0",
+      from: { case: "stepId", value: "hotel" },
+    });
+    expect(answer?.steps.map(({ keptOf }) => keptOf)).toEqual(["r0", ""]);
+  });
+
+  test("SetDefaultVersion moves the default to a version that is there, and no other", async () => {
+    const { answer } = await grpc.unary(scheduler.setDefaultVersion, {
+      name: "holiday",
+      version: 3,
+    });
+    expect(answer).toMatchObject({ previousVersion: 2, version: 3 });
+    const refused = await grpc.unary(scheduler.setDefaultVersion, { name: "holiday", version: 4 });
+    expect(refused).toMatchObject({ code: 5, reason: "WORKFLOW_NOT_FOUND" });
+    const zero = await grpc.unary(scheduler.setDefaultVersion, { name: "holiday" });
+    expect(zero).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
+  });
+
+  test("GetWorkflow and ListWorkflows tell versions and their open runs when they are asked", async () => {
+    const [seven] = [{ version: 3, openRuns: 7 }];
+    const plain = await grpc.unary(scheduler.getWorkflow, { name: "holiday" });
+    expect(plain.answer?.versions).toEqual([]);
+    const asked = { name: "holiday", includeVersions: true };
+    expect((await grpc.unary(scheduler.getWorkflow, asked)).answer?.versions).toMatchObject([
+      seven,
+    ]);
+    const list = await grpc.unary(scheduler.listWorkflows, { includeVersions: true });
+    expect(list.answer?.workflows).toMatchObject([{ name: "holiday", versions: [seven] }]);
+  });
+
   test("GetWorkflow returns the definition as it was registered, defaults not filled in", async () => {
     const { answer } = await grpc.unary(scheduler.getWorkflow, { name: "holiday", version: 3 });
     expect(answer?.workflow).toMatchObject({ name: "holiday", version: 3, defaultVersion: 2 });
@@ -107,7 +176,7 @@ describe("over native gRPC", () => {
     expect(hotel?.timeouts).toBeUndefined();
   });
 
-  test("Schedule hands on target, input, key, priority, labels and a digest", async () => {
+  test("Schedule hands on target, input, key, priority, labels, start, concurrency and a digest", async () => {
     const seen: unknown[] = [];
     world.scheduler.schedule = async (request) => {
       seen.push(request);
@@ -118,16 +187,21 @@ describe("over native gRPC", () => {
       input: { contentType: "text/plain", body: { case: "data", value: new Uint8Array([1]) } },
       key: "trip-1",
       labels: { team: "blue" },
+      startTime: { seconds: 1_700_000_000n, nanos: 5_000_000 },
+      concurrency: { key: "customer-17", policy: ConcurrencyPolicy.CANCEL_OLDEST },
     });
     expect(answer).toMatchObject({ runId: RUN_ID, created: true });
     expect(seen).toEqual([
       {
+        notify: null,
         namespace: { id: 1, name: "default", region: 0 },
         target: { kind: "named", name: "holiday", version: 0 },
         input: { kind: "data", contentType: "text/plain", data: expect.anything() },
         key: "trip-1",
         priority: 5,
         labels: { team: "blue" },
+        startAt: 1_700_000_000_005,
+        concurrency: { key: "customer-17", limit: 1, policy: "cancel-oldest" },
         digest: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     ]);

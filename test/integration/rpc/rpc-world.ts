@@ -13,6 +13,7 @@ import {
 import type { Log } from "../../../server/rpc/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/rpc/server.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
+import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
@@ -65,7 +66,10 @@ export function runRecord(over: Partial<RunRecord> = {}): RunRecord {
     createdAt: 1_700_000_000_000,
     endedAt: null,
     deadlineAt: 1_700_000_600_000,
+    startAt: null,
+    concurrency: null,
     warnings: 0,
+    rerunOf: null,
     ...over,
   };
 }
@@ -82,6 +86,7 @@ export function runDetail(over: Partial<RunDetail> = {}): RunDetail {
     escalations: [],
     signals: [],
     decisions: [],
+    kept: new Map(),
     ...over,
   };
 }
@@ -90,6 +95,8 @@ export function runDetail(over: Partial<RunDetail> = {}): RunDetail {
 function stateOf({ state, reason }: RunRecord): RunState {
   const verdict = { reason: "STEP_FAILED", undo: true } as const;
   switch (state) {
+    case "PENDING":
+      return { kind: state, on: "start", until: 1_700_000_060_000 };
     case "RUNNING":
       return { kind: state, deadline: null };
     case "PAUSED":
@@ -150,6 +157,21 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
   return formatCallbackToken({ ...TOKEN, ...over });
 }
 
+function schedulerStub(): Mutable<Scheduler> {
+  return {
+    registerWorkflow: async () => ({ version: 3, created: true }),
+    setDefaultVersion: async (_namespace, name, version) =>
+      name === "holiday" && version <= 3 ? 2 : null,
+    schedule: async () => ({ runId: RUN_ID, created: true }),
+    scheduleBatch: async (requests) =>
+      requests.map(() => ({ kind: "scheduled", runId: RUN_ID, created: true })),
+    openBulk: async ({ looked }) => ({ until: looked.now, repeated: false }),
+    rerun: async () => ({ runId: RUN_ID, created: true }),
+    tell: async () => ({ kind: "done" }),
+    runChange: (_run, _version, signal) => aborted(signal),
+  };
+}
+
 export async function startWorld({ config = {}, clock = systemClock }: WorldOptions = {}) {
   const logged: string[] = [];
   const say = (_fields: object, text: string) => void logged.push(text);
@@ -160,19 +182,18 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       return known && namespaceId === 1 ? runRecord() : null;
     },
     runDetail: async () => runDetail(),
+    changedInputs: async () => [],
+    countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
     runSigns: async () => ({ now: 1_700_000_060_000, leases: new Map(), polls: new Map() }),
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],
     listWorkflows: async () => [
       { name: "holiday", defaultVersion: 2, latestVersion: 3, createdAt: 1_700_000_000_000 },
     ],
+    listVersions: async (_namespaceId, names) =>
+      names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
-  const scheduler: Mutable<Scheduler> = {
-    registerWorkflow: async () => ({ version: 3, created: true }),
-    schedule: async () => ({ runId: RUN_ID, created: true }),
-    tell: async () => ({ kind: "done" }),
-    runChange: (_run, _version, signal) => aborted(signal),
-  };
+  const scheduler = schedulerStub();
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
     heartbeat: async ({ reports }) => reports.map(() => ({ kind: "carry-on", leaseMs: 30_000 })),
@@ -190,6 +211,10 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       name === "holiday" && version <= 3
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
+    // A namespace without hooks and webhooks, which keeps what it is told.
+    outbox: createMemoryStore({ now: () => Date.UTC(2026, 0, 1) }).outbox,
+    claimEscalation: async () => null,
+    releaseEscalation: async () => null,
     ready: async () => {},
   };
   // As if expressions were checked: one that names nothing is wrong.

@@ -297,6 +297,8 @@ describe("GetRun", () => {
     expect([...shown.keys()].filter((key) => key.startsWith("pause"))).toEqual([
       "pause run_if",
       "pause on_failure",
+      "pause escalation.remind",
+      "pause escalation.deadline",
       "pause always",
       "pause pivot",
     ]);

@@ -1,8 +1,14 @@
 // What a run looks like from outside, and calls that follow one.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { OutcomeKind, RunState, StepState, UndoState } from "@drover/proto/drover/v1/run_pb.ts";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import {
+  ConcurrencyPolicy,
+  OutcomeKind,
+  RunState,
+  StepState,
+  UndoState,
+} from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type ListRunsRequestSchema,
   RunOrder,
@@ -190,6 +196,20 @@ describe("GetRun", () => {
     expect(answer?.attempts).toEqual([]);
   });
 
+  test("a run that is to start later: when, with all of its steps to come", async () => {
+    const startAt = 1_700_000_060_000;
+    const concurrency = { key: "customer-17", limit: 2, policy: "refuse" } as const;
+    world.reads.runDetail = async () =>
+      runDetail({ run: runRecord({ state: "PENDING", deadlineAt: null, startAt, concurrency }) });
+    const { answer } = await grpc.unary(getRun, { run });
+    expect(answer?.run?.state).toBe(RunState.PENDING);
+    expect(answer?.run?.startTime && timestampMs(answer.run.startTime)).toBe(startAt);
+    expect(answer?.run?.deadlineTime).toBeUndefined();
+    const policy = ConcurrencyPolicy.REFUSE;
+    expect(answer?.run?.concurrency).toMatchObject({ ...concurrency, policy });
+    expect(answer?.steps.map(({ state }) => state)).toEqual([StepState.BLOCKED, StepState.BLOCKED]);
+  });
+
   test("a run that stops: blocked steps are cancelled, and an undo shows how it goes", async () => {
     world.reads.runDetail = async () =>
       runDetail({
@@ -235,10 +255,13 @@ describe("GetRun", () => {
             n: 1,
             step: 0,
             reason: "undo-failed",
+            code: "",
             message: "gone",
             openedAt: 1_700_000_000_000,
             closedAt: null,
             closedBy: null,
+            claim: null,
+            deadlineAt: null,
             answer: null,
           },
         ],
@@ -429,11 +452,6 @@ describe("lists come in pages", () => {
     }
   });
 
-  test("of runs in a state that none is ever in: nothing, and not all", async () => {
-    const filter = { states: [RunState.PENDING] };
-    expect((await grpc.unary(listRuns, { filter })).answer?.runs).toEqual([]);
-  });
-
   test("of workflows, by name", async () => {
     const names = ["a", "b", "c"];
     world.reads.listWorkflows = async (_namespaceId, after, limit) =>
@@ -474,6 +492,8 @@ describe("the digest of a Schedule request", () => {
       { ...base, target: { case: "workflow" as const, value: { name: "holiday" } } },
       { ...base, priority: 5 },
       { ...base, labels: { a: "1" } },
+      { ...base, startTime: timestampFromMs(1_700_000_000_000) },
+      { ...base, concurrency: { key: "customer-17" } },
       { ...base, input: { body: { case: "json" as const, value: "1" } } },
       { ...base, input: { body: { case: "json" as const, value: "1 " } } },
       {

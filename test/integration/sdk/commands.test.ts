@@ -7,7 +7,7 @@ import {
   RunSchema,
   RunState,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import { Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { BulkKind, RerunVersion, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../../sdk/typescript/client.ts";
@@ -206,4 +206,61 @@ test("an answer that is not taken is thrown with the answers that are", async ()
     code: "FAILED_PRECONDITION",
     reason: "ANSWER_NOT_ALLOWED",
   });
+});
+
+test("a run is done again by a request of its own, and a repeat is the same new run", async () => {
+  const { server, client } = await givenClient();
+  const retried = client.retryRun("run-1", { version: "newest" });
+  const first = await server.retryRun.next();
+  expect(first.request).toMatchObject({
+    namespace: "acme",
+    run: { ref: { case: "runId", value: "run-1" } },
+    requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    version: RerunVersion.NEWEST,
+  });
+  first.fail(unavailable, "STORE_UNAVAILABLE", 1);
+  const second = await server.retryRun.next();
+  expect(second.request).toEqual(first.request);
+  second.answer({ runId: "run-2", created: false });
+  expect(await retried).toEqual({ runId: "run-2", created: false });
+});
+
+test("a run is done again from a step, with another input", async () => {
+  const { server, client } = await givenClient();
+  const again = client.rerunFrom("run-1", "hotel", { input: { to: "Oslo" }, requestId: "r" });
+  const call = await server.rerunFrom.next();
+  expect(call.request).toMatchObject({
+    stepId: "hotel",
+    requestId: "r",
+    version: RerunVersion.SAME,
+    input: json({ to: "Oslo" }),
+  });
+  call.answer({ runId: "run-2", created: true });
+  expect(await again).toEqual({ runId: "run-2", created: true });
+});
+
+test("a bulk action goes page by page under one name, with a result for each run", async () => {
+  const { server, client } = await givenClient();
+  const filter = { workflow: "w", states: ["FAILED"] } as const;
+  const counted = client.countForBulk("retry", { filter });
+  const dry = await server.bulkAction.next();
+  expect(dry.request).toMatchObject({
+    dryRun: true,
+    kind: BulkKind.RETRY,
+    filter: { workflow: "w" },
+  });
+  dry.answer({ count: 2 });
+  const expectedCount = await counted;
+  const results = Array.fromAsync(client.bulk("retry", { filter, expectedCount }));
+  const first = await server.bulkAction.next();
+  expect(first.request).toMatchObject({ dryRun: false, expectedCount: 2, pageToken: "" });
+  const status = { code: 0 };
+  first.answer({ results: [{ runId: "r1", status, newRunId: "n1" }], nextPageToken: "p" });
+  const second = await server.bulkAction.next();
+  expect(second.request).toEqual({ ...first.request, pageToken: "p" });
+  second.answer({ results: [{ runId: "r2", status: { code: 9, message: "no" } }] });
+  expect(await results).toMatchObject([
+    { runId: "r1", error: null, newRunId: "n1" },
+    { runId: "r2", error: { code: "FAILED_PRECONDITION", message: "no" }, newRunId: null },
+  ]);
 });

@@ -17,12 +17,14 @@ import type { Bounds, Finding } from "./violation.ts";
 /**
  * G3. The hand-outs of a step, by their rows and open leases, have fences 1, 2, 3 and so on, the
  * verifies of one fence numbers 1, 2, 3, and none begins before the one before has ended; what
- * agents received are exactly these; no beat renews a lease that was sent after a later hand-out.
+ * agents received are exactly these, and a report or a callback about one of them always finds it;
+ * no beat renews a lease that was sent after a later hand-out.
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
     for (const { no } of run.plan.steps) yield* overlaps(run, tasksOf(run, no), facts.bounds);
   yield* strayTasks(facts);
+  yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
 }
 
@@ -97,6 +99,20 @@ function* strayTasks(facts: Facts): Iterable<Finding> {
     if (!stored) yield { runId, text: `${where} reached an agent, but no row knows of it` };
     else if (stored.secret !== null && stored.secret !== token.secret)
       yield { runId, text: `${where} reached an agent with another secret than its lease has` };
+  }
+}
+
+function* unknownTasks(facts: Facts): Iterable<Finding> {
+  for (const { task, call: poll } of facts.seen) {
+    const { token, attempt } = task;
+    for (const { call, fate } of facts.reports.get(tokenKey(token, attempt)) ?? []) {
+      if (fate.kind !== "refused" || fate.reason !== "TASK_NOT_FOUND") continue;
+      if (call.request.namespace !== poll.request.namespace) continue;
+      const run = facts.runs.get(token.runId);
+      const where = run ? stepName(run, token.step) : token.runId;
+      const text = `the ${call.request.rpc} sent at ${call.sent.at} about fence ${token.fence} of ${where} was told that there is no such task`;
+      yield { runId: token.runId, text };
+    }
   }
 }
 

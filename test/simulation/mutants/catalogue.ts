@@ -84,8 +84,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "idempotency key stored after the run",
     file: "scheduler/schedule.ts",
-    find: 'if (holder && holder.runId !== runId) return known(holder, digest, key ?? "");',
-    replace: "void holder; void known; void digest;",
+    find: "if (reserved && holder && holder.runId !== runId)",
+    replace: "if (reserved && holder && holder.runId === null)",
     why: "a repeated Schedule starts a second run",
   },
   {
@@ -132,6 +132,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace:
       'if (effects === "idempotent" && settleUntil !== null && settleUntil > pass.occasion.now)',
     why: "a verify looks while a lost agent may still be in its last call",
+  },
+  {
+    name: "callback before its agent has answered not found",
+    file: "scheduler/advance.ts",
+    find: "withSecrets(await withRowsBeside(tx, await withFacts(tx, views)))",
+    replace: "await withRowsBeside(tx, await withFacts(tx, views))",
+    why: "the remote service is told that the task which it was given does not exist",
   },
   {
     name: "pause ignored",

@@ -19,6 +19,7 @@ import {
   lastQuestion,
   lose,
   poison,
+  START,
   type StepOptions,
   succeed,
   success,
@@ -196,7 +197,16 @@ function ended(end: (world: World) => void): Played {
   return { world, held };
 }
 
+/** It is to start later: whatever is said about a task of it is about none. */
+function pending(): Played {
+  const definition = workflow({ approval, signal: { kind: "signal", name: "go" } });
+  const world = createWorld(definition, undefined, { startAt: START + 60_000 });
+  const nobody = { secret: "nobody's", session: "s9", grantedAt: world.now() };
+  return { world, held: { step: 0, task: "perform", fence: 1, attempt: 1, ...nobody } };
+}
+
 const SITUATIONS: Readonly<Record<EventState, () => Played>> = {
+  PENDING: pending,
   RUNNING: busy,
   PAUSED: paused,
   STOPPING: stopping,
@@ -251,6 +261,7 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
   "cancel LEAVE": () => ({ kind: "cancel", undo: false, note: "" }),
   pause: () => ({ kind: "pause", note: "" }),
   resume: () => ({ kind: "resume", note: "" }),
+  messages: ({ world }) => world.hear({ kind: "pause" }),
   "lease-moment": (played) =>
     momentOf(played, "leased") ?? {
       kind: "lease-moment",
@@ -263,8 +274,14 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
     momentOf(played, "ready") ?? { kind: "ready-moment", step: 0, fence: 1, polled: false },
   "due-moment": (played) =>
     momentOf(played, "due") ?? { kind: "due-moment", step: 0, on: "backoff" },
+  "escalation-moment": ({ world }) => {
+    const asked = world.escalations().findLast(({ closedBy }) => closedBy === null);
+    if (asked?.wakeAt) world.advance(Math.max(0, asked.wakeAt - world.now()));
+    return { kind: "escalation-moment", n: asked?.n ?? 1 };
+  },
   "run-moment": ({ world }) => {
     const { state } = world.run();
+    if (state.kind === "PENDING") world.advance(state.until - world.now());
     if (state.kind === "RUNNING" && state.deadline !== null)
       world.advance(state.deadline - world.now());
     return { kind: "run-moment" };

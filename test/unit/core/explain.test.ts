@@ -57,10 +57,24 @@ describe("every state that is not final is explained", () => {
     const all = (side: string) =>
       new Set(EXPLAINED.filter((row) => row.side === side).map((row) => row.state as string));
     expect(new Set(EXPLAINED.map(({ run }) => run as string))).toEqual(
-      ends(RUN_EDGES).difference(new Set(final)),
+      // A PENDING run has no steps to explain.
+      ends(RUN_EDGES).difference(new Set([...final, "PENDING"])),
     );
     expect(all("forward")).toEqual(ends(FORWARD_EDGES).difference(new Set(final)));
     expect(all("undo")).toEqual(ends(UNDO_EDGES).difference(new Set(["NONE", "DONE"])));
+  });
+});
+
+describe("a run that has not begun", () => {
+  test("waits for its start, and can be cancelled", () => {
+    const world = createWorld(workflow({ a: {} }), undefined, { startAt: START + 60_000 });
+    expect(explained(world).run).toMatchObject({
+      waitsFor: { kind: "start" },
+      since: START,
+      next: { what: "start", at: START + 60_000 },
+      actions: [{ kind: "cancel" }],
+    });
+    expect(explained(world).steps).toEqual([]);
   });
 });
 

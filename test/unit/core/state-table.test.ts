@@ -13,8 +13,8 @@ interface Table {
 const tables: Readonly<Record<string, Table>> = {
   run: {
     edges: RUN_EDGES,
-    first: "RUNNING",
-    states: ["RUNNING", "PAUSED", "STOPPING", "COMPENSATING", "FINISHING", "ESCALATED"],
+    first: "PENDING",
+    states: ["PENDING", "RUNNING", "PAUSED", "STOPPING", "COMPENSATING", "FINISHING", "ESCALATED"],
     final: ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"],
   },
   forward: {

@@ -59,6 +59,11 @@ describe("what goes together", () => {
     expect(problems(step)).toEqual([]);
   });
 
+  test("a deadline of escalations with its answer, and reminders with neither", () => {
+    const escalations = [{ deadlineMs: 1_000, answer: "fail" }, { remindMs: 60_000 }, {}] as const;
+    for (const escalation of escalations) expect(problems(task({ escalation }))).toEqual([]);
+  });
+
   test("steps that run last may need each other", () => {
     expect(problems(task({ always: true }), task({ id: "b", needs: ["a"], always: true }))).toEqual(
       [],
@@ -67,6 +72,15 @@ describe("what goes together", () => {
 });
 
 describe("what does not", () => {
+  test("a deadline of escalations without an answer, and an answer without a deadline", () => {
+    expect(problems(task({ escalation: { deadlineMs: 1_000 } }))).toEqual([
+      'steps[0].escalation.deadline: step "a" has a deadline for its escalations and no answer for then: add then: fail, or another',
+    ]);
+    expect(problems(task({ escalation: { answer: "skip" } }))).toEqual([
+      'steps[0].escalation.then: step "a" says what follows when nobody answers, and not when: add deadline: 1d, or another',
+    ]);
+  });
+
   test.each<[string, StepDefinition, string]>([
     [
       "verifiable effects that nobody can verify",

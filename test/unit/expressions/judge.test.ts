@@ -1,7 +1,7 @@
 // What the expressions of a definition come to, over the facts of a run.
 import { expect, test } from "vitest";
 import type { StepDefinition } from "../../../server/core/definition.ts";
-import type { Facts } from "../../../server/core/model.ts";
+import type { Facts } from "../../../server/core/facts.ts";
 import type { Payload } from "../../../server/core/payload.ts";
 import { judgeOf } from "../../../server/expressions/judge.ts";
 

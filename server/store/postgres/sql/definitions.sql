@@ -37,6 +37,40 @@ values ($1::integer, $2::text, $3::integer, $4::bigint);
 update workflow set latest_version = $3::integer, default_version = $4::integer
 where namespace_id = $1::integer and name = $2::text;
 
+-- name: set_default_version
+-- Only to a version that is there. Takes turns with registrations on the workflow's row.
+with held as (
+  select w.namespace_id, w.name, w.default_version, v.version
+  from workflow as w
+  join workflow_version as v on v.namespace_id = w.namespace_id and v.name = w.name
+  where w.namespace_id = $1::integer and w.name = $2::text and v.version = $3::integer
+  for update of w
+)
+update workflow as w set default_version = h.version
+from held as h
+where w.namespace_id = h.namespace_id and w.name = h.name
+returning h.default_version as previous_version;
+
+-- name: list_versions
+-- The newest $3 of each name, with the open runs of their content, counted up to $4.
+-- Plan: run_open_definition.
+select v.name, v.version, v.created_at, o.open_runs
+from unnest($2::text[]) with ordinality as u (name, place)
+cross join lateral (
+  select w.name, w.version, w.created_at, w.definition_id
+  from workflow_version as w
+  where w.namespace_id = $1::integer and w.name = u.name
+  order by w.version desc
+  limit $3::integer
+) as v
+cross join lateral (
+  select count(*)::integer as open_runs
+  from (
+    select from run_open as r where r.definition_id = v.definition_id limit $4::integer
+  ) as counted
+) as o
+order by u.place, v.version desc;
+
 -- name: find_version
 -- $3 is 0: the default version.
 select v.definition_id, v.version, v.created_at

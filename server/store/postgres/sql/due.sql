@@ -1,4 +1,4 @@
--- Due work: the moments of leases, ready rows, due rows and runs.
+-- Due work: the moments of leases, ready rows, due rows, escalations, runs and messages.
 
 -- name: due_rows
 -- Rows whose moment has come, earliest first: up to $2 of each kind and partition, $2 in all.
@@ -38,6 +38,16 @@ due_now as (
     limit $2::integer
   ) as x
   union all
+  select 5, null, x.run_id, m.partition, x.step_no, x.n, x.wake_at, null
+  from mine as m
+  cross join lateral (
+    select e.run_id, e.step_no, e.n, e.wake_at
+    from escalation as e
+    where e.partition = m.partition and e.wake_at <= now()
+    order by e.wake_at
+    limit $2::integer
+  ) as x
+  union all
   select 3, null, x.run_id, m.partition, -1, 0, x.wake_at, null
   from mine as m
   cross join lateral (
@@ -45,6 +55,16 @@ due_now as (
     from run_open as o
     where o.partition = m.partition and o.wake_at <= now()
     order by o.wake_at
+    limit $2::integer
+  ) as x
+  union all
+  select 4, null, x.run_id, m.partition, -1, 0, x.wake_at, null
+  from mine as m
+  cross join lateral (
+    select g.run_id, g.wake_at
+    from message as g
+    where g.partition = m.partition and g.wake_at <= now()
+    order by g.wake_at
     limit $2::integer
   ) as x
 )
@@ -71,6 +91,12 @@ cross join lateral (
   (select d.wake_at from due as d where d.partition = m.partition and d.wake_at > now()
     order by d.wake_at limit 1)
   union all
+  (select e.wake_at from escalation as e where e.partition = m.partition and e.wake_at > now()
+    order by e.wake_at limit 1)
+  union all
   (select o.wake_at from run_open as o where o.partition = m.partition and o.wake_at > now()
     order by o.wake_at limit 1)
+  union all
+  (select g.wake_at from message as g where g.partition = m.partition and g.wake_at > now()
+    order by g.wake_at limit 1)
 ) as x;

@@ -3,11 +3,11 @@
 
 -- name: task_facts
 -- What granted tasks carry besides their lease, read after the commit: the details of the newest
--- attempt of a kind ($4) before a fence ($3), and the output of the step where the task needs it ($5).
--- Plan: run, attempt, step by key.
+-- attempt of a kind ($4) before a fence ($3), and for an undo ($5) the output of the step and the run
+-- that made its effect. Plan: run, attempt, step, step_kept by key.
 select t.place, r.definition_id, r.version, r.labels, r.input_type, r.input_json, r.input_data,
   s.forward, s.strategies, p.details_type, p.details_json, p.details_data,
-  o.output_type, o.output_json, o.output_data
+  o.output_type, o.output_json, o.output_data, k.of_run
 from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[], $5::boolean[]) with ordinality
   as t (run_id, step_no, before_fence, details_of, with_output, place)
 join run as r on r.id = t.run_id
@@ -22,6 +22,8 @@ left join lateral (
 ) as p on t.before_fence > 1
 left join attempt as o on t.with_output and o.run_id = s.run_id and o.step_no = s.no
   and o.item = 0 and o.fence = s.result_fence and o.kind = s.result_kind and o.n = s.result_n
+left join step_kept as k on t.with_output and k.run_id = t.run_id and k.step_no = t.step_no
+  and k.item = 0
 order by t.place;
 
 -- name: changed_inputs

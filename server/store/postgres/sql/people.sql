@@ -3,21 +3,32 @@
 -- name: open_escalations
 -- Numbered by the rules; one that the same pass has closed is closed from the start.
 insert into escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at, closed_by,
-  answer, answered_by, answered_why)
+  answer, answered_by, answered_why, code, partition, wake_at, deadline_at)
 select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, now(),
   case when u.closed_by is not null then now() end, u.closed_by, u.answer, u.answered_by,
-  u.answered_why
+  u.answered_why, u.code, u.partition,
+  case when u.closed_by is null then to_timestamp(u.wake_at / 1000.0) end,
+  to_timestamp(u.deadline_at / 1000.0)
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::smallint[], $6::text[],
-  $7::text[], $8::smallint[], $9::text[], $10::text[])
+  $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::smallint[], $13::bigint[],
+  $14::bigint[])
   as u (run_id, n, namespace_id, step_no, reason, message, closed_by, answer, answered_by,
-    answered_why);
+    answered_why, code, partition, wake_at, deadline_at);
+
+-- name: remind_escalations
+-- Those that stand open wait for their next moment. Plan: escalation by key.
+update escalation as e
+set wake_at = to_timestamp(u.wake_at / 1000.0)
+from unnest($1::uuid[], $2::integer[], $3::bigint[]) as u (run_id, n, wake_at)
+where e.run_id = u.run_id and e.n = u.n and e.closed_by is null
+returning e.n;
 
 -- name: answer_escalations
 -- Those that stand open: nobody has closed them. (By `closed_at is null` the planner would read all open
 -- questions of all runs, by the index that lists them.) Plan: escalation by key.
 update escalation as e
 set closed_at = now(), closed_by = u.closed_by, answer = u.answer, answered_by = u.answered_by,
-  answered_why = u.answered_why
+  answered_why = u.answered_why, wake_at = null
 from unnest($1::uuid[], $2::integer[], $3::text[], $4::smallint[], $5::text[], $6::text[])
   as u (run_id, n, closed_by, answer, answered_by, answered_why)
 where e.run_id = u.run_id and e.n = u.n and e.closed_by is null
@@ -26,14 +37,53 @@ returning e.n;
 -- name: close_escalations
 -- Those of a step that stand open, but for one reason ($4). Plan: escalation by key.
 update escalation as e
-set closed_at = now(), closed_by = u.closed_by
+set closed_at = now(), closed_by = u.closed_by, wake_at = null
 from unnest($1::uuid[], $2::smallint[], $3::text[]) as u (run_id, step_no, closed_by)
 where e.run_id = u.run_id and e.step_no = u.step_no and e.closed_by is null
-  and e.reason <> $4::smallint;
+  and e.reason <> $4::smallint
+returning e.run_id, e.n;
+
+-- name: tell_of_escalations
+-- A row of the outbox for each hook that wants to hear of it, in the partition of its hook and cause,
+-- whoever's run it is: one owner tells all of one cause. Plan: escalation, hook, run by key.
+insert into outbox (kind, run_id, n, namespace_id, partition, hook, cause)
+select u.kind, e.run_id, e.n, e.namespace_id,
+  (r.partition - r.partition % 256 + (hashtext(concat_ws('/', h.name, c.cause)) & 255))::smallint,
+  h.name, c.cause
+from unnest($1::smallint[], $2::uuid[], $3::integer[]) as u (kind, run_id, n)
+join escalation as e on e.run_id = u.run_id and e.n = u.n
+join hook as h on h.namespace_id = e.namespace_id and u.kind = any (h.events)
+join run as r on r.id = e.run_id
+cross join lateral (select concat_ws('/', r.workflow, e.step_no, e.reason, e.code) as cause) as c
+order by e.run_id, e.n;
+
+-- name: claim_escalation
+-- Whose it is, unless it is closed or another has it ($4: although he has). Plan: escalation by key.
+update escalation as e
+set claimed_by = $3::text,
+  claimed_at = case when e.claimed_by = $3::text then e.claimed_at else now() end
+where e.run_id = $1::uuid and e.n = $2::integer and e.closed_by is null
+  and (e.claimed_by is null or e.claimed_by = $3::text or $4::boolean)
+returning e.n;
+
+-- name: release_escalation
+-- Nobody's, unless it is closed or another has it ($4: although he has). Plan: escalation by key.
+update escalation as e
+set claimed_by = null, claimed_at = null
+where e.run_id = $1::uuid and e.n = $2::integer and e.closed_by is null
+  and (e.claimed_by is null or e.claimed_by = $3::text or $4::boolean)
+returning e.n;
+
+-- name: escalation_holder
+-- Plan: escalation by key.
+select case when e.closed_by is null then e.claimed_by end as by
+from escalation as e
+where e.run_id = $1::uuid and e.n = $2::integer;
 
 -- name: load_escalations
 -- Plan: escalation by key.
-select e.run_id, e.n, e.step_no, e.reason, e.closed_by
+select e.run_id, e.n, e.step_no, e.reason, e.closed_by, e.wake_at, e.deadline_at,
+  e.claimed_by is not null as claimed
 from unnest($1::uuid[], $2::integer[]) as u (run_id, n)
 join escalation as e on e.run_id = u.run_id and e.n = u.n
 order by e.run_id, e.n;

@@ -25,6 +25,20 @@ left join ready as r on r.run_id = s.run_id and r.step_no = s.no and r.item = s.
 where s.run_id = $1::uuid and s.item = 0
 order by s.no;
 
+-- name: run_kept
+-- Plan: step_kept by the run's key.
+select k.step_no, k.of_run
+from step_kept as k
+where k.run_id = $1::uuid
+order by k.step_no;
+
+-- name: run_changed_inputs
+-- Plan: step_override by the run's key.
+select o.step_no, o.strategy, o.input_type, o.input_json, o.input_data
+from step_override as o
+where o.run_id = $1::uuid
+order by o.step_no, o.strategy;
+
 -- name: run_attempts
 -- The newest, oldest first. Plan: attempt by the run's key.
 select * from (
@@ -51,7 +65,7 @@ order by newest.acted_at, newest.step_no, newest.fence, newest.n;
 -- name: run_escalations
 -- The newest $2, in the order in which they happened. Plan: escalation by the run's key.
 select * from (
-  select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by, e.answer,
+  select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by, e.claimed_by, e.claimed_at, e.deadline_at, e.code, e.answer,
     e.answered_by, e.answered_why
   from escalation as e
   where e.run_id = $1::uuid

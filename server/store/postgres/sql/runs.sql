@@ -22,6 +22,12 @@ select i.namespace_id, i.key, i.run_id, encode(i.digest, 'hex') as digest
 from unnest($1::integer[], $2::text[]) as u (namespace_id, key)
 join idempotency as i on i.namespace_id = u.namespace_id and i.key = u.key;
 
+-- name: release_keys
+-- Reservations of this transaction, whose runs it does not begin. Plan: idempotency by key.
+delete from idempotency as i
+using unnest($1::integer[], $2::text[], $3::uuid[]) as u (namespace_id, key, run_id)
+where i.namespace_id = u.namespace_id and i.key = u.key and i.run_id = u.run_id;
+
 -- name: lock_runs_skip
 -- Locks open runs in id order; leaves out what another transaction holds. Plan: run_open by key.
 select o.*
@@ -50,32 +56,47 @@ where r.id = any ($1::uuid[]) and r.state is not null;
 -- name: insert_runs
 -- Written at the start and at the end, and not in between.
 insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
-  input_type, input_json, input_data, created_at)
+  input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
+  concurrency_limit, concurrency_policy)
 select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
   u.labels::jsonb, u.input_type, u.input_json, u.input_data,
-  to_timestamp(u.created_at / 1000.0)
+  to_timestamp(u.created_at / 1000.0), u.notify_hook, u.notify_url, u.concurrency_key,
+  u.concurrency_limit, u.concurrency_policy
 from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[], $6::integer[],
-  $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bigint[])
+  $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bigint[],
+  $14::text[], $15::text[], $16::text[], $17::integer[], $18::smallint[])
   as u (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
-    input_type, input_json, input_data, created_at);
+    input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
+    concurrency_limit, concurrency_policy);
+
+-- name: insert_reruns
+insert into rerun (run_id, of_run, from_step)
+select u.run_id, u.of_run, u.from_step
+from unnest($1::uuid[], $2::uuid[], $3::text[]) as u (run_id, of_run, from_step);
+
+-- name: insert_kept
+-- Written with the first pass of a run, and never changed.
+insert into step_kept (run_id, step_no, of_run)
+select u.run_id, u.step_no, u.of_run
+from unnest($1::uuid[], $2::smallint[], $3::uuid[]) as u (run_id, step_no, of_run);
 
 -- name: insert_open_runs
 -- Presence is what open means: written with `insert_runs`, gone with `end_runs`.
 insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version, steps_left,
-  finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted, verdict_undoes,
-  verdict, ends_as, stage, deadline, left_ms, since, settle_until, wake_at)
+  finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted, keyed,
+  verdict_undoes, verdict, ends_as, stage, deadline, left_ms, since, settle_until, wake_at)
 select u.partition, u.run_id, u.namespace_id, u.definition_id, u.priority, u.state, u.version,
   u.steps_left, u.finally_left, u.moving, u.asking, u.undos_left, u.undone, u.warnings,
-  u.escalations, u.pivoted, u.verdict_undoes, u.verdict, u.ends_as, u.stage,
+  u.escalations, u.pivoted, u.keyed, u.verdict_undoes, u.verdict, u.ends_as, u.stage,
   to_timestamp(u.deadline / 1000.0), u.left_ms, to_timestamp(u.since / 1000.0),
   to_timestamp(u.settle_until / 1000.0), to_timestamp(u.wake_at / 1000.0)
 from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
   $7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
-  $13::boolean[], $14::boolean[], $15::smallint[], $16::smallint[], $17::smallint[], $18::bigint[],
-  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::integer[], $24::bigint[],
-  $25::smallint[])
+  $13::boolean[], $14::boolean[], $15::boolean[], $16::smallint[], $17::smallint[], $18::smallint[],
+  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::integer[],
+  $25::bigint[], $26::smallint[])
   as u (partition, run_id, state, version, steps_left, finally_left, moving, asking, undos_left, undone,
-    warnings, escalations, pivoted, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
+    warnings, escalations, pivoted, keyed, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
     since, settle_until, wake_at, namespace_id, definition_id, priority);
 
 -- name: update_open_runs
@@ -83,23 +104,24 @@ from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::small
 update run_open as o
 set state = u.state, version = u.version, steps_left = u.steps_left, finally_left = u.finally_left,
   moving = u.moving, asking = u.asking, undos_left = u.undos_left, undone = u.undone,
-  warnings = u.warnings, escalations = u.escalations, pivoted = u.pivoted,
+  warnings = u.warnings, escalations = u.escalations, pivoted = u.pivoted, keyed = u.keyed,
   verdict_undoes = u.verdict_undoes, verdict = u.verdict, ends_as = u.ends_as, stage = u.stage,
   deadline = to_timestamp(u.deadline / 1000.0), left_ms = u.left_ms,
   since = to_timestamp(u.since / 1000.0), settle_until = to_timestamp(u.settle_until / 1000.0),
   wake_at = to_timestamp(u.wake_at / 1000.0)
 from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
   $7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
-  $13::boolean[], $14::boolean[], $15::smallint[], $16::smallint[], $17::smallint[], $18::bigint[],
-  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[])
+  $13::boolean[], $14::boolean[], $15::boolean[], $16::smallint[], $17::smallint[], $18::smallint[],
+  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[])
   as u (partition, run_id, state, version, steps_left, finally_left, moving, asking, undos_left, undone,
-    warnings, escalations, pivoted, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
+    warnings, escalations, pivoted, keyed, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
     since, settle_until, wake_at)
 where o.partition = u.partition and o.run_id = u.run_id
 returning o.run_id;
 
 -- name: end_runs
--- The open row goes, the outcome is written.
+-- The open row goes, the outcome is written, and hooks are told: those that want each end, and the one
+-- that Schedule named. Plan: run_open, run, hook by key.
 with ended as (
   select *
   from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::smallint[])
@@ -108,12 +130,20 @@ with ended as (
 closed as (
   delete from run_open as o using ended as u
   where o.partition = u.partition and o.run_id = u.run_id
+),
+changed as (
+  update run as r
+  set state = u.state, reason = u.reason, last_version = u.version, warnings = u.warnings,
+    ended_at = now()
+  from ended as u
+  where r.id = u.run_id
+  returning r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url
 )
-update run as r
-set state = u.state, reason = u.reason, last_version = u.version, warnings = u.warnings,
-  ended_at = now()
-from ended as u
-where r.id = u.run_id;
+insert into outbox (kind, run_id, n, namespace_id, partition, hook, url, cause)
+select 3, c.id, 0, c.namespace_id, c.partition, h.name,
+  case when h.name = c.notify_hook then c.notify_url end, c.id::text
+from changed as c
+join hook as h on h.namespace_id = c.namespace_id and (h.name = c.notify_hook or 3 = any (h.events));
 
 -- name: note_cancels
 update run as r

@@ -1,4 +1,4 @@
-// For people and their tools: what waits for a person, and what a person answers.
+// For people and their tools: what waits for a person, what a person answers, and who is told.
 //
 // Namespaces, runs, repeating and errors: as in scheduler_service.proto. Names of people are those
 // that the caller states; nothing verifies them until there are identities, and outputs say so.
@@ -10,6 +10,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
+import type { Delivery, Hook } from "./hook_pb.ts";
+import { file_drover_v1_hook } from "./hook_pb.ts";
 import type { Payload } from "./payload_pb.ts";
 import { file_drover_v1_payload } from "./payload_pb.ts";
 import type { Attempt, Escalation, Run, Step } from "./run_pb.ts";
@@ -22,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/operator_service.proto.
  */
 export const file_drover_v1_operator_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBkcm92ZXIvdjEvb3BlcmF0b3Jfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqABChZMaXN0RXNjYWxhdGlvbnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhYKDmluY2x1ZGVfY2xvc2VkGAIgASgIEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxiACCJeChdMaXN0RXNjYWxhdGlvbnNSZXNwb25zZRIqCgtlc2NhbGF0aW9ucxgBIAMoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKoAQoUR2V0RXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCKkAQoVR2V0RXNjYWxhdGlvblJlc3BvbnNlEikKCmVzY2FsYXRpb24YASABKAsyFS5kcm92ZXIudjEuRXNjYWxhdGlvbhIbCgNydW4YAiABKAsyDi5kcm92ZXIudjEuUnVuEh0KBHN0ZXAYAyABKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgEIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0Iv0CChhSZXNvbHZlRXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBJZCgZhbnN3ZXIYBCABKAlCSbpIRnJEUgVyZXRyeVINcmV0cnktY2hhbmdlZFIHc3VjY2VlZFIEc2tpcFIKY29tcGVuc2F0ZVIEZmFpbFILYWNrbm93bGVkZ2USLAoCYnkYBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEiEKA3doeRgGIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQSIwoHcGF5bG9hZBgHIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkInUKGVJlc29sdmVFc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhsKA3J1bhgCIAEoCzIOLmRyb3Zlci52MS5SdW4SEAoIcmVwZWF0ZWQYAyABKAgynwIKD09wZXJhdG9yU2VydmljZRJYCg9MaXN0RXNjYWxhdGlvbnMSIS5kcm92ZXIudjEuTGlzdEVzY2FsYXRpb25zUmVxdWVzdBoiLmRyb3Zlci52MS5MaXN0RXNjYWxhdGlvbnNSZXNwb25zZRJSCg1HZXRFc2NhbGF0aW9uEh8uZHJvdmVyLnYxLkdldEVzY2FsYXRpb25SZXF1ZXN0GiAuZHJvdmVyLnYxLkdldEVzY2FsYXRpb25SZXNwb25zZRJeChFSZXNvbHZlRXNjYWxhdGlvbhIjLmRyb3Zlci52MS5SZXNvbHZlRXNjYWxhdGlvblJlcXVlc3QaJC5kcm92ZXIudjEuUmVzb2x2ZUVzY2FsYXRpb25SZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_run, file_drover_v1_scheduler_service]);
+  fileDesc("CiBkcm92ZXIvdjEvb3BlcmF0b3Jfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqABChZMaXN0RXNjYWxhdGlvbnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhYKDmluY2x1ZGVfY2xvc2VkGAIgASgIEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxiACCJeChdMaXN0RXNjYWxhdGlvbnNSZXNwb25zZRIqCgtlc2NhbGF0aW9ucxgBIAMoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKoAQoUR2V0RXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCKkAQoVR2V0RXNjYWxhdGlvblJlc3BvbnNlEikKCmVzY2FsYXRpb24YASABKAsyFS5kcm92ZXIudjEuRXNjYWxhdGlvbhIbCgNydW4YAiABKAsyDi5kcm92ZXIudjEuUnVuEh0KBHN0ZXAYAyABKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgEIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0Iv0CChhSZXNvbHZlRXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBJZCgZhbnN3ZXIYBCABKAlCSbpIRnJEUgVyZXRyeVINcmV0cnktY2hhbmdlZFIHc3VjY2VlZFIEc2tpcFIKY29tcGVuc2F0ZVIEZmFpbFILYWNrbm93bGVkZ2USLAoCYnkYBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEiEKA3doeRgGIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQSIwoHcGF5bG9hZBgHIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkInUKGVJlc29sdmVFc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhsKA3J1bhgCIAEoCzIOLmRyb3Zlci52MS5SdW4SEAoIcmVwZWF0ZWQYAyABKAgipAIKDlB1dEhvb2tSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIXCgN1cmwYAyABKAlCCrpIB3IFEAEYgBASYgoGZXZlbnRzGAQgAygJQlK6SE+SAUwYASJIckZSEWVzY2FsYXRpb24tb3BlbmVkUhNlc2NhbGF0aW9uLXJlbWluZGVyUhFlc2NhbGF0aW9uLWNsb3NlZFIJcnVuLWVuZGVkEjQKBnNlY3JldBgFIAEoCUIkukghch8yHV4oW15ceDAwLVx4MWZceDdmXXsxNiwyNTZ9KT8kIiIKD1B1dEhvb2tSZXNwb25zZRIPCgdjcmVhdGVkGAEgASgIIkUKEExpc3RIb29rc1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQiMwoRTGlzdEhvb2tzUmVzcG9uc2USHgoFaG9va3MYASADKAsyDy5kcm92ZXIudjEuSG9vayJ0ChFEZWxldGVIb29rUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIsCgRuYW1lGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQiJQoSRGVsZXRlSG9va1Jlc3BvbnNlEg8KB2RlbGV0ZWQYASABKAgi8QEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIsCgRob29rGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSOgoGc3RhdGVzGAMgAygJQiq6SCeSASQYASIgch5SB3BlbmRpbmdSCWRlbGl2ZXJlZFIIZ2l2ZW4tdXASHQoJcGFnZV9zaXplGAQgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YBSABKAlCCLpIBXIDGIAIIloKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USJwoKZGVsaXZlcmllcxgBIAMoCzITLmRyb3Zlci52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki6AEKFkNsYWltRXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIsCgJieRgEIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSDgoGYW55d2F5GAUgASgIIkQKF0NsYWltRXNjYWxhdGlvblJlc3BvbnNlEikKCmVzY2FsYXRpb24YASABKAsyFS5kcm92ZXIudjEuRXNjYWxhdGlvbiLqAQoYUmVsZWFzZUVzY2FsYXRpb25SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARI1Cg1lc2NhbGF0aW9uX2lkGAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSLAoCYnkYBCABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEg4KBmFueXdheRgFIAEoCCJGChlSZWxlYXNlRXNjYWxhdGlvblJlc3BvbnNlEikKCmVzY2FsYXRpb24YASABKAsyFS5kcm92ZXIudjEuRXNjYWxhdGlvbjKFBgoPT3BlcmF0b3JTZXJ2aWNlElgKD0xpc3RFc2NhbGF0aW9ucxIhLmRyb3Zlci52MS5MaXN0RXNjYWxhdGlvbnNSZXF1ZXN0GiIuZHJvdmVyLnYxLkxpc3RFc2NhbGF0aW9uc1Jlc3BvbnNlElIKDUdldEVzY2FsYXRpb24SHy5kcm92ZXIudjEuR2V0RXNjYWxhdGlvblJlcXVlc3QaIC5kcm92ZXIudjEuR2V0RXNjYWxhdGlvblJlc3BvbnNlEl4KEVJlc29sdmVFc2NhbGF0aW9uEiMuZHJvdmVyLnYxLlJlc29sdmVFc2NhbGF0aW9uUmVxdWVzdBokLmRyb3Zlci52MS5SZXNvbHZlRXNjYWxhdGlvblJlc3BvbnNlElgKD0NsYWltRXNjYWxhdGlvbhIhLmRyb3Zlci52MS5DbGFpbUVzY2FsYXRpb25SZXF1ZXN0GiIuZHJvdmVyLnYxLkNsYWltRXNjYWxhdGlvblJlc3BvbnNlEl4KEVJlbGVhc2VFc2NhbGF0aW9uEiMuZHJvdmVyLnYxLlJlbGVhc2VFc2NhbGF0aW9uUmVxdWVzdBokLmRyb3Zlci52MS5SZWxlYXNlRXNjYWxhdGlvblJlc3BvbnNlEkAKB1B1dEhvb2sSGS5kcm92ZXIudjEuUHV0SG9va1JlcXVlc3QaGi5kcm92ZXIudjEuUHV0SG9va1Jlc3BvbnNlEkYKCUxpc3RIb29rcxIbLmRyb3Zlci52MS5MaXN0SG9va3NSZXF1ZXN0GhwuZHJvdmVyLnYxLkxpc3RIb29rc1Jlc3BvbnNlEkkKCkRlbGV0ZUhvb2sSHC5kcm92ZXIudjEuRGVsZXRlSG9va1JlcXVlc3QaHS5kcm92ZXIudjEuRGVsZXRlSG9va1Jlc3BvbnNlElUKDkxpc3REZWxpdmVyaWVzEiAuZHJvdmVyLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBohLmRyb3Zlci52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_hook, file_drover_v1_payload, file_drover_v1_run, file_drover_v1_scheduler_service]);
 
 /**
  * Asks for escalations.
@@ -276,6 +278,391 @@ export const ResolveEscalationResponseSchema: GenMessage<ResolveEscalationRespon
   messageDesc(file_drover_v1_operator_service, 5);
 
 /**
+ * Makes or changes a hook.
+ *
+ * @generated from message drover.v1.PutHookRequest
+ */
+export type PutHookRequest = Message<"drover.v1.PutHookRequest"> & {
+  /**
+   * Namespace of the hook. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Its name. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Where to: an http or https URL without user or fragment. Required, 1 to 2,048 characters.
+   * Addresses of the server's own machine, its link or its cloud are refused when they are connected
+   * to, unless the server was started with --allow-local-webhooks.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
+
+  /**
+   * What it hears of: escalation-opened, escalation-reminder, escalation-closed, run-ended (of every
+   * run). Empty: of nothing but the runs that name it. Each once.
+   *
+   * @generated from field: repeated string events = 4;
+   */
+  events: string[];
+
+  /**
+   * What its webhooks are signed with. Write-only. Empty: it keeps the one that it has. 16 to 256
+   * characters, no control characters.
+   *
+   * @generated from field: string secret = 5;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message drover.v1.PutHookRequest.
+ * Use `create(PutHookRequestSchema)` to create a new message.
+ */
+export const PutHookRequestSchema: GenMessage<PutHookRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 6);
+
+/**
+ * The hook.
+ *
+ * @generated from message drover.v1.PutHookResponse
+ */
+export type PutHookResponse = Message<"drover.v1.PutHookResponse"> & {
+  /**
+   * Whether this call made it. False: it was there before.
+   *
+   * @generated from field: bool created = 1;
+   */
+  created: boolean;
+};
+
+/**
+ * Describes the message drover.v1.PutHookResponse.
+ * Use `create(PutHookResponseSchema)` to create a new message.
+ */
+export const PutHookResponseSchema: GenMessage<PutHookResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 7);
+
+/**
+ * Asks for hooks.
+ *
+ * @generated from message drover.v1.ListHooksRequest
+ */
+export type ListHooksRequest = Message<"drover.v1.ListHooksRequest"> & {
+  /**
+   * Namespace of the hooks. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+};
+
+/**
+ * Describes the message drover.v1.ListHooksRequest.
+ * Use `create(ListHooksRequestSchema)` to create a new message.
+ */
+export const ListHooksRequestSchema: GenMessage<ListHooksRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 8);
+
+/**
+ * The hooks.
+ *
+ * @generated from message drover.v1.ListHooksResponse
+ */
+export type ListHooksResponse = Message<"drover.v1.ListHooksResponse"> & {
+  /**
+   * By name.
+   *
+   * @generated from field: repeated drover.v1.Hook hooks = 1;
+   */
+  hooks: Hook[];
+};
+
+/**
+ * Describes the message drover.v1.ListHooksResponse.
+ * Use `create(ListHooksResponseSchema)` to create a new message.
+ */
+export const ListHooksResponseSchema: GenMessage<ListHooksResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 9);
+
+/**
+ * Deletes a hook.
+ *
+ * @generated from message drover.v1.DeleteHookRequest
+ */
+export type DeleteHookRequest = Message<"drover.v1.DeleteHookRequest"> & {
+  /**
+   * Namespace of the hook. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Its name. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message drover.v1.DeleteHookRequest.
+ * Use `create(DeleteHookRequestSchema)` to create a new message.
+ */
+export const DeleteHookRequestSchema: GenMessage<DeleteHookRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 10);
+
+/**
+ * It is gone.
+ *
+ * @generated from message drover.v1.DeleteHookResponse
+ */
+export type DeleteHookResponse = Message<"drover.v1.DeleteHookResponse"> & {
+  /**
+   * Whether this call deleted it. False: there was none.
+   *
+   * @generated from field: bool deleted = 1;
+   */
+  deleted: boolean;
+};
+
+/**
+ * Describes the message drover.v1.DeleteHookResponse.
+ * Use `create(DeleteHookResponseSchema)` to create a new message.
+ */
+export const DeleteHookResponseSchema: GenMessage<DeleteHookResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 11);
+
+/**
+ * Asks for webhooks.
+ *
+ * @generated from message drover.v1.ListDeliveriesRequest
+ */
+export type ListDeliveriesRequest = Message<"drover.v1.ListDeliveriesRequest"> & {
+  /**
+   * Namespace of the webhooks. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Those of one hook. Empty: all. At most 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string hook = 2;
+   */
+  hook: string;
+
+  /**
+   * Those in one of these states: pending, delivered, given-up. Empty: all. Each once.
+   *
+   * @generated from field: repeated string states = 3;
+   */
+  states: string[];
+
+  /**
+   * Most webhooks in the answer, 0 to 1,000; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the page before, with the same hook and states; with others it is
+   * PAGE_TOKEN_INVALID. Empty: the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.ListDeliveriesRequest.
+ * Use `create(ListDeliveriesRequestSchema)` to create a new message.
+ */
+export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 12);
+
+/**
+ * One page of webhooks.
+ *
+ * @generated from message drover.v1.ListDeliveriesResponse
+ */
+export type ListDeliveriesResponse = Message<"drover.v1.ListDeliveriesResponse"> & {
+  /**
+   * The webhooks, newest first.
+   *
+   * @generated from field: repeated drover.v1.Delivery deliveries = 1;
+   */
+  deliveries: Delivery[];
+
+  /**
+   * For the next page. Empty: this is the last.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.ListDeliveriesResponse.
+ * Use `create(ListDeliveriesResponseSchema)` to create a new message.
+ */
+export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 13);
+
+/**
+ * Takes an escalation.
+ *
+ * @generated from message drover.v1.ClaimEscalationRequest
+ */
+export type ClaimEscalationRequest = Message<"drover.v1.ClaimEscalationRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Escalation.id. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string escalation_id = 3;
+   */
+  escalationId: string;
+
+  /**
+   * Who, as stated by the caller; nothing verifies it until there are identities, and outputs say
+   * so. Required, 1 to 256 characters, no control characters.
+   *
+   * @generated from field: string by = 4;
+   */
+  by: string;
+
+  /**
+   * Although another has it. Default false: that is ESCALATION_CLAIMED.
+   *
+   * @generated from field: bool anyway = 5;
+   */
+  anyway: boolean;
+};
+
+/**
+ * Describes the message drover.v1.ClaimEscalationRequest.
+ * Use `create(ClaimEscalationRequestSchema)` to create a new message.
+ */
+export const ClaimEscalationRequestSchema: GenMessage<ClaimEscalationRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 14);
+
+/**
+ * It is his.
+ *
+ * @generated from message drover.v1.ClaimEscalationResponse
+ */
+export type ClaimEscalationResponse = Message<"drover.v1.ClaimEscalationResponse"> & {
+  /**
+   * The escalation after the call.
+   *
+   * @generated from field: drover.v1.Escalation escalation = 1;
+   */
+  escalation?: Escalation | undefined;
+};
+
+/**
+ * Describes the message drover.v1.ClaimEscalationResponse.
+ * Use `create(ClaimEscalationResponseSchema)` to create a new message.
+ */
+export const ClaimEscalationResponseSchema: GenMessage<ClaimEscalationResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 15);
+
+/**
+ * Gives an escalation back.
+ *
+ * @generated from message drover.v1.ReleaseEscalationRequest
+ */
+export type ReleaseEscalationRequest = Message<"drover.v1.ReleaseEscalationRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Escalation.id. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string escalation_id = 3;
+   */
+  escalationId: string;
+
+  /**
+   * Who, as stated by the caller; nothing verifies it until there are identities, and outputs say
+   * so. Required, 1 to 256 characters, no control characters.
+   *
+   * @generated from field: string by = 4;
+   */
+  by: string;
+
+  /**
+   * Although another has it. Default false: that is ESCALATION_CLAIMED.
+   *
+   * @generated from field: bool anyway = 5;
+   */
+  anyway: boolean;
+};
+
+/**
+ * Describes the message drover.v1.ReleaseEscalationRequest.
+ * Use `create(ReleaseEscalationRequestSchema)` to create a new message.
+ */
+export const ReleaseEscalationRequestSchema: GenMessage<ReleaseEscalationRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 16);
+
+/**
+ * It is nobody's.
+ *
+ * @generated from message drover.v1.ReleaseEscalationResponse
+ */
+export type ReleaseEscalationResponse = Message<"drover.v1.ReleaseEscalationResponse"> & {
+  /**
+   * The escalation after the call.
+   *
+   * @generated from field: drover.v1.Escalation escalation = 1;
+   */
+  escalation?: Escalation | undefined;
+};
+
+/**
+ * Describes the message drover.v1.ReleaseEscalationResponse.
+ * Use `create(ReleaseEscalationResponseSchema)` to create a new message.
+ */
+export const ReleaseEscalationResponseSchema: GenMessage<ReleaseEscalationResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 17);
+
+/**
  * For people and their tools.
  *
  * @generated from service drover.v1.OperatorService
@@ -315,6 +702,72 @@ export const OperatorService: GenService<{
     methodKind: "unary";
     input: typeof ResolveEscalationRequestSchema;
     output: typeof ResolveEscalationResponseSchema;
+  },
+  /**
+   * Says that a person looks after an escalation, so that others need not. It binds nobody who
+   * answers. Idempotent: OK without change when it is his already. Errors: RUN_NOT_FOUND,
+   * ESCALATION_NOT_FOUND, ESCALATION_CLOSED, ESCALATION_CLAIMED.
+   *
+   * @generated from rpc drover.v1.OperatorService.ClaimEscalation
+   */
+  claimEscalation: {
+    methodKind: "unary";
+    input: typeof ClaimEscalationRequestSchema;
+    output: typeof ClaimEscalationResponseSchema;
+  },
+  /**
+   * Says that he no longer does. Idempotent: OK without change when nobody has it. Errors:
+   * RUN_NOT_FOUND, ESCALATION_NOT_FOUND, ESCALATION_CLOSED, ESCALATION_CLAIMED.
+   *
+   * @generated from rpc drover.v1.OperatorService.ReleaseEscalation
+   */
+  releaseEscalation: {
+    methodKind: "unary";
+    input: typeof ReleaseEscalationRequestSchema;
+    output: typeof ReleaseEscalationResponseSchema;
+  },
+  /**
+   * Makes a hook, or changes the one of this name. Idempotent. Errors: none but those of every
+   * call; a new hook without a secret is INVALID_REQUEST.
+   *
+   * @generated from rpc drover.v1.OperatorService.PutHook
+   */
+  putHook: {
+    methodKind: "unary";
+    input: typeof PutHookRequestSchema;
+    output: typeof PutHookResponseSchema;
+  },
+  /**
+   * Lists the hooks of a namespace by name.
+   *
+   * @generated from rpc drover.v1.OperatorService.ListHooks
+   */
+  listHooks: {
+    methodKind: "unary";
+    input: typeof ListHooksRequestSchema;
+    output: typeof ListHooksResponseSchema;
+  },
+  /**
+   * Deletes a hook. What was still to be told to it is given up. Idempotent: OK without change when
+   * there is none.
+   *
+   * @generated from rpc drover.v1.OperatorService.DeleteHook
+   */
+  deleteHook: {
+    methodKind: "unary";
+    input: typeof DeleteHookRequestSchema;
+    output: typeof DeleteHookResponseSchema;
+  },
+  /**
+   * Lists the webhooks of a namespace, newest first, page by page: those to be sent, and those of
+   * the last 7 days. Errors: PAGE_TOKEN_INVALID.
+   *
+   * @generated from rpc drover.v1.OperatorService.ListDeliveries
+   */
+  listDeliveries: {
+    methodKind: "unary";
+    input: typeof ListDeliveriesRequestSchema;
+    output: typeof ListDeliveriesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_drover_v1_operator_service, 0);

@@ -7,6 +7,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import type { Payload } from "./payload_pb.ts";
 import { file_drover_v1_payload } from "./payload_pb.ts";
 import type { FailureClass, TaskKind } from "./task_pb.ts";
@@ -19,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/run.proto.
  */
 export const file_drover_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEiigQKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJEhAKCHdhcm5pbmdzGBAgASgNGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiuQMKBFN0ZXASCgoCaWQYASABKAkSIwoFc3RhdGUYAiABKA4yFC5kcm92ZXIudjEuU3RlcFN0YXRlEigKCnVuZG9fc3RhdGUYAyABKA4yFC5kcm92ZXIudjEuVW5kb1N0YXRlEgwKBHRhc2sYBCABKAkSDQoFcXVldWUYBSABKAkSDwoHYXR0ZW1wdBgGIAEoDRINCgVmZW5jZRgHIAEoDRIQCghhZ2VudF9pZBgIIAEoCRItCgluZXh0X3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiIKBm91dHB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEiEKBWVycm9yGAsgASgLMhIuZHJvdmVyLnYxLkZhaWx1cmUSDQoFbmVlZHMYDCADKAkSIQoEa2luZBgNIAEoDjITLmRyb3Zlci52MS5TdGVwS2luZBIQCghzdHJhdGVneRgOIAEoDRIoCgp3YWl0aW5nX29uGA8gASgOMhQuZHJvdmVyLnYxLldhaXRpbmdPbhIQCgh2ZXJpZmllcxgQIAEoDRIRCglhcHByb3ZhbHMYESABKA0iWAoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNZmFpbHVyZV9jbGFzcxgDIAEoDjIXLmRyb3Zlci52MS5GYWlsdXJlQ2xhc3MilwMKB0F0dGVtcHQSDwoHc3RlcF9pZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEg0KBWZlbmNlGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SEAoIYWdlbnRfaWQYBSABKAkSDwoHc2Vzc2lvbhgGIAEoDBIwCgxzdGFydGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmVuZGVkX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB291dGNvbWUYCSABKA4yFi5kcm92ZXIudjEuT3V0Y29tZUtpbmQSIwoHZmFpbHVyZRgKIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEiIKBm91dHB1dBgLIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEgwKBGxhdGUYDCABKAgSKAoGc291cmNlGA0gASgOMhguZHJvdmVyLnYxLkF0dGVtcHRTb3VyY2USCQoBbhgOIAEoDSKLAgoMSW50ZXJ2ZW50aW9uEg4KBnJ1bl9pZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEgwKBHJ1bGUYAyABKAkSCwoDc2F3GAQgASgJEgsKA2RpZBgFIAEoCRIsCghkdWVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKYWN0ZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKc3VwZXJ2aXNvchgIIAEoCRIRCglwYXJ0aXRpb24YCSABKA0SDQoFZXBvY2gYCiABKAQSDQoFZmVuY2UYCyABKA0SDwoHYXR0ZW1wdBgMIAEoDSKfAgoKRXNjYWxhdGlvbhIKCgJpZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEi8KC29wZW5lZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjbG9zZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xvc2VkX2J5GAcgASgJEg8KB2Fuc3dlcnMYCCADKAkSDgoGcnVuX2lkGAkgASgJEhAKCHdvcmtmbG93GAogASgJEisKBmFuc3dlchgLIAEoCzIbLmRyb3Zlci52MS5Fc2NhbGF0aW9uQW5zd2VyIlAKEEVzY2FsYXRpb25BbnN3ZXISDgoGYW5zd2VyGAEgASgJEgoKAmJ5GAIgASgJEhMKC2J5X3ZlcmlmaWVkGAMgASgIEgsKA3doeRgEIAEoCSKoAQoOUmVjZWl2ZWRTaWduYWwSCwoDc2VxGAEgASgNEhEKCXNpZ25hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiMKB3BheWxvYWQYBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIxCg1yZWNlaXZlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh0YWtlbl9ieRgGIAEoCSK/AQoIRGVjaXNpb24SDwoHc3RlcF9pZBgBIAEoCRIQCghhcHByb3ZlchgCIAEoCRIZChFhcHByb3Zlcl92ZXJpZmllZBgDIAEoCBIQCghhcHByb3ZlZBgEIAEoCBIPCgdjb21tZW50GAUgASgJEiAKBGZvcm0YBiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIwCgxkZWNpZGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImsKEEVmZmVjdGl2ZVNldHRpbmcSDwoHc3RlcF9pZBgBIAEoCRINCgVmaWVsZBgCIAEoCRINCgV2YWx1ZRgDIAEoCRIoCgZzb3VyY2UYBCABKA4yGC5kcm92ZXIudjEuU2V0dGluZ1NvdXJjZSqyAgoIUnVuU3RhdGUSGQoVUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRUlVOX1NUQVRFX1BFTkRJTkcQARIVChFSVU5fU1RBVEVfUlVOTklORxACEhQKEFJVTl9TVEFURV9QQVVTRUQQAxIWChJSVU5fU1RBVEVfU1RPUFBJTkcQBBIaChZSVU5fU1RBVEVfQ09NUEVOU0FUSU5HEAUSFwoTUlVOX1NUQVRFX0VTQ0FMQVRFRBAGEhcKE1JVTl9TVEFURV9DT01QTEVURUQQBxIUChBSVU5fU1RBVEVfRkFJTEVEEAgSGQoVUlVOX1NUQVRFX0NPTVBFTlNBVEVEEAkSFwoTUlVOX1NUQVRFX0NBTkNFTExFRBAKEhcKE1JVTl9TVEFURV9GSU5JU0hJTkcQCyqUAQoJUnVuUmVhc29uEhoKFlJVTl9SRUFTT05fVU5TUEVDSUZJRUQQABITCg9SVU5fUkVBU09OX0RPTkUQARIaChZSVU5fUkVBU09OX1NURVBfRkFJTEVEEAISGAoUUlVOX1JFQVNPTl9USU1FRF9PVVQQAxIgChxSVU5fUkVBU09OX0NBTkNFTExFRF9CWV9VU0VSEAQqswIKCVN0ZXBTdGF0ZRIaChZTVEVQX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU1RFUF9TVEFURV9CTE9DS0VEEAESFAoQU1RFUF9TVEFURV9SRUFEWRACEhUKEVNURVBfU1RBVEVfTEVBU0VEEAMSFgoSU1RFUF9TVEFURV9CQUNLT0ZGEAQSFgoSU1RFUF9TVEFURV9XQUlUSU5HEAUSGAoUU1RFUF9TVEFURV9WRVJJRllJTkcQBhIYChRTVEVQX1NUQVRFX0VTQ0FMQVRFRBAHEhgKFFNURVBfU1RBVEVfU1VDQ0VFREVEEAgSFQoRU1RFUF9TVEFURV9GQUlMRUQQCRIWChJTVEVQX1NUQVRFX1NLSVBQRUQQChIYChRTVEVQX1NUQVRFX0NBTkNFTExFRBALKpcBCglVbmRvU3RhdGUSGgoWVU5ET19TVEFURV9VTlNQRUNJRklFRBAAEhMKD1VORE9fU1RBVEVfTk9ORRABEhYKElVORE9fU1RBVEVfUEVORElORxACEhUKEVVORE9fU1RBVEVfQUNUSVZFEAMSEwoPVU5ET19TVEFURV9ET05FEAQSFQoRVU5ET19TVEFURV9GQUlMRUQQBSqGAQoJV2FpdGluZ09uEhoKFldBSVRJTkdfT05fVU5TUEVDSUZJRUQQABIUChBXQUlUSU5HX09OX1RJTUVSEAESFQoRV0FJVElOR19PTl9TSUdOQUwQAhIXChNXQUlUSU5HX09OX0FQUFJPVkFMEAMSFwoTV0FJVElOR19PTl9DQUxMQkFDSxAEKnsKCFN0ZXBLaW5kEhkKFVNURVBfS0lORF9VTlNQRUNJRklFRBAAEhIKDlNURVBfS0lORF9UQVNLEAESEgoOU1RFUF9LSU5EX1dBSVQQAhIUChBTVEVQX0tJTkRfU0lHTkFMEAMSFgoSU1RFUF9LSU5EX0FQUFJPVkFMEAQqfgoNQXR0ZW1wdFNvdXJjZRIeChpBVFRFTVBUX1NPVVJDRV9VTlNQRUNJRklFRBAAEhcKE0FUVEVNUFRfU09VUkNFX1RBU0sQARIZChVBVFRFTVBUX1NPVVJDRV9FTkdJTkUQAhIZChVBVFRFTVBUX1NPVVJDRV9BTlNXRVIQAyqdAgoLT3V0Y29tZUtpbmQSHAoYT1VUQ09NRV9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUT1VUQ09NRV9LSU5EX1NVQ0NFU1MQARIYChRPVVRDT01FX0tJTkRfRkFJTFVSRRACEhgKFE9VVENPTUVfS0lORF9VTktOT1dOEAMSFgoST1VUQ09NRV9LSU5EX0FHQUlOEAQSGQoVT1VUQ09NRV9LSU5EX0RFRkVSUkVEEAUSGQoVT1VUQ09NRV9LSU5EX1JFTEVBU0VEEAYSGgoWT1VUQ09NRV9LSU5EX0NBTkNFTExFRBAHEhsKF09VVENPTUVfS0lORF9HSVZFTl9CQUNLEAgSGwoXT1VUQ09NRV9LSU5EX1NVUEVSU0VERUQQCSpqCg1TZXR0aW5nU291cmNlEh4KGlNFVFRJTkdfU09VUkNFX1VOU1BFQ0lGSUVEEAASGgoWU0VUVElOR19TT1VSQ0VfREVGQVVMVBABEh0KGVNFVFRJTkdfU09VUkNFX0RFRklOSVRJT04QAmIGcHJvdG8z", [file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEijQUKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJEhAKCHdhcm5pbmdzGBAgASgNEi4KCnN0YXJ0X3RpbWUYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GBIgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiQKCHJlcnVuX29mGBQgASgLMhIuZHJvdmVyLnYxLlJlcnVuT2YaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJGCgdSZXJ1bk9mEg4KBnJ1bl9pZBgBIAEoCRIQCgZmYWlsZWQYAiABKAhIABIRCgdzdGVwX2lkGAMgASgJSABCBgoEZnJvbSKPAQoLQ29uY3VycmVuY3kSLQoDa2V5GAEgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIZCgVsaW1pdBgCIAEoBUIKukgHGgUY6AcoABI2CgZwb2xpY3kYAyABKA4yHC5kcm92ZXIudjEuQ29uY3VycmVuY3lQb2xpY3lCCLpIBYIBAhABIsoDCgRTdGVwEgoKAmlkGAEgASgJEiMKBXN0YXRlGAIgASgOMhQuZHJvdmVyLnYxLlN0ZXBTdGF0ZRIoCgp1bmRvX3N0YXRlGAMgASgOMhQuZHJvdmVyLnYxLlVuZG9TdGF0ZRIMCgR0YXNrGAQgASgJEg0KBXF1ZXVlGAUgASgJEg8KB2F0dGVtcHQYBiABKA0SDQoFZmVuY2UYByABKA0SEAoIYWdlbnRfaWQYCCABKAkSLQoJbmV4dF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgZvdXRwdXQYCiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIhCgVlcnJvchgLIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEg0KBW5lZWRzGAwgAygJEiEKBGtpbmQYDSABKA4yEy5kcm92ZXIudjEuU3RlcEtpbmQSEAoIc3RyYXRlZ3kYDiABKA0SKAoKd2FpdGluZ19vbhgPIAEoDjIULmRyb3Zlci52MS5XYWl0aW5nT24SEAoIdmVyaWZpZXMYECABKA0SEQoJYXBwcm92YWxzGBEgASgNEg8KB2tlcHRfb2YYFCABKAkiWAoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNZmFpbHVyZV9jbGFzcxgDIAEoDjIXLmRyb3Zlci52MS5GYWlsdXJlQ2xhc3MilwMKB0F0dGVtcHQSDwoHc3RlcF9pZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEg0KBWZlbmNlGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SEAoIYWdlbnRfaWQYBSABKAkSDwoHc2Vzc2lvbhgGIAEoDBIwCgxzdGFydGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmVuZGVkX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB291dGNvbWUYCSABKA4yFi5kcm92ZXIudjEuT3V0Y29tZUtpbmQSIwoHZmFpbHVyZRgKIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEiIKBm91dHB1dBgLIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEgwKBGxhdGUYDCABKAgSKAoGc291cmNlGA0gASgOMhguZHJvdmVyLnYxLkF0dGVtcHRTb3VyY2USCQoBbhgOIAEoDSKLAgoMSW50ZXJ2ZW50aW9uEg4KBnJ1bl9pZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEgwKBHJ1bGUYAyABKAkSCwoDc2F3GAQgASgJEgsKA2RpZBgFIAEoCRIsCghkdWVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKYWN0ZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKc3VwZXJ2aXNvchgIIAEoCRIRCglwYXJ0aXRpb24YCSABKA0SDQoFZXBvY2gYCiABKAQSDQoFZmVuY2UYCyABKA0SDwoHYXR0ZW1wdBgMIAEoDSKmAwoKRXNjYWxhdGlvbhIKCgJpZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEi8KC29wZW5lZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjbG9zZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xvc2VkX2J5GAcgASgJEg8KB2Fuc3dlcnMYCCADKAkSDgoGcnVuX2lkGAkgASgJEhAKCHdvcmtmbG93GAogASgJEisKBmFuc3dlchgLIAEoCzIbLmRyb3Zlci52MS5Fc2NhbGF0aW9uQW5zd2VyEhIKCmNsYWltZWRfYnkYDCABKAkSMAoMY2xhaW1lZF90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1kZWFkbGluZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRjb2RlGA4gASgJIlAKEEVzY2FsYXRpb25BbnN3ZXISDgoGYW5zd2VyGAEgASgJEgoKAmJ5GAIgASgJEhMKC2J5X3ZlcmlmaWVkGAMgASgIEgsKA3doeRgEIAEoCSKoAQoOUmVjZWl2ZWRTaWduYWwSCwoDc2VxGAEgASgNEhEKCXNpZ25hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiMKB3BheWxvYWQYBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIxCg1yZWNlaXZlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh0YWtlbl9ieRgGIAEoCSK/AQoIRGVjaXNpb24SDwoHc3RlcF9pZBgBIAEoCRIQCghhcHByb3ZlchgCIAEoCRIZChFhcHByb3Zlcl92ZXJpZmllZBgDIAEoCBIQCghhcHByb3ZlZBgEIAEoCBIPCgdjb21tZW50GAUgASgJEiAKBGZvcm0YBiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIwCgxkZWNpZGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImsKEEVmZmVjdGl2ZVNldHRpbmcSDwoHc3RlcF9pZBgBIAEoCRINCgVmaWVsZBgCIAEoCRINCgV2YWx1ZRgDIAEoCRIoCgZzb3VyY2UYBCABKA4yGC5kcm92ZXIudjEuU2V0dGluZ1NvdXJjZSqyAgoIUnVuU3RhdGUSGQoVUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRUlVOX1NUQVRFX1BFTkRJTkcQARIVChFSVU5fU1RBVEVfUlVOTklORxACEhQKEFJVTl9TVEFURV9QQVVTRUQQAxIWChJSVU5fU1RBVEVfU1RPUFBJTkcQBBIaChZSVU5fU1RBVEVfQ09NUEVOU0FUSU5HEAUSFwoTUlVOX1NUQVRFX0VTQ0FMQVRFRBAGEhcKE1JVTl9TVEFURV9DT01QTEVURUQQBxIUChBSVU5fU1RBVEVfRkFJTEVEEAgSGQoVUlVOX1NUQVRFX0NPTVBFTlNBVEVEEAkSFwoTUlVOX1NUQVRFX0NBTkNFTExFRBAKEhcKE1JVTl9TVEFURV9GSU5JU0hJTkcQCyrtAQoJUnVuUmVhc29uEhoKFlJVTl9SRUFTT05fVU5TUEVDSUZJRUQQABITCg9SVU5fUkVBU09OX0RPTkUQARIaChZSVU5fUkVBU09OX1NURVBfRkFJTEVEEAISGAoUUlVOX1JFQVNPTl9USU1FRF9PVVQQAxIgChxSVU5fUkVBU09OX0NBTkNFTExFRF9CWV9VU0VSEAQSHAoYUlVOX1JFQVNPTl9ORVZFUl9TVEFSVEVEEAUSFgoSUlVOX1JFQVNPTl9SRUZVU0VEEAYSIQodUlVOX1JFQVNPTl9DQU5DRUxMRURfQllfTkVXRVIQByqzAgoJU3RlcFN0YXRlEhoKFlNURVBfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJTVEVQX1NUQVRFX0JMT0NLRUQQARIUChBTVEVQX1NUQVRFX1JFQURZEAISFQoRU1RFUF9TVEFURV9MRUFTRUQQAxIWChJTVEVQX1NUQVRFX0JBQ0tPRkYQBBIWChJTVEVQX1NUQVRFX1dBSVRJTkcQBRIYChRTVEVQX1NUQVRFX1ZFUklGWUlORxAGEhgKFFNURVBfU1RBVEVfRVNDQUxBVEVEEAcSGAoUU1RFUF9TVEFURV9TVUNDRUVERUQQCBIVChFTVEVQX1NUQVRFX0ZBSUxFRBAJEhYKElNURVBfU1RBVEVfU0tJUFBFRBAKEhgKFFNURVBfU1RBVEVfQ0FOQ0VMTEVEEAsqlwEKCVVuZG9TdGF0ZRIaChZVTkRPX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPVU5ET19TVEFURV9OT05FEAESFgoSVU5ET19TVEFURV9QRU5ESU5HEAISFQoRVU5ET19TVEFURV9BQ1RJVkUQAxITCg9VTkRPX1NUQVRFX0RPTkUQBBIVChFVTkRPX1NUQVRFX0ZBSUxFRBAFKoYBCglXYWl0aW5nT24SGgoWV0FJVElOR19PTl9VTlNQRUNJRklFRBAAEhQKEFdBSVRJTkdfT05fVElNRVIQARIVChFXQUlUSU5HX09OX1NJR05BTBACEhcKE1dBSVRJTkdfT05fQVBQUk9WQUwQAxIXChNXQUlUSU5HX09OX0NBTExCQUNLEAQqewoIU3RlcEtpbmQSGQoVU1RFUF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOU1RFUF9LSU5EX1RBU0sQARISCg5TVEVQX0tJTkRfV0FJVBACEhQKEFNURVBfS0lORF9TSUdOQUwQAxIWChJTVEVQX0tJTkRfQVBQUk9WQUwQBCqaAQoRQ29uY3VycmVuY3lQb2xpY3kSIgoeQ09OQ1VSUkVOQ1lfUE9MSUNZX1VOU1BFQ0lGSUVEEAASHAoYQ09OQ1VSUkVOQ1lfUE9MSUNZX1FVRVVFEAESHQoZQ09OQ1VSUkVOQ1lfUE9MSUNZX1JFRlVTRRACEiQKIENPTkNVUlJFTkNZX1BPTElDWV9DQU5DRUxfT0xERVNUEAMqfgoNQXR0ZW1wdFNvdXJjZRIeChpBVFRFTVBUX1NPVVJDRV9VTlNQRUNJRklFRBAAEhcKE0FUVEVNUFRfU09VUkNFX1RBU0sQARIZChVBVFRFTVBUX1NPVVJDRV9FTkdJTkUQAhIZChVBVFRFTVBUX1NPVVJDRV9BTlNXRVIQAyqdAgoLT3V0Y29tZUtpbmQSHAoYT1VUQ09NRV9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUT1VUQ09NRV9LSU5EX1NVQ0NFU1MQARIYChRPVVRDT01FX0tJTkRfRkFJTFVSRRACEhgKFE9VVENPTUVfS0lORF9VTktOT1dOEAMSFgoST1VUQ09NRV9LSU5EX0FHQUlOEAQSGQoVT1VUQ09NRV9LSU5EX0RFRkVSUkVEEAUSGQoVT1VUQ09NRV9LSU5EX1JFTEVBU0VEEAYSGgoWT1VUQ09NRV9LSU5EX0NBTkNFTExFRBAHEhsKF09VVENPTUVfS0lORF9HSVZFTl9CQUNLEAgSGwoXT1VUQ09NRV9LSU5EX1NVUEVSU0VERUQQCSpqCg1TZXR0aW5nU291cmNlEh4KGlNFVFRJTkdfU09VUkNFX1VOU1BFQ0lGSUVEEAASGgoWU0VUVElOR19TT1VSQ0VfREVGQVVMVBABEh0KGVNFVFRJTkdfU09VUkNFX0RFRklOSVRJT04QAmIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * One execution of one version of a workflow with one input.
@@ -112,8 +113,9 @@ export type Run = Message<"drover.v1.Run"> & {
   endedTime?: Timestamp | undefined;
 
   /**
-   * When the workflow's timeout gives it the verdict TIMED_OUT. Absent once there is a verdict, and
-   * while it is PAUSED or ESCALATED, when that clock stands still.
+   * When the workflow's timeout gives it the verdict TIMED_OUT; it counts from the start, or while it
+   * waits for a slot from when it began to. Absent before `start_time`, once there is a verdict, and while it is PAUSED or ESCALATED, when that
+   * clock stands still.
    *
    * @generated from field: google.protobuf.Timestamp deadline_time = 13;
    */
@@ -140,6 +142,27 @@ export type Run = Message<"drover.v1.Run"> & {
    * @generated from field: uint32 warnings = 16;
    */
   warnings: number;
+
+  /**
+   * When it begins. Absent unless it is PENDING, and while it waits for a slot.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 17;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Its concurrency key, as given to Schedule. Absent: it has none.
+   *
+   * @generated from field: drover.v1.Concurrency concurrency = 18;
+   */
+  concurrency?: Concurrency | undefined;
+
+  /**
+   * The run that it does again. Absent: it was scheduled by itself.
+   *
+   * @generated from field: drover.v1.RerunOf rerun_of = 20;
+   */
+  rerunOf?: RerunOf | undefined;
 };
 
 /**
@@ -148,6 +171,87 @@ export type Run = Message<"drover.v1.Run"> & {
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_drover_v1_run, 0);
+
+/**
+ * The run that another one does again.
+ *
+ * @generated from message drover.v1.RerunOf
+ */
+export type RerunOf = Message<"drover.v1.RerunOf"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * From where.
+   *
+   * @generated from oneof drover.v1.RerunOf.from
+   */
+  from: {
+    /**
+     * From the steps that had not succeeded: RetryRun.
+     *
+     * @generated from field: bool failed = 2;
+     */
+    value: boolean;
+    case: "failed";
+  } | {
+    /**
+     * From this step; empty: from the start.
+     *
+     * @generated from field: string step_id = 3;
+     */
+    value: string;
+    case: "stepId";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message drover.v1.RerunOf.
+ * Use `create(RerunOfSchema)` to create a new message.
+ */
+export const RerunOfSchema: GenMessage<RerunOf> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 1);
+
+/**
+ * How many runs of one key may be under way at the same time. A run takes a slot of its key before
+ * it begins and gives it back when it has ended, undoing included.
+ *
+ * @generated from message drover.v1.Concurrency
+ */
+export type Concurrency = Message<"drover.v1.Concurrency"> & {
+  /**
+   * The key, in the namespace of the run: `customer-17`. Required, 1 to 256 characters, no control
+   * characters.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * This run begins only while fewer runs of the key are under way. 0 to 1,000; 0 means 1.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * What happens while there is no slot. UNSPECIFIED means QUEUE.
+   *
+   * @generated from field: drover.v1.ConcurrencyPolicy policy = 3;
+   */
+  policy: ConcurrencyPolicy;
+};
+
+/**
+ * Describes the message drover.v1.Concurrency.
+ * Use `create(ConcurrencySchema)` to create a new message.
+ */
+export const ConcurrencySchema: GenMessage<Concurrency> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 2);
 
 /**
  * One step of a run.
@@ -275,6 +379,13 @@ export type Step = Message<"drover.v1.Step"> & {
    * @generated from field: uint32 approvals = 17;
    */
   approvals: number;
+
+  /**
+   * The run that performed it, where this one keeps what came of it; empty: this run.
+   *
+   * @generated from field: string kept_of = 20;
+   */
+  keptOf: string;
 };
 
 /**
@@ -282,7 +393,7 @@ export type Step = Message<"drover.v1.Step"> & {
  * Use `create(StepSchema)` to create a new message.
  */
 export const StepSchema: GenMessage<Step> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 1);
+  messageDesc(file_drover_v1_run, 3);
 
 /**
  * What went wrong.
@@ -323,7 +434,7 @@ export type Failure = Message<"drover.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 2);
+  messageDesc(file_drover_v1_run, 4);
 
 /**
  * One hand-out of a task and how it ended.
@@ -436,7 +547,7 @@ export type Attempt = Message<"drover.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 3);
+  messageDesc(file_drover_v1_run, 5);
 
 /**
  * One recorded action of a supervisor: what it saw, by which rule, what it did, and how fast.
@@ -537,7 +648,7 @@ export type Intervention = Message<"drover.v1.Intervention"> & {
  * Use `create(InterventionSchema)` to create a new message.
  */
 export const InterventionSchema: GenMessage<Intervention> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 4);
+  messageDesc(file_drover_v1_run, 6);
 
 /**
  * A question that only a person may answer.
@@ -628,6 +739,37 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
    * @generated from field: drover.v1.EscalationAnswer answer = 11;
    */
   answer?: EscalationAnswer | undefined;
+
+  /**
+   * Who looks after it (ClaimEscalation): the name that the caller stated, not verified. Empty:
+   * nobody has said so.
+   *
+   * @generated from field: string claimed_by = 12;
+   */
+  claimedBy: string;
+
+  /**
+   * Since when. Absent: nobody has it.
+   *
+   * @generated from field: google.protobuf.Timestamp claimed_time = 13;
+   */
+  claimedTime?: Timestamp | undefined;
+
+  /**
+   * When its deadline passes, and the `then` of the step's definition becomes the answer. Absent: it
+   * has none.
+   *
+   * @generated from field: google.protobuf.Timestamp deadline_time = 15;
+   */
+  deadlineTime?: Timestamp | undefined;
+
+  /**
+   * The error code that led to it. Empty: none did. With workflow, step and reason its cause:
+   * webhooks tell those of one cause together.
+   *
+   * @generated from field: string code = 14;
+   */
+  code: string;
 };
 
 /**
@@ -635,7 +777,7 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
  * Use `create(EscalationSchema)` to create a new message.
  */
 export const EscalationSchema: GenMessage<Escalation> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 5);
+  messageDesc(file_drover_v1_run, 7);
 
 /**
  * What a person answered to an escalation.
@@ -677,7 +819,7 @@ export type EscalationAnswer = Message<"drover.v1.EscalationAnswer"> & {
  * Use `create(EscalationAnswerSchema)` to create a new message.
  */
 export const EscalationAnswerSchema: GenMessage<EscalationAnswer> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 6);
+  messageDesc(file_drover_v1_run, 8);
 
 /**
  * A signal that was sent to a run.
@@ -733,7 +875,7 @@ export type ReceivedSignal = Message<"drover.v1.ReceivedSignal"> & {
  * Use `create(ReceivedSignalSchema)` to create a new message.
  */
 export const ReceivedSignalSchema: GenMessage<ReceivedSignal> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 7);
+  messageDesc(file_drover_v1_run, 9);
 
 /**
  * What one approver has said to an approval step.
@@ -796,7 +938,7 @@ export type Decision = Message<"drover.v1.Decision"> & {
  * Use `create(DecisionSchema)` to create a new message.
  */
 export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 8);
+  messageDesc(file_drover_v1_run, 10);
 
 /**
  * A setting of a run with the value that holds for it.
@@ -840,7 +982,7 @@ export type EffectiveSetting = Message<"drover.v1.EffectiveSetting"> & {
  * Use `create(EffectiveSettingSchema)` to create a new message.
  */
 export const EffectiveSettingSchema: GenMessage<EffectiveSetting> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 9);
+  messageDesc(file_drover_v1_run, 11);
 
 /**
  * Where a run stands. COMPLETED, FAILED, COMPENSATED and CANCELLED are final, and final is final.
@@ -856,7 +998,8 @@ export const RunState = {
   UNSPECIFIED: 0,
 
   /**
-   * Accepted, not yet begun.
+   * Accepted, not yet begun: it waits for the moment that Schedule gave as `start_time`, or for a
+   * slot of its concurrency key.
    *
    * @generated from enum value: RUN_STATE_PENDING = 1;
    */
@@ -988,6 +1131,28 @@ export const RunReason = {
    * @generated from enum value: RUN_REASON_CANCELLED_BY_USER = 4;
    */
   CANCELLED_BY_USER: 4,
+
+  /**
+   * It ended before it began (CancelRun while it was PENDING, or no slot of its concurrency key came
+   * free within its timeout): nothing of it has run.
+   *
+   * @generated from enum value: RUN_REASON_NEVER_STARTED = 5;
+   */
+  NEVER_STARTED: 5,
+
+  /**
+   * It was to start later, and there was no slot then (the policy REFUSE): nothing of it has run.
+   *
+   * @generated from enum value: RUN_REASON_REFUSED = 6;
+   */
+  REFUSED: 6,
+
+  /**
+   * A newer run of its concurrency key took its place (the policy CANCEL_OLDEST).
+   *
+   * @generated from enum value: RUN_REASON_CANCELLED_BY_NEWER = 7;
+   */
+  CANCELLED_BY_NEWER: 7,
 } as const;
 
 /**
@@ -1280,6 +1445,56 @@ export const StepKindSchema: GenEnum<StepKind> = /*@__PURE__*/
   enumDesc(file_drover_v1_run, 5);
 
 /**
+ * What a run does while its concurrency key has no slot for it.
+ *
+ * @generated from enum drover.v1.ConcurrencyPolicy
+ */
+export const ConcurrencyPolicy = {
+  /**
+   * QUEUE.
+   *
+   * @generated from enum value: CONCURRENCY_POLICY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * It is PENDING until one comes free: by priority, then by age. Its timeout counts meanwhile.
+   *
+   * @generated from enum value: CONCURRENCY_POLICY_QUEUE = 1;
+   */
+  QUEUE: 1,
+
+  /**
+   * Schedule is refused with CONCURRENCY_LIMIT, and nothing is stored. A run that was to start later
+   * is FAILED with REFUSED.
+   *
+   * @generated from enum value: CONCURRENCY_POLICY_REFUSE = 2;
+   */
+  REFUSE: 2,
+
+  /**
+   * The oldest run of the key is cancelled and undone, with CANCELLED_BY_NEWER, unless its pivot has
+   * succeeded; this one is PENDING until it has ended.
+   *
+   * @generated from enum value: CONCURRENCY_POLICY_CANCEL_OLDEST = 3;
+   */
+  CANCEL_OLDEST: 3,
+} as const;
+
+/**
+ * What a run does while its concurrency key has no slot for it.
+ *
+ * @generated from enum drover.v1.ConcurrencyPolicy
+ */
+export type ConcurrencyPolicy = (typeof ConcurrencyPolicy)[keyof typeof ConcurrencyPolicy] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.ConcurrencyPolicy.
+ */
+export const ConcurrencyPolicySchema: GenEnum<ConcurrencyPolicy> = /*@__PURE__*/
+  enumDesc(file_drover_v1_run, 6);
+
+/**
  * Who ended an attempt.
  *
  * @generated from enum drover.v1.AttemptSource
@@ -1325,7 +1540,7 @@ export type AttemptSource = (typeof AttemptSource)[keyof typeof AttemptSource] |
  * Describes the enum drover.v1.AttemptSource.
  */
 export const AttemptSourceSchema: GenEnum<AttemptSource> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 6);
+  enumDesc(file_drover_v1_run, 7);
 
 /**
  * How an attempt ended.
@@ -1416,7 +1631,7 @@ export type OutcomeKind = (typeof OutcomeKind)[keyof typeof OutcomeKind] | Unkno
  * Describes the enum drover.v1.OutcomeKind.
  */
 export const OutcomeKindSchema: GenEnum<OutcomeKind> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 7);
+  enumDesc(file_drover_v1_run, 8);
 
 /**
  * Where the value of a setting comes from.
@@ -1457,5 +1672,5 @@ export type SettingSource = (typeof SettingSource)[keyof typeof SettingSource] |
  * Describes the enum drover.v1.SettingSource.
  */
 export const SettingSourceSchema: GenEnum<SettingSource> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 8);
+  enumDesc(file_drover_v1_run, 9);
 

@@ -23,21 +23,23 @@ import type { Wait } from "./explain_pb.ts";
 import { file_drover_v1_explain } from "./explain_pb.ts";
 import type { Payload } from "./payload_pb.ts";
 import { file_drover_v1_payload } from "./payload_pb.ts";
-import type { Attempt, Decision, EffectiveSetting, Escalation, Intervention, ReceivedSignal, Run, RunState, Step } from "./run_pb.ts";
+import type { Attempt, Concurrency, Decision, EffectiveSetting, Escalation, Intervention, ReceivedSignal, Run, RunState, Step } from "./run_pb.ts";
 import { file_drover_v1_run } from "./run_pb.ts";
 import type { Outcome_Failed, Outcome_Success } from "./task_pb.ts";
 import { file_drover_v1_task } from "./task_pb.ts";
-import type { Workflow, WorkflowDefinition, WorkflowSummary } from "./workflow_pb.ts";
+import type { Workflow, WorkflowDefinition, WorkflowSummary, WorkflowVersion } from "./workflow_pb.ts";
 import { file_drover_v1_workflow } from "./workflow_pb.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Status } from "../../google/rpc/status_pb.ts";
+import { file_google_rpc_status } from "../../google/rpc/status_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file drover/v1/scheduler_service.proto.
  */
 export const file_drover_v1_scheduler_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFkcm92ZXIvdjEvc2NoZWR1bGVyX3NlcnZpY2UucHJvdG8SCWRyb3Zlci52MSLFAQoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMwoKZGVmaW5pdGlvbhgCIAEoCzIdLmRyb3Zlci52MS5Xb3JrZmxvd0RlZmluaXRpb25IABIbCgR0ZXh0GAMgASgJQgu6SAhyBhABKICAQEgAEhQKDGtlZXBfZGVmYXVsdBgEIAEoCEIPCgZzb3VyY2USBbpIAggBIkoKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSDwoHY3JlYXRlZBgDIAEoCCKPAQoSR2V0V29ya2Zsb3dSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAMgASgFQge6SAQaAigAIjwKE0dldFdvcmtmbG93UmVzcG9uc2USJQoId29ya2Zsb3cYASABKAsyEy5kcm92ZXIudjEuV29ya2Zsb3cihgEKFExpc3RXb3JrZmxvd3NSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJfChVMaXN0V29ya2Zsb3dzUmVzcG9uc2USLQoJd29ya2Zsb3dzGAEgAygLMhouZHJvdmVyLnYxLldvcmtmbG93U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVQoLV29ya2Zsb3dSZWYSLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3ZlcnNpb24YAiABKAVCB7pIBBoCKAAi0gMKD1NjaGVkdWxlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIqCgh3b3JrZmxvdxgCIAEoCzIWLmRyb3Zlci52MS5Xb3JrZmxvd1JlZkgAEjMKCmRlZmluaXRpb24YAyABKAsyHS5kcm92ZXIudjEuV29ya2Zsb3dEZWZpbml0aW9uSAASIQoFaW5wdXQYBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBItCgNrZXkYBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXswLDI1Nn0kEhsKCHByaW9yaXR5GAYgASgFQgm6SAYaBBgJKAASfAoGbGFiZWxzGAcgAygLMiYuZHJvdmVyLnYxLlNjaGVkdWxlUmVxdWVzdC5MYWJlbHNFbnRyeUJEukhBmgE+EEAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCodchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIPCgZ0YXJnZXQSBbpIAggBIjMKEFNjaGVkdWxlUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKAgieQoGUnVuUmVmEjAKBnJ1bl9pZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kSAASLwoDa2V5GAIgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JEgAQgwKA3JlZhIFukgCCAEijgIKDUdldFJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEhgKEGluY2x1ZGVfYXR0ZW1wdHMYAyABKAgSHQoVaW5jbHVkZV9pbnRlcnZlbnRpb25zGAQgASgIEhsKE2luY2x1ZGVfZXNjYWxhdGlvbnMYBSABKAgSFwoPaW5jbHVkZV9zaWduYWxzGAYgASgIEhkKEWluY2x1ZGVfZGVjaXNpb25zGAcgASgIEhgKEGluY2x1ZGVfc2V0dGluZ3MYCCABKAgi0gIKDkdldFJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHgoFc3RlcHMYAiADKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgDIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0Ei4KDWludGVydmVudGlvbnMYBCADKAsyFy5kcm92ZXIudjEuSW50ZXJ2ZW50aW9uEioKC2VzY2FsYXRpb25zGAUgAygLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SKgoHc2lnbmFscxgGIAMoCzIZLmRyb3Zlci52MS5SZWNlaXZlZFNpZ25hbBImCglkZWNpc2lvbnMYByADKAsyEy5kcm92ZXIudjEuRGVjaXNpb24SLQoIc2V0dGluZ3MYCCADKAsyGy5kcm92ZXIudjEuRWZmZWN0aXZlU2V0dGluZyKDAwoJUnVuRmlsdGVyEjYKBnN0YXRlcxgBIAMoDjITLmRyb3Zlci52MS5SdW5TdGF0ZUIRukgOkgELEBAiB4IBBBABIAASMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBJ2CgZsYWJlbHMYAyADKAsyIC5kcm92ZXIudjEuUnVuRmlsdGVyLkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBIxCg1jcmVhdGVkX2FmdGVyGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLVAQoPTGlzdFJ1bnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiQKBmZpbHRlchgCIAEoCzIULmRyb3Zlci52MS5SdW5GaWx0ZXISLAoFb3JkZXIYAyABKA4yEy5kcm92ZXIudjEuUnVuT3JkZXJCCLpIBYIBAhABEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAUgASgJQgi6SAVyAxiACCJJChBMaXN0UnVuc1Jlc3BvbnNlEhwKBHJ1bnMYASADKAsyDi5kcm92ZXIudjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKDAQoPV2F0Y2hSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIVCg1hZnRlcl92ZXJzaW9uGAMgASgEIk8KEFdhdGNoUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIeCgVzdGVwcxgCIAMoCzIPLmRyb3Zlci52MS5TdGVwIqIBCg5XYWl0UnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIMukgJqgEGIgIIPDIAIj0KD1dhaXRSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuEg0KBWVuZGVkGAIgASgIIrwBChBDYW5jZWxSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARInCgR1bmRvGAMgASgOMg8uZHJvdmVyLnYxLlVuZG9CCLpIBYIBAhABEiQKBnJlYXNvbhgEIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQiMAoRQ2FuY2VsUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKSAQoPUGF1c2VSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIkCgZyZWFzb24YAyABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokIi8KEFBhdXNlUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKTAQoQUmVzdW1lUnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESJAoGcmVhc29uGAMgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJCIwChFSZXN1bWVSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuIvIBCg1TaWduYWxSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIsCgRuYW1lGAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSMwoJc2lnbmFsX2lkGAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIjCgdwYXlsb2FkGAUgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiIgoOU2lnbmFsUmVzcG9uc2USEAoIcmVwZWF0ZWQYASABKAgigQMKDURlY2lkZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEi8KB3N0ZXBfaWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIyCghhcHByb3ZlchgEIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSNgoFcm9sZXMYBSADKAlCJ7pIJJIBIRBkIh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIvCgd2ZXJkaWN0GAYgASgOMhIuZHJvdmVyLnYxLlZlcmRpY3RCCrpIB4IBBBgBGAISJQoHY29tbWVudBgHIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQSIAoEZm9ybRgIIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIj8KDkRlY2lkZVJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SEAoIcmVwZWF0ZWQYAiABKAgiqwEKF0NvbXBsZXRlRGVmZXJyZWRSZXF1ZXN0EiIKDmNhbGxiYWNrX3Rva2VuGAEgASgJQgq6SAdyBRABGIAEEi0KB3N1Y2Nlc3MYAiABKAsyGi5kcm92ZXIudjEuT3V0Y29tZS5TdWNjZXNzSAASKwoGZmFpbGVkGAMgASgLMhkuZHJvdmVyLnYxLk91dGNvbWUuRmFpbGVkSABCEAoHb3V0Y29tZRIFukgCCAEiLAoYQ29tcGxldGVEZWZlcnJlZFJlc3BvbnNlEhAKCHJlcGVhdGVkGAEgASgIIm4KEUV4cGxhaW5SdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBASKZAQoSRXhwbGFpblJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHQoEd2FpdBgCIAEoCzIPLmRyb3Zlci52MS5XYWl0Eh4KBXN0ZXBzGAMgAygLMg8uZHJvdmVyLnYxLldhaXQSJwoDbm93GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCpcCghSdW5PcmRlchIZChVSVU5fT1JERVJfVU5TUEVDSUZJRUQQABIaChZSVU5fT1JERVJfQ1JFQVRFRF9ERVNDEAESGQoVUlVOX09SREVSX0NSRUFURURfQVNDEAIqQQoEVW5kbxIUChBVTkRPX1VOU1BFQ0lGSUVEEAASEwoPVU5ET19DT01QRU5TQVRFEAESDgoKVU5ET19MRUFWRRACKksKB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhMKD1ZFUkRJQ1RfQVBQUk9WRRABEhIKDlZFUkRJQ1RfUkVKRUNUEAIy3ggKEFNjaGVkdWxlclNlcnZpY2USWwoQUmVnaXN0ZXJXb3JrZmxvdxIiLmRyb3Zlci52MS5SZWdpc3RlcldvcmtmbG93UmVxdWVzdBojLmRyb3Zlci52MS5SZWdpc3RlcldvcmtmbG93UmVzcG9uc2USTAoLR2V0V29ya2Zsb3cSHS5kcm92ZXIudjEuR2V0V29ya2Zsb3dSZXF1ZXN0Gh4uZHJvdmVyLnYxLkdldFdvcmtmbG93UmVzcG9uc2USUgoNTGlzdFdvcmtmbG93cxIfLmRyb3Zlci52MS5MaXN0V29ya2Zsb3dzUmVxdWVzdBogLmRyb3Zlci52MS5MaXN0V29ya2Zsb3dzUmVzcG9uc2USQwoIU2NoZWR1bGUSGi5kcm92ZXIudjEuU2NoZWR1bGVSZXF1ZXN0GhsuZHJvdmVyLnYxLlNjaGVkdWxlUmVzcG9uc2USPQoGR2V0UnVuEhguZHJvdmVyLnYxLkdldFJ1blJlcXVlc3QaGS5kcm92ZXIudjEuR2V0UnVuUmVzcG9uc2USQwoITGlzdFJ1bnMSGi5kcm92ZXIudjEuTGlzdFJ1bnNSZXF1ZXN0GhsuZHJvdmVyLnYxLkxpc3RSdW5zUmVzcG9uc2USRQoIV2F0Y2hSdW4SGi5kcm92ZXIudjEuV2F0Y2hSdW5SZXF1ZXN0GhsuZHJvdmVyLnYxLldhdGNoUnVuUmVzcG9uc2UwARJACgdXYWl0UnVuEhkuZHJvdmVyLnYxLldhaXRSdW5SZXF1ZXN0GhouZHJvdmVyLnYxLldhaXRSdW5SZXNwb25zZRJJCgpFeHBsYWluUnVuEhwuZHJvdmVyLnYxLkV4cGxhaW5SdW5SZXF1ZXN0Gh0uZHJvdmVyLnYxLkV4cGxhaW5SdW5SZXNwb25zZRJGCglDYW5jZWxSdW4SGy5kcm92ZXIudjEuQ2FuY2VsUnVuUmVxdWVzdBocLmRyb3Zlci52MS5DYW5jZWxSdW5SZXNwb25zZRJDCghQYXVzZVJ1bhIaLmRyb3Zlci52MS5QYXVzZVJ1blJlcXVlc3QaGy5kcm92ZXIudjEuUGF1c2VSdW5SZXNwb25zZRJGCglSZXN1bWVSdW4SGy5kcm92ZXIudjEuUmVzdW1lUnVuUmVxdWVzdBocLmRyb3Zlci52MS5SZXN1bWVSdW5SZXNwb25zZRI9CgZTaWduYWwSGC5kcm92ZXIudjEuU2lnbmFsUmVxdWVzdBoZLmRyb3Zlci52MS5TaWduYWxSZXNwb25zZRI9CgZEZWNpZGUSGC5kcm92ZXIudjEuRGVjaWRlUmVxdWVzdBoZLmRyb3Zlci52MS5EZWNpZGVSZXNwb25zZRJbChBDb21wbGV0ZURlZmVycmVkEiIuZHJvdmVyLnYxLkNvbXBsZXRlRGVmZXJyZWRSZXF1ZXN0GiMuZHJvdmVyLnYxLkNvbXBsZXRlRGVmZXJyZWRSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_explain, file_drover_v1_payload, file_drover_v1_run, file_drover_v1_task, file_drover_v1_workflow, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiFkcm92ZXIvdjEvc2NoZWR1bGVyX3NlcnZpY2UucHJvdG8SCWRyb3Zlci52MSLFAQoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMwoKZGVmaW5pdGlvbhgCIAEoCzIdLmRyb3Zlci52MS5Xb3JrZmxvd0RlZmluaXRpb25IABIbCgR0ZXh0GAMgASgJQgu6SAhyBhABKICAQEgAEhQKDGtlZXBfZGVmYXVsdBgEIAEoCEIPCgZzb3VyY2USBbpIAggBIkoKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSDwoHY3JlYXRlZBgDIAEoCCKVAQoYU2V0RGVmYXVsdFZlcnNpb25SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAMgASgFQge6SAQaAigBIkYKGVNldERlZmF1bHRWZXJzaW9uUmVzcG9uc2USGAoQcHJldmlvdXNfdmVyc2lvbhgBIAEoBRIPCgd2ZXJzaW9uGAIgASgFIqkBChJHZXRXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLAoEbmFtZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3ZlcnNpb24YAyABKAVCB7pIBBoCKAASGAoQaW5jbHVkZV92ZXJzaW9ucxgEIAEoCCJqChNHZXRXb3JrZmxvd1Jlc3BvbnNlEiUKCHdvcmtmbG93GAEgASgLMhMuZHJvdmVyLnYxLldvcmtmbG93EiwKCHZlcnNpb25zGAIgAygLMhouZHJvdmVyLnYxLldvcmtmbG93VmVyc2lvbiKgAQoUTGlzdFdvcmtmbG93c1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIEhgKEGluY2x1ZGVfdmVyc2lvbnMYBCABKAgiXwoVTGlzdFdvcmtmbG93c1Jlc3BvbnNlEi0KCXdvcmtmbG93cxgBIAMoCzIaLmRyb3Zlci52MS5Xb3JrZmxvd1N1bW1hcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlUKC1dvcmtmbG93UmVmEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAIgASgFQge6SAQaAigAItIECg9TY2hlZHVsZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSKgoId29ya2Zsb3cYAiABKAsyFi5kcm92ZXIudjEuV29ya2Zsb3dSZWZIABIzCgpkZWZpbml0aW9uGAMgASgLMh0uZHJvdmVyLnYxLldvcmtmbG93RGVmaW5pdGlvbkgAEiEKBWlucHV0GAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSLQoDa2V5GAUgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBIbCghwcmlvcml0eRgGIAEoBUIJukgGGgQYCSgAEnwKBmxhYmVscxgHIAMoCzImLmRyb3Zlci52MS5TY2hlZHVsZVJlcXVlc3QuTGFiZWxzRW50cnlCRLpIQZoBPhBAIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQqHXIbMhleW15ceDAwLVx4MWZceDdmXXswLDI1Nn0kEi4KCnN0YXJ0X3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GAkgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiEKBm5vdGlmeRgMIAEoCzIRLmRyb3Zlci52MS5Ob3RpZnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIPCgZ0YXJnZXQSBbpIAggBIk0KBk5vdGlmeRIsCgRob29rGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSFQoDdXJsGAIgASgJQgi6SAVyAxiAECIzChBTY2hlZHVsZVJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIPCgdjcmVhdGVkGAIgASgIIoABChRTY2hlZHVsZUJhdGNoUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBI1CgRydW5zGAIgAygLMhouZHJvdmVyLnYxLlNjaGVkdWxlUmVxdWVzdEILukgIkgEFCAEQ9AMiQwoVU2NoZWR1bGVCYXRjaFJlc3BvbnNlEioKB3Jlc3VsdHMYASADKAsyGS5kcm92ZXIudjEuU2NoZWR1bGVSZXN1bHQiVQoOU2NoZWR1bGVSZXN1bHQSIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSDgoGcnVuX2lkGAIgASgJEg8KB2NyZWF0ZWQYAyABKAgieQoGUnVuUmVmEjAKBnJ1bl9pZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kSAASLwoDa2V5GAIgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JEgAQgwKA3JlZhIFukgCCAEijgIKDUdldFJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEhgKEGluY2x1ZGVfYXR0ZW1wdHMYAyABKAgSHQoVaW5jbHVkZV9pbnRlcnZlbnRpb25zGAQgASgIEhsKE2luY2x1ZGVfZXNjYWxhdGlvbnMYBSABKAgSFwoPaW5jbHVkZV9zaWduYWxzGAYgASgIEhkKEWluY2x1ZGVfZGVjaXNpb25zGAcgASgIEhgKEGluY2x1ZGVfc2V0dGluZ3MYCCABKAgi0gIKDkdldFJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHgoFc3RlcHMYAiADKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgDIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0Ei4KDWludGVydmVudGlvbnMYBCADKAsyFy5kcm92ZXIudjEuSW50ZXJ2ZW50aW9uEioKC2VzY2FsYXRpb25zGAUgAygLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SKgoHc2lnbmFscxgGIAMoCzIZLmRyb3Zlci52MS5SZWNlaXZlZFNpZ25hbBImCglkZWNpc2lvbnMYByADKAsyEy5kcm92ZXIudjEuRGVjaXNpb24SLQoIc2V0dGluZ3MYCCADKAsyGy5kcm92ZXIudjEuRWZmZWN0aXZlU2V0dGluZyKDAwoJUnVuRmlsdGVyEjYKBnN0YXRlcxgBIAMoDjITLmRyb3Zlci52MS5SdW5TdGF0ZUIRukgOkgELEBAiB4IBBBABIAASMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBJ2CgZsYWJlbHMYAyADKAsyIC5kcm92ZXIudjEuUnVuRmlsdGVyLkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBIxCg1jcmVhdGVkX2FmdGVyGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLVAQoPTGlzdFJ1bnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiQKBmZpbHRlchgCIAEoCzIULmRyb3Zlci52MS5SdW5GaWx0ZXISLAoFb3JkZXIYAyABKA4yEy5kcm92ZXIudjEuUnVuT3JkZXJCCLpIBYIBAhABEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAUgASgJQgi6SAVyAxiACCJJChBMaXN0UnVuc1Jlc3BvbnNlEhwKBHJ1bnMYASADKAsyDi5kcm92ZXIudjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKDAQoPV2F0Y2hSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIVCg1hZnRlcl92ZXJzaW9uGAMgASgEIk8KEFdhdGNoUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIeCgVzdGVwcxgCIAMoCzIPLmRyb3Zlci52MS5TdGVwIqIBCg5XYWl0UnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIMukgJqgEGIgIIPDIAIj0KD1dhaXRSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuEg0KBWVuZGVkGAIgASgIIrwBChBDYW5jZWxSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARInCgR1bmRvGAMgASgOMg8uZHJvdmVyLnYxLlVuZG9CCLpIBYIBAhABEiQKBnJlYXNvbhgEIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQiMAoRQ2FuY2VsUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKSAQoPUGF1c2VSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIkCgZyZWFzb24YAyABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokIi8KEFBhdXNlUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKTAQoQUmVzdW1lUnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESJAoGcmVhc29uGAMgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJCIwChFSZXN1bWVSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuItQBCg9SZXRyeVJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjIKCnJlcXVlc3RfaWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIyCgd2ZXJzaW9uGAQgASgOMhcuZHJvdmVyLnYxLlJlcnVuVmVyc2lvbkIIukgFggECEAEiMwoQUmV0cnlSdW5SZXNwb25zZRIOCgZydW5faWQYASABKAkSDwoHY3JlYXRlZBgCIAEoCCKpAgoQUmVydW5Gcm9tUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESLwoHc3RlcF9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjIKCnJlcXVlc3RfaWQYBCABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIyCgd2ZXJzaW9uGAUgASgOMhcuZHJvdmVyLnYxLlJlcnVuVmVyc2lvbkIIukgFggECEAESIQoFaW5wdXQYBiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCI0ChFSZXJ1bkZyb21SZXNwb25zZRIOCgZydW5faWQYASABKAkSDwoHY3JlYXRlZBgCIAEoCCK+AwoRQnVsa0FjdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJAoGZmlsdGVyGAIgASgLMhQuZHJvdmVyLnYxLlJ1bkZpbHRlchIxCgRraW5kGAMgASgOMhMuZHJvdmVyLnYxLkJ1bGtLaW5kQg66SAuCAQgYARgCGAMYBBInCgR1bmRvGAQgASgOMg8uZHJvdmVyLnYxLlVuZG9CCLpIBYIBAhABEjIKB3ZlcnNpb24YBSABKA4yFy5kcm92ZXIudjEuUmVydW5WZXJzaW9uQgi6SAWCAQIQARIkCgZyZWFzb24YBiABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokEg8KB2RyeV9ydW4YByABKAgSJAoOZXhwZWN0ZWRfY291bnQYCCABKAVCB7pIBBoCKABIAIgBARIyCgpyZXF1ZXN0X2lkGAkgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSHAoKcGFnZV90b2tlbhgKIAEoCUIIukgFcgMYgAhCEQoPX2V4cGVjdGVkX2NvdW50ImQKEkJ1bGtBY3Rpb25SZXNwb25zZRINCgVjb3VudBgBIAEoBRImCgdyZXN1bHRzGAIgAygLMhUuZHJvdmVyLnYxLkJ1bGtSZXN1bHQSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJIlQKCkJ1bGtSZXN1bHQSDgoGcnVuX2lkGAEgASgJEiIKBnN0YXR1cxgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzEhIKCm5ld19ydW5faWQYAyABKAki8gEKDVNpZ25hbFJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEiwKBG5hbWUYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIzCglzaWduYWxfaWQYBCABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEiMKB3BheWxvYWQYBSABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCIiCg5TaWduYWxSZXNwb25zZRIQCghyZXBlYXRlZBgBIAEoCCKBAwoNRGVjaWRlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESLwoHc3RlcF9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjIKCGFwcHJvdmVyGAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBI2CgVyb2xlcxgFIAMoCUInukgkkgEhEGQiHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEi8KB3ZlcmRpY3QYBiABKA4yEi5kcm92ZXIudjEuVmVyZGljdEIKukgHggEEGAEYAhIlCgdjb21tZW50GAcgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJBIgCgRmb3JtGAggASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiPwoORGVjaWRlUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIQCghyZXBlYXRlZBgCIAEoCCKrAQoXQ29tcGxldGVEZWZlcnJlZFJlcXVlc3QSIgoOY2FsbGJhY2tfdG9rZW4YASABKAlCCrpIB3IFEAEYgAQSLQoHc3VjY2VzcxgCIAEoCzIaLmRyb3Zlci52MS5PdXRjb21lLlN1Y2Nlc3NIABIrCgZmYWlsZWQYAyABKAsyGS5kcm92ZXIudjEuT3V0Y29tZS5GYWlsZWRIAEIQCgdvdXRjb21lEgW6SAIIASIsChhDb21wbGV0ZURlZmVycmVkUmVzcG9uc2USEAoIcmVwZWF0ZWQYASABKAgibgoRRXhwbGFpblJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBIpkBChJFeHBsYWluUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIdCgR3YWl0GAIgASgLMg8uZHJvdmVyLnYxLldhaXQSHgoFc3RlcHMYAyADKAsyDy5kcm92ZXIudjEuV2FpdBInCgNub3cYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKlwKCFJ1bk9yZGVyEhkKFVJVTl9PUkRFUl9VTlNQRUNJRklFRBAAEhoKFlJVTl9PUkRFUl9DUkVBVEVEX0RFU0MQARIZChVSVU5fT1JERVJfQ1JFQVRFRF9BU0MQAipBCgRVbmRvEhQKEFVORE9fVU5TUEVDSUZJRUQQABITCg9VTkRPX0NPTVBFTlNBVEUQARIOCgpVTkRPX0xFQVZFEAIqXwoMUmVydW5WZXJzaW9uEh0KGVJFUlVOX1ZFUlNJT05fVU5TUEVDSUZJRUQQABIWChJSRVJVTl9WRVJTSU9OX1NBTUUQARIYChRSRVJVTl9WRVJTSU9OX05FV0VTVBACKnsKCEJ1bGtLaW5kEhkKFUJVTEtfS0lORF9VTlNQRUNJRklFRBAAEhQKEEJVTEtfS0lORF9DQU5DRUwQARITCg9CVUxLX0tJTkRfUEFVU0UQAhIUChBCVUxLX0tJTkRfUkVTVU1FEAMSEwoPQlVMS19LSU5EX1JFVFJZEAQqSwoHVmVyZGljdBIXChNWRVJESUNUX1VOU1BFQ0lGSUVEEAASEwoPVkVSRElDVF9BUFBST1ZFEAESEgoOVkVSRElDVF9SRUpFQ1QQAjLqCwoQU2NoZWR1bGVyU2VydmljZRJbChBSZWdpc3RlcldvcmtmbG93EiIuZHJvdmVyLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXF1ZXN0GiMuZHJvdmVyLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRJeChFTZXREZWZhdWx0VmVyc2lvbhIjLmRyb3Zlci52MS5TZXREZWZhdWx0VmVyc2lvblJlcXVlc3QaJC5kcm92ZXIudjEuU2V0RGVmYXVsdFZlcnNpb25SZXNwb25zZRJMCgtHZXRXb3JrZmxvdxIdLmRyb3Zlci52MS5HZXRXb3JrZmxvd1JlcXVlc3QaHi5kcm92ZXIudjEuR2V0V29ya2Zsb3dSZXNwb25zZRJSCg1MaXN0V29ya2Zsb3dzEh8uZHJvdmVyLnYxLkxpc3RXb3JrZmxvd3NSZXF1ZXN0GiAuZHJvdmVyLnYxLkxpc3RXb3JrZmxvd3NSZXNwb25zZRJDCghTY2hlZHVsZRIaLmRyb3Zlci52MS5TY2hlZHVsZVJlcXVlc3QaGy5kcm92ZXIudjEuU2NoZWR1bGVSZXNwb25zZRJSCg1TY2hlZHVsZUJhdGNoEh8uZHJvdmVyLnYxLlNjaGVkdWxlQmF0Y2hSZXF1ZXN0GiAuZHJvdmVyLnYxLlNjaGVkdWxlQmF0Y2hSZXNwb25zZRI9CgZHZXRSdW4SGC5kcm92ZXIudjEuR2V0UnVuUmVxdWVzdBoZLmRyb3Zlci52MS5HZXRSdW5SZXNwb25zZRJDCghMaXN0UnVucxIaLmRyb3Zlci52MS5MaXN0UnVuc1JlcXVlc3QaGy5kcm92ZXIudjEuTGlzdFJ1bnNSZXNwb25zZRJFCghXYXRjaFJ1bhIaLmRyb3Zlci52MS5XYXRjaFJ1blJlcXVlc3QaGy5kcm92ZXIudjEuV2F0Y2hSdW5SZXNwb25zZTABEkAKB1dhaXRSdW4SGS5kcm92ZXIudjEuV2FpdFJ1blJlcXVlc3QaGi5kcm92ZXIudjEuV2FpdFJ1blJlc3BvbnNlEkkKCkV4cGxhaW5SdW4SHC5kcm92ZXIudjEuRXhwbGFpblJ1blJlcXVlc3QaHS5kcm92ZXIudjEuRXhwbGFpblJ1blJlc3BvbnNlEkYKCUNhbmNlbFJ1bhIbLmRyb3Zlci52MS5DYW5jZWxSdW5SZXF1ZXN0GhwuZHJvdmVyLnYxLkNhbmNlbFJ1blJlc3BvbnNlEkMKCFBhdXNlUnVuEhouZHJvdmVyLnYxLlBhdXNlUnVuUmVxdWVzdBobLmRyb3Zlci52MS5QYXVzZVJ1blJlc3BvbnNlEkYKCVJlc3VtZVJ1bhIbLmRyb3Zlci52MS5SZXN1bWVSdW5SZXF1ZXN0GhwuZHJvdmVyLnYxLlJlc3VtZVJ1blJlc3BvbnNlEkMKCFJldHJ5UnVuEhouZHJvdmVyLnYxLlJldHJ5UnVuUmVxdWVzdBobLmRyb3Zlci52MS5SZXRyeVJ1blJlc3BvbnNlEkYKCVJlcnVuRnJvbRIbLmRyb3Zlci52MS5SZXJ1bkZyb21SZXF1ZXN0GhwuZHJvdmVyLnYxLlJlcnVuRnJvbVJlc3BvbnNlEkkKCkJ1bGtBY3Rpb24SHC5kcm92ZXIudjEuQnVsa0FjdGlvblJlcXVlc3QaHS5kcm92ZXIudjEuQnVsa0FjdGlvblJlc3BvbnNlEj0KBlNpZ25hbBIYLmRyb3Zlci52MS5TaWduYWxSZXF1ZXN0GhkuZHJvdmVyLnYxLlNpZ25hbFJlc3BvbnNlEj0KBkRlY2lkZRIYLmRyb3Zlci52MS5EZWNpZGVSZXF1ZXN0GhkuZHJvdmVyLnYxLkRlY2lkZVJlc3BvbnNlElsKEENvbXBsZXRlRGVmZXJyZWQSIi5kcm92ZXIudjEuQ29tcGxldGVEZWZlcnJlZFJlcXVlc3QaIy5kcm92ZXIudjEuQ29tcGxldGVEZWZlcnJlZFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_explain, file_drover_v1_payload, file_drover_v1_run, file_drover_v1_task, file_drover_v1_workflow, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
 
 /**
  * Stores a definition.
@@ -128,6 +130,69 @@ export const RegisterWorkflowResponseSchema: GenMessage<RegisterWorkflowResponse
   messageDesc(file_drover_v1_scheduler_service, 1);
 
 /**
+ * Moves the default.
+ *
+ * @generated from message drover.v1.SetDefaultVersionRequest
+ */
+export type SetDefaultVersionRequest = Message<"drover.v1.SetDefaultVersionRequest"> & {
+  /**
+   * Namespace of the workflow. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Name of the workflow. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The version that is to be the default. Required, 1 or more.
+   *
+   * @generated from field: int32 version = 3;
+   */
+  version: number;
+};
+
+/**
+ * Describes the message drover.v1.SetDefaultVersionRequest.
+ * Use `create(SetDefaultVersionRequestSchema)` to create a new message.
+ */
+export const SetDefaultVersionRequestSchema: GenMessage<SetDefaultVersionRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 2);
+
+/**
+ * The default, moved.
+ *
+ * @generated from message drover.v1.SetDefaultVersionResponse
+ */
+export type SetDefaultVersionResponse = Message<"drover.v1.SetDefaultVersionResponse"> & {
+  /**
+   * The default before the call: name it to move back.
+   *
+   * @generated from field: int32 previous_version = 1;
+   */
+  previousVersion: number;
+
+  /**
+   * The default now.
+   *
+   * @generated from field: int32 version = 2;
+   */
+  version: number;
+};
+
+/**
+ * Describes the message drover.v1.SetDefaultVersionResponse.
+ * Use `create(SetDefaultVersionResponseSchema)` to create a new message.
+ */
+export const SetDefaultVersionResponseSchema: GenMessage<SetDefaultVersionResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 3);
+
+/**
  * Asks for one version.
  *
  * @generated from message drover.v1.GetWorkflowRequest
@@ -153,6 +218,13 @@ export type GetWorkflowRequest = Message<"drover.v1.GetWorkflowRequest"> & {
    * @generated from field: int32 version = 3;
    */
   version: number;
+
+  /**
+   * Whether to return the versions of the workflow with their open runs. Default false.
+   *
+   * @generated from field: bool include_versions = 4;
+   */
+  includeVersions: boolean;
 };
 
 /**
@@ -160,7 +232,7 @@ export type GetWorkflowRequest = Message<"drover.v1.GetWorkflowRequest"> & {
  * Use `create(GetWorkflowRequestSchema)` to create a new message.
  */
 export const GetWorkflowRequestSchema: GenMessage<GetWorkflowRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 2);
+  messageDesc(file_drover_v1_scheduler_service, 4);
 
 /**
  * One version.
@@ -174,6 +246,13 @@ export type GetWorkflowResponse = Message<"drover.v1.GetWorkflowResponse"> & {
    * @generated from field: drover.v1.Workflow workflow = 1;
    */
   workflow?: Workflow | undefined;
+
+  /**
+   * The newest 1,000 versions, newest first. Empty unless asked for.
+   *
+   * @generated from field: repeated drover.v1.WorkflowVersion versions = 2;
+   */
+  versions: WorkflowVersion[];
 };
 
 /**
@@ -181,7 +260,7 @@ export type GetWorkflowResponse = Message<"drover.v1.GetWorkflowResponse"> & {
  * Use `create(GetWorkflowResponseSchema)` to create a new message.
  */
 export const GetWorkflowResponseSchema: GenMessage<GetWorkflowResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 3);
+  messageDesc(file_drover_v1_scheduler_service, 5);
 
 /**
  * Asks for workflows.
@@ -209,6 +288,13 @@ export type ListWorkflowsRequest = Message<"drover.v1.ListWorkflowsRequest"> & {
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Whether to return the newest 10 versions of each workflow, with their open runs. Default false.
+   *
+   * @generated from field: bool include_versions = 4;
+   */
+  includeVersions: boolean;
 };
 
 /**
@@ -216,7 +302,7 @@ export type ListWorkflowsRequest = Message<"drover.v1.ListWorkflowsRequest"> & {
  * Use `create(ListWorkflowsRequestSchema)` to create a new message.
  */
 export const ListWorkflowsRequestSchema: GenMessage<ListWorkflowsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 4);
+  messageDesc(file_drover_v1_scheduler_service, 6);
 
 /**
  * One page of workflows.
@@ -244,7 +330,7 @@ export type ListWorkflowsResponse = Message<"drover.v1.ListWorkflowsResponse"> &
  * Use `create(ListWorkflowsResponseSchema)` to create a new message.
  */
 export const ListWorkflowsResponseSchema: GenMessage<ListWorkflowsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 5);
+  messageDesc(file_drover_v1_scheduler_service, 7);
 
 /**
  * A registered workflow.
@@ -272,7 +358,7 @@ export type WorkflowRef = Message<"drover.v1.WorkflowRef"> & {
  * Use `create(WorkflowRefSchema)` to create a new message.
  */
 export const WorkflowRefSchema: GenMessage<WorkflowRef> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 6);
+  messageDesc(file_drover_v1_scheduler_service, 8);
 
 /**
  * Starts a run.
@@ -342,6 +428,29 @@ export type ScheduleRequest = Message<"drover.v1.ScheduleRequest"> & {
    * @generated from field: map<string, string> labels = 7;
    */
   labels: { [key: string]: string };
+
+  /**
+   * When the run begins; it is PENDING until then, and its timeout counts from then. Absent, or a
+   * moment that has passed: at once.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 8;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Bounds how many runs of one key are under way. Absent: nothing does.
+   *
+   * @generated from field: drover.v1.Concurrency concurrency = 9;
+   */
+  concurrency?: Concurrency | undefined;
+
+  /**
+   * Who is told of the run's end. Absent: only the hooks of the namespace that hear of every end.
+   * HOOK_NOT_FOUND if the namespace has no such hook.
+   *
+   * @generated from field: drover.v1.Notify notify = 12;
+   */
+  notify?: Notify | undefined;
 };
 
 /**
@@ -349,7 +458,37 @@ export type ScheduleRequest = Message<"drover.v1.ScheduleRequest"> & {
  * Use `create(ScheduleRequestSchema)` to create a new message.
  */
 export const ScheduleRequestSchema: GenMessage<ScheduleRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 7);
+  messageDesc(file_drover_v1_scheduler_service, 9);
+
+/**
+ * Who is told of a run's end, by a webhook (hook.proto).
+ *
+ * @generated from message drover.v1.Notify
+ */
+export type Notify = Message<"drover.v1.Notify"> & {
+  /**
+   * Name of a hook of the namespace, whatever its events. Required, 1 to 128 characters of
+   * [A-Za-z0-9._-].
+   *
+   * @generated from field: string hook = 1;
+   */
+  hook: string;
+
+  /**
+   * Where to, instead of the hook's own URL; it is signed with the hook's secret all the same. An
+   * http or https URL as in PutHookRequest.url. Empty: the hook's. At most 2,048 characters.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message drover.v1.Notify.
+ * Use `create(NotifySchema)` to create a new message.
+ */
+export const NotifySchema: GenMessage<Notify> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 10);
 
 /**
  * The run.
@@ -377,7 +516,92 @@ export type ScheduleResponse = Message<"drover.v1.ScheduleResponse"> & {
  * Use `create(ScheduleResponseSchema)` to create a new message.
  */
 export const ScheduleResponseSchema: GenMessage<ScheduleResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 8);
+  messageDesc(file_drover_v1_scheduler_service, 11);
+
+/**
+ * Starts many runs.
+ *
+ * @generated from message drover.v1.ScheduleBatchRequest
+ */
+export type ScheduleBatchRequest = Message<"drover.v1.ScheduleBatchRequest"> & {
+  /**
+   * Namespace of the runs. Empty: "default". At most 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The runs; `namespace` of each is empty, or that of the call. 1 to 500, and no more than a
+   * message may hold (4 MiB).
+   *
+   * @generated from field: repeated drover.v1.ScheduleRequest runs = 2;
+   */
+  runs: ScheduleRequest[];
+};
+
+/**
+ * Describes the message drover.v1.ScheduleBatchRequest.
+ * Use `create(ScheduleBatchRequestSchema)` to create a new message.
+ */
+export const ScheduleBatchRequestSchema: GenMessage<ScheduleBatchRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 12);
+
+/**
+ * What became of them.
+ *
+ * @generated from message drover.v1.ScheduleBatchResponse
+ */
+export type ScheduleBatchResponse = Message<"drover.v1.ScheduleBatchResponse"> & {
+  /**
+   * One for each run, in their order.
+   *
+   * @generated from field: repeated drover.v1.ScheduleResult results = 1;
+   */
+  results: ScheduleResult[];
+};
+
+/**
+ * Describes the message drover.v1.ScheduleBatchResponse.
+ * Use `create(ScheduleBatchResponseSchema)` to create a new message.
+ */
+export const ScheduleBatchResponseSchema: GenMessage<ScheduleBatchResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 13);
+
+/**
+ * What became of one run of a batch.
+ *
+ * @generated from message drover.v1.ScheduleResult
+ */
+export type ScheduleResult = Message<"drover.v1.ScheduleResult"> & {
+  /**
+   * OK, or what is wrong with it, with paths such as `runs[3].input`.
+   *
+   * @generated from field: google.rpc.Status status = 1;
+   */
+  status?: Status | undefined;
+
+  /**
+   * Id of the run. Empty: it was refused.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Whether this call made it. False: an earlier call with this key did, or it was refused.
+   *
+   * @generated from field: bool created = 3;
+   */
+  created: boolean;
+};
+
+/**
+ * Describes the message drover.v1.ScheduleResult.
+ * Use `create(ScheduleResultSchema)` to create a new message.
+ */
+export const ScheduleResultSchema: GenMessage<ScheduleResult> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 14);
 
 /**
  * Names a run.
@@ -415,7 +639,7 @@ export type RunRef = Message<"drover.v1.RunRef"> & {
  * Use `create(RunRefSchema)` to create a new message.
  */
 export const RunRefSchema: GenMessage<RunRef> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 9);
+  messageDesc(file_drover_v1_scheduler_service, 15);
 
 /**
  * Asks for a run.
@@ -486,7 +710,7 @@ export type GetRunRequest = Message<"drover.v1.GetRunRequest"> & {
  * Use `create(GetRunRequestSchema)` to create a new message.
  */
 export const GetRunRequestSchema: GenMessage<GetRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 10);
+  messageDesc(file_drover_v1_scheduler_service, 16);
 
 /**
  * A run and what happened to it.
@@ -557,7 +781,7 @@ export type GetRunResponse = Message<"drover.v1.GetRunResponse"> & {
  * Use `create(GetRunResponseSchema)` to create a new message.
  */
 export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 11);
+  messageDesc(file_drover_v1_scheduler_service, 17);
 
 /**
  * Which runs. Everything that is set must match.
@@ -606,7 +830,7 @@ export type RunFilter = Message<"drover.v1.RunFilter"> & {
  * Use `create(RunFilterSchema)` to create a new message.
  */
 export const RunFilterSchema: GenMessage<RunFilter> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 12);
+  messageDesc(file_drover_v1_scheduler_service, 18);
 
 /**
  * Asks for runs.
@@ -656,7 +880,7 @@ export type ListRunsRequest = Message<"drover.v1.ListRunsRequest"> & {
  * Use `create(ListRunsRequestSchema)` to create a new message.
  */
 export const ListRunsRequestSchema: GenMessage<ListRunsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 13);
+  messageDesc(file_drover_v1_scheduler_service, 19);
 
 /**
  * One page of runs.
@@ -684,7 +908,7 @@ export type ListRunsResponse = Message<"drover.v1.ListRunsResponse"> & {
  * Use `create(ListRunsResponseSchema)` to create a new message.
  */
 export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 14);
+  messageDesc(file_drover_v1_scheduler_service, 20);
 
 /**
  * Asks for changes of a run.
@@ -720,7 +944,7 @@ export type WatchRunRequest = Message<"drover.v1.WatchRunRequest"> & {
  * Use `create(WatchRunRequestSchema)` to create a new message.
  */
 export const WatchRunRequestSchema: GenMessage<WatchRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 15);
+  messageDesc(file_drover_v1_scheduler_service, 21);
 
 /**
  * A state of the run. Each is whole, so a reader may drop all but the last.
@@ -748,7 +972,7 @@ export type WatchRunResponse = Message<"drover.v1.WatchRunResponse"> & {
  * Use `create(WatchRunResponseSchema)` to create a new message.
  */
 export const WatchRunResponseSchema: GenMessage<WatchRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 16);
+  messageDesc(file_drover_v1_scheduler_service, 22);
 
 /**
  * Waits for the end of a run.
@@ -784,7 +1008,7 @@ export type WaitRunRequest = Message<"drover.v1.WaitRunRequest"> & {
  * Use `create(WaitRunRequestSchema)` to create a new message.
  */
 export const WaitRunRequestSchema: GenMessage<WaitRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 17);
+  messageDesc(file_drover_v1_scheduler_service, 23);
 
 /**
  * The run after the wait.
@@ -812,7 +1036,7 @@ export type WaitRunResponse = Message<"drover.v1.WaitRunResponse"> & {
  * Use `create(WaitRunResponseSchema)` to create a new message.
  */
 export const WaitRunResponseSchema: GenMessage<WaitRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 18);
+  messageDesc(file_drover_v1_scheduler_service, 24);
 
 /**
  * Stops a run.
@@ -854,7 +1078,7 @@ export type CancelRunRequest = Message<"drover.v1.CancelRunRequest"> & {
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 19);
+  messageDesc(file_drover_v1_scheduler_service, 25);
 
 /**
  * The run, stopping or ended.
@@ -875,7 +1099,7 @@ export type CancelRunResponse = Message<"drover.v1.CancelRunResponse"> & {
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 20);
+  messageDesc(file_drover_v1_scheduler_service, 26);
 
 /**
  * Holds a run.
@@ -910,7 +1134,7 @@ export type PauseRunRequest = Message<"drover.v1.PauseRunRequest"> & {
  * Use `create(PauseRunRequestSchema)` to create a new message.
  */
 export const PauseRunRequestSchema: GenMessage<PauseRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 21);
+  messageDesc(file_drover_v1_scheduler_service, 27);
 
 /**
  * The run, held.
@@ -931,7 +1155,7 @@ export type PauseRunResponse = Message<"drover.v1.PauseRunResponse"> & {
  * Use `create(PauseRunResponseSchema)` to create a new message.
  */
 export const PauseRunResponseSchema: GenMessage<PauseRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 22);
+  messageDesc(file_drover_v1_scheduler_service, 28);
 
 /**
  * Lets a paused run go on.
@@ -966,7 +1190,7 @@ export type ResumeRunRequest = Message<"drover.v1.ResumeRunRequest"> & {
  * Use `create(ResumeRunRequestSchema)` to create a new message.
  */
 export const ResumeRunRequestSchema: GenMessage<ResumeRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 23);
+  messageDesc(file_drover_v1_scheduler_service, 29);
 
 /**
  * The run, going on.
@@ -987,7 +1211,321 @@ export type ResumeRunResponse = Message<"drover.v1.ResumeRunResponse"> & {
  * Use `create(ResumeRunResponseSchema)` to create a new message.
  */
 export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 24);
+  messageDesc(file_drover_v1_scheduler_service, 30);
+
+/**
+ * Does a run again from what failed.
+ *
+ * @generated from message drover.v1.RetryRunRequest
+ */
+export type RetryRunRequest = Message<"drover.v1.RetryRunRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * The caller's own name for this request, unique for the run: the same again returns the same new
+   * run, with another request it is KEY_REUSED. Kept as long as a key of Schedule. Required, 1 to
+   * 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * With which version. Default SAME.
+   *
+   * @generated from field: drover.v1.RerunVersion version = 4;
+   */
+  version: RerunVersion;
+};
+
+/**
+ * Describes the message drover.v1.RetryRunRequest.
+ * Use `create(RetryRunRequestSchema)` to create a new message.
+ */
+export const RetryRunRequestSchema: GenMessage<RetryRunRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 31);
+
+/**
+ * The new run.
+ *
+ * @generated from message drover.v1.RetryRunResponse
+ */
+export type RetryRunResponse = Message<"drover.v1.RetryRunResponse"> & {
+  /**
+   * Id of the new run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Whether this call made it. False: an earlier call with this `request_id` did.
+   *
+   * @generated from field: bool created = 2;
+   */
+  created: boolean;
+};
+
+/**
+ * Describes the message drover.v1.RetryRunResponse.
+ * Use `create(RetryRunResponseSchema)` to create a new message.
+ */
+export const RetryRunResponseSchema: GenMessage<RetryRunResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 32);
+
+/**
+ * Does a run again from a step.
+ *
+ * @generated from message drover.v1.RerunFromRequest
+ */
+export type RerunFromRequest = Message<"drover.v1.RerunFromRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * The step that runs again, with all that comes after it and whatever did not succeed. Empty: from
+   * the start, and nothing is kept. At most 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string step_id = 3;
+   */
+  stepId: string;
+
+  /**
+   * As in RetryRunRequest. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+
+  /**
+   * With which version. Default SAME.
+   *
+   * @generated from field: drover.v1.RerunVersion version = 5;
+   */
+  version: RerunVersion;
+
+  /**
+   * Input of the new run. Absent: that of the run. What is kept stays as it was with the old input.
+   *
+   * @generated from field: drover.v1.Payload input = 6;
+   */
+  input?: Payload | undefined;
+};
+
+/**
+ * Describes the message drover.v1.RerunFromRequest.
+ * Use `create(RerunFromRequestSchema)` to create a new message.
+ */
+export const RerunFromRequestSchema: GenMessage<RerunFromRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 33);
+
+/**
+ * The new run.
+ *
+ * @generated from message drover.v1.RerunFromResponse
+ */
+export type RerunFromResponse = Message<"drover.v1.RerunFromResponse"> & {
+  /**
+   * Id of the new run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Whether this call made it. False: an earlier call with this `request_id` did.
+   *
+   * @generated from field: bool created = 2;
+   */
+  created: boolean;
+};
+
+/**
+ * Describes the message drover.v1.RerunFromResponse.
+ * Use `create(RerunFromResponseSchema)` to create a new message.
+ */
+export const RerunFromResponseSchema: GenMessage<RerunFromResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 34);
+
+/**
+ * Does the same to many runs.
+ *
+ * @generated from message drover.v1.BulkActionRequest
+ */
+export type BulkActionRequest = Message<"drover.v1.BulkActionRequest"> & {
+  /**
+   * Namespace of the runs. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Which runs; at most 10,000. Absent: all that the action is for.
+   *
+   * @generated from field: drover.v1.RunFilter filter = 2;
+   */
+  filter?: RunFilter | undefined;
+
+  /**
+   * What is done. Required.
+   *
+   * @generated from field: drover.v1.BulkKind kind = 3;
+   */
+  kind: BulkKind;
+
+  /**
+   * For CANCEL: what becomes of work that was done. Default COMPENSATE.
+   *
+   * @generated from field: drover.v1.Undo undo = 4;
+   */
+  undo: Undo;
+
+  /**
+   * For RETRY: with which version. Default SAME.
+   *
+   * @generated from field: drover.v1.RerunVersion version = 5;
+   */
+  version: RerunVersion;
+
+  /**
+   * Why, for people. At most 1,024 characters, no NUL.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+
+  /**
+   * Counts, and changes nothing. Default false.
+   *
+   * @generated from field: bool dry_run = 7;
+   */
+  dryRun: boolean;
+
+  /**
+   * The count of the dry run: with another one nothing is done, and the answer is COUNT_MISMATCH.
+   * Looked at when the first call of this `request_id` arrives. Absent: any.
+   *
+   * @generated from field: optional int32 expected_count = 8;
+   */
+  expectedCount?: number | undefined;
+
+  /**
+   * The caller's own name for all calls of this action, unique in the namespace. Required unless
+   * `dry_run`: 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string request_id = 9;
+   */
+  requestId: string;
+
+  /**
+   * `next_page_token` of the call before. Empty: the first call. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 10;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.BulkActionRequest.
+ * Use `create(BulkActionRequestSchema)` to create a new message.
+ */
+export const BulkActionRequestSchema: GenMessage<BulkActionRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 35);
+
+/**
+ * What was done in this call.
+ *
+ * @generated from message drover.v1.BulkActionResponse
+ */
+export type BulkActionResponse = Message<"drover.v1.BulkActionResponse"> & {
+  /**
+   * How many runs the filter found, at most 10,001: in a dry run, and in the first call of a
+   * request. A repeat of that, and later pages, do not count again: 0.
+   *
+   * @generated from field: int32 count = 1;
+   */
+  count: number;
+
+  /**
+   * One for each run of this page, at most 100.
+   *
+   * @generated from field: repeated drover.v1.BulkResult results = 2;
+   */
+  results: BulkResult[];
+
+  /**
+   * For the next page. Empty: this was the last.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.BulkActionResponse.
+ * Use `create(BulkActionResponseSchema)` to create a new message.
+ */
+export const BulkActionResponseSchema: GenMessage<BulkActionResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 36);
+
+/**
+ * What became of one run.
+ *
+ * @generated from message drover.v1.BulkResult
+ */
+export type BulkResult = Message<"drover.v1.BulkResult"> & {
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * OK, or why it was left as it is.
+   *
+   * @generated from field: google.rpc.Status status = 2;
+   */
+  status?: Status | undefined;
+
+  /**
+   * Of RETRY: id of the new run.
+   *
+   * @generated from field: string new_run_id = 3;
+   */
+  newRunId: string;
+};
+
+/**
+ * Describes the message drover.v1.BulkResult.
+ * Use `create(BulkResultSchema)` to create a new message.
+ */
+export const BulkResultSchema: GenMessage<BulkResult> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 37);
 
 /**
  * Sends an event to a run.
@@ -1037,7 +1575,7 @@ export type SignalRequest = Message<"drover.v1.SignalRequest"> & {
  * Use `create(SignalRequestSchema)` to create a new message.
  */
 export const SignalRequestSchema: GenMessage<SignalRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 25);
+  messageDesc(file_drover_v1_scheduler_service, 38);
 
 /**
  * The signal is kept.
@@ -1058,7 +1596,7 @@ export type SignalResponse = Message<"drover.v1.SignalResponse"> & {
  * Use `create(SignalResponseSchema)` to create a new message.
  */
 export const SignalResponseSchema: GenMessage<SignalResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 26);
+  messageDesc(file_drover_v1_scheduler_service, 39);
 
 /**
  * What an approver decides.
@@ -1130,7 +1668,7 @@ export type DecideRequest = Message<"drover.v1.DecideRequest"> & {
  * Use `create(DecideRequestSchema)` to create a new message.
  */
 export const DecideRequestSchema: GenMessage<DecideRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 27);
+  messageDesc(file_drover_v1_scheduler_service, 40);
 
 /**
  * The decision is kept.
@@ -1158,7 +1696,7 @@ export type DecideResponse = Message<"drover.v1.DecideResponse"> & {
  * Use `create(DecideResponseSchema)` to create a new message.
  */
 export const DecideResponseSchema: GenMessage<DecideResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 28);
+  messageDesc(file_drover_v1_scheduler_service, 41);
 
 /**
  * Says how an attempt ended.
@@ -1203,7 +1741,7 @@ export type CompleteDeferredRequest = Message<"drover.v1.CompleteDeferredRequest
  * Use `create(CompleteDeferredRequestSchema)` to create a new message.
  */
 export const CompleteDeferredRequestSchema: GenMessage<CompleteDeferredRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 29);
+  messageDesc(file_drover_v1_scheduler_service, 42);
 
 /**
  * The outcome is kept.
@@ -1224,7 +1762,7 @@ export type CompleteDeferredResponse = Message<"drover.v1.CompleteDeferredRespon
  * Use `create(CompleteDeferredResponseSchema)` to create a new message.
  */
 export const CompleteDeferredResponseSchema: GenMessage<CompleteDeferredResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 30);
+  messageDesc(file_drover_v1_scheduler_service, 43);
 
 /**
  * Asks why a run is not moving.
@@ -1252,7 +1790,7 @@ export type ExplainRunRequest = Message<"drover.v1.ExplainRunRequest"> & {
  * Use `create(ExplainRunRequestSchema)` to create a new message.
  */
 export const ExplainRunRequestSchema: GenMessage<ExplainRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 31);
+  messageDesc(file_drover_v1_scheduler_service, 44);
 
 /**
  * Why a run is not moving.
@@ -1294,7 +1832,7 @@ export type ExplainRunResponse = Message<"drover.v1.ExplainRunResponse"> & {
  * Use `create(ExplainRunResponseSchema)` to create a new message.
  */
 export const ExplainRunResponseSchema: GenMessage<ExplainRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 32);
+  messageDesc(file_drover_v1_scheduler_service, 45);
 
 /**
  * The order of a list of runs.
@@ -1379,6 +1917,102 @@ export const UndoSchema: GenEnum<Undo> = /*@__PURE__*/
   enumDesc(file_drover_v1_scheduler_service, 1);
 
 /**
+ * Which version of its workflow a run is done again with.
+ *
+ * @generated from enum drover.v1.RerunVersion
+ */
+export const RerunVersion = {
+  /**
+   * Not said: SAME.
+   *
+   * @generated from enum value: RERUN_VERSION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The definition that the run started with.
+   *
+   * @generated from enum value: RERUN_VERSION_SAME = 1;
+   */
+  SAME: 1,
+
+  /**
+   * The newest version that is registered. Steps are the same by id.
+   *
+   * @generated from enum value: RERUN_VERSION_NEWEST = 2;
+   */
+  NEWEST: 2,
+} as const;
+
+/**
+ * Which version of its workflow a run is done again with.
+ *
+ * @generated from enum drover.v1.RerunVersion
+ */
+export type RerunVersion = (typeof RerunVersion)[keyof typeof RerunVersion] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.RerunVersion.
+ */
+export const RerunVersionSchema: GenEnum<RerunVersion> = /*@__PURE__*/
+  enumDesc(file_drover_v1_scheduler_service, 2);
+
+/**
+ * What is done to each run.
+ *
+ * @generated from enum drover.v1.BulkKind
+ */
+export const BulkKind = {
+  /**
+   * Not said. Refused.
+   *
+   * @generated from enum value: BULK_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * CancelRun. A filter without states means all that are open.
+   *
+   * @generated from enum value: BULK_KIND_CANCEL = 1;
+   */
+  CANCEL: 1,
+
+  /**
+   * PauseRun. A filter without states means RUNNING and ESCALATED.
+   *
+   * @generated from enum value: BULK_KIND_PAUSE = 2;
+   */
+  PAUSE: 2,
+
+  /**
+   * ResumeRun. A filter without states means PAUSED.
+   *
+   * @generated from enum value: BULK_KIND_RESUME = 3;
+   */
+  RESUME: 3,
+
+  /**
+   * RetryRun. A filter without states means FAILED and CANCELLED.
+   *
+   * @generated from enum value: BULK_KIND_RETRY = 4;
+   */
+  RETRY: 4,
+} as const;
+
+/**
+ * What is done to each run.
+ *
+ * @generated from enum drover.v1.BulkKind
+ */
+export type BulkKind = (typeof BulkKind)[keyof typeof BulkKind] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.BulkKind.
+ */
+export const BulkKindSchema: GenEnum<BulkKind> = /*@__PURE__*/
+  enumDesc(file_drover_v1_scheduler_service, 3);
+
+/**
  * What is decided.
  *
  * @generated from enum drover.v1.Verdict
@@ -1417,7 +2051,7 @@ export type Verdict = (typeof Verdict)[keyof typeof Verdict] | UnknownEnum;
  * Describes the enum drover.v1.Verdict.
  */
 export const VerdictSchema: GenEnum<Verdict> = /*@__PURE__*/
-  enumDesc(file_drover_v1_scheduler_service, 2);
+  enumDesc(file_drover_v1_scheduler_service, 4);
 
 /**
  * For services that start work.
@@ -1435,6 +2069,18 @@ export const SchedulerService: GenService<{
     methodKind: "unary";
     input: typeof RegisterWorkflowRequestSchema;
     output: typeof RegisterWorkflowResponseSchema;
+  },
+  /**
+   * Moves the default of a workflow to one of its versions, forward or back: runs that name no
+   * version start with it from then on, and open runs keep theirs. Idempotent: OK without change
+   * when it is there already. Errors: WORKFLOW_NOT_FOUND.
+   *
+   * @generated from rpc drover.v1.SchedulerService.SetDefaultVersion
+   */
+  setDefaultVersion: {
+    methodKind: "unary";
+    input: typeof SetDefaultVersionRequestSchema;
+    output: typeof SetDefaultVersionResponseSchema;
   },
   /**
    * Returns one version of a workflow. Errors: WORKFLOW_NOT_FOUND.
@@ -1458,8 +2104,8 @@ export const SchedulerService: GenService<{
   },
   /**
    * Starts a run. Idempotent by `key`: the same request with the same key returns the same run.
-   * Errors: WORKFLOW_NOT_FOUND, INVALID_DEFINITION, PAYLOAD_TOO_LARGE, KEY_REUSED. An input that
-   * breaks the workflow's `input_schema` is INVALID_REQUEST.
+   * Errors: WORKFLOW_NOT_FOUND, INVALID_DEFINITION, PAYLOAD_TOO_LARGE, KEY_REUSED, HOOK_NOT_FOUND. An
+   * input that breaks the workflow's `input_schema` is INVALID_REQUEST.
    *
    * @generated from rpc drover.v1.SchedulerService.Schedule
    */
@@ -1467,6 +2113,19 @@ export const SchedulerService: GenService<{
     methodKind: "unary";
     input: typeof ScheduleRequestSchema;
     output: typeof ScheduleResponseSchema;
+  },
+  /**
+   * Starts many runs in one transaction. Each has an answer of its own, as Schedule would give it:
+   * what is wrong with one is said there, and the others start. An error of the call means that none
+   * of them started, unless it is one that says nothing: then repeat the whole. Idempotent by the
+   * key of each. Errors of one run: those of Schedule.
+   *
+   * @generated from rpc drover.v1.SchedulerService.ScheduleBatch
+   */
+  scheduleBatch: {
+    methodKind: "unary";
+    input: typeof ScheduleBatchRequestSchema;
+    output: typeof ScheduleBatchResponseSchema;
   },
   /**
    * Returns a run with its steps, and on request all that happened. Errors: RUN_NOT_FOUND.
@@ -1555,6 +2214,48 @@ export const SchedulerService: GenService<{
     methodKind: "unary";
     input: typeof ResumeRunRequestSchema;
     output: typeof ResumeRunResponseSchema;
+  },
+  /**
+   * Does a run again that has ended, as a new run, from the steps that did not succeed: final is
+   * final. The new run keeps the steps that succeeded or were skipped, with their outputs, where all
+   * that they need is kept too; an effect that it keeps is undone, if need be, under the key and the
+   * input with which it was made. Idempotent by `request_id`. Errors: RUN_NOT_FOUND, RUN_STATE (the
+   * run is open, has been compensated, or no step of it has failed), WORKFLOW_NOT_FOUND, KEY_REUSED.
+   * An input that breaks the newest `input_schema` is INVALID_REQUEST.
+   *
+   * @generated from rpc drover.v1.SchedulerService.RetryRun
+   */
+  retryRun: {
+    methodKind: "unary";
+    input: typeof RetryRunRequestSchema;
+    output: typeof RetryRunResponseSchema;
+  },
+  /**
+   * Does a run again that has ended, as a new run, from one of its steps or from the start, perhaps
+   * with another input; see RetryRun for what it keeps. A compensated run can be done again from the
+   * start alone. Idempotent by `request_id`. Errors: those of RetryRun, STEP_NOT_FOUND,
+   * PAYLOAD_TOO_LARGE.
+   *
+   * @generated from rpc drover.v1.SchedulerService.RerunFrom
+   */
+  rerunFrom: {
+    methodKind: "unary";
+    input: typeof RerunFromRequestSchema;
+    output: typeof RerunFromResponseSchema;
+  },
+  /**
+   * Cancels, pauses, resumes or retries the runs that a filter finds, oldest first and a page in a
+   * call: repeat it with `next_page_token` until that is empty. Ask with `dry_run` first: it counts
+   * and changes nothing. Runs that are created later are left alone. Any call may be repeated: what
+   * was done to a run is done once. Errors: PAGE_TOKEN_INVALID, KEY_REUSED (the `request_id` was
+   * used for something else), COUNT_MISMATCH (nothing was done).
+   *
+   * @generated from rpc drover.v1.SchedulerService.BulkAction
+   */
+  bulkAction: {
+    methodKind: "unary";
+    input: typeof BulkActionRequestSchema;
+    output: typeof BulkActionResponseSchema;
   },
   /**
    * Sends an event to a run, for a step of the kind `signal`. It is taken at once if a step waits

@@ -26,7 +26,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/workflow.proto.
  */
 export const file_drover_v1_workflow: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvd29ya2Zsb3cucHJvdG8SCWRyb3Zlci52MSLpAQoSV29ya2Zsb3dEZWZpbml0aW9uEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSQAoHdGltZW91dBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNQoFc3RlcHMYAyADKAsyGS5kcm92ZXIudjEuU3RlcERlZmluaXRpb25CC7pICJIBBQgBEPQDEigKDGlucHV0X3NjaGVtYRgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIr8GCg5TdGVwRGVmaW5pdGlvbhIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjUKBW5lZWRzGAIgAygJQia6SCOSASAQ9AMiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIjCgR0YXNrGAogASgLMhMuZHJvdmVyLnYxLlRhc2tTdGVwSAASIwoEd2FpdBgLIAEoCzITLmRyb3Zlci52MS5XYWl0U3RlcEgAEicKBnNpZ25hbBgMIAEoCzIVLmRyb3Zlci52MS5TaWduYWxTdGVwSAASKwoIYXBwcm92YWwYDSABKAsyFy5kcm92ZXIudjEuQXBwcm92YWxTdGVwSAASIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIvCgVyZXRyeRgEIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBSABKAsyEy5kcm92ZXIudjEuVGltZW91dHMSLQoHZWZmZWN0cxgGIAEoDjISLmRyb3Zlci52MS5FZmZlY3RzQgi6SAWCAQIQARIhCgZ2ZXJpZnkYByABKAsyES5kcm92ZXIudjEuVmVyaWZ5EikKCmNvbXBlbnNhdGUYCCABKAsyFS5kcm92ZXIudjEuQ29tcGVuc2F0ZRIvCghmYWxsYmFjaxgJIAMoCzITLmRyb3Zlci52MS5GYWxsYmFja0IIukgFkgECEBASMgoKb25fZmFpbHVyZRgUIAEoDjIULmRyb3Zlci52MS5PbkZhaWx1cmVCCLpIBYIBAhABEhYKBHdoZW4YFSABKAlCCLpIBXIDGIAgEioKBnJ1bl9pZhgWIAEoDjIQLmRyb3Zlci52MS5SdW5JZkIIukgFggECEAESDgoGYWx3YXlzGBcgASgIEg0KBXBpdm90GBggASgIEjAKCW9uX3BpY2t1cBgZIAEoDjITLmRyb3Zlci52MS5PblBpY2t1cEIIukgFggECEAESKQoNb3V0cHV0X3NjaGVtYRgaIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkQg0KBGtpbmQSBbpIAggBImcKCFRhc2tTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kInYKCFdhaXRTdGVwEj4KA2ZvchgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD1IABIbCgV1bnRpbBgCIAEoCUIKukgHcgUQARiAIEgAQg0KBG92ZXISBbpIAggBIrEBCgpTaWduYWxTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBI/CgZ3aXRoaW4YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjQKCW9uX2V4cGlyeRgDIAEoDjIXLmRyb3Zlci52MS5TaWduYWxFeHBpcnlCCLpIBYIBAhABIqMCCgxBcHByb3ZhbFN0ZXASOgoJYXBwcm92ZXJzGAEgAygJQie6SCSSASEQZCIdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSHAoEbmVlZBgCIAEoBUIJukgGGgQYZCgBSACIAQESFQoNbm90X3JlcXVlc3RlchgDIAEoCBIgCgRmb3JtGAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSPwoGd2l0aGluGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRI2Cglvbl9leHBpcnkYBiABKA4yGS5kcm92ZXIudjEuQXBwcm92YWxFeHBpcnlCCLpIBYIBAhABQgcKBV9uZWVkIuYCCgtSZXRyeVBvbGljeRIxCgJvbhgBIAMoCUIlukgikgEfECAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIhCghhdHRlbXB0cxgCIAEoBUIKukgHGgUY6AcoAUgAiAEBEkAKB2luaXRpYWwYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ei4KBmZhY3RvchgEIAEoAUIZukgWEhRAARkAAAAAAABZQCkAAAAAAADwP0gBiAEBEjwKA21heBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SLgoGaml0dGVyGAYgASgBQhm6SBYSFEABGQAAAAAAAPA/KQAAAAAAAAAASAKIAQFCCwoJX2F0dGVtcHRzQgkKB19mYWN0b3JCCQoHX2ppdHRlciKMBAoIVGltZW91dHMSPwoGcGlja3VwGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgdhdHRlbXB0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgloZWFydGJlYXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CErpID6oBDCIGCICGsJYBMgIIAhI+CgVzdGFsbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SPgoFdG90YWwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjsKBmNhbmNlbBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIQukgNqgEKIgYIgIawlgEyABI7CgZzZXR0bGUYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CELpIDaoBCiIGCICGsJYBMgASQQoIY2FsbGJhY2sYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ir0BCgZWZXJpZnkSLAoEdGFzaxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLwoFcmV0cnkYAyADKAsyFi5kcm92ZXIudjEuUmV0cnlQb2xpY3lCCLpIBZIBAhAQEiUKCHRpbWVvdXRzGAQgASgLMhMuZHJvdmVyLnYxLlRpbWVvdXRzIvQBCgpDb21wZW5zYXRlEiwKBHRhc2sYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi8KBXJldHJ5GAMgAygLMhYuZHJvdmVyLnYxLlJldHJ5UG9saWN5Qgi6SAWSAQIQEBIlCgh0aW1lb3V0cxgEIAEoCzITLmRyb3Zlci52MS5UaW1lb3V0cxIxCgR3aGVuGAUgASgOMhkuZHJvdmVyLnYxLkNvbXBlbnNhdGVXaGVuQgi6SAWCAQIQASKKAQoIRmFsbGJhY2sSLQoFcXVldWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIsCgR0YXNrGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCK6AQoIV29ya2Zsb3cSEQoJbmFtZXNwYWNlGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIXCg9kZWZhdWx0X3ZlcnNpb24YBCABKAUSMAoMY3JlYXRlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgpkZWZpbml0aW9uGAYgASgLMh0uZHJvdmVyLnYxLldvcmtmbG93RGVmaW5pdGlvbiKCAQoPV29ya2Zsb3dTdW1tYXJ5EgwKBG5hbWUYASABKAkSFwoPZGVmYXVsdF92ZXJzaW9uGAIgASgFEhYKDm5ld2VzdF92ZXJzaW9uGAMgASgFEjAKDGNyZWF0ZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqeQoMU2lnbmFsRXhwaXJ5Eh0KGVNJR05BTF9FWFBJUllfVU5TUEVDSUZJRUQQABIaChZTSUdOQUxfRVhQSVJZX0VTQ0FMQVRFEAESFgoSU0lHTkFMX0VYUElSWV9GQUlMEAISFgoSU0lHTkFMX0VYUElSWV9TS0lQEAMqiAEKDkFwcHJvdmFsRXhwaXJ5Eh8KG0FQUFJPVkFMX0VYUElSWV9VTlNQRUNJRklFRBAAEhwKGEFQUFJPVkFMX0VYUElSWV9FU0NBTEFURRABEhoKFkFQUFJPVkFMX0VYUElSWV9SRUpFQ1QQAhIbChdBUFBST1ZBTF9FWFBJUllfQVBQUk9WRRADKlcKBVJ1bklmEhYKElJVTl9JRl9VTlNQRUNJRklFRBAAEhAKDFJVTl9JRl9FTkRFRBABEhEKDVJVTl9JRl9BTExfT0sQAhIRCg1SVU5fSUZfQU5ZX09LEAMqagoIT25QaWNrdXASGQoVT05fUElDS1VQX1VOU1BFQ0lGSUVEEAASEwoPT05fUElDS1VQX0FMQVJNEAESFgoST05fUElDS1VQX0VTQ0FMQVRFEAISFgoST05fUElDS1VQX0ZBTExCQUNLEAMqZAoHRWZmZWN0cxIXChNFRkZFQ1RTX1VOU1BFQ0lGSUVEEAASFgoSRUZGRUNUU19JREVNUE9URU5UEAESFgoSRUZGRUNUU19WRVJJRklBQkxFEAISEAoMRUZGRUNUU19PTkNFEAMqbgoOQ29tcGVuc2F0ZVdoZW4SHwobQ09NUEVOU0FURV9XSEVOX1VOU1BFQ0lGSUVEEAASHAoYQ09NUEVOU0FURV9XSEVOX0ZJTklTSEVEEAESHQoZQ09NUEVOU0FURV9XSEVOX0FUVEVNUFRFRBACKokBCglPbkZhaWx1cmUSGgoWT05fRkFJTFVSRV9VTlNQRUNJRklFRBAAEhkKFU9OX0ZBSUxVUkVfQ09NUEVOU0FURRABEhMKD09OX0ZBSUxVUkVfRkFJTBACEhcKE09OX0ZBSUxVUkVfQ09OVElOVUUQAxIXChNPTl9GQUlMVVJFX0VTQ0FMQVRFEARiBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_payload, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvd29ya2Zsb3cucHJvdG8SCWRyb3Zlci52MSLpAQoSV29ya2Zsb3dEZWZpbml0aW9uEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSQAoHdGltZW91dBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNQoFc3RlcHMYAyADKAsyGS5kcm92ZXIudjEuU3RlcERlZmluaXRpb25CC7pICJIBBQgBEPQDEigKDGlucHV0X3NjaGVtYRgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIugGCg5TdGVwRGVmaW5pdGlvbhIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjUKBW5lZWRzGAIgAygJQia6SCOSASAQ9AMiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIjCgR0YXNrGAogASgLMhMuZHJvdmVyLnYxLlRhc2tTdGVwSAASIwoEd2FpdBgLIAEoCzITLmRyb3Zlci52MS5XYWl0U3RlcEgAEicKBnNpZ25hbBgMIAEoCzIVLmRyb3Zlci52MS5TaWduYWxTdGVwSAASKwoIYXBwcm92YWwYDSABKAsyFy5kcm92ZXIudjEuQXBwcm92YWxTdGVwSAASIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIvCgVyZXRyeRgEIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBSABKAsyEy5kcm92ZXIudjEuVGltZW91dHMSLQoHZWZmZWN0cxgGIAEoDjISLmRyb3Zlci52MS5FZmZlY3RzQgi6SAWCAQIQARIhCgZ2ZXJpZnkYByABKAsyES5kcm92ZXIudjEuVmVyaWZ5EikKCmNvbXBlbnNhdGUYCCABKAsyFS5kcm92ZXIudjEuQ29tcGVuc2F0ZRIvCghmYWxsYmFjaxgJIAMoCzITLmRyb3Zlci52MS5GYWxsYmFja0IIukgFkgECEBASMgoKb25fZmFpbHVyZRgUIAEoDjIULmRyb3Zlci52MS5PbkZhaWx1cmVCCLpIBYIBAhABEhYKBHdoZW4YFSABKAlCCLpIBXIDGIAgEioKBnJ1bl9pZhgWIAEoDjIQLmRyb3Zlci52MS5SdW5JZkIIukgFggECEAESDgoGYWx3YXlzGBcgASgIEg0KBXBpdm90GBggASgIEjAKCW9uX3BpY2t1cBgZIAEoDjITLmRyb3Zlci52MS5PblBpY2t1cEIIukgFggECEAESKQoNb3V0cHV0X3NjaGVtYRgaIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEicKCmVzY2FsYXRpb24YGyABKAsyEy5kcm92ZXIudjEuRXNjYWxhdGVCDQoEa2luZBIFukgCCAEiuwEKCEVzY2FsYXRlEjwKBnJlbWluZBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIRukgOqgELIgUIgOeEDzICCDwSPgoIZGVhZGxpbmUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CEbpIDqoBCyIFCIDnhA8yAggBEjEKBHRoZW4YAyABKA4yGS5kcm92ZXIudjEuRGVhZGxpbmVBbnN3ZXJCCLpIBYIBAhABImcKCFRhc2tTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kInYKCFdhaXRTdGVwEj4KA2ZvchgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD1IABIbCgV1bnRpbBgCIAEoCUIKukgHcgUQARiAIEgAQg0KBG92ZXISBbpIAggBIrEBCgpTaWduYWxTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBI/CgZ3aXRoaW4YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjQKCW9uX2V4cGlyeRgDIAEoDjIXLmRyb3Zlci52MS5TaWduYWxFeHBpcnlCCLpIBYIBAhABIqMCCgxBcHByb3ZhbFN0ZXASOgoJYXBwcm92ZXJzGAEgAygJQie6SCSSASEQZCIdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSHAoEbmVlZBgCIAEoBUIJukgGGgQYZCgBSACIAQESFQoNbm90X3JlcXVlc3RlchgDIAEoCBIgCgRmb3JtGAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSPwoGd2l0aGluGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRI2Cglvbl9leHBpcnkYBiABKA4yGS5kcm92ZXIudjEuQXBwcm92YWxFeHBpcnlCCLpIBYIBAhABQgcKBV9uZWVkIuYCCgtSZXRyeVBvbGljeRIxCgJvbhgBIAMoCUIlukgikgEfECAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIhCghhdHRlbXB0cxgCIAEoBUIKukgHGgUY6AcoAUgAiAEBEkAKB2luaXRpYWwYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ei4KBmZhY3RvchgEIAEoAUIZukgWEhRAARkAAAAAAABZQCkAAAAAAADwP0gBiAEBEjwKA21heBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SLgoGaml0dGVyGAYgASgBQhm6SBYSFEABGQAAAAAAAPA/KQAAAAAAAAAASAKIAQFCCwoJX2F0dGVtcHRzQgkKB19mYWN0b3JCCQoHX2ppdHRlciKMBAoIVGltZW91dHMSPwoGcGlja3VwGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgdhdHRlbXB0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgloZWFydGJlYXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CErpID6oBDCIGCICGsJYBMgIIAhI+CgVzdGFsbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SPgoFdG90YWwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjsKBmNhbmNlbBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIQukgNqgEKIgYIgIawlgEyABI7CgZzZXR0bGUYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CELpIDaoBCiIGCICGsJYBMgASQQoIY2FsbGJhY2sYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ir0BCgZWZXJpZnkSLAoEdGFzaxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLwoFcmV0cnkYAyADKAsyFi5kcm92ZXIudjEuUmV0cnlQb2xpY3lCCLpIBZIBAhAQEiUKCHRpbWVvdXRzGAQgASgLMhMuZHJvdmVyLnYxLlRpbWVvdXRzIvQBCgpDb21wZW5zYXRlEiwKBHRhc2sYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi8KBXJldHJ5GAMgAygLMhYuZHJvdmVyLnYxLlJldHJ5UG9saWN5Qgi6SAWSAQIQEBIlCgh0aW1lb3V0cxgEIAEoCzITLmRyb3Zlci52MS5UaW1lb3V0cxIxCgR3aGVuGAUgASgOMhkuZHJvdmVyLnYxLkNvbXBlbnNhdGVXaGVuQgi6SAWCAQIQASKKAQoIRmFsbGJhY2sSLQoFcXVldWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIsCgR0YXNrGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCK6AQoIV29ya2Zsb3cSEQoJbmFtZXNwYWNlGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIXCg9kZWZhdWx0X3ZlcnNpb24YBCABKAUSMAoMY3JlYXRlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgpkZWZpbml0aW9uGAYgASgLMh0uZHJvdmVyLnYxLldvcmtmbG93RGVmaW5pdGlvbiKwAQoPV29ya2Zsb3dTdW1tYXJ5EgwKBG5hbWUYASABKAkSFwoPZGVmYXVsdF92ZXJzaW9uGAIgASgFEhYKDm5ld2VzdF92ZXJzaW9uGAMgASgFEjAKDGNyZWF0ZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIdmVyc2lvbnMYBSADKAsyGi5kcm92ZXIudjEuV29ya2Zsb3dWZXJzaW9uImcKD1dvcmtmbG93VmVyc2lvbhIPCgd2ZXJzaW9uGAEgASgFEjAKDGNyZWF0ZWRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJb3Blbl9ydW5zGAMgASgFKqABCg5EZWFkbGluZUFuc3dlchIfChtERUFETElORV9BTlNXRVJfVU5TUEVDSUZJRUQQABIZChVERUFETElORV9BTlNXRVJfUkVUUlkQARIYChRERUFETElORV9BTlNXRVJfU0tJUBACEh4KGkRFQURMSU5FX0FOU1dFUl9DT01QRU5TQVRFEAMSGAoUREVBRExJTkVfQU5TV0VSX0ZBSUwQBCp5CgxTaWduYWxFeHBpcnkSHQoZU0lHTkFMX0VYUElSWV9VTlNQRUNJRklFRBAAEhoKFlNJR05BTF9FWFBJUllfRVNDQUxBVEUQARIWChJTSUdOQUxfRVhQSVJZX0ZBSUwQAhIWChJTSUdOQUxfRVhQSVJZX1NLSVAQAyqIAQoOQXBwcm92YWxFeHBpcnkSHwobQVBQUk9WQUxfRVhQSVJZX1VOU1BFQ0lGSUVEEAASHAoYQVBQUk9WQUxfRVhQSVJZX0VTQ0FMQVRFEAESGgoWQVBQUk9WQUxfRVhQSVJZX1JFSkVDVBACEhsKF0FQUFJPVkFMX0VYUElSWV9BUFBST1ZFEAMqVwoFUnVuSWYSFgoSUlVOX0lGX1VOU1BFQ0lGSUVEEAASEAoMUlVOX0lGX0VOREVEEAESEQoNUlVOX0lGX0FMTF9PSxACEhEKDVJVTl9JRl9BTllfT0sQAypqCghPblBpY2t1cBIZChVPTl9QSUNLVVBfVU5TUEVDSUZJRUQQABITCg9PTl9QSUNLVVBfQUxBUk0QARIWChJPTl9QSUNLVVBfRVNDQUxBVEUQAhIWChJPTl9QSUNLVVBfRkFMTEJBQ0sQAypkCgdFZmZlY3RzEhcKE0VGRkVDVFNfVU5TUEVDSUZJRUQQABIWChJFRkZFQ1RTX0lERU1QT1RFTlQQARIWChJFRkZFQ1RTX1ZFUklGSUFCTEUQAhIQCgxFRkZFQ1RTX09OQ0UQAypuCg5Db21wZW5zYXRlV2hlbhIfChtDT01QRU5TQVRFX1dIRU5fVU5TUEVDSUZJRUQQABIcChhDT01QRU5TQVRFX1dIRU5fRklOSVNIRUQQARIdChlDT01QRU5TQVRFX1dIRU5fQVRURU1QVEVEEAIqiQEKCU9uRmFpbHVyZRIaChZPTl9GQUlMVVJFX1VOU1BFQ0lGSUVEEAASGQoVT05fRkFJTFVSRV9DT01QRU5TQVRFEAESEwoPT05fRkFJTFVSRV9GQUlMEAISFwoTT05fRkFJTFVSRV9DT05USU5VRRADEhcKE09OX0ZBSUxVUkVfRVNDQUxBVEUQBGIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * The definition of a workflow: a graph of steps without cycles.
@@ -247,6 +247,14 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
    * @generated from field: drover.v1.Payload output_schema = 26;
    */
   outputSchema?: Payload | undefined;
+
+  /**
+   * How long an escalation of the step is asked, and what follows then. Absent: reminders every
+   * hour, and no deadline.
+   *
+   * @generated from field: drover.v1.Escalate escalation = 27;
+   */
+  escalation?: Escalate | undefined;
 };
 
 /**
@@ -255,6 +263,45 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
  */
 export const StepDefinitionSchema: GenMessage<StepDefinition> = /*@__PURE__*/
   messageDesc(file_drover_v1_workflow, 1);
+
+/**
+ * How an escalation is asked.
+ *
+ * @generated from message drover.v1.Escalate
+ */
+export type Escalate = Message<"drover.v1.Escalate"> & {
+  /**
+   * From one reminder to the next: hooks that hear of escalation-reminder are told, unless a person
+   * has claimed it. At least 1 min, at most 365 days. Default 1 h.
+   *
+   * @generated from field: google.protobuf.Duration remind = 1;
+   */
+  remind?: Duration | undefined;
+
+  /**
+   * From the question to the answer that `then` gives. At least 1 s, at most 365 days. Absent: it
+   * waits for a person, however long. Without `then` it is INVALID_DEFINITION.
+   *
+   * @generated from field: google.protobuf.Duration deadline = 2;
+   */
+  deadline?: Duration | undefined;
+
+  /**
+   * The answer once the deadline has passed, as if a person had given it; it is recorded as said by
+   * "deadline". One that the escalation does not take as things stand is tried again with each
+   * reminder. Without `deadline` it is INVALID_DEFINITION.
+   *
+   * @generated from field: drover.v1.DeadlineAnswer then = 3;
+   */
+  then: DeadlineAnswer;
+};
+
+/**
+ * Describes the message drover.v1.Escalate.
+ * Use `create(EscalateSchema)` to create a new message.
+ */
+export const EscalateSchema: GenMessage<Escalate> = /*@__PURE__*/
+  messageDesc(file_drover_v1_workflow, 2);
 
 /**
  * A step that an agent performs.
@@ -284,7 +331,7 @@ export type TaskStep = Message<"drover.v1.TaskStep"> & {
  * Use `create(TaskStepSchema)` to create a new message.
  */
 export const TaskStepSchema: GenMessage<TaskStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 2);
+  messageDesc(file_drover_v1_workflow, 3);
 
 /**
  * A step that is a timer. It has no output.
@@ -322,7 +369,7 @@ export type WaitStep = Message<"drover.v1.WaitStep"> & {
  * Use `create(WaitStepSchema)` to create a new message.
  */
 export const WaitStepSchema: GenMessage<WaitStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 3);
+  messageDesc(file_drover_v1_workflow, 4);
 
 /**
  * A step that waits for an event from outside (SchedulerService.Signal). Its output is the payload
@@ -359,7 +406,7 @@ export type SignalStep = Message<"drover.v1.SignalStep"> & {
  * Use `create(SignalStepSchema)` to create a new message.
  */
 export const SignalStepSchema: GenMessage<SignalStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 4);
+  messageDesc(file_drover_v1_workflow, 5);
 
 /**
  * A step that waits for people (SchedulerService.Decide). It succeeds when enough have approved,
@@ -419,7 +466,7 @@ export type ApprovalStep = Message<"drover.v1.ApprovalStep"> & {
  * Use `create(ApprovalStepSchema)` to create a new message.
  */
 export const ApprovalStepSchema: GenMessage<ApprovalStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 5);
+  messageDesc(file_drover_v1_workflow, 6);
 
 /**
  * When and how often a failed attempt is tried again. The n-th wait is
@@ -482,7 +529,7 @@ export type RetryPolicy = Message<"drover.v1.RetryPolicy"> & {
  * Use `create(RetryPolicySchema)` to create a new message.
  */
 export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 6);
+  messageDesc(file_drover_v1_workflow, 7);
 
 /**
  * The times of one step. All are durations of at most 3,650 days; negative ones are INVALID_REQUEST
@@ -567,7 +614,7 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
  * Use `create(TimeoutsSchema)` to create a new message.
  */
 export const TimeoutsSchema: GenMessage<Timeouts> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 7);
+  messageDesc(file_drover_v1_workflow, 8);
 
 /**
  * The task that finds out whether an attempt took effect. It gets the step's input, as `effect_key`
@@ -613,7 +660,7 @@ export type Verify = Message<"drover.v1.Verify"> & {
  * Use `create(VerifySchema)` to create a new message.
  */
 export const VerifySchema: GenMessage<Verify> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 8);
+  messageDesc(file_drover_v1_workflow, 9);
 
 /**
  * The task that undoes a step. It gets the step's input, its output if there is one, and as
@@ -664,7 +711,7 @@ export type Compensate = Message<"drover.v1.Compensate"> & {
  * Use `create(CompensateSchema)` to create a new message.
  */
 export const CompensateSchema: GenMessage<Compensate> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 9);
+  messageDesc(file_drover_v1_workflow, 10);
 
 /**
  * Another way to try a step: at least one of its fields is set, and what is not stays as it was.
@@ -700,7 +747,7 @@ export type Fallback = Message<"drover.v1.Fallback"> & {
  * Use `create(FallbackSchema)` to create a new message.
  */
 export const FallbackSchema: GenMessage<Fallback> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 10);
+  messageDesc(file_drover_v1_workflow, 11);
 
 /**
  * One registered version of a workflow. A version never changes.
@@ -756,7 +803,7 @@ export type Workflow = Message<"drover.v1.Workflow"> & {
  * Use `create(WorkflowSchema)` to create a new message.
  */
 export const WorkflowSchema: GenMessage<Workflow> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 11);
+  messageDesc(file_drover_v1_workflow, 12);
 
 /**
  * A workflow in a list.
@@ -791,6 +838,13 @@ export type WorkflowSummary = Message<"drover.v1.WorkflowSummary"> & {
    * @generated from field: google.protobuf.Timestamp created_time = 4;
    */
   createdTime?: Timestamp | undefined;
+
+  /**
+   * The newest versions, newest first. Empty unless asked for.
+   *
+   * @generated from field: repeated drover.v1.WorkflowVersion versions = 5;
+   */
+  versions: WorkflowVersion[];
 };
 
 /**
@@ -798,7 +852,98 @@ export type WorkflowSummary = Message<"drover.v1.WorkflowSummary"> & {
  * Use `create(WorkflowSummarySchema)` to create a new message.
  */
 export const WorkflowSummarySchema: GenMessage<WorkflowSummary> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 12);
+  messageDesc(file_drover_v1_workflow, 13);
+
+/**
+ * A version of a workflow, and who still needs it.
+ *
+ * @generated from message drover.v1.WorkflowVersion
+ */
+export type WorkflowVersion = Message<"drover.v1.WorkflowVersion"> & {
+  /**
+   * Its number, from 1.
+   *
+   * @generated from field: int32 version = 1;
+   */
+  version: number;
+
+  /**
+   * When it was registered, by the clock of the database.
+   *
+   * @generated from field: google.protobuf.Timestamp created_time = 2;
+   */
+  createdTime?: Timestamp | undefined;
+
+  /**
+   * Open runs with the content of this version, those that brought it inline included; 10,000 means
+   * that many or more. 0: nobody needs it any more.
+   *
+   * @generated from field: int32 open_runs = 3;
+   */
+  openRuns: number;
+};
+
+/**
+ * Describes the message drover.v1.WorkflowVersion.
+ * Use `create(WorkflowVersionSchema)` to create a new message.
+ */
+export const WorkflowVersionSchema: GenMessage<WorkflowVersion> = /*@__PURE__*/
+  messageDesc(file_drover_v1_workflow, 14);
+
+/**
+ * What nobody's answer to an escalation means; each is an answer of ResolveEscalation.
+ *
+ * @generated from enum drover.v1.DeadlineAnswer
+ */
+export const DeadlineAnswer = {
+  /**
+   * Not said.
+   *
+   * @generated from enum value: DEADLINE_ANSWER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Try it anew; if that escalates, the next deadline begins.
+   *
+   * @generated from enum value: DEADLINE_ANSWER_RETRY = 1;
+   */
+  RETRY: 1,
+
+  /**
+   * Go on as if it were not needed.
+   *
+   * @generated from enum value: DEADLINE_ANSWER_SKIP = 2;
+   */
+  SKIP: 2,
+
+  /**
+   * Undo the run.
+   *
+   * @generated from enum value: DEADLINE_ANSWER_COMPENSATE = 3;
+   */
+  COMPENSATE: 3,
+
+  /**
+   * The run fails, and what was done stays.
+   *
+   * @generated from enum value: DEADLINE_ANSWER_FAIL = 4;
+   */
+  FAIL: 4,
+} as const;
+
+/**
+ * What nobody's answer to an escalation means; each is an answer of ResolveEscalation.
+ *
+ * @generated from enum drover.v1.DeadlineAnswer
+ */
+export type DeadlineAnswer = (typeof DeadlineAnswer)[keyof typeof DeadlineAnswer] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.DeadlineAnswer.
+ */
+export const DeadlineAnswerSchema: GenEnum<DeadlineAnswer> = /*@__PURE__*/
+  enumDesc(file_drover_v1_workflow, 0);
 
 /**
  * What follows when a signal has not come in time.
@@ -846,7 +991,7 @@ export type SignalExpiry = (typeof SignalExpiry)[keyof typeof SignalExpiry] | Un
  * Describes the enum drover.v1.SignalExpiry.
  */
 export const SignalExpirySchema: GenEnum<SignalExpiry> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 0);
+  enumDesc(file_drover_v1_workflow, 1);
 
 /**
  * What follows when an approval has not been decided in time.
@@ -894,7 +1039,7 @@ export type ApprovalExpiry = (typeof ApprovalExpiry)[keyof typeof ApprovalExpiry
  * Describes the enum drover.v1.ApprovalExpiry.
  */
 export const ApprovalExpirySchema: GenEnum<ApprovalExpiry> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 1);
+  enumDesc(file_drover_v1_workflow, 2);
 
 /**
  * How the steps that a step needs must have ended for it to run. A step is looked at when all of
@@ -944,7 +1089,7 @@ export type RunIf = (typeof RunIf)[keyof typeof RunIf] | UnknownEnum;
  * Describes the enum drover.v1.RunIf.
  */
 export const RunIfSchema: GenEnum<RunIf> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 2);
+  enumDesc(file_drover_v1_workflow, 3);
 
 /**
  * What happens when nobody polls for a task.
@@ -992,7 +1137,7 @@ export type OnPickup = (typeof OnPickup)[keyof typeof OnPickup] | UnknownEnum;
  * Describes the enum drover.v1.OnPickup.
  */
 export const OnPickupSchema: GenEnum<OnPickup> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 3);
+  enumDesc(file_drover_v1_workflow, 4);
 
 /**
  * What a repeated attempt does to the world.
@@ -1041,7 +1186,7 @@ export type Effects = (typeof Effects)[keyof typeof Effects] | UnknownEnum;
  * Describes the enum drover.v1.Effects.
  */
 export const EffectsSchema: GenEnum<Effects> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 4);
+  enumDesc(file_drover_v1_workflow, 5);
 
 /**
  * Which steps are undone.
@@ -1082,7 +1227,7 @@ export type CompensateWhen = (typeof CompensateWhen)[keyof typeof CompensateWhen
  * Describes the enum drover.v1.CompensateWhen.
  */
 export const CompensateWhenSchema: GenEnum<CompensateWhen> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 5);
+  enumDesc(file_drover_v1_workflow, 6);
 
 /**
  * What happens to the run when a step has failed for good.
@@ -1138,5 +1283,5 @@ export type OnFailure = (typeof OnFailure)[keyof typeof OnFailure] | UnknownEnum
  * Describes the enum drover.v1.OnFailure.
  */
 export const OnFailureSchema: GenEnum<OnFailure> = /*@__PURE__*/
-  enumDesc(file_drover_v1_workflow, 6);
+  enumDesc(file_drover_v1_workflow, 7);
 

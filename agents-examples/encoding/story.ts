@@ -1,0 +1,48 @@
+/** A film in six chunks, of which one gets stuck while its agent is alive and beats. */
+import { isDeepStrictEqual } from "node:util";
+import type { Fact } from "../stage/books.ts";
+import { judgeEnds, type Story } from "../stage/story.ts";
+import { chunkCount, filmOf, stuckAt } from "./film.ts";
+import { naive } from "./naive.ts";
+
+export const story: Story = {
+  intro: `A film of ${chunkCount} chunks, each encoded by a process of its own. One comes to ${stuckAt} % and no
+further: the process is there, its agent beats, and nothing goes on. An encoder needs a seat of the
+licence server, and gives it back.`,
+  right: "the film is published once, of all its chunks, and every seat has been given back.",
+  meanings: {
+    "drover.stalled": "the progress stood still: the encoder was killed, and the preset changed",
+    network: "the connection broke, done or not: tried again under the same key",
+    "rate-limited": "the service said when to come back, and was taken at its word",
+  },
+
+  async play({ seed, start, schedule }) {
+    start("film");
+    const { run } = filmOf(seed);
+    const follow = await schedule([{ run, input: { ref: run } }]);
+    await follow.ended;
+  },
+
+  naive,
+
+  judge: (facts, states, { seed }) => [
+    ...judgeEnds([filmOf(seed)], states),
+    ...judgeFilm(filmOf(seed).run, facts).map((message) => ({ run: filmOf(seed).run, message })),
+  ],
+};
+
+function judgeFilm(run: string, facts: readonly Fact[]): string[] {
+  const all = (did: string) => facts.filter((fact) => fact.did === did);
+  const kept = all("taken").length - all("returned").length;
+  const published = all("published");
+  const stored = Array.from({ length: chunkCount }, (_, index) =>
+    all("stored").findLast(({ ref }) => ref === `${run}/${index + 1}`),
+  );
+  const checksums = stored.map((fact) => fact?.what.checksum);
+  const problems: string[] = [];
+  if (kept > 0) problems.push(`${kept} seat is kept`);
+  if (published.length !== 1) problems.push(`published ${published.length} times; 1 is right`);
+  else if (!isDeepStrictEqual(published[0]?.what.checksums, checksums))
+    problems.push("published of other chunks than were stored");
+  return problems;
+}

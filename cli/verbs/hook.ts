@@ -1,0 +1,157 @@
+/** `drover hook put`, `list`, `delete`, `deliveries`: who is told of what happens, and was it. */
+import { randomBytes } from "node:crypto";
+import {
+  DeleteHookResponseSchema,
+  ListDeliveriesResponseSchema,
+  ListHooksResponseSchema,
+  PutHookResponseSchema,
+} from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { contextOf, wholeNumber } from "../context.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import { readText } from "../input.ts";
+import { printTable } from "../table.ts";
+import { clean, moment } from "../words.ts";
+
+interface PutOptions {
+  readonly event: readonly string[];
+  readonly secretFile?: string;
+  readonly newSecret?: boolean;
+}
+
+interface DeliveryOptions {
+  readonly hook: string;
+  readonly state: readonly string[];
+  readonly limit: number;
+}
+
+const events = ["escalation-opened", "escalation-reminder", "escalation-closed", "run-ended"];
+const states = ["pending", "delivered", "given-up"];
+const secretBytes = 32;
+const pageMax = 1_000;
+const digestShown = 12;
+
+export function addHookVerbs(hook: Command, ended: Ended): void {
+  addPut(hook, ended);
+  hook
+    .command("list")
+    .description("list the hooks of the namespace")
+    .action(async (_options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.listHooks({ namespace });
+      output.data(ListHooksResponseSchema, answer);
+      const rows = answer.hooks.map((one) => [
+        ...[one.name, one.url, one.events.join(" ") || "those that name it"].map(clean),
+        one.secretDigest.slice(0, digestShown),
+        moment(one.changedTime),
+      ]);
+      if (output.format === "table")
+        printTable(output, ["hook", "url", "hears of", "secret", "changed"], rows);
+      if (rows.length === 0) output.note("no hook: drover hook put NAME URL --new-secret");
+      ended(exitCodes.done);
+    });
+  hook
+    .command("delete")
+    .description("delete a hook; what was still to be told to it is given up")
+    .argument("<hook>", "name of the hook")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.deleteHook({ namespace, name });
+      output.data(DeleteHookResponseSchema, answer);
+      const said = answer.deleted ? "deleted" : "was not there";
+      if (output.format === "table") output.line(`hook ${clean(name)} ${said}`);
+      ended(exitCodes.done);
+    });
+  addDeliveries(hook, ended);
+}
+
+function addPut(hook: Command, ended: Ended): void {
+  hook
+    .command("put")
+    .description("make a hook, or change the one of this name")
+    .argument("<hook>", "name of the hook")
+    .argument("<url>", "where to: http or https")
+    .addOption(
+      new Option("--event <event>", "what it hears of; may be given again")
+        .argParser(oneMore(events))
+        .default([], "the runs that name it"),
+    )
+    .addOption(
+      new Option("--secret-file <file>", "what signs its webhooks; - for a pipe").conflicts(
+        "newSecret",
+      ),
+    )
+    .option("--new-secret", "make a secret and print it, this once")
+    .action(async (name: string, url: string, options: PutOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const secret = secretOf(options);
+      const request = { namespace, name, url, events: [...options.event], secret };
+      const answer = await operator.putHook(request);
+      output.data(PutHookResponseSchema, answer);
+      if (output.format === "table")
+        output.line(`hook ${clean(name)} ${answer.created ? "made" : "changed"}`);
+      if (options.newSecret) output.note(`secret ${secret}: keep it, it is not shown again`);
+      ended(exitCodes.done);
+    });
+}
+
+/** Not an argument: whoever lists the processes of a machine reads those. */
+function secretOf({ secretFile, newSecret }: PutOptions): string {
+  if (newSecret) return randomBytes(secretBytes).toString("hex");
+  return secretFile === undefined ? "" : readText(secretFile).replace(/\r?\n$/, "");
+}
+
+/** What Commander's `choices` lose once an option may be given again. */
+function oneMore(allowed: readonly string[]) {
+  return (value: string, before: readonly string[]): readonly string[] => {
+    if (!allowed.includes(value))
+      throw new InvalidArgumentError(`Allowed choices are ${allowed.join(", ")}.`);
+    return [...new Set([...before, value])];
+  };
+}
+
+function addDeliveries(hook: Command, ended: Ended): void {
+  hook
+    .command("deliveries")
+    .description("list webhooks, newest first: to be sent, delivered, given up")
+    .option("--hook <hook>", "those of one hook", "")
+    .addOption(
+      new Option("--state <state>", "those in this state; may be given again")
+        .argParser(oneMore(states))
+        .default([], "all"),
+    )
+    .option("--limit <n>", "most webhooks to list", wholeNumber(1, pageMax), 50)
+    .action(async (options: DeliveryOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.listDeliveries({
+        ...{ namespace, hook: options.hook, states: [...options.state] },
+        pageSize: options.limit,
+      });
+      output.data(ListDeliveriesResponseSchema, answer);
+      const rows = answer.deliveries.map((one) => [
+        ...[moment(one.createdTime), clean(one.hook), clean(one.kind), String(one.count)],
+        clean(one.escalationId === "" ? one.runId : `${one.runId}/${one.escalationId}`),
+        ...[clean(one.state), String(one.tries), moment(one.nextTryTime), clean(one.error)],
+      ]);
+      const head = [
+        "made",
+        "hook",
+        "tells of",
+        "count",
+        "about",
+        "state",
+        "tries",
+        "next",
+        "error",
+      ];
+      if (output.format === "table") printTable(output, head, rows);
+      if (rows.length === 0) output.note("no webhooks");
+      if (answer.nextPageToken !== "")
+        output.note(`only the newest ${rows.length}: --limit ${pageMax} shows more`);
+      ended(exitCodes.done);
+    });
+}

@@ -1,0 +1,116 @@
+/**
+ * `drover run bulk cancel|pause|resume|retry`: the same to all runs that a filter finds. It counts
+ * first, and asks; what was counted is what the server is to find.
+ */
+import { createInterface } from "node:readline/promises";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type BulkActionRequestSchema,
+  BulkKind,
+  type BulkResult,
+  BulkResultSchema,
+  RerunVersion,
+  Undo,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { Argument, type Command, Option } from "commander";
+import { contextOf } from "../context.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { clean } from "../words.ts";
+import { addRunFilter, type FilterOptions, filterOf } from "./run-list.ts";
+
+interface BulkOptions extends FilterOptions {
+  readonly leave?: boolean;
+  readonly version: "same" | "newest";
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly requestId?: string;
+}
+
+const kinds = {
+  cancel: BulkKind.CANCEL,
+  pause: BulkKind.PAUSE,
+  resume: BulkKind.RESUME,
+  retry: BulkKind.RETRY,
+};
+type Action = keyof typeof kinds;
+const versions = { same: RerunVersion.SAME, newest: RerunVersion.NEWEST };
+const runsMax = 10_000;
+/** A page is up to 100 runs. */
+const callMsMax = 60_000;
+
+export function addRunBulk(run: Command, ended: Ended): void {
+  addRunFilter(run.command("bulk"))
+    .description(
+      "cancel, pause, resume or retry all runs that a filter finds; counts and asks first",
+    )
+    .addArgument(new Argument("<action>", "what to do").choices(Object.keys(kinds)))
+    .option("--leave", "cancel: leave what was done as it is")
+    .addOption(
+      new Option("--version <which>", "retry: the version of the run, or the newest")
+        .choices(["same", "newest"])
+        .default("same"),
+    )
+    .option("--reason <text>", "why, for people")
+    .option("--dry-run", "count, and change nothing")
+    .option("--yes", "do not ask")
+    .option("--request-id <name>", "your own name for this; makes repeating the command safe")
+    .action(async (action: Action, options: BulkOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const request = { namespace, ...askedBy(action, options) };
+      const { count } = await scheduler.bulkAction({ ...request, dryRun: true });
+      const found = `${count > runsMax ? "more than 10000" : count} ${count === 1 ? "run" : "runs"}`;
+      if (options.dryRun || count === 0) {
+        output.line(`${action}: ${found}`);
+        ended(exitCodes.done);
+        return;
+      }
+      await confirm(`${action} ${found}?`, options);
+      const requestId = options.requestId ?? crypto.randomUUID();
+      const counts = { done: 0, refused: 0 };
+      let pageToken = "";
+      do {
+        const page = await scheduler.bulkAction(
+          { ...request, requestId, expectedCount: count, pageToken },
+          { timeoutMs: callMsMax },
+        );
+        for (const result of page.results) tell(result, counts, output);
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+      if (output.format === "table")
+        output.line(`${action}: ${counts.done} done, ${counts.refused} refused`);
+      ended(counts.refused === 0 ? exitCodes.done : exitCodes.failed);
+    });
+}
+
+function askedBy(
+  action: Action,
+  { leave, version, reason = "", ...filter }: BulkOptions,
+): MessageInitShape<typeof BulkActionRequestSchema> {
+  return {
+    filter: filterOf(filter),
+    kind: kinds[action],
+    undo: leave ? Undo.LEAVE : Undo.COMPENSATE,
+    version: versions[version],
+    reason,
+  };
+}
+
+async function confirm(question: string, { yes }: BulkOptions): Promise<void> {
+  if (yes) return;
+  if (!process.stdin.isTTY) throw usageFailure(`${question} Nobody is there to ask`, "--yes");
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await lines.question(`${question} [y/N] `);
+  lines.close();
+  if (!/^y(es)?$/i.test(answer.trim()))
+    throw usageFailure("nothing was done", "answer y, or --yes");
+}
+
+function tell(result: BulkResult, counts: { done: number; refused: number }, output: Output): void {
+  output.data(BulkResultSchema, result);
+  const done = result.status?.code === 0;
+  counts[done ? "done" : "refused"] += 1;
+  if (!done) output.note(`${clean(result.runId)}: ${clean(result.status?.message ?? "refused")}`);
+}

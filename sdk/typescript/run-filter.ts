@@ -1,0 +1,23 @@
+/** Which runs, as callers say it: everything that is set must match. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import type { RunFilterSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+
+export interface RunFilterSpec {
+  readonly states?: readonly Exclude<keyof typeof RunState, "UNSPECIFIED">[];
+  readonly workflow?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly createdAfter?: Date;
+  readonly createdBefore?: Date;
+}
+
+export function toFilter(spec: RunFilterSpec): MessageInitShape<typeof RunFilterSchema> {
+  return {
+    states: (spec.states ?? []).map((state) => RunState[state]),
+    workflow: spec.workflow ?? "",
+    labels: { ...spec.labels },
+    ...(spec.createdAfter && { createdAfter: timestampFromDate(spec.createdAfter) }),
+    ...(spec.createdBefore && { createdBefore: timestampFromDate(spec.createdBefore) }),
+  };
+}

@@ -1,0 +1,116 @@
+// What a new run keeps of one that has ended, when it is retried or re-run. Final is final: the old
+// run stays as it is, and the new one begins with steps that have ended already.
+//
+//   kept      ended well and was not undone, and so did all that it needs
+//   anew      everything else: what failed, what never ran, what comes after one that runs anew
+//
+// The effect of a kept step stays that of the run which made it: what undoes it gets the key and
+// the input under which it was made.
+import { currentMark } from "./evolve.ts";
+import type { Step } from "./model.ts";
+import { emit, keepFacts, type Pass, stepOf } from "./pass.ts";
+import type { Payload } from "./payload.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import type { EffectMark, Strategy } from "./strategy.ts";
+
+/** From where a run is done again; `failed`: from whatever did not succeed. */
+export type From =
+  | { readonly kind: "start" }
+  | { readonly kind: "failed" }
+  | { readonly kind: "step"; readonly no: number };
+
+export interface KeptStep {
+  readonly no: number;
+  readonly as: "SUCCEEDED" | "SKIPPED";
+  readonly strategies: readonly Strategy[];
+  readonly fence: number;
+  readonly output: Payload | null;
+  /**
+   * By the place of a strategy: the input under which it made an effect. One that is absent has
+   * none to undo.
+   */
+  readonly inputs: ReadonlyMap<number, Payload | null>;
+  /** The run that made the effect. */
+  readonly of: string;
+}
+
+/** A run as it ended. */
+export interface EndedSteps {
+  readonly plan: Plan;
+  readonly steps: ReadonlyMap<number, Step>;
+}
+
+/** Of each step that the new plan keeps, its number in the old one. Steps are the same by id. */
+export function stepsToKeep(
+  ended: EndedSteps,
+  plan: Plan,
+  from: From,
+): ReadonlyMap<number, number> {
+  const before = new Map(ended.plan.steps.map((step) => [step.id, step]));
+  const known = new Map<number, number | null>();
+  const keptAs = (no: number): number | null => {
+    const found = known.get(no);
+    if (found !== undefined) return found;
+    const step = plan.steps[no];
+    const old = step && before.get(step.id);
+    const keeps =
+      step && old && mayKeep(step, old, ended.steps.get(old.no), from) && step.needs.every(isKept);
+    known.set(no, keeps ? old.no : null);
+    return keeps ? old.no : null;
+  };
+  const isKept = (no: number): boolean => keptAs(no) !== null;
+  if (from.kind === "start") return new Map();
+  return new Map(
+    plan.steps.flatMap(({ no }) => {
+      const was = keptAs(no);
+      return was === null ? [] : [[no, was] as const];
+    }),
+  );
+}
+
+const OPEN_MARKS: readonly EffectMark[] = ["UNSETTLED", "UNDONE"];
+
+function mayKeep(step: PlanStep, old: PlanStep, ended: Step | undefined, from: From): boolean {
+  if (!ended || step.always || (from.kind === "step" && from.no === step.no)) return false;
+  if (old.work.kind !== step.work.kind || ended.undo.kind !== "NONE") return false;
+  if (ended.forward.kind === "SKIPPED") return true;
+  return ended.forward.kind === "SUCCEEDED" && !OPEN_MARKS.includes(currentMark(ended));
+}
+
+/** The first pass of a run: what it keeps has ended before anything begins. */
+export function keepSteps(pass: Pass, kept: readonly KeptStep[]): void {
+  for (const one of kept) keep(pass, one);
+  for (const { no, as } of kept)
+    for (const successor of pass.plan.steps[no]?.successors ?? [])
+      if (stepOf(pass, successor).forward.kind === "BLOCKED")
+        emit(pass, {
+          kind: "need-ended",
+          step: successor,
+          how: as === "SUCCEEDED" ? "ok" : "skipped",
+        });
+}
+
+function keep(pass: Pass, { no, as, strategies, fence, output, inputs, of }: KeptStep): void {
+  const { now } = pass.occasion;
+  const result = as === "SUCCEEDED" ? ({ fence, kind: "answer", n: 0 } as const) : null;
+  emit(pass, { kind: "kept", step: no, as, strategies, fence, result, inputs, of });
+  keepFacts(pass, no, { status: as, output, error: null });
+  if (result === null) return;
+  emit(pass, {
+    kind: "attempt-kept",
+    attempt: {
+      step: no,
+      kind: "answer",
+      fence,
+      n: 0,
+      attempt: 0,
+      agentId: `run ${of}`,
+      session: null,
+      secret: null,
+      startedAt: now,
+      endedAt: now,
+      outcome: { kind: "success", output },
+      digest: null,
+    },
+  });
+}

@@ -1,0 +1,64 @@
+// What other runs have told this one. Nobody waits for an answer, so what cannot be done any more
+// is let be: a run that has ended takes its messages and stays as it is.
+
+import type { RunTrigger } from "./effect.ts";
+import type { Answer } from "./event.ts";
+import type { Message } from "./message.ts";
+import { type End, isEnded, stageOf } from "./model.ts";
+import { onCancel, onPause, onResume } from "./on-command.ts";
+import { begin } from "./open.ts";
+import { emit, type Pass } from "./pass.ts";
+import { settleRun, stop, thaw } from "./saga.ts";
+
+/** Applies them in their order. Each goes with the pass, so telling a run twice is harmless. */
+export function onMessages(pass: Pass): Answer {
+  for (const { no, from, message } of pass.view.messages) {
+    apply(pass, message, `told by run ${from}`);
+    emit(pass, { kind: "message-applied", no });
+    settleRun(pass);
+  }
+  return { kind: "done" };
+}
+
+function apply(pass: Pass, message: Message, note: string): void {
+  switch (message.kind) {
+    case "cancel":
+      onCancel(pass, { kind: "cancel", undo: message.undo, note });
+      return;
+    case "pause":
+      onPause(pass, { kind: "pause", note });
+      return;
+    case "resume":
+      onResume(pass, { kind: "resume", note });
+      return;
+    case "slot":
+      if (waitsForSlot(pass)) begin(pass);
+      return;
+    case "no-slot":
+      if (waitsForSlot(pass)) end(pass, "refuse", { kind: "FAILED", reason: "REFUSED" });
+      return;
+    case "make-room":
+      makeRoom(pass);
+  }
+}
+
+function waitsForSlot(pass: Pass): boolean {
+  const { state } = pass.view.run;
+  return state.kind === "PENDING" && state.on === "slot";
+}
+
+/** Once its pivot has succeeded, or its end is under way, the newer run has to wait for it. */
+function makeRoom(pass: Pass): void {
+  const { state, pivoted } = pass.view.run;
+  if (isEnded(state) || pivoted || stageOf(state) !== "RUNNING") return;
+  if (state.kind === "PENDING") {
+    end(pass, "cancel", { kind: "CANCELLED", reason: "CANCELLED_BY_NEWER" });
+    return;
+  }
+  thaw(pass);
+  stop(pass, { reason: "CANCELLED_BY_NEWER", undo: true });
+}
+
+function end(pass: Pass, by: RunTrigger, state: End): void {
+  emit(pass, { kind: "run-moved", by, state });
+}

@@ -1,0 +1,80 @@
+// Schedules what users have put into the inbox in transactions of their own (drover.schedule). Each
+// row has a key, so a row that is taken twice, after a crash between the two, starts one run.
+//
+//   waiting → taken for half a minute → gone, or refused and kept with the reason
+//
+// The owner of the region's first partition looks once a second; another that owned it too for a
+// moment would only find other rows.
+import type { Logger } from "pino";
+import type { Clock } from "./clock.ts";
+import { DroverError, type Reason } from "./errors.ts";
+import { createLoop, type Loop } from "./loop.ts";
+import type { Scheduler } from "./scheduler/scheduler.ts";
+import type { InboxAnswer, InboxRow } from "./store/inbox.ts";
+import type { Store } from "./store/store.ts";
+
+const EVERY_MS = 1_000;
+const ROWS_MAX = 200;
+const PRIORITY = 5;
+/** These say nothing about the row: it waits for the next look. */
+const PASSING: ReadonlySet<Reason> = new Set([
+  "STORE_UNAVAILABLE",
+  "OVERLOADED",
+  "DRAINING",
+  "INTERNAL",
+]);
+
+export interface InboxOptions {
+  readonly store: Pick<Store, "takeInbox" | "settleInbox" | "namespace">;
+  readonly schedule: Scheduler["schedule"];
+  readonly isOwner: () => boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function createInbox(options: InboxOptions): Loop {
+  const { store, clock, log } = options;
+
+  async function runOnce(): Promise<void> {
+    if (!options.isOwner()) return;
+    for (;;) {
+      const rows = await store.takeInbox(ROWS_MAX);
+      if (rows.length === 0) return;
+      const answers = await Promise.all(rows.map((row) => answerOf(options, row)));
+      await store.settleInbox(answers.filter((answer) => answer !== null));
+      if (rows.length < ROWS_MAX) return;
+    }
+  }
+
+  return createLoop({
+    clock,
+    everyMs: EVERY_MS,
+    runOnce,
+    onError: (error) => log.debug({ event: "inbox.failed", err: String(error) }),
+  });
+}
+
+/** null: nobody knows, and its key makes the next try safe. */
+async function answerOf(
+  { store, schedule, log }: InboxOptions,
+  row: InboxRow,
+): Promise<InboxAnswer | null> {
+  const { id, workflow: name, version, input, key, labels, digest } = row;
+  try {
+    const namespace = await store.namespace(row.namespace);
+    if (!namespace)
+      throw new DroverError(
+        "NAMESPACE_NOT_FOUND",
+        `there is no namespace "${row.namespace}": create it first`,
+      );
+    const target = { kind: "named", name, version } as const;
+    const plain = { priority: PRIORITY, notify: null, startAt: null, concurrency: null };
+    await schedule({ namespace, target, input, key, labels, digest, ...plain });
+    return { id, refused: null };
+  } catch (error) {
+    if (error instanceof DroverError && !PASSING.has(error.reason))
+      return { id, refused: { reason: error.reason, message: error.message } };
+    log.warn({ event: "inbox.row.failed", id, err: String(error) });
+    return null;
+  }
+}

@@ -1,0 +1,131 @@
+// Hooks and their deliveries: put, list, delete; what was told, and what could not be.
+import { createHash } from "node:crypto";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type {
+  ListDeliveriesRequest,
+  OperatorService,
+  PutHookRequest,
+} from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Notify as NotifyMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { DroverError } from "../errors.ts";
+import type {
+  DeliveryRecord,
+  DeliveryState,
+  HookRecord,
+  Notify,
+  OutboxKind,
+} from "../store/outbox.ts";
+import type { Store } from "../store/store.ts";
+import type { Handlers } from "./mount.ts";
+import type { Namespaces } from "./namespaces.ts";
+import { parsePageToken } from "./page-token.ts";
+import { pageOf } from "./run-list.ts";
+import { timeField } from "./time-field.ts";
+
+export interface HookDeps {
+  readonly store: Pick<Store, "outbox">;
+  readonly namespaces: Namespaces;
+}
+
+type HookCalls = "putHook" | "listHooks" | "deleteHook" | "listDeliveries";
+
+export function createHookCalls({
+  store,
+  namespaces,
+}: HookDeps): Pick<Handlers<typeof OperatorService>, HookCalls> {
+  return {
+    async putHook(request) {
+      const namespace = await namespaces.find(request.namespace);
+      const { name, url } = request;
+      checkUrl("url", url);
+      const secret = secretFrom(request);
+      const events = request.events as OutboxKind[];
+      const put = await store.outbox.putHook({
+        namespaceId: namespace.id,
+        name,
+        url,
+        events,
+        secret,
+      });
+      if (put) return put;
+      throw refused("secret", "is needed for a new hook: 16 to 256 characters that nobody guesses");
+    },
+    async listHooks(request) {
+      const namespace = await namespaces.find(request.namespace);
+      return { hooks: (await store.outbox.hooks(namespace.id)).map(hookMessage) };
+    },
+    async deleteHook(request) {
+      const namespace = await namespaces.find(request.namespace);
+      return { deleted: await store.outbox.deleteHook(namespace.id, request.name) };
+    },
+    async listDeliveries(request) {
+      const namespace = await namespaces.find(request.namespace);
+      const { page, query } = deliveryPageFrom(request, namespace.id);
+      const limit = page.limit + 1;
+      const rows = await store.outbox.deliveries(namespace.id, { ...query, limit });
+      return {
+        deliveries: rows.slice(0, page.limit).map(deliveryMessage),
+        nextPageToken: page.nextToken(rows, ({ id }) => id),
+      };
+    },
+  };
+}
+
+/** Whom Schedule names. */
+export function notifyFrom(notify: NotifyMessage | undefined): Notify | null {
+  if (!notify) return null;
+  if (notify.url !== "") checkUrl("notify.url", notify.url);
+  return { hook: notify.hook, url: notify.url === "" ? null : notify.url };
+}
+
+/** Whether it can be a target at all. Its address is checked when it is connected to. */
+function checkUrl(path: string, text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== "http:" && url?.protocol !== "https:")
+    throw refused(path, `"${text}" is no http or https URL`);
+  if (url.username !== "" || url.password !== "" || url.hash !== "")
+    throw refused(path, "has a user, a password or a fragment: leave it out");
+}
+
+function refused(path: string, message: string): DroverError {
+  return new DroverError("INVALID_REQUEST", `${path}: ${message}`, { fields: [{ path, message }] });
+}
+
+function secretFrom({ secret }: PutHookRequest) {
+  if (secret === "") return null;
+  return { value: secret, digest: createHash("sha256").update(secret).digest("hex") };
+}
+
+function deliveryPageFrom(
+  { hook, states: asked, pageSize, pageToken }: ListDeliveriesRequest,
+  namespaceId: number,
+) {
+  const states = asked as DeliveryState[];
+  const list = `deliveries ${namespaceId} ${hook} ${[...states].sort().join(",")}`;
+  const after = parsePageToken(list, pageToken, isUuid);
+  const query = { states, hook: hook === "" ? null : hook, after };
+  return { page: pageOf(list, pageSize), query };
+}
+
+function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
+function hookMessage(hook: HookRecord) {
+  const { name, url, events, secretDigest, createdAt, changedAt } = hook;
+  return {
+    ...{ name, url, events: [...events], secretDigest },
+    createdTime: timestampFromMs(createdAt),
+    changedTime: timestampFromMs(changedAt),
+  };
+}
+
+function deliveryMessage(record: DeliveryRecord) {
+  const { id, hook, url, kind, count, runId, n, state, tries, error, createdAt } = record;
+  return {
+    ...{ id, hook, url: url ?? "", kind, count, runId, escalationId: n === 0 ? "" : String(n) },
+    ...{ state, tries, error: error ?? "", createdTime: timestampFromMs(createdAt) },
+    ...timeField("endedTime", record.endedAt),
+    ...timeField("nextTryTime", record.nextTryAt),
+  };
+}

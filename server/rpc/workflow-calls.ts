@@ -1,0 +1,151 @@
+// What callers ask about workflows: register a version, move the default, see versions with the
+// runs that still need them.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type {
+  GetWorkflowRequest,
+  GetWorkflowResponseSchema,
+  ListWorkflowsRequest,
+  ListWorkflowsResponseSchema,
+  RegisterWorkflowRequest,
+  SetDefaultVersionRequest,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { WorkflowVersionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
+import type { Definition } from "../core/definition.ts";
+import { DroverError } from "../errors.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { VersionRecord } from "../store/reads.ts";
+import type { Namespace, Store } from "../store/store.ts";
+import { definitionMessage } from "./convert-definition.ts";
+import {
+  type DefinitionCheck,
+  definitionOfMessage,
+  definitionOfText,
+} from "./definition-source.ts";
+import type { Namespaces } from "./namespaces.ts";
+import type { RequestCheck } from "./request-check.ts";
+import { workflowPageFrom } from "./run-list.ts";
+
+export interface WorkflowCallDeps {
+  readonly scheduler: Pick<Scheduler, "registerWorkflow" | "setDefaultVersion">;
+  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion">;
+  readonly namespaces: Namespaces;
+  readonly check: Pick<RequestCheck, "checkDefinition">;
+  /** What is checked of a definition beyond its structure: its expressions and schemas. */
+  readonly definitionCheck: DefinitionCheck;
+}
+
+/** Versions that are shown of one workflow, and of each in a list. */
+const VERSIONS_MAX = 1_000;
+const VERSIONS_LISTED_MAX = 10;
+
+export function createWorkflowCalls(deps: WorkflowCallDeps) {
+  const { scheduler, namespaces } = deps;
+  return Object.freeze({
+    async registerWorkflow(request: RegisterWorkflowRequest) {
+      const namespace = await namespaces.find(request.namespace);
+      const definition = registeredDefinition(request, deps);
+      const { version, created } = await scheduler.registerWorkflow(
+        namespace,
+        definition,
+        request.keepDefault,
+      );
+      return { name: definition.workflow, version, created };
+    },
+
+    async setDefaultVersion({ namespace: of, name, version }: SetDefaultVersionRequest) {
+      const namespace = await namespaces.find(of);
+      const previous = await scheduler.setDefaultVersion(namespace, name, version);
+      if (previous === null)
+        throw notFound(`version ${version} of workflow "${name}"`, name, namespace);
+      return { previousVersion: previous, version };
+    },
+
+    getWorkflow: (request: GetWorkflowRequest) => getWorkflow(deps, request),
+    listWorkflows: (request: ListWorkflowsRequest) => listWorkflows(deps, request),
+  });
+}
+
+function registeredDefinition(
+  { source }: RegisterWorkflowRequest,
+  { check, definitionCheck }: Pick<WorkflowCallDeps, "check" | "definitionCheck">,
+): Definition {
+  switch (source.case) {
+    case "definition":
+      return definitionOfMessage(source.value, definitionCheck);
+    case "text":
+      return definitionOfText(source.value, check, definitionCheck);
+    default:
+      throw new Error("a request without a definition has passed the rules");
+  }
+}
+
+async function getWorkflow(
+  { store, namespaces }: WorkflowCallDeps,
+  { namespace: of, name, version: wanted, includeVersions }: GetWorkflowRequest,
+): Promise<MessageInitShape<typeof GetWorkflowResponseSchema>> {
+  const namespace = await namespaces.find(of);
+  const [found, byDefault] = await Promise.all([
+    store.workflowVersion(namespace.id, name, wanted),
+    store.workflowVersion(namespace.id, name, 0),
+  ]);
+  if (found === null)
+    throw notFound(
+      wanted === 0 ? `workflow "${name}"` : `version ${wanted} of workflow "${name}"`,
+      name,
+      namespace,
+    );
+  const versions = includeVersions
+    ? await store.reads.listVersions(namespace.id, [name], VERSIONS_MAX)
+    : [];
+  return {
+    workflow: {
+      namespace: namespace.name,
+      name,
+      version: found.version,
+      defaultVersion: byDefault?.version ?? 0,
+      createdTime: timestampFromMs(found.createdAt),
+      definition: definitionMessage(await store.definition(found.definitionId)),
+    },
+    versions: versions.map(versionMessage),
+  };
+}
+
+async function listWorkflows(
+  { store, namespaces }: WorkflowCallDeps,
+  request: ListWorkflowsRequest,
+): Promise<MessageInitShape<typeof ListWorkflowsResponseSchema>> {
+  const namespace = await namespaces.find(request.namespace);
+  const page = workflowPageFrom(request, namespace);
+  const rows = await store.reads.listWorkflows(namespace.id, page.after, page.limit + 1);
+  const shown = rows.slice(0, page.limit);
+  const names = request.includeVersions ? shown.map(({ name }) => name) : [];
+  const versions =
+    names.length === 0
+      ? []
+      : await store.reads.listVersions(namespace.id, names, VERSIONS_LISTED_MAX);
+  const workflows = shown.map((row) => ({
+    name: row.name,
+    defaultVersion: row.defaultVersion,
+    newestVersion: row.latestVersion,
+    createdTime: timestampFromMs(row.createdAt),
+    versions: versions.filter(({ name }) => name === row.name).map(versionMessage),
+  }));
+  return { workflows, nextPageToken: page.nextToken(rows, (row) => row.name) };
+}
+
+function versionMessage({
+  version,
+  createdAt,
+  openRuns,
+}: VersionRecord): MessageInitShape<typeof WorkflowVersionSchema> {
+  return { version, createdTime: timestampFromMs(createdAt), openRuns };
+}
+
+function notFound(what: string, name: string, namespace: Namespace): DroverError {
+  return new DroverError(
+    "WORKFLOW_NOT_FOUND",
+    `There is no ${what} in the namespace "${namespace.name}": register it first.`,
+    { metadata: { name } },
+  );
+}

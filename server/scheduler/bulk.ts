@@ -1,0 +1,54 @@
+// Files an action on many runs beside the schedule keys, so that its first call may be repeated
+// after runs have left the filter: the count is judged once, and the moment of the count stays the
+// bound of what belongs to the action. What is done to each run is idempotent by itself.
+import type { Random } from "../clock.ts";
+import type { Moment } from "../core/attempt.ts";
+import { DroverError } from "../errors.ts";
+import type { Store } from "../store/store.ts";
+import { newRunId } from "./run-id.ts";
+import { KEY_KEPT_MS } from "./schedule.ts";
+import { BULK_RUNS_MAX, type BulkRequest } from "./scheduler.ts";
+
+export async function openBulk(
+  { store, random }: { readonly store: Store; readonly random: Random },
+  { namespace, requestId, digest, looked, expected }: BulkRequest,
+): Promise<{ readonly until: Moment; readonly repeated: boolean }> {
+  // An id that no run has: it keeps the moment, which is after all that was counted.
+  const runId = newRunId(looked.now + 1, random);
+  const key = `\u0001bulk ${requestId}`;
+  const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_KEPT_MS };
+  return store.transact({ name: "bulk" }, async (tx) => {
+    const [holder] = await tx.reserveKeys([reservation]);
+    if (!holder) throw new Error(`the request ${requestId} could not be filed`);
+    if (holder.digest !== digest)
+      throw new DroverError(
+        "KEY_REUSED",
+        `request "${requestId}" was used for another action: use a new one`,
+        { metadata: { key: requestId } },
+      );
+    const repeated = holder.runId !== runId;
+    if (!repeated) judge(looked.count, expected);
+    return { until: momentOf(holder.runId), repeated };
+  });
+}
+
+/** Throwing takes the reservation back. */
+function judge(count: number, expected: number | null): void {
+  if (expected !== null && expected !== count)
+    throw new DroverError(
+      "COUNT_MISMATCH",
+      `the filter finds ${count} runs, and ${expected} were expected: look again with a dry run`,
+      { metadata: { expected: String(expected), found: String(count) } },
+    );
+  if (count > BULK_RUNS_MAX)
+    throw new DroverError(
+      "COUNT_MISMATCH",
+      `the filter finds more than ${BULK_RUNS_MAX} runs: narrow it, as by the time of creation`,
+      { metadata: { expected: String(BULK_RUNS_MAX), found: `${count} or more` } },
+    );
+}
+
+/** A run id begins with 48 bits of milliseconds. */
+function momentOf(runId: string): Moment {
+  return Number.parseInt(runId.replaceAll("-", "").slice(0, 12), 16);
+}

@@ -1,0 +1,204 @@
+// Does a run again that has ended, as a new run that is linked to it: from the steps that failed,
+// or from any step, with the outputs that it keeps (core/keep.ts). Everything about the old run is
+// read plainly, since it changes no more.
+
+import type { Facts } from "../core/facts.ts";
+import { type From, type KeptStep, stepsToKeep } from "../core/keep.ts";
+import { isEnded } from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
+import { leavesEffect } from "../core/strategy.ts";
+import { DroverError } from "../errors.ts";
+import type { LanedPlan, Plans } from "../store/plans.ts";
+import type { RunDetail } from "../store/reads.ts";
+import type { RunId, Store } from "../store/store.ts";
+import { checkedInput, type Scheduled, type ScheduleItem } from "./schedule.ts";
+import type { RerunRequest } from "./scheduler.ts";
+
+export interface RerunOptions {
+  readonly store: Store;
+  readonly plans: Plans;
+  readonly submit: (item: ScheduleItem) => Promise<Scheduled>;
+}
+
+/** Not a name that a caller could give to a run: those have no control characters. */
+const keyOf = ({ runId, requestId }: RerunRequest): string => `\u0001rerun ${runId} ${requestId}`;
+
+export async function rerun(options: RerunOptions, request: RerunRequest): Promise<Scheduled> {
+  const { store, plans } = options;
+  const { namespace, runId } = request;
+  const detail = await store.reads.runDetail(runId, {
+    attempts: false,
+    interventions: false,
+    escalations: false,
+  });
+  if (detail?.run.namespaceId !== namespace.id)
+    throw new DroverError("RUN_NOT_FOUND", `There is no run "${runId}": it has been removed.`);
+  refuseOpen(detail);
+  const old = await plans.get(namespace.id, detail.run.definitionId);
+  const target = await targetOf(options, request, detail);
+  const from = fromOf(request, target.laned);
+  const kept = await keptSteps(store, { detail, old, laned: target.laned, from });
+  refuseUndone(detail, kept);
+  refuseNothingToDo(detail, target.laned, kept, from);
+  const { key: _, ...run } = detail.run;
+  const input = request.input === null ? run.input : request.input.payload;
+  return options.submit(
+    checkedInput({
+      ...target,
+      request: {
+        namespace,
+        target: { kind: "named", name: run.workflow, version: target.version },
+        input,
+        key: null,
+        priority: run.priority,
+        labels: run.labels,
+        notify: null,
+        startAt: null,
+        concurrency: run.concurrency,
+        digest: request.digest,
+      },
+      reserved: { key: keyOf(request), name: `request "${request.requestId}"` },
+      rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
+      kept,
+    }),
+  );
+}
+
+function refuseOpen({ run, state }: RunDetail): void {
+  if (isEnded(state)) return;
+  const next =
+    state.kind === "ESCALATED"
+      ? "answer its escalations instead"
+      : "wait until it has ended, or cancel it first";
+  throw stateError(run.runId, state.kind, `it has not ended (${state.kind}): ${next}`);
+}
+
+/** What comes before the steps that run anew would rest on effects that are gone. */
+function refuseUndone({ run, state }: RunDetail, kept: readonly KeptStep[]): void {
+  if (state.kind !== "COMPENSATED" || kept.length === 0) return;
+  throw stateError(
+    run.runId,
+    state.kind,
+    "its effects were undone, so there is nothing to go on from: re-run it from the start",
+  );
+}
+
+function refuseNothingToDo(
+  { run, state }: RunDetail,
+  { plan }: LanedPlan,
+  kept: readonly KeptStep[],
+  from: From,
+): void {
+  const steps = plan.steps.filter(({ always }) => !always).length;
+  if (from.kind !== "failed" || kept.length < steps) return;
+  throw stateError(
+    run.runId,
+    state.kind,
+    "no step of it has failed: re-run it from a step, or from the start",
+  );
+}
+
+function stateError(runId: RunId, state: string, why: string): DroverError {
+  return new DroverError("RUN_STATE", `The run ${runId} cannot be done again: ${why}.`, {
+    metadata: { run_id: runId, state },
+  });
+}
+
+async function targetOf(
+  { store, plans }: RerunOptions,
+  { namespace, version: wanted }: RerunRequest,
+  { run: { workflow, version, definitionId } }: RunDetail,
+): Promise<Pick<ScheduleItem, "laned" | "workflow" | "version">> {
+  if (wanted === "same")
+    return { laned: await plans.get(namespace.id, definitionId), workflow, version };
+  const [newest] = await store.reads.listVersions(namespace.id, [workflow], 1);
+  const found = newest && (await store.workflowVersion(namespace.id, workflow, newest.version));
+  if (!found)
+    throw new DroverError(
+      "WORKFLOW_NOT_FOUND",
+      `There is no workflow "${workflow}" to take the newest version of: register it, or keep the version.`,
+      { metadata: { workflow } },
+    );
+  const laned = await plans.get(namespace.id, found.definitionId);
+  return { laned, workflow, version: found.version };
+}
+
+function fromOf({ from }: RerunRequest, { plan }: LanedPlan): From {
+  if (from.kind === "failed") return from;
+  if (from.stepId === "") return { kind: "start" };
+  const step = plan.steps.find(({ id }) => id === from.stepId);
+  if (step) return { kind: "step", no: step.no };
+  const known = plan.steps.map(({ id }) => id).slice(0, 20);
+  throw new DroverError(
+    "STEP_NOT_FOUND",
+    `The workflow has no step "${from.stepId}": its steps are ${known.join(", ")}.`,
+    { metadata: { step_id: from.stepId } },
+  );
+}
+
+interface Both {
+  readonly detail: RunDetail;
+  readonly old: LanedPlan;
+  readonly laned: LanedPlan;
+  readonly from: From;
+}
+
+async function keptSteps(
+  store: Store,
+  { detail, old, laned, from }: Both,
+): Promise<readonly KeptStep[]> {
+  const { runId } = detail.run;
+  const { steps } = detail;
+  const ended = { plan: old.plan, steps };
+  if (from.kind === "start" || steps.size === 0) return [];
+  const facts = (await store.facts([{ runId, steps: [...steps.keys()] }])).get(runId);
+  if (!facts) throw new Error(`run ${runId} has ended and has no facts`);
+  const changed = new Map(
+    (await store.reads.changedInputs(runId)).map(({ step, strategy, input }) => [
+      `${step}/${strategy}`,
+      input,
+    ]),
+  );
+  return [...stepsToKeep(ended, laned.plan, from)].map(([no, was]): KeptStep => {
+    const step = steps.get(was);
+    const output = facts.steps.get(was)?.output ?? null;
+    if (!step) throw new Error(`step ${was} of run ${runId} is kept and has no row`);
+    const as = step.forward.kind === "SKIPPED" ? "SKIPPED" : "SUCCEEDED";
+    const work = laned.plan.steps[no]?.work;
+    const planned = work?.kind === "task" ? work.strategies.length : 1;
+    const inputs = new Map(
+      step.strategies.flatMap((strategy, place): [number, Payload | null][] => {
+        if (!leavesEffect(strategy)) return [];
+        const given = strategy.changed ? changed.get(`${was}/${place}`) : undefined;
+        if (given !== undefined) return [[place, given]];
+        return [[place, inputOf(old, was, strategy.planned, facts)]];
+      }),
+    );
+    return {
+      no,
+      as,
+      strategies: step.strategies.map((strategy, place) => ({
+        planned: strategy.planned < planned ? strategy.planned : 0,
+        changed: inputs.has(place),
+        mark: strategy.mark,
+      })),
+      fence: step.fence,
+      output,
+      inputs,
+      of: detail.kept.get(was) ?? runId,
+    };
+  });
+}
+
+function inputOf(
+  { judge, plan }: LanedPlan,
+  no: number,
+  planned: number,
+  facts: Facts,
+): Payload | null {
+  const judged = judge.input(no, planned, facts);
+  if (judged.kind === "value") return judged.value;
+  throw new Error(
+    `the input of ${plan.steps[no]?.id} of run ${facts.run.id} was one, and is none: ${judged.message}`,
+  );
+}

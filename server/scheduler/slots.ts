@@ -1,0 +1,133 @@
+// Slots of concurrency keys within a flight: the keys are locked, the rules say who gets one
+// (core/slots.ts), and what has changed is written with the passes that caused it.
+
+import type { Message } from "../core/message.ts";
+import { isEnded, type Run } from "../core/model.ts";
+import {
+  type Concurrency,
+  type Joined,
+  join,
+  leave,
+  type Slot,
+  type Slots,
+} from "../core/slots.ts";
+import type { PassRecord } from "../store/changes.ts";
+import type { ConcurrencyKey, RunHead, RunId, SlotChange, Tx } from "../store/store.ts";
+
+/** The slots of the keys of a flight, while their locks are held. */
+export interface SlotBook {
+  join(of: KeyedRun, since: number): Joined;
+  /** The runs that get a slot now. */
+  leave(of: KeyedRun): readonly RunId[];
+  changes(): readonly SlotChange[];
+}
+
+export interface KeyedRun extends Pick<RunHead, "runId" | "namespaceId" | "priority"> {
+  readonly concurrency: Concurrency;
+}
+
+export async function openSlots(tx: Tx, runs: readonly KeyedRun[]): Promise<SlotBook> {
+  const keys = new Map(
+    runs.map(({ namespaceId, concurrency: { key } }): [string, ConcurrencyKey] => {
+      return [nameOf({ namespaceId, key }), { namespaceId, key }];
+    }),
+  );
+  const found = await tx.lockSlots([...keys.values()]);
+  const before = new Map(found.map((one) => [nameOf(one), one.slots]));
+  const now = new Map<string, Slots>(before);
+  const of = ({ namespaceId, concurrency: { key } }: KeyedRun): string =>
+    nameOf({ namespaceId, key });
+
+  return Object.freeze({
+    join(run: KeyedRun, since: number): Joined {
+      const { runId, priority } = run;
+      const { limit, policy } = run.concurrency;
+      const joined = join(now.get(of(run)) ?? [], { runId, limit, priority, since }, policy);
+      now.set(of(run), joined.slots);
+      return joined;
+    },
+    leave(run: KeyedRun): readonly RunId[] {
+      const { slots, granted } = leave(now.get(of(run)) ?? [], run.runId);
+      now.set(of(run), slots);
+      return granted;
+    },
+    changes: () =>
+      [...keys].flatMap(([name, key]) =>
+        changesOf(key, before.get(name) ?? [], now.get(name) ?? []),
+      ),
+  });
+}
+
+function nameOf({ namespaceId, key }: ConcurrencyKey): string {
+  return `${namespaceId}/${key}`;
+}
+
+function changesOf(key: ConcurrencyKey, before: Slots, after: Slots): readonly SlotChange[] {
+  const was = new Map(before.map((slot) => [slot.runId, slot]));
+  const is = new Map(after.map((slot) => [slot.runId, slot]));
+  const change = (runId: RunId, slot: Slot | null): SlotChange => ({ ...key, runId, slot });
+  return [
+    ...before.flatMap(({ runId }) => (is.has(runId) ? [] : [change(runId, null)])),
+    ...after.flatMap((slot) => (was.get(slot.runId) === slot ? [] : [change(slot.runId, slot)])),
+  ];
+}
+
+/** What passes mean for slots: with the messages that follow, and what is to be written. */
+export interface SlotsPassedOn {
+  readonly records: readonly PassRecord[];
+  readonly changes: readonly SlotChange[];
+}
+
+/** A run that ends gives its slot to who waits; one whose start has come asks for one. */
+export async function passSlotsOn(tx: Tx, records: readonly PassRecord[]): Promise<SlotsPassedOn> {
+  const ends = records.filter(({ before, after }) => endsIn(before.run, after.run));
+  const asks = records.filter(({ before, after }) => asksIn(before.run, after.run));
+  if (ends.length + asks.length === 0) return { records, changes: [] };
+  const concurrency = await tx.concurrencyOf([...ends, ...asks].map(({ head }) => head.runId));
+  const keyed = ({ head }: PassRecord): KeyedRun => {
+    const its = concurrency.get(head.runId);
+    if (!its) throw new Error(`run ${head.runId} needs a slot, and has no concurrency key`);
+    return { ...head, concurrency: its };
+  };
+  const book = await openSlots(tx, [...ends, ...asks].map(keyed));
+  const messages = new Map<PassRecord, PassRecord["effects"]>();
+  for (const record of ends)
+    messages.set(
+      record,
+      book.leave(keyed(record)).map((runId) => sent(runId, { kind: "slot" })),
+    );
+  for (const record of asks) {
+    const { runId } = record.head;
+    const { answer, cancelled } = book.join(keyed(record), tx.now);
+    messages.set(record, [
+      ...(answer === "holds" ? [sent(runId, { kind: "slot" })] : []),
+      ...(answer === "refused" ? [sent(runId, { kind: "no-slot" })] : []),
+      ...makeRoom(cancelled),
+    ]);
+  }
+  return {
+    records: records.map((record) => {
+      const more = messages.get(record) ?? [];
+      return { ...record, effects: [...record.effects, ...more] };
+    }),
+    changes: book.changes(),
+  };
+}
+
+function endsIn(before: Run, after: Run): boolean {
+  return before.keyed && !isEnded(before.state) && isEnded(after.state);
+}
+
+function asksIn(before: Run, after: Run): boolean {
+  const waits = ({ state }: Run): boolean => state.kind === "PENDING" && state.on === "slot";
+  return waits(after) && !waits(before);
+}
+
+/** Tells the run that has to go for another one. */
+export function makeRoom(cancelled: RunId | null): PassRecord["effects"] {
+  return cancelled === null ? [] : [sent(cancelled, { kind: "make-room" })];
+}
+
+function sent(to: RunId, message: Message): PassRecord["effects"][number] {
+  return { kind: "message-sent", to, message };
+}

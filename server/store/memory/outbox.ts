@@ -1,0 +1,201 @@
+// Hooks, the outbox and its deliveries in memory, as the .sql statements of the same names do.
+import type { Moment } from "../../core/attempt.ts";
+import {
+  CAUSE_APART_MS,
+  type DeliveryRecord,
+  type DueDelivery,
+  type NewHook,
+  type Outbox,
+  type OutboxKind,
+  type ToldEscalation,
+  type ToldRun,
+} from "../outbox.ts";
+import type { RunId } from "../store.ts";
+import type { DeliveryRow, OutboxRow, RunRow, Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
+
+export interface OutboxWorld {
+  readonly tables: Tables;
+  readonly now: () => Moment;
+  readonly namespaceName: (id: number) => string;
+}
+
+export function createOutbox(world: OutboxWorld, { run }: Transactions): Outbox {
+  const { tables } = world;
+  return Object.freeze({
+    putHook: (hook) => run(() => putHook(world, hook)),
+    hooks: (namespaceId) =>
+      run(() =>
+        tables.hook
+          .where("namespace", namespaceId)
+          .sort((a, b) => (a.name < b.name ? -1 : 1))
+          .map(({ namespaceId: _, secret: __, ...hook }) => hook),
+      ),
+    deleteHook: (namespaceId, name) =>
+      run(() => {
+        const found = tables.hook.get(hookKey(namespaceId, name));
+        if (found) tables.hook.removeRow(found);
+        return found !== undefined;
+      }),
+    due: (partitions, limit) =>
+      run(() => {
+        fold(world, partitions);
+        return due(world, partitions, limit);
+      }),
+    settle: (tried) =>
+      run(() => {
+        for (const { id, triesBefore, state, error, nextTryInMs } of tried) {
+          const row = tables.delivery.get(id);
+          if (row?.tries !== triesBefore || row.state !== "pending") continue;
+          const pending = state === "pending";
+          const endedAt = pending ? null : world.now();
+          const nextTryAt = pending ? world.now() + nextTryInMs : null;
+          const tries = row.tries + 1;
+          tables.delivery.put({ ...row, state, tries, error, endedAt, nextTryAt });
+        }
+      }),
+    deliveries: (namespaceId, { states, hook, after, limit }) =>
+      run(() => {
+        const all = tables.delivery.where("namespace", namespaceId).sort((a, b) => b.no - a.no);
+        const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
+        return all
+          .slice(from)
+          .filter((row) => states.length === 0 || states.includes(row.state))
+          .filter((row) => hook === null || row.hook === hook)
+          .slice(0, limit)
+          .map(recordOf);
+      }),
+  } satisfies Outbox);
+}
+
+export function hookKey(namespaceId: number, name: string): string {
+  return `${namespaceId}/${name}`;
+}
+
+function putHook({ tables, now }: OutboxWorld, { secret, ...hook }: NewHook) {
+  const known = tables.hook.get(hookKey(hook.namespaceId, hook.name));
+  const signs = secret ?? (known && { value: known.secret, digest: known.secretDigest });
+  if (!signs) return null;
+  const times = { createdAt: known?.createdAt ?? now(), changedAt: now() };
+  tables.hook.put({ ...hook, secret: signs.value, secretDigest: signs.digest, ...times });
+  return { created: known === undefined };
+}
+
+/** A row for each hook that wants to hear of the escalation, with others of its cause. */
+export function tellOfEscalation(
+  tables: Tables,
+  kind: Exclude<OutboxKind, "run-ended">,
+  runId: RunId,
+  n: number,
+): void {
+  const { namespaceId, workflow, partition } = tables.run.expect(runId);
+  const { step, reason, code } = tables.escalation.expect(`${runId}/${n}`);
+  const cause = [workflow, step, reason, code].join("/");
+  for (const { name: hook, events } of tables.hook.where("namespace", namespaceId)) {
+    if (!events.includes(kind)) continue;
+    const at = partition - (partition % 256) + (hashOf(`${hook}/${cause}`) & 255);
+    const told = { partition: at, namespaceId, kind, runId, n, hook, url: null, cause };
+    tables.outbox.insert({ ...told, id: tables.outbox.next() });
+  }
+}
+
+/** Hooks that want to hear of each end, and the one that Schedule named. */
+export function tellOfEnd(tables: Tables, { runId, namespaceId, partition, notify }: RunRow): void {
+  for (const { name: hook, events } of tables.hook.where("namespace", namespaceId)) {
+    const named = notify?.hook === hook;
+    if (!named && !events.includes("run-ended")) continue;
+    const url = named ? notify.url : null;
+    const told = { partition, namespaceId, kind: "run-ended" as const, runId, n: 0, hook, url };
+    tables.outbox.insert({ ...told, cause: runId, id: tables.outbox.next() });
+  }
+}
+
+/** FNV-1a: any spread will do. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
+  return hash;
+}
+
+function fold({ tables, now }: OutboxWorld, partitions: readonly number[]): void {
+  const rows = partitions.flatMap((partition) => tables.outbox.where("partition", partition));
+  const groups = Map.groupBy(rows, (row) => JSON.stringify([groupOf(row), row.url]));
+  for (const group of groups.values()) {
+    const [first] = group.sort((a, b) => a.id - b.id);
+    if (!first || isTold(tables, first, now())) continue;
+    for (const row of group) tables.outbox.removeRow(row);
+    const { id: _, ...about } = first;
+    const no = tables.delivery.next();
+    const text = String(no).padStart(12, "0");
+    tables.delivery.insert({
+      ...{ ...about, id: `00000000-0000-4000-8000-${text}`, no, count: group.length },
+      ...{ state: "pending", tries: 0, error: null },
+      ...{ createdAt: now(), endedAt: null, nextTryAt: now() },
+    });
+  }
+}
+
+function groupOf({ namespaceId, hook, kind, cause }: OutboxRow | DeliveryRow): string {
+  return JSON.stringify([namespaceId, hook, kind, cause]);
+}
+
+function isTold(tables: Tables, row: OutboxRow, now: Moment): boolean {
+  return tables.delivery
+    .where("namespace", row.namespaceId)
+    .some((one) => groupOf(one) === groupOf(row) && one.createdAt > now - CAUSE_APART_MS);
+}
+
+function due(
+  world: OutboxWorld,
+  partitions: readonly number[],
+  limit: number,
+): readonly DueDelivery[] {
+  const { tables, now } = world;
+  const ofHook = new Map<string, number>();
+  return partitions
+    .flatMap((partition) => tables.delivery.where("partition", partition))
+    .flatMap((row) => (row.nextTryAt === null ? [] : [{ row, at: row.nextTryAt }]))
+    .filter(({ at }) => at <= now())
+    .sort((a, b) => a.at - b.at || a.row.no - b.row.no)
+    .flatMap(({ row }) => {
+      const key = hookKey(row.namespaceId, row.hook);
+      const place = (ofHook.get(key) ?? 0) + 1;
+      ofHook.set(key, place);
+      return place > limit ? [] : [dueOf(world, row)];
+    });
+}
+
+function dueOf({ tables, now, namespaceName }: OutboxWorld, row: DeliveryRow): DueDelivery {
+  const hook = tables.hook.get(hookKey(row.namespaceId, row.hook));
+  return {
+    ...recordOf(row),
+    now: now(),
+    target: hook ? { url: hook.url, secret: hook.secret } : null,
+    run: toldRun(tables.run.expect(row.runId), namespaceName(row.namespaceId)),
+    escalation: row.n === 0 ? null : toldEscalation(tables, row),
+  };
+}
+
+function toldRun(row: RunRow, namespace: string): ToldRun {
+  const { namespaceId, definitionId, workflow, version, key, labels, createdAt, ended } = row;
+  const of = { namespace, namespaceId, definitionId, workflow, version, key, labels, createdAt };
+  if (!ended) return { ...of, end: null };
+  const { kind, reason } = ended.run.state;
+  return { ...of, end: { state: kind, reason, at: ended.at } };
+}
+
+function toldEscalation(tables: Tables, { runId, n }: DeliveryRow): ToldEscalation {
+  const row = tables.escalation.expect(`${runId}/${n}`);
+  const { step, reason, code, message, openedAt, closedBy } = row;
+  return { step, reason, code, message, openedAt, closedBy };
+}
+
+function recordOf({
+  no: _,
+  partition: __,
+  namespaceId: ___,
+  cause: ____,
+  ...record
+}: DeliveryRow): DeliveryRecord {
+  return record;
+}

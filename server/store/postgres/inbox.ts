@@ -1,0 +1,50 @@
+// The inbox, which users fill by drover.schedule in transactions of their own.
+import type { InboxAnswer, InboxRow } from "../inbox.ts";
+import type { Store } from "../store.ts";
+import { columns, labelsOf } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+export function inboxOf(query: Query): Pick<Store, "takeInbox" | "settleInbox"> {
+  return {
+    async takeInbox(limit) {
+      const rows = await query<{
+        id: number;
+        namespace: string;
+        workflow: string;
+        version: number;
+        input: string | null;
+        key: string;
+        labels: unknown;
+        digest: string;
+      }>("take_inbox", [limit]);
+      return rows
+        .map(
+          ({ input, labels, ...row }): InboxRow => ({
+            ...row,
+            input: input === null ? null : { kind: "json", json: input },
+            labels: labelsOf(labels),
+          }),
+        )
+        .sort((a, b) => a.id - b.id);
+    },
+    async settleInbox(answers) {
+      const done = answers.filter(({ refused }) => refused === null);
+      const refused = answers.flatMap((answer) => (answer.refused ? [withReason(answer)] : []));
+      if (done.length > 0) await query("empty_inbox", [done.map(({ id }) => id)]);
+      if (refused.length > 0)
+        await query(
+          "refuse_inbox",
+          columns(
+            refused,
+            (one) => one.id,
+            (one) => one.reason,
+            (one) => one.message,
+          ),
+        );
+    },
+  };
+}
+
+function withReason({ id, refused }: InboxAnswer) {
+  return { id, reason: refused?.reason ?? "", message: refused?.message ?? "" };
+}

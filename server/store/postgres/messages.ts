@@ -1,0 +1,58 @@
+// What runs tell each other, as rows: written with the change that causes them, taken by a pass of
+// the run that they are for.
+import type { Message, StoredMessage } from "../../core/message.ts";
+import { MESSAGE_GRACE_MS, type RowChanges } from "../changes.ts";
+import type { RunId } from "../store.ts";
+import { ofEach, writeEach } from "./batch.ts";
+import { messageKinds } from "./codes.ts";
+import { byRun, columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+interface MessageRow {
+  run_id: RunId;
+  no: number;
+  source: RunId;
+  kind: number;
+  undo: boolean | null;
+}
+
+export async function loadMessages(
+  query: Query,
+  runs: readonly RunId[],
+): Promise<ReadonlyMap<RunId, readonly StoredMessage[]>> {
+  const rows = await query<MessageRow>("messages_of_runs", [runs]);
+  return byRun(rows, (row) => ({ no: row.no, from: row.source, message: messageOf(row) }));
+}
+
+function messageOf(row: MessageRow): Message {
+  const kind = messageKinds.name(row.kind);
+  switch (kind) {
+    case "cancel":
+      return { kind, undo: row.undo ?? true };
+    default:
+      return { kind };
+  }
+}
+
+export async function writeMessages(query: Query, changes: readonly RowChanges[]): Promise<void> {
+  await writeEach(
+    query,
+    "take_messages",
+    ofEach(changes, (change) => change.messagesApplied),
+    ({ head }) => head.runId,
+    ({ row }) => row,
+  );
+  const sent = ofEach(changes, (change) => change.messages);
+  if (sent.length === 0) return;
+  await query("insert_messages", [
+    ...columns(
+      sent,
+      ({ row }) => row.to.partition,
+      ({ row }) => row.to.runId,
+      ({ head }) => head.runId,
+      ({ row }) => messageKinds.code(row.message.kind),
+      ({ row }) => (row.message.kind === "cancel" ? row.message.undo : null),
+    ),
+    MESSAGE_GRACE_MS,
+  ]);
+}

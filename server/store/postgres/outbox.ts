@@ -1,0 +1,180 @@
+// Hooks, the outbox and its deliveries on PostgreSQL.
+import type { Moment } from "../../core/attempt.ts";
+import {
+  CAUSE_APART_MS,
+  type DeliveryRecord,
+  type DueDelivery,
+  type HookRecord,
+  type Outbox,
+  type ToldEscalation,
+} from "../outbox.ts";
+import { deliveryStates, escalationReasons, outboxKinds, reasons, runStates } from "./codes.ts";
+import { columns, labelsOf } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+/** Rows of the outbox that one look takes up: what is left waits for the next one of its cause. */
+const FOLD_MAX = 20_000;
+
+export function createOutbox(query: Query): Outbox {
+  return Object.freeze({
+    async putHook({ namespaceId, name, url, events, secret }) {
+      const [row] = await query<{ created: boolean }>("put_hook", [
+        namespaceId,
+        name,
+        url,
+        events.map(outboxKinds.code),
+        secret?.value ?? null,
+        secret?.digest ?? null,
+      ]);
+      return row ?? null;
+    },
+    async hooks(namespaceId) {
+      return (await query<HookRow>("list_hooks", [namespaceId])).map(hookOf);
+    },
+    deleteHook: async (namespaceId, name) =>
+      (await query("delete_hook", [namespaceId, name])).length > 0,
+    async due(partitions, limit) {
+      await query("fold_outbox", [partitions, FOLD_MAX, CAUSE_APART_MS]);
+      return (await query<DueRow>("due_deliveries", [partitions, limit])).map(dueOf);
+    },
+    async settle(tried) {
+      await query(
+        "settle_deliveries",
+        columns(
+          tried,
+          (one) => one.id,
+          (one) => one.triesBefore,
+          (one) => deliveryStates.code(one.state),
+          (one) => one.error,
+          (one) => (one.state === "pending" ? one.nextTryInMs : null),
+        ),
+      );
+    },
+    async deliveries(namespaceId, { states, hook, after, limit }) {
+      const rows = await query<DeliveryRow>("list_deliveries", [
+        namespaceId,
+        states.map(deliveryStates.code),
+        hook,
+        after,
+        limit,
+      ]);
+      return rows.map(deliveryOf);
+    },
+  } satisfies Outbox);
+}
+
+interface HookRow {
+  name: string;
+  url: string;
+  events: number[];
+  secret_digest: string;
+  created_at: Moment;
+  changed_at: Moment;
+}
+
+function hookOf(row: HookRow): HookRecord {
+  return {
+    name: row.name,
+    url: row.url,
+    events: row.events.map(outboxKinds.name),
+    secretDigest: row.secret_digest,
+    createdAt: row.created_at,
+    changedAt: row.changed_at,
+  };
+}
+
+interface DeliveryRow {
+  id: string;
+  hook: string;
+  url: string | null;
+  kind: number;
+  count: number;
+  run_id: string;
+  n: number;
+  state: number;
+  tries: number;
+  error: string | null;
+  created_at: Moment;
+  ended_at: Moment | null;
+  next_try_at: Moment | null;
+}
+
+function deliveryOf(row: DeliveryRow): DeliveryRecord {
+  return {
+    id: row.id,
+    hook: row.hook,
+    url: row.url,
+    kind: outboxKinds.name(row.kind),
+    count: row.count,
+    runId: row.run_id,
+    n: row.n,
+    state: deliveryStates.name(row.state),
+    tries: row.tries,
+    error: row.error,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+    nextTryAt: row.next_try_at,
+  };
+}
+
+interface DueRow extends DeliveryRow {
+  now: Moment;
+  hook_url: string | null;
+  secret: string | null;
+  namespace: string;
+  namespace_id: number;
+  definition_id: number;
+  workflow: string;
+  version: number;
+  key: string | null;
+  labels: unknown;
+  run_created_at: Moment;
+  run_state: number | null;
+  run_reason: number | null;
+  run_ended_at: Moment | null;
+  step_no: number | null;
+  reason: number | null;
+  code: string | null;
+  message: string | null;
+  opened_at: Moment | null;
+  closed_by: string | null;
+}
+
+function dueOf(row: DueRow): DueDelivery {
+  const { run_state: state, run_reason: reason, run_ended_at: at } = row;
+  return {
+    ...deliveryOf(row),
+    now: row.now,
+    target:
+      row.hook_url === null || row.secret === null
+        ? null
+        : { url: row.hook_url, secret: row.secret },
+    run: {
+      namespace: row.namespace,
+      namespaceId: row.namespace_id,
+      definitionId: row.definition_id,
+      workflow: row.workflow,
+      version: row.version,
+      key: row.key,
+      labels: labelsOf(row.labels),
+      createdAt: row.run_created_at,
+      end:
+        state === null || reason === null || at === null
+          ? null
+          : { state: runStates.name(state), reason: reasons.name(reason), at },
+    },
+    escalation: escalationOf(row),
+  };
+}
+
+function escalationOf(row: DueRow): ToldEscalation | null {
+  if (row.step_no === null || row.reason === null || row.opened_at === null) return null;
+  return {
+    step: row.step_no,
+    reason: escalationReasons.name(row.reason),
+    code: row.code ?? "",
+    message: row.message ?? "",
+    openedAt: row.opened_at,
+    closedBy: row.closed_by,
+  };
+}

@@ -1,0 +1,115 @@
+// Slots of concurrency keys as rows, under the locks of their keys.
+import type { Moment } from "../../core/attempt.ts";
+import type { Concurrency, Slot, Slots } from "../../core/slots.ts";
+import type { ConcurrencyKey, KeyHolder, RunId, SlotChange, Tx } from "../store.ts";
+import { writeEach, writeRows } from "./batch.ts";
+import { policies } from "./codes.ts";
+import { columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+/** More than one flight can free. */
+const WAITERS_MAX = 501;
+
+export function slotsOf(
+  query: Query,
+): Pick<Tx, "concurrencyOf" | "lockSlots" | "writeSlots" | "releaseKeys"> {
+  return {
+    concurrencyOf: async (runs) => {
+      const rows = await query<ConcurrencyRow & { run_id: RunId }>("concurrency_of_runs", [runs]);
+      return new Map(
+        rows.flatMap((row) => {
+          const concurrency = concurrencyOf(row);
+          return concurrency ? [[row.run_id, concurrency] as const] : [];
+        }),
+      );
+    },
+    lockSlots: (keys) => lockSlots(query, keys),
+    writeSlots: (changes) => writeSlots(query, changes),
+    releaseKeys: (keys) => releaseKeys(query, keys),
+  };
+}
+
+export interface ConcurrencyRow {
+  concurrency_key: string | null;
+  concurrency_limit: number | null;
+  concurrency_policy: number | null;
+}
+
+export function concurrencyOf(row: ConcurrencyRow): Concurrency | null {
+  const { concurrency_key: key, concurrency_limit: limit, concurrency_policy: policy } = row;
+  if (key === null || limit === null || policy === null) return null;
+  return { key, limit, policy: policies.name(policy) };
+}
+
+interface SlotRow {
+  namespace_id: number;
+  key: string;
+  run_id: RunId;
+  max_holders: number;
+  priority: number;
+  since: Moment;
+  holds: boolean;
+  leaving: boolean;
+}
+
+/** The look is a statement of its own: it sees what the lock has waited for. */
+async function lockSlots(
+  query: Query,
+  keys: readonly ConcurrencyKey[],
+): Promise<readonly (ConcurrencyKey & { readonly slots: Slots })[]> {
+  if (keys.length === 0) return [];
+  const named = columns(
+    keys,
+    (key) => key.namespaceId,
+    (key) => key.key,
+  );
+  await query("lock_concurrency_keys", named);
+  const rows = await query<SlotRow>("slots_of_keys", [...named, WAITERS_MAX]);
+  return keys.map((key) => ({
+    ...key,
+    slots: rows
+      .filter((row) => row.namespace_id === key.namespaceId && row.key === key.key)
+      .map(slotOf),
+  }));
+}
+
+function slotOf(row: SlotRow): Slot {
+  const { run_id: runId, max_holders: limit, priority, since, holds, leaving } = row;
+  return { runId, limit, priority, since, holds, leaving };
+}
+
+async function writeSlots(query: Query, changes: readonly SlotChange[]): Promise<void> {
+  await writeEach(
+    query,
+    "delete_slots",
+    changes.filter(({ slot }) => slot === null),
+    (row) => row.runId,
+  );
+  await writeRows(
+    query,
+    "write_slots",
+    changes.flatMap(({ slot, ...key }) => (slot ? [{ ...key, slot }] : [])),
+    (row) => row.namespaceId,
+    (row) => row.key,
+    (row) => row.runId,
+    ({ slot }) => slot.limit,
+    ({ slot }) => slot.priority,
+    ({ slot }) => slot.since,
+    ({ slot }) => slot.holds,
+    ({ slot }) => slot.leaving,
+  );
+}
+
+async function releaseKeys(
+  query: Query,
+  keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[],
+): Promise<void> {
+  await writeRows(
+    query,
+    "release_keys",
+    keys,
+    (row) => row.namespaceId,
+    (row) => row.key,
+    (row) => row.runId,
+  );
+}

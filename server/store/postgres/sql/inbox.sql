@@ -1,0 +1,36 @@
+-- The inbox: runs that users have put there in transactions of their own (drover.schedule).
+
+-- name: take_inbox
+-- The oldest rows that nobody is at, for half a minute; what another server takes is skipped. A row that
+-- commits late is found whenever it comes, as there is no mark of how far one has read.
+update inbox as i
+set taken_until = now() + interval '30 seconds'
+where i.id in (
+  select o.id
+  from inbox as o
+  where o.refused_at is null and (o.taken_until is null or o.taken_until < now())
+  order by o.id
+  limit $1::integer
+  for update skip locked
+)
+returning i.id, i.namespace, i.workflow, i.version, i.input, i.key, i.labels, encode(sha256(convert_to(
+  jsonb_build_array('inbox', i.workflow, i.version, i.input, i.labels)::text, 'UTF8')), 'hex') as digest;
+
+-- name: empty_inbox
+delete from inbox as i where i.id = any ($1::bigint[]);
+
+-- name: refuse_inbox
+update inbox as i
+set refused_at = now(), reason = u.reason, message = u.message
+from unnest($1::bigint[], $2::text[], $3::text[]) as u (id, reason, message)
+where i.id = u.id;
+
+-- name: forget_refused
+-- Nobody has looked at them for 30 days.
+delete from inbox as i
+where i.id in (
+  select o.id
+  from inbox as o
+  where o.refused_at < now() - interval '30 days'
+  limit $1::integer
+);

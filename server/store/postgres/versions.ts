@@ -1,0 +1,20 @@
+// Versions of workflows, with the open runs that still need each.
+import { OPEN_RUNS_MAX, type VersionRecord } from "../reads.ts";
+import type { Query } from "./transaction.ts";
+
+export async function listVersions(
+  query: Query,
+  namespaceId: number,
+  names: readonly string[],
+  limit: number,
+): Promise<readonly VersionRecord[]> {
+  const rows = await query<{
+    name: string;
+    version: number;
+    created_at: number;
+    open_runs: number;
+  }>("list_versions", [namespaceId, names, limit, OPEN_RUNS_MAX]);
+  return rows.map(({ name, version, ...row }) => {
+    return { name, version, createdAt: row.created_at, openRuns: row.open_runs };
+  });
+}

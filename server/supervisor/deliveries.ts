@@ -1,0 +1,170 @@
+// Tells the outside: deliveries of our partitions whose moment has come are sent, each by itself,
+// and settled by how that went.
+//
+//   pending ─ answered 2xx ─→ delivered
+//           ─ anything else ─→ pending, later: 5 s, doubled up to an hour; after a day given up
+//
+// Whoever owns the partition sends. A take-over, or an answer that is lost, sends twice, under the
+// same id. A round is a second; with nothing announced every fifth one looks.
+import type { Logger } from "pino";
+import type { Clock, Random } from "../clock.ts";
+import type { Moment } from "../core/attempt.ts";
+import { createLoop } from "../loop.ts";
+import type { DueDelivery, Outbox, Tried } from "../store/outbox.ts";
+import type { Plans } from "../store/plans.ts";
+import { bodyOf } from "./delivery-body.ts";
+import type { Owned } from "./ownership.ts";
+
+const ROUND_MS = 1_000;
+const QUIET_ROUNDS = 5;
+/** In flight at a time: of this process, and of one hook, so that a dead one holds up no other. */
+const OUT_MAX = 64;
+const OUT_OF_HOOK_MAX = 8;
+const BACKOFF_MS = 5_000;
+const BACKOFF_MS_MAX = 3_600_000;
+const JITTER = 0.2;
+const GIVEN_UP_AFTER_MS = 24 * 3_600_000;
+const ERROR_CHARACTERS_MAX = 500;
+
+/** What is sent. */
+export interface Webhook {
+  /** The same for each try: what a receiver tells a repeat by. */
+  readonly id: string;
+  readonly url: string;
+  readonly secret: string;
+  readonly at: Moment;
+  readonly body: string;
+}
+
+export type PostResult =
+  | { readonly kind: "delivered" }
+  | { readonly kind: "failed"; readonly why: string };
+
+export type Post = (webhook: Webhook) => Promise<PostResult>;
+
+export interface Deliveries {
+  start(): void;
+  /** Resolves when what is under way has been settled. */
+  stop(): Promise<void>;
+  /** One look with all that follows from it; how many were sent. */
+  sendOnce(): Promise<number>;
+  /** There may be something to tell: the next round looks. */
+  announce(): void;
+}
+
+export interface DeliveriesOptions {
+  readonly outbox: Pick<Outbox, "due" | "settle">;
+  readonly plans: Plans;
+  readonly post: Post;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly owned: () => readonly Owned[];
+}
+
+export function createDeliveries(options: DeliveriesOptions): Deliveries {
+  const { clock, log } = options;
+  const out = new Map<string, { readonly hook: string; readonly settled: Promise<void> }>();
+  let announced = true;
+  let quiet = 0;
+
+  async function look(): Promise<number> {
+    const partitions = options.owned().map(({ partition }) => partition);
+    if (partitions.length === 0) return 0;
+    announced = false;
+    quiet = 0;
+    const due = await options.outbox.due(partitions, OUT_OF_HOOK_MAX);
+    let sent = 0;
+    for (const delivery of due) {
+      const hook = `${delivery.run.namespaceId}/${delivery.hook}`;
+      if (out.has(delivery.id) || out.size >= OUT_MAX) continue;
+      if ([...out.values()].filter((one) => one.hook === hook).length >= OUT_OF_HOOK_MAX) continue;
+      const settled = send(options, delivery)
+        .catch((error: unknown) => {
+          log.warn({ event: "webhook.not-settled", delivery: delivery.id, err: String(error) });
+        })
+        .finally(() => {
+          out.delete(delivery.id);
+          announced = true;
+        });
+      out.set(delivery.id, { hook, settled });
+      sent++;
+    }
+    return sent;
+  }
+
+  async function settled(): Promise<void> {
+    await Promise.all([...out.values()].map((one) => one.settled));
+  }
+
+  const loop = createLoop({
+    clock,
+    everyMs: ROUND_MS,
+    async runOnce() {
+      quiet++;
+      if (announced || quiet >= QUIET_ROUNDS) await look();
+    },
+    onError: (error) => log.debug({ event: "webhook.look-failed", err: String(error) }),
+  });
+
+  return Object.freeze({
+    start: loop.start,
+    async stop() {
+      await loop.stop();
+      await settled();
+    },
+    async sendOnce() {
+      const sent = await look();
+      await settled();
+      return sent;
+    },
+    announce() {
+      announced = true;
+    },
+  });
+}
+
+async function send(
+  { outbox, plans, post, random, log }: DeliveriesOptions,
+  delivery: DueDelivery,
+): Promise<void> {
+  const { id, hook, kind, run, target, now, createdAt, tries } = delivery;
+  const result = await attempt().catch(
+    (error: unknown): PostResult => ({ kind: "failed", why: String(error) }),
+  );
+  const tried = afterTry(delivery, result, random.fraction());
+  if (tried.state === "given-up") {
+    const about = { delivery: id, hook, kind, namespace: run.namespace, tries: tries + 1 };
+    log.warn({ event: "webhook.given-up", ...about, why: tried.error });
+  }
+  await outbox.settle([tried]);
+
+  async function attempt(): Promise<PostResult> {
+    if (!target) return { kind: "failed", why: `the hook "${hook}" was deleted` };
+    const { plan } = await plans.get(run.namespaceId, run.definitionId);
+    const at = Math.max(now, createdAt);
+    const url = delivery.url ?? target.url;
+    return post({ id, url, secret: target.secret, at, body: bodyOf(delivery, plan) });
+  }
+}
+
+/** What follows from a try. `draw`: from 0 up to 1, spreads the tries of many deliveries. */
+export function afterTry(
+  { id, tries, createdAt, now, target }: DueDelivery,
+  result: PostResult,
+  draw: number,
+): Tried {
+  const of = { id, triesBefore: tries };
+  if (result.kind === "delivered")
+    return { ...of, state: "delivered", error: null, nextTryInMs: 0 };
+  const error = result.why.slice(0, ERROR_CHARACTERS_MAX);
+  const nextTryInMs = nextTryMs(tries, draw);
+  const over = target === null || now + nextTryInMs - createdAt > GIVEN_UP_AFTER_MS;
+  return { ...of, state: over ? "given-up" : "pending", error, nextTryInMs };
+}
+
+/** From one try to the next, in ms: 5 s, doubled up to an hour, and up to a fifth more. */
+export function nextTryMs(triesBefore: number, draw: number): number {
+  const base = Math.min(BACKOFF_MS * 2 ** Math.min(triesBefore, 20), BACKOFF_MS_MAX);
+  return Math.round(base * (1 + JITTER * draw));
+}

@@ -1,0 +1,38 @@
+// What a webhook says: one JSON object, of facts that do not change, so that each try of a delivery
+// says the same.
+//
+//   { id, kind, namespace, count, run: {...}, escalation?: {...}, end?: {...} }
+//
+// `count`: how many of one cause it tells of; run and escalation are the first of them.
+import type { Moment } from "../core/attempt.ts";
+import type { Plan } from "../core/plan.ts";
+import type { DueDelivery } from "../store/outbox.ts";
+
+export function bodyOf(delivery: DueDelivery, plan: Plan): string {
+  const { id, kind, count, runId, n, run, escalation } = delivery;
+  const { namespace, workflow, version, key, labels, createdAt, end } = run;
+  return JSON.stringify({
+    id,
+    kind,
+    namespace,
+    count,
+    run: { id: runId, key, workflow, version, labels, created: timeOf(createdAt) },
+    ...(escalation && {
+      escalation: {
+        id: String(n),
+        step: plan.steps[escalation.step]?.id ?? "",
+        reason: escalation.reason,
+        code: escalation.code,
+        message: escalation.message,
+        opened: timeOf(escalation.openedAt),
+        ...(kind === "escalation-closed" && { closed_by: escalation.closedBy }),
+      },
+    }),
+    ...(kind === "run-ended" &&
+      end && { end: { state: end.state, reason: end.reason, at: timeOf(end.at) } }),
+  });
+}
+
+function timeOf(at: Moment): string {
+  return new Date(at).toISOString();
+}

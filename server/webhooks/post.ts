@@ -1,0 +1,112 @@
+// Sends one webhook. The connection goes to an address that was checked: names are resolved once,
+// by our look-up, and the socket gets exactly what passed, so a name that resolves to another
+// address a moment later leads nowhere. Redirects are not followed, and proxies are not asked.
+import { lookup as resolve } from "node:dns";
+import http from "node:http";
+import https from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import type { Clock } from "../clock.ts";
+import type { Post, PostResult, Webhook } from "../supervisor/deliveries.ts";
+import { isRefused } from "./addresses.ts";
+import { signatureOf } from "./signature.ts";
+
+/** From the look-up of the name to the end of the answer's head. */
+const TIMEOUT_MS = 10_000;
+/** What an error shows of the answer's body. */
+const SHOWN_MAX = 200;
+const HEADERS_BYTES_MAX = 16 * 1024;
+
+export interface PostOptions {
+  readonly clock: Clock;
+  /** Allows targets on this machine and on its link. */
+  readonly allowLocal: boolean;
+}
+
+export function createPost({ clock, allowLocal }: PostOptions): Post {
+  return (webhook) =>
+    new Promise((settle) => {
+      const done = (result: PostResult): void => {
+        timer.cancel();
+        settle(result);
+      };
+      const fail = (why: string): void => done({ kind: "failed", why });
+      const begun = begin(webhook, allowLocal);
+      const timer = clock.after(TIMEOUT_MS, () => {
+        if (typeof begun !== "string") begun.destroy();
+        fail(`no answer within ${TIMEOUT_MS / 1_000} s`);
+      });
+      if (typeof begun === "string") {
+        fail(begun);
+        return;
+      }
+      begun.on("error", (error) => fail(error.message === "" ? String(error) : error.message));
+      begun.on("response", (response) => {
+        const status = response.statusCode ?? 0;
+        if (status >= 200 && status < 300) {
+          response.destroy();
+          done({ kind: "delivered" });
+          return;
+        }
+        startOf(response, (text) => fail(`answered ${status}${text === "" ? "" : `: ${text}`}`));
+      });
+      begun.end(webhook.body);
+    });
+}
+
+/** The request, not yet ended; or why there is none. */
+function begin(webhook: Webhook, allowLocal: boolean): http.ClientRequest | string {
+  const url = URL.canParse(webhook.url) ? new URL(webhook.url) : null;
+  if (url?.protocol !== "http:" && url?.protocol !== "https:")
+    return `"${webhook.url}" is no http or https URL`;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (!allowLocal && isIP(host) !== 0 && isRefused(host)) return refusal(host, host);
+  return (url.protocol === "https:" ? https : http).request(url, {
+    method: "POST",
+    // No pool: each connection is made to an address that this look-up has checked.
+    agent: false,
+    lookup: allowLocal ? resolve : checkedLookup,
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    headers: {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(webhook.body),
+      "user-agent": "drover",
+      "drover-event-id": webhook.id,
+      "drover-signature": signatureOf(webhook.secret, webhook.at, webhook.body),
+    },
+  });
+}
+
+/** One refused address refuses the name: whoever answers for it is not to be trusted. */
+const checkedLookup: LookupFunction = (host, options, callback) => {
+  resolve(host, { ...options, all: true }, (error, addresses) => {
+    const bad = error ? undefined : addresses.find(({ address }) => isRefused(address));
+    const [first] = addresses ?? [];
+    if (error) callback(error, "");
+    else if (bad) callback(new Error(refusal(host, bad.address)), "");
+    else if (options.all) callback(null, addresses);
+    else if (first) callback(null, first.address, first.family);
+    else callback(new Error(`"${host}" has no address`), "");
+  });
+};
+
+function refusal(host: string, address: string): string {
+  const where = host === address ? address : `"${host}" is ${address}, and that`;
+  return `${where} is an address of this machine, its link or its cloud: allow it by --allow-local-webhooks`;
+}
+
+/** The first characters of a body, whatever its length; the rest is never read. */
+function startOf(response: http.IncomingMessage, then: (text: string) => void): void {
+  let text = "";
+  const end = (): void => {
+    response.removeAllListeners("data");
+    response.destroy();
+    then(text.slice(0, SHOWN_MAX).replaceAll(/\s+/g, " ").trim());
+  };
+  response.setEncoding("utf8");
+  response.on("data", (chunk: string) => {
+    text += chunk;
+    if (text.length >= SHOWN_MAX) end();
+  });
+  response.on("error", () => undefined);
+  response.on("end", end);
+}

@@ -1,0 +1,14 @@
+// What a receiver checks a webhook by: that it is ours, and that nobody plays an old one again.
+//
+//     Drover-Signature: t=<seconds since 1970>,v1=<hex>
+//
+// v1 is HMAC-SHA256, keyed by the hook's secret, over `<t>.<body>`. A receiver compares it in
+// constant time and refuses a `t` that is more than some minutes away.
+import { createHmac } from "node:crypto";
+import type { Moment } from "../core/attempt.ts";
+
+export function signatureOf(secret: string, at: Moment, body: string): string {
+  const t = Math.floor(at / 1_000);
+  const v1 = createHmac("sha256", secret).update(`${t}.${body}`).digest("hex");
+  return `t=${t},v1=${v1}`;
+}

@@ -1,0 +1,226 @@
+/**
+ * What the outside is told: each thing once for each hook that wants to hear of it, of one cause
+ * together, tried until it is settled.
+ */
+import { expect, test } from "vitest";
+import type { Effect } from "../../server/core/effect.ts";
+import type { EscalationReason } from "../../server/core/history.ts";
+import type { DueDelivery, OutboxKind } from "../../server/store/outbox.ts";
+import type { Store } from "../../server/store/store.ts";
+import { newNamespace, newUuid, type Opened, type Scheduled } from "./fixture.ts";
+import { beginAs, DEADLINE, passAs } from "./hand-made.ts";
+
+/** Deliveries of escalations are in the partition of their cause. */
+const EVERYWHERE = Array.from({ length: 256 }, (_, partition) => partition);
+const URL = "https://hooks.example.com/drover";
+const SECRET = { value: "a secret of sixteen", digest: "ab".repeat(32) };
+const ENDED = { state: { kind: "FAILED", reason: "STEP_FAILED" } } as const;
+
+function asked(n: number, more: { reason?: EscalationReason; code?: string; step?: number } = {}) {
+  const { reason = "poison", code = "drover.lost", step = 0 } = more;
+  return {
+    ...{ kind: "escalated", step, n, reason, code, message: `question ${n}` },
+    ...{ wakeAt: DEADLINE, deadlineAt: null },
+  } satisfies Effect;
+}
+
+export function describeOutbox(opened: Opened): void {
+  const store = (): Store => opened().store;
+  const hook = async (events: readonly OutboxKind[], name = "ops", namespaceId?: number) => {
+    const of = namespaceId ?? (await newNamespace(store()));
+    await store().outbox.putHook({ namespaceId: of, name, url: URL, events, secret: SECRET });
+    return of;
+  };
+  const due = async (namespaceId: number, limit = 100): Promise<readonly DueDelivery[]> => {
+    const all = await store().outbox.due(EVERYWHERE, limit);
+    return all.filter(({ run }) => run.namespaceId === namespaceId);
+  };
+  const begin = (namespaceId: number, more = {}) =>
+    beginAs(store(), [], { namespaceId, workflow: "ship", ...more });
+  const ask = (run: Scheduled, ...effects: Effect[]) => passAs(store(), run, { effects });
+  const all = { states: [], hook: null, limit: 10, after: null };
+
+  test("a hook is listed without its secret, and is changed by its name", async () => {
+    const namespaceId = await newNamespace(store());
+    const named = { namespaceId, name: "ops", url: URL, events: ["run-ended"] as const };
+    expect(await store().outbox.putHook({ ...named, secret: null })).toBeNull();
+    expect(await store().outbox.putHook({ ...named, secret: SECRET })).toEqual({ created: true });
+    const changed = { ...named, url: `${URL}/2`, events: [], secret: null };
+    expect(await store().outbox.putHook(changed)).toEqual({ created: false });
+    const times = { createdAt: expect.any(Number), changedAt: expect.any(Number) };
+    expect(await store().outbox.hooks(namespaceId)).toEqual([
+      { name: "ops", url: `${URL}/2`, events: [], secretDigest: SECRET.digest, ...times },
+    ]);
+    expect(await store().outbox.deleteHook(namespaceId, "ops")).toBe(true);
+    expect(await store().outbox.deleteHook(namespaceId, "ops")).toBe(false);
+    expect(await store().outbox.hooks(namespaceId)).toEqual([]);
+  });
+
+  test("a hook hears of an escalation that stands open after its pass, with its run", async () => {
+    const namespaceId = await hook(["escalation-opened"]);
+    const run = await begin(namespaceId, { labels: { team: "sea" }, key: `k-${newUuid()}` });
+    const closed: Effect = { kind: "escalation-closed", step: 1, by: "a late report" };
+    await ask(run, asked(1), asked(2, { step: 1 }), closed);
+    const [told, ...others] = await due(namespaceId);
+    expect(others).toEqual([]);
+    expect(told).toMatchObject({
+      ...{ hook: "ops", url: null, kind: "escalation-opened", count: 1, n: 1, tries: 0 },
+      ...{ runId: run.ref.runId, state: "pending", target: { url: URL, secret: SECRET.value } },
+      run: { workflow: "ship", version: 1, labels: { team: "sea" }, end: null },
+      escalation: { step: 0, reason: "poison", code: "drover.lost", message: "question 1" },
+    });
+    expect(told?.nextTryAt).toBeLessThanOrEqual(told?.now ?? 0);
+  });
+
+  test("a hook hears of what was answered and of what was closed, if it wants to", async () => {
+    const namespaceId = await hook(["escalation-closed"]);
+    await hook(["run-ended"], "other", namespaceId);
+    const run = await begin(namespaceId);
+    await ask(run, asked(1), asked(2, { step: 1 }));
+    expect(await due(namespaceId)).toEqual([]);
+    const words = { answer: "retry", by: "Maria", why: "" } as const;
+    await ask(run, { kind: "escalation-answered", step: 0, n: 1, ...words });
+    await ask(run, { kind: "escalation-closed", step: 1, by: "a late report" });
+    const told = await due(namespaceId);
+    expect(told.map(({ n, escalation }) => [n, escalation?.closedBy]).sort()).toEqual([
+      [1, 'answered "retry" by Maria'],
+      [2, "a late report"],
+    ]);
+    expect(told.map((one) => one.hook)).toEqual(["ops", "ops"]);
+  });
+
+  test("a hook hears of a reminder that is to be told", async () => {
+    const namespaceId = await hook(["escalation-reminder"]);
+    const run = await begin(namespaceId);
+    await ask(run, asked(1), asked(2, { step: 1 }));
+    const reminded = { kind: "escalation-reminded", wakeAt: DEADLINE } as const;
+    await ask(run, { ...reminded, n: 1, tell: true }, { ...reminded, n: 2, tell: false });
+    expect(await due(namespaceId)).toMatchObject([{ kind: "escalation-reminder", n: 1 }]);
+  });
+
+  test("escalations of one cause are one delivery with their count", async () => {
+    const namespaceId = await hook(["escalation-opened"]);
+    for (const more of [{}, {}, { code: "quota" }, {}])
+      await ask(await begin(namespaceId), asked(1, more));
+    await ask(await begin(namespaceId, { workflow: "other" }), asked(1));
+    const told = await due(namespaceId);
+    const counts = told.map(({ run, escalation, count }) => {
+      return `${run.workflow} ${escalation?.code}: ${count}`;
+    });
+    expect(counts.sort()).toEqual(["other drover.lost: 1", "ship drover.lost: 3", "ship quota: 1"]);
+  });
+
+  test("of a cause that was told within the minute nothing is told yet", async () => {
+    const namespaceId = await hook(["escalation-opened"]);
+    await ask(await begin(namespaceId), asked(1));
+    expect(await due(namespaceId)).toHaveLength(1);
+    await ask(await begin(namespaceId), asked(1));
+    await ask(await begin(namespaceId), asked(1, { reason: "unknown" }));
+    const told = await due(namespaceId);
+    expect(told.map(({ escalation, count }) => [escalation?.reason, count]).sort()).toEqual([
+      ["poison", 1],
+      ["unknown", 1],
+    ]);
+  });
+
+  test("the end of a run is told to who hears of each, and to the one that it names", async () => {
+    const namespaceId = await hook(["run-ended"], "each");
+    await hook([], "named", namespaceId);
+    const notify = { hook: "named", url: `${URL}/mine` };
+    const run = await begin(namespaceId, { notify });
+    await passAs(store(), run, { run: ENDED });
+    await passAs(store(), await begin(namespaceId), { run: ENDED });
+    const told = await due(namespaceId);
+    expect(told.map((one) => [one.hook, one.url, one.runId === run.ref.runId]).sort()).toEqual([
+      ["each", null, false],
+      ["each", null, true],
+      ["named", `${URL}/mine`, true],
+    ]);
+    const end = { state: "FAILED", reason: "STEP_FAILED", at: expect.any(Number) };
+    expect(told[0]).toMatchObject({ n: 0, escalation: null, run: { end } });
+  });
+
+  test("a pass that is not committed tells nothing", async () => {
+    const namespaceId = await hook(["escalation-opened"]);
+    const run = await begin(namespaceId);
+    const twice = [asked(1), asked(1)];
+    await expect(ask(run, ...twice)).rejects.toThrow();
+    expect(await due(namespaceId)).toEqual([]);
+  });
+
+  test("a try is settled once, and a delivery that has ended is not tried again", async () => {
+    const namespaceId = await hook(["run-ended"]);
+    await passAs(store(), await begin(namespaceId), { run: ENDED });
+    const [told] = await due(namespaceId);
+    if (!told) throw new Error("nothing was told");
+    const failed = {
+      id: told.id,
+      triesBefore: 0,
+      state: "pending",
+      error: "answered 500",
+    } as const;
+    await store().outbox.settle([{ ...failed, nextTryInMs: 0 }]);
+    await store().outbox.settle([{ ...failed, state: "given-up", nextTryInMs: 0 }]);
+    expect(await due(namespaceId)).toMatchObject([{ id: told.id, tries: 1, state: "pending" }]);
+    const delivered = { ...failed, triesBefore: 1, state: "delivered", error: null } as const;
+    await store().outbox.settle([{ ...delivered, nextTryInMs: 0 }]);
+    expect(await due(namespaceId)).toEqual([]);
+    expect(await store().outbox.deliveries(namespaceId, all)).toMatchObject([
+      { id: told.id, tries: 2, state: "delivered", error: null, nextTryAt: null },
+    ]);
+  });
+
+  test("a delivery is not due before the moment of its next try", async () => {
+    const namespaceId = await hook(["run-ended"]);
+    await passAs(store(), await begin(namespaceId), { run: ENDED });
+    const [told] = await due(namespaceId);
+    const id = told?.id ?? "";
+    const tried = {
+      id,
+      triesBefore: 0,
+      state: "pending",
+      error: "x",
+      nextTryInMs: 60_000,
+    } as const;
+    await store().outbox.settle([tried]);
+    expect(await due(namespaceId)).toEqual([]);
+    const [shown] = await store().outbox.deliveries(namespaceId, all);
+    expect((shown?.nextTryAt ?? 0) - (told?.now ?? 0)).toBeGreaterThanOrEqual(60_000);
+  });
+
+  test("one hook has no more of a look than the limit, and another its own", async () => {
+    const namespaceId = await hook(["run-ended"], "a");
+    await hook(["run-ended"], "b", namespaceId);
+    for (let run = 0; run < 3; run++)
+      await passAs(store(), await begin(namespaceId), { run: ENDED });
+    const told = await due(namespaceId, 2);
+    expect(told.map((one) => one.hook).sort()).toEqual(["a", "a", "b", "b"]);
+  });
+
+  test("what is to be told to a hook that was deleted is due without a target", async () => {
+    const namespaceId = await hook(["run-ended"]);
+    await passAs(store(), await begin(namespaceId), { run: ENDED });
+    await store().outbox.deleteHook(namespaceId, "ops");
+    expect(await due(namespaceId)).toMatchObject([{ hook: "ops", target: null }]);
+  });
+
+  test("deliveries are listed newest first, by page, state and hook", async () => {
+    const namespaceId = await hook(["run-ended"], "a");
+    const runs: string[] = [];
+    for (let made = 0; made < 3; made++) {
+      const run = await begin(namespaceId);
+      await passAs(store(), run, { run: ENDED });
+      await due(namespaceId);
+      runs.unshift(run.ref.runId);
+    }
+    const list = async (more = {}) => store().outbox.deliveries(namespaceId, { ...all, ...more });
+    const first = await list({ limit: 2 });
+    expect(first.map((one) => one.runId)).toEqual(runs.slice(0, 2));
+    const rest = await list({ limit: 2, after: first[1]?.id ?? null });
+    expect(rest.map((one) => one.runId)).toEqual(runs.slice(2));
+    expect(await list({ states: ["given-up"] })).toEqual([]);
+    expect(await list({ states: ["pending"], hook: "a" })).toHaveLength(3);
+    expect(await list({ hook: "b" })).toEqual([]);
+    expect(await store().outbox.deliveries(await newNamespace(store()), all)).toEqual([]);
+  });
+}

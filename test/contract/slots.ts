@@ -1,0 +1,107 @@
+/** Slots of concurrency keys: looked at and written by whoever has locked their key. */
+import { expect, test } from "vitest";
+import type { Concurrency, Slot } from "../../server/core/slots.ts";
+import type { ConcurrencyKey, SlotChange, Store } from "../../server/store/store.ts";
+import { workflow } from "../support/core-world.ts";
+import { hex, newNamespace, newRunId, type Opened, schedule } from "./fixture.ts";
+
+const AT = 1_767_225_600_000;
+
+async function newKey(store: Store): Promise<ConcurrencyKey> {
+  return { namespaceId: await newNamespace(store), key: `key-${hex(4)}` };
+}
+
+function slotOf(more: Partial<Slot> = {}): Slot {
+  const runId = newRunId(AT, 255);
+  return { runId, limit: 3, priority: 5, since: AT, holds: true, leaving: false, ...more };
+}
+
+export function describeSlots(opened: Opened): void {
+  const change = (of: ConcurrencyKey, slot: Slot): SlotChange => ({
+    ...of,
+    runId: slot.runId,
+    slot,
+  });
+  const gone = (of: ConcurrencyKey, { runId }: Slot): SlotChange => ({ ...of, runId, slot: null });
+  const write = (of: ConcurrencyKey, ...changes: readonly SlotChange[]): Promise<void> =>
+    opened().store.transact({ name: "write" }, async (tx) => {
+      await tx.lockSlots([of]);
+      await tx.writeSlots(changes);
+    });
+  const slotsOf = (of: ConcurrencyKey): Promise<readonly Slot[]> =>
+    opened().store.transact({ name: "look" }, async (tx) => {
+      const [found] = await tx.lockSlots([of]);
+      return [...(found?.slots ?? [])].sort((a, b) => (a.runId < b.runId ? -1 : 1));
+    });
+
+  test("a key that nobody uses has no slots", async () => {
+    expect(await slotsOf(await newKey(opened().store))).toEqual([]);
+  });
+
+  test("slots are read as they were written, those of each key apart", async () => {
+    const [one, two] = [await newKey(opened().store), await newKey(opened().store)];
+    const [a, b] = [slotOf(), slotOf({ holds: false, priority: 1, limit: 7, since: AT + 1 })];
+    await write(one, change(one, a), change(one, b));
+    expect(await slotsOf(one)).toEqual([a, b]);
+    expect(await slotsOf(two)).toEqual([]);
+    expect(await slotsOf({ ...two, key: one.key })).toEqual([]);
+  });
+
+  test("a slot is given, left, and gone", async () => {
+    const of = await newKey(opened().store);
+    const [a, b] = [slotOf(), slotOf({ holds: false })];
+    await write(of, change(of, a), change(of, b));
+    const [leaving, holding] = [
+      { ...a, leaving: true },
+      { ...b, holds: true },
+    ];
+    await write(of, change(of, leaving), change(of, holding));
+    expect(await slotsOf(of)).toEqual([leaving, holding]);
+    await write(of, gone(of, a));
+    expect(await slotsOf(of)).toEqual([holding]);
+    await expect(write(of, gone(of, a))).rejects.toThrow();
+  });
+
+  test("a flight that fails leaves the slots as they were", async () => {
+    const of = await newKey(opened().store);
+    const failing = opened().store.transact({ name: "failing" }, async (tx) => {
+      await tx.lockSlots([of]);
+      await tx.writeSlots([change(of, slotOf())]);
+      throw new Error("the connection is gone");
+    });
+    await expect(failing).rejects.toThrow("the connection is gone");
+    expect(await slotsOf(of)).toEqual([]);
+  });
+
+  test("the concurrency key of a run is known for as long as the run is", async () => {
+    const { store } = opened();
+    const concurrency: Concurrency = { key: "customer-17", limit: 4, policy: "cancel-oldest" };
+    const keyed = await schedule(store, workflow({ a: { when: "false" } }), { concurrency });
+    const plain = await schedule(store, workflow({ a: {} }));
+    const ids = [keyed.ref.runId, plain.ref.runId];
+    const found = await store.transact({ name: "look" }, (tx) => tx.concurrencyOf(ids));
+    expect(found).toEqual(new Map([[keyed.ref.runId, concurrency]]));
+    const by = { runId: keyed.ref.runId };
+    const record = await store.reads.findRun(keyed.namespaceId, by);
+    expect(record?.concurrency).toEqual(concurrency);
+    const other = await store.reads.findRun(plain.namespaceId, { runId: plain.ref.runId });
+    expect(other?.concurrency).toBeNull();
+  });
+
+  test("a reservation that is released is free again", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const reserve = (runId: string, released: boolean) =>
+      store.transact({ name: "reserve" }, async (tx) => {
+        const digest = "11".repeat(32);
+        const wanted = { namespaceId, key: "trip", runId, digest, keepMs: 60_000 };
+        const [holder] = await tx.reserveKeys([wanted]);
+        if (holder && released) await tx.releaseKeys([holder]);
+        return holder;
+      });
+    const [first, second] = [newRunId(AT, 255), newRunId(AT, 255)];
+    expect(await reserve(first, true)).toMatchObject({ runId: first, mine: true });
+    expect(await reserve(second, false)).toMatchObject({ runId: second, mine: true });
+    expect(await reserve(first, false)).toMatchObject({ runId: second, mine: false });
+  });
+}

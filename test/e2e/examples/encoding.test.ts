@@ -1,0 +1,38 @@
+/** The encoding story, told as a user tells it, and by the naive caller. */
+import { expect, test } from "vitest";
+import { filmOf } from "../../../agents-examples/encoding/film.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+
+const seed = 3;
+
+test(
+  "a chunk that stands still is ended, its encoder killed, and encoded in another way",
+  async () => {
+    const told = await tellStory("encoding", "--seed", String(seed));
+    expect(told.code, told.output).toBe(0);
+    const step = `chunk${filmOf(seed).stuckChunk}`;
+    const ref = `film/${filmOf(seed).stuckChunk}`;
+
+    const film = told.runs.get("film");
+    expect(film?.steps.find(({ id }) => id === step)?.strategy).toBe(1);
+    expect(film?.interventions).toContainEqual(
+      expect.objectContaining({ rule: "stall", stepId: step }),
+    );
+
+    const of = told.facts.filter((fact) => fact.ref === ref);
+    expect(of.map(({ did }) => did)).toEqual(["taken", "returned", "taken", "stored", "returned"]);
+    expect(of[1]?.what).toEqual({ how: "SIGKILL" });
+    expect(of[3]?.what.preset).toBe("safe");
+  },
+  storyMsMax,
+);
+
+test(
+  "the naive caller keeps a seat and publishes nothing, as the README says",
+  async () => {
+    const told = await tellStory("encoding", "--naive", "--seed", String(seed));
+    expect(told.code).toBe(1);
+    expect(untrueLines("encoding", [told])).toEqual([]);
+  },
+  storyMsMax,
+);

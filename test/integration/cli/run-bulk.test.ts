@@ -1,0 +1,70 @@
+// drover run bulk, against a server that answers by script.
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  type BulkActionRequest,
+  BulkKind,
+  Undo,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { drover } from "../../support/drover-process.ts";
+import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
+
+let server: FakeScheduler;
+let asked: BulkActionRequest[];
+beforeAll(async () => {
+  server = await startFakeScheduler();
+});
+beforeEach(() => {
+  asked = [];
+  server.play({
+    bulkAction(request) {
+      asked.push(request);
+      if (request.dryRun) return { count: 3 };
+      return request.pageToken === ""
+        ? { count: 3, results: [{ runId: "r1", status: {} }], nextPageToken: "next" }
+        : { results: [{ runId: "r2", status: { code: 9, message: "it has ended" } }] };
+    },
+  });
+});
+afterAll(() => server.stop());
+
+const run = (...args: readonly string[]) =>
+  drover(["run", "bulk", ...args], { env: { DROVER_ADDRESS: server.address } });
+
+test("it counts first, and then does to as many, page after page", async () => {
+  const said = "cancel --workflow w --state running --label a=b --leave --yes --reason why";
+  expect(await run(...said.split(" "))).toEqual({
+    code: 1,
+    stdout: "cancel: 1 done, 1 refused\n",
+    stderr: "r2: it has ended\n",
+  });
+  expect(asked).toMatchObject([
+    { dryRun: true, requestId: "" },
+    { dryRun: false, expectedCount: 3, pageToken: "" },
+    { dryRun: false, expectedCount: 3, pageToken: "next" },
+  ]);
+  for (const request of asked)
+    expect(request).toMatchObject({
+      kind: BulkKind.CANCEL,
+      undo: Undo.LEAVE,
+      reason: "why",
+      filter: { workflow: "w", states: [RunState.RUNNING], labels: { a: "b" } },
+    });
+  expect(asked[1]?.requestId).toBe(asked[2]?.requestId);
+});
+
+test("--dry-run only counts", async () => {
+  expect(await run("retry", "--dry-run")).toEqual({
+    code: 0,
+    stdout: "retry: 3 runs\n",
+    stderr: "",
+  });
+  expect(asked).toHaveLength(1);
+});
+
+test("without a person to ask nothing is done, unless --yes says so", async () => {
+  const { code, stderr } = await run("pause");
+  expect(code).toBe(2);
+  expect(stderr).toBe("drover: pause 3 runs? Nobody is there to ask\n  next: --yes\n");
+  expect(asked).toHaveLength(1);
+});

@@ -1,0 +1,86 @@
+/** Runs that are to start later, on several servers: each begins once, in time, whoever looks. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openPlane, type TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  chain,
+  type Hand,
+  historyOf,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  schedule,
+  stateOf,
+  success,
+} from "./fixture.ts";
+
+let database: TestDatabase;
+let hand: Hand;
+let plane: TestPlane;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  plane = await openQuietPlane(database.connectionString);
+});
+afterAll(async () => {
+  await plane?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+const inMs = (ms: number) => ({ startAt: Date.now() + ms });
+const HOUR = 3_600_000;
+
+describe("a run that is to start later", () => {
+  it("is handed to nobody before, and to an agent that waits once its moment has come", async () => {
+    const name = newTask();
+    const run = await schedule(plane, chain(name, 1), inMs(HOUR));
+    const agent = newAgent(plane);
+    expect(await agent.poll(name, { waitMs: 0 })).toEqual([]);
+    expect(await stateOf(plane, run)).toBe("PENDING");
+    const { run: record } = await historyOf(plane, run);
+    expect(record.startAt).toBeGreaterThan(record.createdAt + HOUR / 2);
+    await hand.query("update run_open set wake_at = now() where run_id = $1", [run.runId]);
+    await Promise.all([
+      plane.advance.submit(run, { kind: "run-moment" }),
+      plane.advance.submit(run, { kind: "run-moment" }),
+    ]);
+    expect(await agent.report(await agent.take(name), success)).toBe("accepted");
+    const { run: ended, interventions } = await historyOf(plane, run);
+    expect(ended).toMatchObject({ state: "COMPLETED", startAt: null });
+    expect(interventions.map(({ rule }) => rule)).toEqual(["start"]);
+  });
+
+  it("begins by itself, with whoever owns its partition", async () => {
+    const name = newTask();
+    const owner = await openPlane(database.connectionString);
+    const run = await schedule(owner, chain(name, 1), inMs(300));
+    const task = await newAgent(owner).take(name);
+    expect(task.runId).toBe(run.runId);
+    await owner.close();
+  });
+
+  it("and is cancelled before ends at once, and never begins", async () => {
+    const name = newTask();
+    const run = await schedule(plane, chain(name, 1), inMs(HOUR));
+    const cancel = { kind: "cancel", undo: true, note: "no need" } as const;
+    expect(await plane.scheduler.tell(run, cancel)).toEqual({ kind: "done" });
+    await plane.advance.submit(run, { kind: "run-moment" });
+    const { run: ended, steps } = await historyOf(plane, run);
+    expect(ended).toMatchObject({ state: "CANCELLED", reason: "NEVER_STARTED" });
+    expect(ended.cancelNote).toBe("no need");
+    expect(steps.size).toBe(0);
+  });
+
+  it("is one run for its key, however often it is asked for", async () => {
+    const definition = chain(newTask(), 1);
+    const asked = { ...inMs(HOUR), key: `later-${newTask()}` };
+    const [first, second] = [
+      await schedule(plane, definition, asked),
+      await schedule(plane, definition, asked),
+    ];
+    expect(second).toEqual(first);
+  });
+});

@@ -1,0 +1,19 @@
+// What a new run keeps of one in memory.
+import { type From, type KeptStep, stepsToKeep } from "../../server/core/keep.ts";
+import { leavesEffect } from "../../server/core/strategy.ts";
+import type { World } from "./core-world.ts";
+
+/** What a new run of this one keeps, and with it what the old one left to be undone. */
+export function keptOf(world: World, from: From, of = "old-run"): readonly KeptStep[] {
+  const { plan } = world;
+  const steps = new Map(world.steps().map((step) => [step.no, step]));
+  return [...stepsToKeep({ plan, steps }, plan, from)].flatMap(([no, was]): KeptStep[] => {
+    const step = steps.get(was);
+    if (!step) return [];
+    const { strategies, fence, forward } = step;
+    const as = forward.kind === "SKIPPED" ? "SKIPPED" : "SUCCEEDED";
+    const left = strategies.flatMap((one, place) => (leavesEffect(one) ? [place] : []));
+    const inputs = new Map(left.map((place) => [place, null]));
+    return [{ no, as, strategies, fence, output: null, inputs, of }];
+  });
+}

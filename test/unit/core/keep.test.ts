@@ -1,0 +1,141 @@
+/** What a new run keeps of one that has ended, and how it goes on from there. */
+import { expect, test } from "vitest";
+import type { KeptStep } from "../../../server/core/keep.ts";
+import { stepsToKeep } from "../../../server/core/keep.ts";
+import { planOf } from "../../../server/core/plan.ts";
+import {
+  broken,
+  createWorld,
+  START,
+  success,
+  undoneBy,
+  workflow,
+} from "../../support/core-world.ts";
+import { keptOf } from "../../support/kept-steps.ts";
+
+const undone = { compensate: undoneBy("undo") };
+/** a, then b and c side by side, then d. */
+const diamond = workflow({
+  a: { ...undone },
+  b: { needs: ["a"], ...undone },
+  c: { needs: ["a"] },
+  d: { needs: ["b", "c"] },
+});
+
+/** `a` and `c` succeed, `b` fails for good, and what was done stays. */
+function failed() {
+  const world = createWorld(
+    workflow({
+      a: { ...undone },
+      b: { needs: ["a"], onFailure: "fail", ...undone },
+      c: { needs: ["a"] },
+      d: { needs: ["b", "c"] },
+    }),
+  );
+  world.report(world.claim("a"), success());
+  const [b, c] = [world.claim("b"), world.claim("c", "s2")];
+  world.report(c, success());
+  world.report(b, broken);
+  expect(world.run().state.kind).toBe("FAILED");
+  return world;
+}
+
+const numbers = (kept: readonly KeptStep[]) => kept.map(({ no }) => no);
+
+test("a retry keeps what succeeded, and goes on at what failed", () => {
+  const kept = keptOf(failed(), { kind: "failed" });
+  expect(numbers(kept)).toEqual([0, 2]);
+  const world = createWorld(diamond, undefined, { kept });
+  expect(world.steps().map(({ forward }) => forward.kind)).toEqual([
+    "SUCCEEDED",
+    "READY",
+    "SUCCEEDED",
+    "BLOCKED",
+  ]);
+  expect(world.run()).toMatchObject({ stepsLeft: 2, moving: 1 });
+  world.report(world.claim("b"), success());
+  world.report(world.claim("d"), success());
+  expect(world.run().state.kind).toBe("COMPLETED");
+});
+
+test("a retry that has to wait goes on from what it keeps once it begins", () => {
+  const kept = keptOf(failed(), { kind: "failed" });
+  const world = createWorld(diamond, undefined, { kept, startAt: START + 60_000 });
+  expect(world.run()).toMatchObject({ state: { kind: "PENDING" }, stepsLeft: 2, moving: 0 });
+  expect(world.tryClaim("b")).toBeUndefined();
+  world.advance(61_000);
+  world.fireRun();
+  world.report(world.claim("b"), success());
+  world.report(world.claim("d"), success());
+  expect(world.run().state.kind).toBe("COMPLETED");
+});
+
+test("a re-run from a step does it again, with all that comes after it", () => {
+  const old = createWorld(diamond);
+  for (const id of ["a", "b", "c", "d"]) old.report(old.claim(id), success());
+  expect(numbers(keptOf(old, { kind: "step", no: 2 }))).toEqual([0, 1]);
+  expect(numbers(keptOf(old, { kind: "step", no: 0 }))).toEqual([]);
+  expect(keptOf(old, { kind: "start" })).toEqual([]);
+  expect(numbers(keptOf(old, { kind: "failed" }))).toEqual([0, 1, 2, 3]);
+});
+
+test("what is kept is undone with the rest, under fences that go on from those of the old run", () => {
+  const kept = keptOf(failed(), { kind: "failed" });
+  const world = createWorld(diamond, undefined, { kept });
+  world.report(world.claim("b"), broken);
+  expect(world.run().state.kind).toBe("COMPENSATING");
+  const undo = world.claim("a");
+  expect(undo).toMatchObject({ task: "compensate", fence: 2 });
+  world.report(undo, success());
+  expect(world.run().state).toMatchObject({ kind: "COMPENSATED" });
+});
+
+test("a step whose undoing had begun is not kept", () => {
+  const old = createWorld(diamond);
+  old.report(old.claim("a"), success());
+  const [b, c] = [old.claim("b"), old.claim("c", "s2")];
+  old.report(b, success());
+  old.report(c, broken);
+  old.report(old.claim("b"), success());
+  old.report(old.claim("a"), success());
+  expect(old.run().state.kind).toBe("COMPENSATED");
+  expect(keptOf(old, { kind: "failed" })).toEqual([]);
+});
+
+test("a kept pivot stays one: what fails after it waits for a person", () => {
+  const definition = workflow({ a: { pivot: true }, b: { needs: ["a"] } });
+  const old = createWorld(definition);
+  for (const id of ["a", "b"]) old.report(old.claim(id), success());
+  const world = createWorld(definition, undefined, { kept: keptOf(old, { kind: "step", no: 1 }) });
+  expect(world.run().pivoted).toBe(true);
+  world.report(world.claim("b"), broken);
+  expect(world.run().state.kind).toBe("ESCALATED");
+});
+
+test("a run whose steps are all kept runs its always steps, and completes", () => {
+  const definition = workflow({ a: {}, last: { always: true } });
+  const old = createWorld(definition);
+  for (const id of ["a", "last"]) old.report(old.claim(id), success());
+  const kept = keptOf(old, { kind: "step", no: 1 });
+  expect(numbers(kept)).toEqual([0]);
+  const world = createWorld(definition, undefined, { kept });
+  expect(world.run().state.kind).toBe("FINISHING");
+  world.report(world.claim("last"), success());
+  expect(world.run().state.kind).toBe("COMPLETED");
+});
+
+test("in a newer version steps are the same by id, if they are of the same kind", () => {
+  const old = createWorld(diamond);
+  for (const id of ["a", "b", "c", "d"]) old.report(old.claim(id), success());
+  const steps = new Map(old.steps().map((step) => [step.no, step]));
+  const newer = planOf(
+    workflow({ first: {}, c: { needs: ["a"] }, a: {}, b: { needs: ["a", "first"] } }),
+  );
+  const kept = stepsToKeep({ plan: old.plan, steps }, newer, { kind: "failed" });
+  expect([...kept]).toEqual([
+    [1, 2],
+    [2, 0],
+  ]);
+  const other = planOf(workflow({ a: { kind: "wait", forMs: 1 } }));
+  expect(stepsToKeep({ plan: old.plan, steps }, other, { kind: "failed" }).size).toBe(0);
+});

@@ -1,0 +1,59 @@
+/** What other runs tell a run is applied in its order, and each message once. */
+import { describe, expect, test } from "vitest";
+import type { Message } from "../../../server/core/message.ts";
+import { createWorld, success, type World, workflow } from "../../support/core-world.ts";
+
+const compensate = { task: "undo" };
+
+/** One pass applies all of it. */
+const told = (world: World, ...messages: readonly Message[]) =>
+  world.pass([world.hear(...messages)])[0];
+
+const appliedBy = (world: World): readonly number[] =>
+  world.effects.flatMap((effect) => (effect.kind === "message-applied" ? [effect.no] : []));
+
+/** a has succeeded and can be undone; b is leased. */
+function underWay(): World {
+  const world = createWorld(workflow({ a: { compensate }, b: { needs: ["a"] } }));
+  world.report(world.claim("a"), success());
+  world.claim("b");
+  return world;
+}
+
+describe("a run that is told by another one", () => {
+  test("to cancel stops as if a person had said so, undoing or leaving what was done", () => {
+    for (const undo of [true, false]) {
+      const world = underWay();
+      expect(told(world, { kind: "cancel", undo })).toEqual({ kind: "done" });
+      const verdict = { reason: "CANCELLED_BY_USER", undo };
+      expect(world.run().state).toMatchObject({ kind: "STOPPING", verdict });
+    }
+  });
+
+  test("to pause and then to resume does both, in this order", () => {
+    const world = createWorld(workflow({ a: {} }));
+    told(world, { kind: "pause" });
+    expect(world.run().state.kind).toBe("PAUSED");
+    expect(world.step("a").forward.kind).toBe("HELD");
+    told(world, { kind: "resume" }, { kind: "pause" }, { kind: "resume" });
+    expect(world.run().state.kind).toBe("RUNNING");
+    expect(world.step("a").forward.kind).toBe("READY");
+    expect(appliedBy(world)).toEqual([1, 2, 3, 4]);
+  });
+
+  test("what it cannot do any more takes the message and stays as it is", () => {
+    const world = createWorld(workflow({ a: {} }));
+    world.report(world.claim("a"), success());
+    const before = world.run();
+    told(world, { kind: "cancel", undo: true }, { kind: "pause" });
+    expect(world.run()).toEqual(before);
+    expect(appliedBy(world)).toEqual([1, 2]);
+  });
+
+  test("nothing, since a pass before has applied it all, changes nothing", () => {
+    const world = underWay();
+    const before = world.run();
+    expect(told(world)).toEqual({ kind: "done" });
+    expect(world.run()).toEqual(before);
+  });
+});

@@ -1,0 +1,116 @@
+/** Who gets a slot of a concurrency key, who waits, who is refused, and who has to go. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type ConcurrencyPolicy, join, leave, type Slots } from "../../../server/core/slots.ts";
+
+const SEED = 20_260_301;
+
+interface Asks {
+  readonly limit?: number;
+  readonly policy?: ConcurrencyPolicy;
+  readonly priority?: number;
+  readonly since?: number;
+}
+
+function ask(slots: Slots, runId: string, { policy = "queue", ...more }: Asks = {}) {
+  return join(slots, { runId, limit: 1, priority: 5, since: 1_000, ...more }, policy);
+}
+
+/** They ask one after the other, a millisecond apart. */
+function asked(runs: readonly string[], more: Asks = {}): Slots {
+  let slots: Slots = [];
+  runs.forEach((runId, place) => {
+    slots = ask(slots, runId, { since: 1_000 + place, ...more }).slots;
+  });
+  return slots;
+}
+
+const holders = (slots: Slots) => slots.filter(({ holds }) => holds).map(({ runId }) => runId);
+
+describe("a run that asks for a slot", () => {
+  test("gets one while there is one", () => {
+    const slots = asked(["a"], { limit: 2 });
+    expect(ask(slots, "b", { limit: 2 })).toMatchObject({ answer: "holds", cancelled: null });
+    expect(ask(slots, "b", { limit: 1 })).toMatchObject({ answer: "waits", cancelled: null });
+  });
+
+  test("does not overtake who waits, though its own limit would let it", () => {
+    expect(ask(asked(["a", "b"]), "c", { limit: 5 }).answer).toBe("waits");
+  });
+
+  test("with refuse is refused, and leaves the slots as they are", () => {
+    const slots = asked(["a"]);
+    expect(ask(slots, "b", { policy: "refuse" })).toEqual({
+      slots,
+      answer: "refused",
+      cancelled: null,
+    });
+    expect(ask([], "b", { policy: "refuse" }).answer).toBe("holds");
+  });
+
+  test("with cancel-oldest has the oldest cancelled, each only once, and waits", () => {
+    const policy = "cancel-oldest";
+    const first = ask(asked(["a"]), "b", { policy, since: 2_000 });
+    expect(first).toMatchObject({ answer: "waits", cancelled: "a" });
+    const second = ask(first.slots, "c", { policy, since: 3_000 });
+    expect(second).toMatchObject({ answer: "waits", cancelled: "b" });
+    expect(leave(leave(second.slots, "b").slots, "a").granted).toEqual(["c"]);
+  });
+
+  test("with cancel-oldest and a slot to have cancels nobody", () => {
+    expect(ask([], "a", { policy: "cancel-oldest" }).cancelled).toBeNull();
+  });
+});
+
+describe("a run that has ended", () => {
+  test("gives its slot to who has waited longest, the first priority before others", () => {
+    const slots = asked(["a", "b", "c"]);
+    expect(leave(slots, "a").granted).toEqual(["b"]);
+    const urgent = ask(slots, "d", { priority: 1, since: 9_000 }).slots;
+    expect(leave(urgent, "a").granted).toEqual(["d"]);
+  });
+
+  test("and only waited gives nothing, and is gone", () => {
+    const left = leave(asked(["a", "b", "c"]), "b");
+    expect(left.granted).toEqual([]);
+    expect(leave(left.slots, "a").granted).toEqual(["c"]);
+  });
+
+  test("may let several begin, where their limits are higher", () => {
+    const strict = asked(["a", "x"]);
+    const more = asked(["b", "c"], { limit: 3 });
+    const slots = [...strict, ...more.map((slot) => ({ ...slot, since: 2_000, holds: false }))];
+    expect(leave(slots, "a").granted).toEqual(["x", "b", "c"]);
+  });
+
+  test("without a slot of the key changes nothing", () => {
+    const slots = asked(["a", "b"]);
+    expect(leave(slots, "nobody")).toEqual({ slots, granted: [] });
+  });
+});
+
+test("whoever comes and goes, no more hold a slot than the limit says, and none is left idle", () => {
+  const acts = fc.array(
+    fc.record({
+      leaves: fc.boolean(),
+      pick: fc.nat(),
+      priority: fc.integer({ min: 1, max: 9 }),
+      policy: fc.constantFrom<ConcurrencyPolicy>("queue", "refuse", "cancel-oldest"),
+    }),
+    { maxLength: 60 },
+  );
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 4 }), acts, (limit, all) => {
+      let slots: Slots = [];
+      all.forEach(({ leaves, pick, priority, policy }, at) => {
+        const runId = `run ${String(at).padStart(3, "0")}`;
+        const gone = leaves ? slots[pick % Math.max(1, slots.length)] : undefined;
+        if (gone) slots = leave(slots, gone.runId).slots;
+        else slots = join(slots, { runId, limit, priority, since: at }, policy).slots;
+        expect(holders(slots).length).toBeLessThanOrEqual(limit);
+        if (slots.length > holders(slots).length) expect(holders(slots)).toHaveLength(limit);
+      });
+    }),
+    { seed: SEED, numRuns: 500 },
+  );
+});
