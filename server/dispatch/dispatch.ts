@@ -99,6 +99,8 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const arrivedAtMs = clock.monotonicMs();
       const { next, namespace, agent } = request;
       const rider = next ? await park({ ...next, namespace, agent }, true) : null;
+      // It may fail while the reports are still under way, and is heard only after them.
+      rider?.served.catch(() => undefined);
       try {
         const answers = await Promise.all(
           request.results.map((result) => report(options, request, result)),

@@ -116,10 +116,22 @@ export async function simulate(seed: number): Promise<Simulated> {
     records: recorder.records,
     final: rows,
   };
+  violations.push(...(await unheardRejections()));
   violations.push(...defects, ...broken, ...edges.strange);
   violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
   const { counts } = faults;
   return { seed, history, violations, runs: rows.runs.length, faults: counts, edges: edges.taken };
+}
+
+/** What nobody hears ends a real process. Node tells of it when nothing else is left to do. */
+async function unheardRejections(): Promise<readonly string[]> {
+  const unheard: string[] = [];
+  const hear = (error: unknown): void =>
+    void unheard.push(`nobody heard of ${error instanceof Error ? error.stack : String(error)}`);
+  process.on("unhandledRejection", hear);
+  await new Promise((go) => setImmediate(go));
+  process.off("unhandledRejection", hear);
+  return unheard;
 }
 
 /** Equal for equal histories, to the byte. */
