@@ -14,6 +14,7 @@ import { addMigrate } from "./verbs/migrate.ts";
 import { addRunBulk } from "./verbs/run-bulk.ts";
 import { addRunCancel } from "./verbs/run-cancel.ts";
 import { addRunDecide } from "./verbs/run-decide.ts";
+import { addRunItems } from "./verbs/run-items.ts";
 import { addRunList } from "./verbs/run-list.ts";
 import { addRunPause } from "./verbs/run-pause.ts";
 import { addRunRetry } from "./verbs/run-retry.ts";
@@ -54,6 +55,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunStartMany(run, ended);
   addRunList(run, ended);
   addRunShow(run, ended);
+  addRunItems(run, ended);
   addRunWhy(run, ended);
   addRunWatch(run, ended);
   addRunSignal(run, ended);

@@ -47,7 +47,9 @@ function differs(old: Step, step: Step): boolean {
     old.waitingOn !== step.waitingOn ||
     old.verifies !== step.verifies ||
     old.approvals !== step.approvals ||
-    old.agentId !== step.agentId
+    old.agentId !== step.agentId ||
+    old.items?.open !== step.items?.open ||
+    old.items?.begun !== step.items?.begun
   );
 }
 

@@ -90,9 +90,17 @@ export function mannerWords(step: Step): readonly string[] {
   return [
     strategy > 0 ? `fallback ${strategy}` : "",
     waitingWords(step),
+    itemWords(step),
     verifies > 0 ? `${counted(verifies, "verify", "verifies")} could not tell` : "",
     approvals > 0 ? counted(approvals, "approval") : "",
   ].filter((text) => text !== "");
+}
+
+/** `12 of 40 items have ended, 1 failed` */
+function itemWords({ items }: Step): string {
+  if (!items) return "";
+  const failed = items.failed > 0 ? `, ${items.failed} failed` : "";
+  return `${items.begun - items.open} of ${items.total} items have ended${failed}`;
 }
 
 function waitingWords({ state, waitingOn, nextTime }: Step): string {
@@ -112,6 +120,9 @@ function waitedFor(waitingOn: WaitingOn): string {
       return "for people";
     case WaitingOn.CALLBACK:
       return "for a callback";
+    // How far they are stands beside it.
+    case WaitingOn.ITEMS:
+      return "";
     default:
       return `for ${phrase(WaitingOnSchema, waitingOn)}`;
   }

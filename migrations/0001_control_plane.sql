@@ -114,8 +114,7 @@ comment on column run_open.stage is 'What an ESCALATED run was doing; the column
 
 create table step (
   run_id uuid not null,
-  no smallint not null,
-  item integer not null default 0,
+  no integer not null,
   forward smallint not null,
   undo smallint not null,
   held smallint,
@@ -134,7 +133,8 @@ create table step (
   result_kind smallint,
   result_n integer,
   doubt text,
-  primary key (run_id, no, item)
+  items jsonb,
+  primary key (run_id, no)
 ) partition by range (run_id);
 create table step_default partition of step default
   with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -142,6 +142,8 @@ create table step_default partition of step default
 comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';
 comment on column step.held is 'The task of a HELD step, which has no row beside it.';
 comment on column step.strategies is 'Those begun: the plan''s number * 16, + 8 with a changed input, + the mark of the effect.';
+comment on column step.no is 'The step''s number in the plan, and 512 more for each item of a map, from 1; item 0 is the step.';
+comment on column step.items is 'Of a map: how far its items are (Items in server/core/model.ts).';
 comment on column step.doubt is 'What the ladder goes on with once the effect in doubt is settled, as JSON.';
 
 create table lane (
@@ -155,8 +157,7 @@ create table lane (
 
 create table ready (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   partition smallint not null,
   lane integer not null,
   priority smallint not null,
@@ -175,7 +176,7 @@ create table ready (
   cancel_ms integer not null,
   stall_ms bigint,
   wake_at timestamptz not null,
-  primary key (run_id, step_no, item)
+  primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 create index ready_lane on ready (lane, priority, ordered_by, ordinal);
@@ -184,8 +185,7 @@ comment on table ready is 'A step that may run now is a row here; a claim moves 
 
 create table lease (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   partition smallint not null,
   lane integer not null,
   kind smallint not null,
@@ -210,7 +210,7 @@ create table lease (
   details_json text,
   details_data bytea,
   wake_at timestamptz not null,
-  primary key (run_id, step_no, item)
+  primary key (run_id, step_no)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 create index lease_wake on lease (partition, wake_at);
@@ -220,12 +220,11 @@ comment on column lease.progress_at is 'When the progress last became another on
 
 create table due (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   partition smallint not null,
   kind smallint not null,
   wake_at timestamptz not null,
-  primary key (run_id, step_no, item)
+  primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 create index due_wake on due (partition, wake_at);
@@ -250,8 +249,7 @@ create table lane_poller (
 
 create table attempt (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   fence integer not null,
   kind smallint not null,
   n integer not null default 0,
@@ -276,7 +274,7 @@ create table attempt (
   details_type text,
   details_json text,
   details_data bytea,
-  primary key (run_id, step_no, item, fence, kind, n)
+  primary key (run_id, step_no, fence, kind, n)
 ) partition by range (run_id);
 create table attempt_default partition of attempt default;
 comment on column attempt.charged is 'The retry policy that its try was charged to, -1 if to none; null: it did not count.';
@@ -284,8 +282,7 @@ comment on table attempt is 'One row per task that ended, with its outcome; late
 
 create table intervention (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   fence integer not null,
   rule smallint not null,
   n integer not null,
@@ -296,7 +293,7 @@ create table intervention (
   acted_at timestamptz not null,
   node uuid,
   epoch bigint,
-  primary key (run_id, step_no, item, fence, rule, n)
+  primary key (run_id, step_no, fence, rule, n)
 ) partition by range (run_id);
 create table intervention_default partition of intervention default;
 comment on column intervention.step_no is '-1: about the run.';
@@ -305,8 +302,7 @@ create table escalation (
   run_id uuid not null,
   n integer not null,
   namespace_id integer not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   reason smallint not null,
   message text not null,
   opened_at timestamptz not null,
@@ -331,7 +327,7 @@ create table signal (
   payload_json text,
   payload_data bytea,
   at timestamptz not null,
-  taken_by smallint,
+  taken_by integer,
   primary key (run_id, seq),
   unique (run_id, id)
 ) partition by range (run_id);
@@ -340,8 +336,7 @@ comment on table signal is 'What was sent to a run, perhaps before a step waits 
 
 create table decision (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   approver text not null,
   approved boolean not null,
   comment text not null,
@@ -349,20 +344,19 @@ create table decision (
   form_json text,
   form_data bytea,
   at timestamptz not null,
-  primary key (run_id, step_no, item, approver)
+  primary key (run_id, step_no, approver)
 ) partition by range (run_id);
 create table decision_default partition of decision default;
 comment on table decision is 'What each approver has said to an approval step.';
 
 create table step_override (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   strategy smallint not null,
   input_type text,
   input_json text,
   input_data bytea,
-  primary key (run_id, step_no, item, strategy)
+  primary key (run_id, step_no, strategy)
 ) partition by range (run_id);
 create table step_override_default partition of step_override default;
 comment on table step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';

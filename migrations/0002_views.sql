@@ -30,15 +30,17 @@ create view step_view as
 select
   s.run_id,
   d.id as step,
-  s.no,
+  nullif(s.no / 512, 0) as item,
+  s.no % 512 as no,
   case
     when w.is_verify then 'VERIFYING'
     when s.forward = 1 and l.run_id is not null then 'LEASED'
     when s.forward = 1 then 'READY'
     else (array['BLOCKED', 'OPEN', 'BACKOFF', 'ESCALATED', 'SUCCEEDED', 'FAILED', 'CANCELLED',
-      'WAITING', 'READY', 'SKIPPED'])[s.forward + 1]
+      'WAITING', 'READY', 'SKIPPED', 'WAITING'])[s.forward + 1]
   end as state,
-  (array['NONE', 'PENDING', 'ACTIVE', 'ACTIVE', 'DONE', 'FAILED', 'ACTIVE', 'ACTIVE'])[s.undo + 1]
+  (array['NONE', 'PENDING', 'ACTIVE', 'ACTIVE', 'DONE', 'FAILED', 'ACTIVE', 'ACTIVE',
+    'ACTIVE'])[s.undo + 1]
     as undo,
   s.strategies[cardinality(s.strategies)] / 16 as strategy,
   (array['NONE', 'UNSETTLED', 'MADE', 'ATTEMPTED', 'UNDONE', 'LINGERING'])
@@ -55,16 +57,16 @@ join definition as f on f.id = r.definition_id
 cross join lateral (
   select e.value ->> 'id' as id
   from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
-  where e.place = s.no + 1
+  where e.place = s.no % 512 + 1
 ) as d
-left join lease as l on l.run_id = s.run_id and l.step_no = s.no and l.item = s.item
-left join ready as y on y.run_id = s.run_id and y.step_no = s.no and y.item = s.item
-left join due as u on u.run_id = s.run_id and u.step_no = s.no and u.item = s.item
+left join lease as l on l.run_id = s.run_id and l.step_no = s.no
+left join ready as y on y.run_id = s.run_id and y.step_no = s.no
+left join due as u on u.run_id = s.run_id and u.step_no = s.no
 cross join lateral (
   select
     (array['perform retry', 'perform again', 'perform settle', 'compensate retry',
       'compensate again', 'compensate settle', 'verify retry', 'verify again', 'verify settle',
-      'timer', 'signal', 'approval', 'callback'])[u.kind + 1] as waits_for,
+      'timer', 'signal', 'approval', 'callback', 'items'])[u.kind + 1] as waits_for,
     coalesce(l.kind = 4, y.kind = 4, u.kind between 6 and 8, s.held = 4, false) as is_verify
 ) as w;
 
@@ -72,6 +74,7 @@ create view intervention_view as
 select
   i.run_id,
   d.id as step,
+  nullif(greatest(i.step_no, 0) / 512, 0) as item,
   (array['lease', 'delivery', 'attempt', 'pickup', 'total', 'backoff', 'settle', 'deadline',
     'late-effect', 'stall', 'timer', 'signal', 'approval', 'callback', 'start'])[i.rule + 1] as rule,
   i.fence,
@@ -90,5 +93,5 @@ join definition as f on f.id = r.definition_id
 left join lateral (
   select e.value ->> 'id' as id
   from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
-  where e.place = i.step_no + 1
+  where e.place = i.step_no % 512 + 1
 ) as d on true;

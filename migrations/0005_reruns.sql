@@ -3,10 +3,9 @@
 
 create table step_kept (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer not null default 0,
+  step_no integer not null,
   of_run uuid not null,
-  primary key (run_id, step_no, item)
+  primary key (run_id, step_no)
 ) partition by range (run_id);
 create table step_kept_default partition of step_kept default;
 comment on table step_kept is 'A step that ended in an earlier run; its effect has the key of the run that made it.';

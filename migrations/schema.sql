@@ -109,12 +109,11 @@ create table drover_migration (
 
 create table due (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   partition smallint not null,
   kind smallint not null,
   wake_at timestamp with time zone not null,
-  constraint due_pkey primary key (run_id, step_no, item)
+  constraint due_pkey primary key (run_id, step_no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
 
@@ -175,8 +174,7 @@ with (fillfactor=50);
 
 create table lease (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   partition smallint not null,
   lane integer not null,
   kind smallint not null,
@@ -201,7 +199,7 @@ create table lease (
   details_json text,
   details_data bytea,
   wake_at timestamp with time zone not null,
-  constraint lease_pkey primary key (run_id, step_no, item)
+  constraint lease_pkey primary key (run_id, step_no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
@@ -260,8 +258,7 @@ with (fillfactor=20);
 
 create table ready (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   partition smallint not null,
   lane integer not null,
   priority smallint not null,
@@ -280,7 +277,7 @@ create table ready (
   cancel_ms integer not null,
   stall_ms bigint,
   wake_at timestamp with time zone not null,
-  constraint ready_pkey primary key (run_id, step_no, item)
+  constraint ready_pkey primary key (run_id, step_no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
 
@@ -354,8 +351,7 @@ create table writer (
 
 create table attempt (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   fence integer not null,
   kind smallint not null,
   n integer default 0 not null,
@@ -380,13 +376,12 @@ create table attempt (
   details_type text,
   details_json text,
   details_data bytea,
-  constraint attempt_pkey primary key (run_id, step_no, item, fence, kind, n)
+  constraint attempt_pkey primary key (run_id, step_no, fence, kind, n)
 ) partition by range (run_id);
 
 create table decision (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   approver text not null,
   approved boolean not null,
   comment text not null,
@@ -394,15 +389,14 @@ create table decision (
   form_json text,
   form_data bytea,
   at timestamp with time zone not null,
-  constraint decision_pkey primary key (run_id, step_no, item, approver)
+  constraint decision_pkey primary key (run_id, step_no, approver)
 ) partition by range (run_id);
 
 create table escalation (
   run_id uuid not null,
   n integer not null,
   namespace_id integer not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   reason smallint not null,
   message text not null,
   opened_at timestamp with time zone not null,
@@ -422,8 +416,7 @@ create table escalation (
 
 create table intervention (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   fence integer not null,
   rule smallint not null,
   n integer not null,
@@ -434,7 +427,7 @@ create table intervention (
   acted_at timestamp with time zone not null,
   node uuid,
   epoch bigint,
-  constraint intervention_pkey primary key (run_id, step_no, item, fence, rule, n)
+  constraint intervention_pkey primary key (run_id, step_no, fence, rule, n)
 ) partition by range (run_id);
 
 create table rerun (
@@ -481,15 +474,14 @@ create table signal (
   payload_json text,
   payload_data bytea,
   at timestamp with time zone not null,
-  taken_by smallint,
+  taken_by integer,
   constraint signal_pkey primary key (run_id, seq),
   constraint signal_run_id_id_key unique (run_id, id)
 ) partition by range (run_id);
 
 create table step (
   run_id uuid not null,
-  no smallint not null,
-  item integer default 0 not null,
+  no integer not null,
   forward smallint not null,
   undo smallint not null,
   held smallint,
@@ -508,26 +500,25 @@ create table step (
   result_kind smallint,
   result_n integer,
   doubt text,
-  constraint step_pkey primary key (run_id, no, item)
+  items jsonb,
+  constraint step_pkey primary key (run_id, no)
 ) partition by range (run_id);
 
 create table step_kept (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   of_run uuid not null,
-  constraint step_kept_pkey primary key (run_id, step_no, item)
+  constraint step_kept_pkey primary key (run_id, step_no)
 ) partition by range (run_id);
 
 create table step_override (
   run_id uuid not null,
-  step_no smallint not null,
-  item integer default 0 not null,
+  step_no integer not null,
   strategy smallint not null,
   input_type text,
   input_json text,
   input_data bytea,
-  constraint step_override_pkey primary key (run_id, step_no, item, strategy)
+  constraint step_override_pkey primary key (run_id, step_no, strategy)
 ) partition by range (run_id);
 
 create table attempt_default partition of attempt default;
@@ -601,14 +592,15 @@ create view run_view as
 create view step_view as
  select s.run_id,
     d.id as step,
-    s.no,
+    nullif(s.no / 512, 0) as item,
+    s.no % 512 as no,
         case
             when w.is_verify then 'VERIFYING'::text
             when s.forward = 1 and l.run_id is not null then 'LEASED'::text
             when s.forward = 1 then 'READY'::text
-            else (array['BLOCKED'::text, 'OPEN'::text, 'BACKOFF'::text, 'ESCALATED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'CANCELLED'::text, 'WAITING'::text, 'READY'::text, 'SKIPPED'::text])[s.forward + 1]
+            else (array['BLOCKED'::text, 'OPEN'::text, 'BACKOFF'::text, 'ESCALATED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'CANCELLED'::text, 'WAITING'::text, 'READY'::text, 'SKIPPED'::text, 'WAITING'::text])[s.forward + 1]
         end as state,
-    (array['NONE'::text, 'PENDING'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'DONE'::text, 'FAILED'::text, 'ACTIVE'::text, 'ACTIVE'::text])[s.undo + 1] as undo,
+    (array['NONE'::text, 'PENDING'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'DONE'::text, 'FAILED'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'ACTIVE'::text])[s.undo + 1] as undo,
     s.strategies[cardinality(s.strategies)] / 16 as strategy,
     (array['NONE'::text, 'UNSETTLED'::text, 'MADE'::text, 'ATTEMPTED'::text, 'UNDONE'::text, 'LINGERING'::text])[s.strategies[cardinality(s.strategies)]::integer % 8 + 1] as effect,
     s.attempt as tries,
@@ -622,16 +614,17 @@ create view step_view as
      join definition f on f.id = r.definition_id
      cross join lateral ( select e.value ->> 'id'::text as id
            from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
-          where e.place = (s.no + 1)) d
-     left join lease l on l.run_id = s.run_id and l.step_no = s.no and l.item = s.item
-     left join ready y on y.run_id = s.run_id and y.step_no = s.no and y.item = s.item
-     left join due u on u.run_id = s.run_id and u.step_no = s.no and u.item = s.item
-     cross join lateral ( select (array['perform retry'::text, 'perform again'::text, 'perform settle'::text, 'compensate retry'::text, 'compensate again'::text, 'compensate settle'::text, 'verify retry'::text, 'verify again'::text, 'verify settle'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text])[u.kind + 1] as waits_for,
+          where e.place = (s.no % 512 + 1)) d
+     left join lease l on l.run_id = s.run_id and l.step_no = s.no
+     left join ready y on y.run_id = s.run_id and y.step_no = s.no
+     left join due u on u.run_id = s.run_id and u.step_no = s.no
+     cross join lateral ( select (array['perform retry'::text, 'perform again'::text, 'perform settle'::text, 'compensate retry'::text, 'compensate again'::text, 'compensate settle'::text, 'verify retry'::text, 'verify again'::text, 'verify settle'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'items'::text])[u.kind + 1] as waits_for,
             coalesce(l.kind = 4, y.kind = 4, u.kind >= 6 and u.kind <= 8, s.held = 4, false) as is_verify) w;
 
 create view intervention_view as
  select i.run_id,
     d.id as step,
+    nullif(greatest(i.step_no, 0) / 512, 0) as item,
     (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text])[i.rule + 1] as rule,
     i.fence,
     i.n,
@@ -648,7 +641,7 @@ create view intervention_view as
      join definition f on f.id = r.definition_id
      left join lateral ( select e.value ->> 'id'::text as id
            from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
-          where e.place = (i.step_no + 1)) d on true;
+          where e.place = (i.step_no % 512 + 1)) d on true;
 
 create view drover.inbox_refused as
  select id,
@@ -699,9 +692,11 @@ comment on column run_open.wake_at is 'The next moment of the run itself; of a P
 comment on table signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
 comment on table slot is 'A run that holds a slot of its concurrency key, or waits for one, until it ends; written under the key''s lock.';
 comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';
+comment on column step.no is 'The step''s number in the plan, and 512 more for each item of a map, from 1; item 0 is the step.';
 comment on column step.held is 'The task of a HELD step, which has no row beside it.';
 comment on column step.strategies is 'Those begun: the plan''s number * 16, + 8 with a changed input, + the mark of the effect.';
 comment on column step.doubt is 'What the ladder goes on with once the effect in doubt is settled, as JSON.';
+comment on column step.items is 'Of a map: how far its items are (Items in server/core/model.ts).';
 comment on table step_kept is 'A step that ended in an earlier run; its effect has the key of the run that made it.';
 comment on table step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
 comment on table writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';

@@ -133,7 +133,7 @@ function printRun(run: Run, output: Output): void {
   ]);
 }
 
-function printSteps(steps: readonly Step[], output: Output): void {
+export function printSteps(steps: readonly Step[], output: Output): void {
   const headers = [
     "STEP",
     "KIND",

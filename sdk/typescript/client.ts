@@ -111,6 +111,18 @@ export interface ListRunsSpec extends CallControl, RunFilterSpec {
   readonly pageToken?: string;
 }
 
+export interface ListItemsSpec extends CallControl {
+  /** Default 50, at most 1,000. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export interface ItemPage {
+  readonly items: readonly Step[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+}
+
 export interface RunPage {
   readonly runs: readonly Run[];
   /** Empty: this is the last page. */
@@ -136,6 +148,8 @@ export interface Client extends Commands, Workflows {
   ): Promise<readonly BatchResult[]>;
   getRun(run: RunName, options?: GetRunSpec): Promise<RunDetails>;
   listRuns(options?: ListRunsSpec): Promise<RunPage>;
+  /** The items of a map that have begun, in the order of its list, each as a step of its own. */
+  listItems(run: RunName, map: string, options?: ListItemsSpec): Promise<ItemPage>;
   /** Why it is not moving, what happens next, and what a person can do. */
   explainRun(run: RunName, options?: CallControl): Promise<RunExplanation>;
   /** The state now and after each change, to the end of the run; goes on after a break. */
@@ -261,6 +275,16 @@ export function createClient(options: ClientOptions): Client {
       };
       const answer = await call(rpc.listRuns, request, { signal: spec.signal });
       return { runs: answer.runs.map(readRun), nextPageToken: answer.nextPageToken };
+    },
+
+    async listItems(
+      name: RunName,
+      stepId: string,
+      { pageSize = 0, pageToken = "", signal }: ListItemsSpec = {},
+    ): Promise<ItemPage> {
+      const request = { namespace, run: toRef(name), stepId, pageSize, pageToken };
+      const { items, nextPageToken } = await call(rpc.listItems, request, { signal });
+      return { items: items.map(readStep), nextPageToken };
     },
 
     async explainRun(name: RunName, { signal }: CallControl = {}): Promise<RunExplanation> {

@@ -9,6 +9,8 @@ import {
   Effects,
   type EscalateSchema,
   type FallbackSchema,
+  type GateSchema,
+  type MapStepSchema,
   OnFailure,
   OnPickup,
   type RetryPolicySchema,
@@ -18,6 +20,7 @@ import {
   type StepDefinitionSchema,
   type TimeoutsSchema,
   type WaitStepSchema,
+  type WavesSchema,
   type WorkflowDefinition,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
@@ -28,12 +31,15 @@ import type {
   CompensateSpec,
   EscalationSpec,
   FallbackSpec,
+  GateSpec,
+  MapSpec,
   RetrySpec,
   SignalWaitSpec,
   StepSpec,
   TimeoutsSpec,
   VerifySpec,
   WaitSpec,
+  WavesSpec,
   WorkflowSpec,
 } from "./workflow.ts";
 
@@ -72,13 +78,50 @@ function toStep(step: StepSpec): StepInit {
 }
 
 function toKind(step: StepSpec): NonNullable<StepInit["kind"]> {
-  const kinds = ["task", "wait", "signal", "approval"].filter((kind) => kind in step);
+  const kinds = ["task", "wait", "signal", "approval", "map"].filter((kind) => kind in step);
   if (kinds.length > 1)
     throw new TypeError(`The step "${step.id}" is a ${kinds.join(" and a ")}; leave one of them.`);
   if ("task" in step) return { case: "task", value: { name: step.task, queue: step.queue ?? "" } };
   if ("wait" in step) return { case: "wait", value: toWait(step.wait) };
   if ("signal" in step) return { case: "signal", value: toSignal(step.signal) };
+  if ("map" in step) return { case: "map", value: toMap(step.map) };
   return { case: "approval", value: toApproval(step.approval) };
+}
+
+function toMap(map: MapSpec): MessageInitShape<typeof MapStepSchema> {
+  const { over, task, queue = "", concurrency, tolerate, waves } = map;
+  return {
+    ...{ over: String(over), task, queue },
+    ...(concurrency !== undefined && { concurrency }),
+    ...(typeof tolerate === "number" && {
+      tolerated: { case: "tolerate", value: tolerate } as const,
+    }),
+    ...(typeof tolerate === "string" && {
+      tolerated: { case: "toleratePercent", value: percent(tolerate) } as const,
+    }),
+    ...(waves && { waves: toWaves(waves) }),
+  };
+}
+
+function toWaves({ size, pause, gate }: WavesSpec): MessageInitShape<typeof WavesSchema> {
+  return {
+    amount:
+      typeof size === "number"
+        ? { case: "size", value: size }
+        : { case: "percent", value: percent(size) },
+    ...durations({ pause }),
+    ...(gate !== undefined && { gate: toGate(gate) }),
+  };
+}
+
+function toGate(gate: string | GateSpec): MessageInitShape<typeof GateSchema> {
+  const input = typeof gate === "string" ? undefined : gate.input;
+  return { ...toTask(gate), ...payloads({ input }) };
+}
+
+/** `5%` is 5. */
+function percent(share: string): number {
+  return Number(share.replace("%", ""));
 }
 
 function toWait(wait: Duration | WaitSpec): MessageInitShape<typeof WaitStepSchema> {

@@ -37,6 +37,8 @@ export interface Task {
   readonly runId: string;
   readonly stepId: string;
   /** From 1. Verifies are numbered by themselves. */
+  /** Of a map, the index in its list, from 0; null: it has none. */
+  readonly item: number | null;
   readonly attempt: number;
   readonly workflow: string;
   /** 0: the definition came with the run. */
@@ -120,6 +122,7 @@ function readTask(task: TaskMessage): Task {
     queue: task.queue,
     runId: task.runId,
     stepId: task.stepId,
+    item: task.item ?? null,
     attempt: task.attempt,
     workflow: task.workflow,
     workflowVersion: task.workflowVersion,

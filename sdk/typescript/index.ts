@@ -18,6 +18,8 @@ export {
   type ClientOptions,
   createClient,
   type GetRunSpec,
+  type ItemPage,
+  type ListItemsSpec,
   type ListRunsSpec,
   type Registered,
   type RunDetails,
@@ -87,6 +89,8 @@ export type {
   ApprovalSpec,
   CompensateSpec,
   FallbackSpec,
+  GateSpec,
+  MapSpec,
   RetrySpec,
   SignalWaitSpec,
   StepKindSpec,
@@ -94,6 +98,7 @@ export type {
   TimeoutsSpec,
   VerifySpec,
   WaitSpec,
+  WavesSpec,
   WorkflowSpec,
 } from "./workflow.ts";
 export type { MovedDefault, WorkflowDetails, Workflows, WorkflowVersion } from "./workflows.ts";

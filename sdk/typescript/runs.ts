@@ -63,6 +63,19 @@ export interface Step {
   readonly output: unknown;
   readonly error: Failure | null;
   readonly needs: readonly string[];
+  /** How far the items of a map are; null: it is none, or has not begun. */
+  readonly items: ItemCounts | null;
+}
+
+export interface ItemCounts {
+  readonly total: number;
+  readonly begun: number;
+  /** Begun, and not ended. */
+  readonly open: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** By a person. */
+  readonly skipped: number;
 }
 
 export interface Failure {
@@ -127,7 +140,12 @@ export function readStep(step: wire.Step): Step {
     output: readPayload(step.output),
     error: readFailure(step.error),
     needs: step.needs,
+    items: step.items ? readItems(step.items) : null,
   });
+}
+
+function readItems({ total, begun, open, succeeded, failed, skipped }: wire.ItemCounts) {
+  return Object.freeze({ total, begun, open, succeeded, failed, skipped });
 }
 
 export function readFailure(failure: wire.Failure | undefined): Failure | null {

@@ -24,7 +24,9 @@ export type StepKindSpec =
   /** Waits for `client.signal`, by the name of the signal alone or with its own settings. */
   | { readonly signal: string | SignalWaitSpec }
   /** Waits for `client.decide`. */
-  | { readonly approval: ApprovalSpec };
+  | { readonly approval: ApprovalSpec }
+  /** One task for each item of a list; what the step says of a task it says of each item. */
+  | { readonly map: MapSpec };
 
 export interface WaitSpec {
   /** A Date, a moment as 2026-03-01T08:00:00Z, or an expression, `${...}`. */
@@ -54,7 +56,34 @@ export interface ApprovalSpec {
   readonly onExpiry?: "escalate" | "reject" | "approve";
 }
 
-/** Those from `input` to `onPickup` are for tasks alone. */
+export interface MapSpec {
+  /** An expression that gives a list, or a number of items that are then 0, 1, 2 and so on. */
+  readonly over: string | number;
+  readonly task: string;
+  /** By default "default"; may hold expressions, as `deploy-${item.host}`. */
+  readonly queue?: string;
+  /** Items under way at the same time. Default 100. */
+  readonly concurrency?: number;
+  /** How many may fail without failing the step: a number, or a share as "5%". Default 0. */
+  readonly tolerate?: number | `${number}%`;
+  readonly waves?: WavesSpec;
+}
+
+export interface WavesSpec {
+  /** How many items a wave has: a number, or a share of all as "25%". */
+  readonly size: number | `${number}%`;
+  /** From the end of a wave to its gate, or to the next wave. */
+  readonly pause?: Duration;
+  /** The task that lets the next wave begin by succeeding. */
+  readonly gate?: string | GateSpec;
+}
+
+export interface GateSpec extends VerifySpec {
+  /** Default: the run's input. */
+  readonly input?: unknown;
+}
+
+/** Those from `input` to `onPickup` are for tasks and the items of maps alone. */
 export interface StepSettings {
   readonly id: string;
   /** Steps that must have ended before this one starts. */
@@ -67,7 +96,10 @@ export interface StepSettings {
   readonly always?: boolean;
   /** Once it has succeeded, there is no way back: later failures ask a person. */
   readonly pivot?: boolean;
-  /** JSON, or a Payload; its strings may hold expressions. Default: the run's input. */
+  /**
+   * JSON, or a Payload; its strings may hold expressions. Default: the run's input; of a map, the
+   * item.
+   */
   readonly input?: unknown;
   /** The first policy that matches the code of a failure decides. */
   readonly retry?: RetrySpec | readonly RetrySpec[];

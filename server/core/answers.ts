@@ -1,6 +1,7 @@
 // Which answers a person may give to an escalation.
 import type { AnswerKind, EscalationReason } from "./history.ts";
-import { isEnded, type RunState, type Stage, stageOf } from "./model.ts";
+import { isEnded, type RunState, type Stage, type Step, stageOf } from "./model.ts";
+import type { PlanStep } from "./plan.ts";
 
 const FORWARD: readonly AnswerKind[] = Object.freeze([
   "retry",
@@ -22,6 +23,11 @@ const FINISHING: readonly AnswerKind[] = Object.freeze([
 ]);
 const SKIPPING: readonly AnswerKind[] = Object.freeze(["succeed", "skip"]);
 const NOTED: readonly AnswerKind[] = Object.freeze(["acknowledge"]);
+
+/** Whether an agent performs it; of a map, its gate. */
+export function isTask({ work }: PlanStep, step: Pick<Step, "fence"> | undefined): boolean {
+  return work.kind === "task" || (work.kind === "map" && (step?.fence ?? 0) > 0);
+}
 
 /** What the answers depend on besides the reason. */
 export interface Asked {

@@ -7,6 +7,7 @@ import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.
 import type { Facts } from "./facts.ts";
 import type { Judge } from "./judge.ts";
 import { type KeptStep, keepSteps } from "./keep.ts";
+import { settle } from "./map.ts";
 import { emptyView, type Run, type RunState, type View } from "./model.ts";
 import { onAnswer, onEscalationMoment } from "./on-answer.ts";
 import { onCancel, onPause, onResume, onUndelivered } from "./on-command.ts";
@@ -18,7 +19,6 @@ import { onDecide, onSignal } from "./on-signal.ts";
 import { openRoots } from "./open.ts";
 import type { Pass } from "./pass.ts";
 import type { Plan } from "./plan.ts";
-import { settleRun } from "./saga.ts";
 
 /** A plan, and what answers the questions that only its expressions and schemas can. */
 export interface Rules {
@@ -51,7 +51,7 @@ export function decide<Item extends PassItem>(
     const occasion: Occasion = { now, draw: item.draw };
     const pass: Pass = { ...rules, occasion, view: current, effects };
     answers.set(item, apply(pass, item.event));
-    settleRun(pass);
+    settle(pass);
     current = pass.view;
   }
   return { view: withVersion(current, effects), effects, answers };
@@ -98,7 +98,7 @@ export function start(
   const pass: Pass = { ...rules, occasion: { now, draw: 0 }, view, effects };
   keepSteps(pass, begins.kept ?? []);
   if (run.state.kind === "RUNNING") openRoots(pass);
-  settleRun(pass);
+  settle(pass);
   return { view: pass.view, effects };
 }
 

@@ -114,7 +114,46 @@ export interface ApprovalWork {
   readonly onExpiry?: ApprovalExpiry;
 }
 
-export type StepWork = TaskWork | WaitWork | SignalWork | ApprovalWork;
+/** A task that decides after each wave whether the next one may begin: only a success lets it. */
+export interface GateDefinition {
+  readonly task: string;
+  readonly queue?: string;
+  /** Default: the counts of the map so far. */
+  readonly input?: Payload;
+  readonly retry?: readonly Partial<RetryPolicy>[];
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+/** Items begin a wave at a time: exactly one of `size` and `percent`. */
+export interface WavesDefinition {
+  readonly size?: number;
+  /** Of all items, rounded up. */
+  readonly percent?: number;
+  /** From the end of a wave to its gate, or to the next wave. */
+  readonly pauseMs?: number;
+  readonly gate?: GateDefinition;
+}
+
+/**
+ * One task for each item of a list. What the step says of a task (input, retry, timeouts, effects,
+ * verify, compensate, fallback, output_schema) it says of each item.
+ */
+export interface MapWork {
+  readonly kind: "map";
+  /** An expression: a list, or a number of items that are then 0, 1, 2 and so on. */
+  readonly over: string;
+  readonly task: string;
+  /** May have expressions, as `deploy-${item.host}`. */
+  readonly queue?: string;
+  /** Items under way at the same time. Default 100, at most 1,000. */
+  readonly concurrency?: number;
+  /** Items that may fail without failing the step; at most one of the two. Default 0. */
+  readonly tolerate?: number;
+  readonly toleratePercent?: number;
+  readonly waves?: WavesDefinition;
+}
+
+export type StepWork = TaskWork | WaitWork | SignalWork | ApprovalWork | MapWork;
 
 export interface StepRules {
   readonly id: string;

@@ -64,6 +64,21 @@ export type Effect =
       readonly at: Moment;
       readonly wakeAt: Moment;
     }
+  /** A map begins: so many items. */
+  | { readonly kind: "map-begun"; readonly step: number; readonly total: number }
+  /** The next items of the map begin, so many. */
+  | { readonly kind: "items-begun"; readonly step: number; readonly count: number }
+  /** What the map does next with its items has a pass of its own, at once. */
+  | {
+      readonly kind: "items-due";
+      readonly step: number;
+      readonly side: Side;
+      readonly wakeAt: Moment;
+    }
+  /** The gate is passed, or the pause between two waves is over. */
+  | { readonly kind: "wave-begun"; readonly step: number }
+  /** Items down to this one are undone, or have nothing to undo. */
+  | { readonly kind: "items-undoing"; readonly step: number; readonly undoFrom: number }
   /** A moment fired too early, or an alarm was given: the row waits for its next moment. */
   | { readonly kind: "wake-moved"; readonly step: number; readonly wakeAt: Moment }
   | { readonly kind: "pickup-alarmed"; readonly step: number; readonly wakeAt: Moment }

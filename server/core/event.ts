@@ -2,9 +2,10 @@
 // An event carries every fact that its rule needs: no rule asks a clock, a database or a die.
 import type { Moment, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind } from "./history.ts";
-import type { RunState, WaitingFor } from "./model.ts";
+import { isFinal, isUndoLeft, type RunState, type Step, type WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
-import type { Plan } from "./plan.ts";
+import { itemOf, numberOf } from "./place.ts";
+import { type Plan, planStepAt } from "./plan.ts";
 
 /** Facts of the pass, the same for all of its events. */
 export interface Occasion {
@@ -131,31 +132,72 @@ export type Answer =
   /** The run keeps as many signals as it may. */
   | { readonly kind: "full"; readonly limit: number };
 
+/** What of a run's steps a pass must load. */
+export interface StepsToLoad {
+  /** Every step, and each item that is not done for good: it moves, or a person owns it. */
+  readonly whole: boolean;
+  /** And these places. */
+  readonly places: readonly number[];
+  /** And of these maps the items that are undone next, at most so many. */
+  readonly undoing: readonly { readonly map: number; readonly most: number }[];
+}
+
 /**
- * The steps that a pass must load: those named by a success and those that it may open, else all.
- * Only a plain success in a RUNNING run can be judged without the rest; everything else may give a
- * verdict.
+ * The steps named by a success and those that it may open, else all. Only a plain success in a
+ * RUNNING run can be judged without the rest; everything else may give a verdict. What happens to
+ * an item gives none: a pass that loads all does, once its map has counted too many.
  */
 export function stepsToLoad(
   state: RunState["kind"],
   plan: Plan,
   events: readonly RunEvent[],
-): readonly number[] | "all" {
-  if (state !== "RUNNING") return "all";
-  const named = new Set<number>();
+): StepsToLoad {
+  const whole = !events.every((event) => isPlain(state, plan, event));
+  const places = new Set<number>();
   for (const event of events) {
-    const plain =
-      (event.kind === "report" &&
-        event.task === "perform" &&
-        (event.outcome.kind === "success" || event.outcome.kind === "released") &&
-        !plan.steps[event.step]?.outputSchema) ||
-      event.kind === "undelivered" ||
-      (event.kind === "due-moment" && event.on === "backoff");
-    if (!plain) return "all";
-    named.add(event.step);
-    for (const reached of plan.steps[event.step]?.reach ?? []) named.add(reached);
+    if (!("step" in event)) continue;
+    places.add(event.step);
+    // A map counts its items.
+    places.add(numberOf(event.step));
+    for (const reached of plan.steps[event.step]?.reach ?? []) places.add(reached);
   }
-  return [...named];
+  const undoing = events.flatMap((event) => {
+    if (event.kind !== "due-moment" || event.on !== "items") return [];
+    const work = plan.steps[event.step]?.work;
+    return work?.kind === "map" ? [{ map: event.step, most: work.concurrency }] : [];
+  });
+  return { whole, places: [...places], undoing };
+}
+
+/** Whether a pass that wants these has loaded the step. The stores load exactly such. */
+export function isWanted(
+  { whole, places, undoing }: StepsToLoad,
+  step: Step,
+  steps: ReadonlyMap<number, Step>,
+): boolean {
+  const { no, forward, undo, settleUntil } = step;
+  const item = itemOf(no);
+  if (places.includes(no)) return true;
+  if (whole && (item === 0 || !isFinal(forward) || isUndoLeft(undo) || settleUntil !== null))
+    return true;
+  return undoing.some(({ map, most }) => {
+    const from = steps.get(map)?.items?.undoFrom ?? 0;
+    return numberOf(no) === map && item > Math.max(0, from - most) && item <= from;
+  });
+}
+
+function isPlain(state: RunState["kind"], plan: Plan, event: RunEvent): boolean {
+  if (state !== "RUNNING" && state !== "COMPENSATING") return false;
+  if ("step" in event && itemOf(event.step) > 0) return true;
+  if (state !== "RUNNING") return false;
+  return (
+    (event.kind === "report" &&
+      event.task === "perform" &&
+      (event.outcome.kind === "success" || event.outcome.kind === "released") &&
+      !planStepAt(plan, event.step)?.outputSchema) ||
+    event.kind === "undelivered" ||
+    (event.kind === "due-moment" && event.on === "backoff")
+  );
 }
 
 /**

@@ -2,7 +2,15 @@
 
 import type { Counted, TaskKind } from "./attempt.ts";
 import type { Effect, Side } from "./effect.ts";
-import { isFinal, type Moving, movingSide, type Step } from "./model.ts";
+import {
+  type Items,
+  isFinal,
+  isMoving,
+  isUndoLeft,
+  type Moving,
+  movingSide,
+  type Step,
+} from "./model.ts";
 import type { EffectMark } from "./strategy.ts";
 
 export function sideOf(task: TaskKind): Side {
@@ -33,6 +41,7 @@ const FRESH_TRIES = Object.freeze({ tries: [], lost: 0, doubt: null });
 
 /** The step after an effect that is about it. */
 export function evolveStep(step: Step, effect: StepEffect): Step {
+  if (isOfMap(effect)) return evolveMap(step, effect);
   switch (effect.kind) {
     case "need-ended": {
       const { forward } = step;
@@ -100,6 +109,79 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
         ? step
         : { ...step, forward: { kind: "ESCALATED" } };
   }
+}
+
+type MapEffect = Extract<
+  StepEffect,
+  { kind: "map-begun" | "wave-begun" | "items-begun" | "items-due" | "items-undoing" }
+>;
+
+const OF_MAPS: ReadonlySet<StepEffect["kind"]> = new Set([
+  "map-begun",
+  "wave-begun",
+  "items-begun",
+  "items-due",
+  "items-undoing",
+] satisfies MapEffect["kind"][]);
+
+function isOfMap(effect: StepEffect): effect is MapEffect {
+  return OF_MAPS.has(effect.kind);
+}
+
+/** What becomes of a map, and of what it counts. */
+function evolveMap(step: Step, effect: MapEffect): Step {
+  switch (effect.kind) {
+    case "map-begun":
+      return { ...step, forward: { kind: "MAPPING" }, items: itemsOf(effect.total) };
+    case "wave-begun":
+      return { ...step, forward: { kind: "MAPPING" }, firstReadyAt: null, ...FRESH_TRIES };
+    case "items-begun": {
+      const { count } = effect;
+      return changeItems(step, (items) => {
+        const begun = items.begun + count;
+        return { ...items, begun, open: items.open + count, undoFrom: begun };
+      });
+    }
+    case "items-due": {
+      const due = { kind: "WAITING", on: "items", wakeAt: effect.wakeAt } as const;
+      return place(step, effect.side, due);
+    }
+    case "items-undoing": {
+      const { undoFrom } = effect;
+      return changeItems({ ...step, undo: { kind: "MAPPING" } }, (items) => ({
+        ...items,
+        undoFrom,
+      }));
+    }
+  }
+}
+
+function itemsOf(total: number): Items {
+  return {
+    ...{ total, begun: 0, open: 0, succeeded: 0, failed: 0, skipped: 0 },
+    ...{ undoFrom: 0, undosMoving: 0, undosLeft: 0 },
+  };
+}
+
+function changeItems(step: Step, change: (items: Items) => Items): Step {
+  return { ...step, items: step.items && change(step.items) };
+}
+
+/** A map counts its items: what one did, by its state before and after. */
+export function countItem(map: Step, before: Step, after: Step): Step {
+  const difference = (of: (step: Step) => boolean): number =>
+    Number(of(after)) - Number(of(before));
+  const came = (kind: Step["forward"]["kind"]) =>
+    difference(({ forward }) => forward.kind === kind);
+  return changeItems(map, (items) => ({
+    ...items,
+    open: items.open - difference(({ forward }) => isFinal(forward)),
+    succeeded: items.succeeded + came("SUCCEEDED"),
+    failed: items.failed + came("FAILED"),
+    skipped: items.skipped + came("SKIPPED"),
+    undosMoving: items.undosMoving + difference(({ undo }) => isMoving(undo)),
+    undosLeft: items.undosLeft + difference(({ undo }) => isUndoLeft(undo)),
+  }));
 }
 
 function keep(step: Step, effect: Extract<Effect, { kind: "kept" }>): Step {

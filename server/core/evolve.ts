@@ -3,7 +3,7 @@
 
 import type { Moment } from "./attempt.ts";
 import type { Effect } from "./effect.ts";
-import { evolveStep } from "./evolve-step.ts";
+import { countItem, evolveStep } from "./evolve-step.ts";
 import {
   isFinal,
   isUndoLeft,
@@ -14,6 +14,7 @@ import {
   type Step,
   type View,
 } from "./model.ts";
+import { itemOf, numberOf } from "./place.ts";
 import { currentStrategy, type EffectMark } from "./strategy.ts";
 
 /** What the plan says of a step that its state does not. */
@@ -21,6 +22,7 @@ export interface Shape {
   readonly needs: number;
   readonly always: boolean;
   readonly pivot: boolean;
+  readonly isMap: boolean;
 }
 
 /** A step as it is while no row says otherwise. */
@@ -39,6 +41,7 @@ export function untouchedStep(no: number, needs: number): Step {
     firstReadyAt: null,
     settleUntil: null,
     result: null,
+    items: null,
   };
 }
 
@@ -152,13 +155,19 @@ function changeStep(
   const before = view.steps.get(no) ?? untouchedStep(no, shape.needs);
   const after = change(before);
   const steps = new Map(view.steps).set(no, after);
+  if (itemOf(no) > 0) {
+    const map = steps.get(numberOf(no));
+    if (!map) throw new Error(`the map of item ${no} was not loaded`);
+    steps.set(map.no, countItem(map, before, after));
+  }
   return { ...view, steps, run: count(view.run, before, after, shape) };
 }
 
-function count(run: Run, before: Step, after: Step, { always, pivot }: Shape): Run {
+function count(run: Run, before: Step, after: Step, { always, pivot, isMap }: Shape): Run {
   const difference = (of: (step: Step) => boolean): number =>
     Number(of(after)) - Number(of(before));
-  const ended = difference((step) => isFinal(step.forward));
+  const isItem = itemOf(after.no) > 0;
+  const ended = isItem ? 0 : difference((step) => isFinal(step.forward));
   return {
     ...run,
     stepsLeft: run.stepsLeft - (always ? 0 : ended),
@@ -166,7 +175,7 @@ function count(run: Run, before: Step, after: Step, { always, pivot }: Shape): R
     moving: run.moving + difference((step) => movingSide(step) !== null),
     asking: run.asking + difference(asks),
     undosLeft: run.undosLeft + difference((step) => isUndoLeft(step.undo)),
-    undone: run.undone + difference((step) => step.undo.kind === "DONE"),
+    undone: run.undone + (isMap ? 0 : difference((step) => step.undo.kind === "DONE")),
     pivoted: run.pivoted || (pivot && after.forward.kind === "SUCCEEDED"),
   };
 }

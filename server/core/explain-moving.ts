@@ -141,6 +141,7 @@ function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
       next: { what: "count-as-unknown", at: wakeAt },
       actions: [{ kind: "complete-deferred", step: no }],
     };
+  if (on === "items") return { ...onItems(place), next: { what: "look-again", at: wakeAt } };
   switch (work.kind) {
     case "signal": {
       const { name, withinMs, onExpiry } = work;
@@ -162,6 +163,13 @@ function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
         actions: [{ kind: "decide", step: no, approvers }],
       };
     }
+    case "map":
+      return {
+        waitsFor: { kind: "timer" },
+        since: wakeAt - (work.waves?.pauseMs ?? 0),
+        next: { what: "next-wave", at: wakeAt },
+        actions: [],
+      };
     default:
       return {
         waitsFor: { kind: "timer" },
@@ -170,6 +178,21 @@ function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
         actions: [],
       };
   }
+}
+
+/** A map whose items move, or that has a pass of its own at once. */
+export function onItems({ planned, step, seen }: Place): Found {
+  const { items } = step;
+  if (!items) throw new Error(`"${planned.id}" is a map that has not begun`);
+  const { total, begun, open, failed } = items;
+  const { state, createdAt } = seen;
+  // It goes on no more: the run gets its verdict when it is resumed.
+  if (state.kind === "PAUSED" && open === 0) {
+    const waitsFor = { kind: "resume", task: null } as const;
+    return { waitsFor, since: state.since, next: null, actions: [{ kind: "resume" }] };
+  }
+  const waitsFor = { kind: "items", total, begun, open, failed } as const;
+  return { waitsFor, since: createdAt, next: null, actions: [] };
 }
 
 export function triedOf(place: Place): Tried | null {

@@ -4,7 +4,7 @@ import type { Moment } from "./attempt.ts";
 import type { Explanation, NextKind, StepWait, Tried, Wait, WaitsFor } from "./explanation.ts";
 import type { CancelCause } from "./model.ts";
 import { inWords } from "./pass.ts";
-import type { Plan } from "./plan.ts";
+import { nameAt, type Plan } from "./plan.ts";
 
 /** Ids that are named one by one. */
 const NAMED_MAX = 5;
@@ -18,7 +18,7 @@ export function runSentence(plan: Plan, { run, waitsOn, steps }: Explanation, no
 }
 
 export function stepSentence(plan: Plan, wait: StepWait, now: Moment): string {
-  const id = `"${plan.steps[wait.step]?.id ?? wait.step}"`;
+  const id = `"${nameAt(plan, wait.step)}"`;
   const isUndo = wait.side === "undo";
   return sentence({ name: isUndo ? `the undo of ${id}` : id, isUndo }, plan, wait, now);
 }
@@ -78,6 +78,12 @@ function whatWords(
       const by = approvers.length === 0 ? "anybody" : approvers.join(", ");
       return `${of} waits for approval by ${by} (${approvals} of ${need} so far)`;
     }
+    case "items": {
+      const { total, begun, open, failed } = waitsFor;
+      const bad = failed === 0 ? "" : `, ${failed} of them failed`;
+      const under = isUndo ? "" : `; ${open} are under way`;
+      return `${of} waits for its items: ${begun - open} of ${total} have ended${bad}${under}`;
+    }
     case "callback":
       return `${of} waits for the outcome that ${waitsFor.agentId ?? "its agent"} has deferred`;
     case "person":
@@ -115,6 +121,7 @@ const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
   "tell-to-stop": "its time is over and the agent is told to stop",
   "end-lease": "the agent loses it, whatever it does",
   "make-ready": "it is ready for an agent",
+  "next-wave": "its next wave begins, if its gate lets it",
   succeed: "it goes on",
   skip: "it is skipped",
   "count-as-unknown": "its outcome counts as unknown",
@@ -131,7 +138,7 @@ function triedWords(tried: Tried | null): string {
 }
 
 function namesOf(plan: Plan, steps: readonly number[]): string {
-  const names = steps.slice(0, NAMED_MAX).map((no) => `"${plan.steps[no]?.id ?? no}"`);
+  const names = steps.slice(0, NAMED_MAX).map((no) => `"${nameAt(plan, no)}"`);
   const more = steps.length - names.length;
   return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
 }

@@ -2,13 +2,14 @@
 // when, what was tried, what happens next and when, and what a person can do. It is never
 // "unknown": every state that is not final has a moment, a person who owns it, or steps that it
 // waits for.
-import { answersNow } from "./answers.ts";
+import { answersNow, isTask as isTaskOf } from "./answers.ts";
 import type { Moment } from "./attempt.ts";
 import { untouchedStep } from "./evolve.ts";
-import { explainMoving, type Place, triedOf } from "./explain-moving.ts";
+import { explainMoving, onItems, type Place, triedOf } from "./explain-moving.ts";
 import type { Action, Explanation, SeenRun, StepWait, Wait, WaitsFor } from "./explanation.ts";
 import { isEnded, isFinal, isMoving, isUndoLeft, stageOf } from "./model.ts";
-import type { Plan, PlanStep } from "./plan.ts";
+import { itemOf, numberOf } from "./place.ts";
+import { type Plan, type PlanStep, planStepAt } from "./plan.ts";
 import { reaches } from "./saga.ts";
 import { shownStep } from "./shown.ts";
 
@@ -16,18 +17,38 @@ export function explain(plan: Plan, seen: SeenRun): Explanation {
   const steps =
     isEnded(seen.state) || seen.state.kind === "PENDING"
       ? []
-      : plan.steps.flatMap((planned) => explainStep(plan, planned, seen) ?? []);
+      : [
+          ...plan.steps.flatMap((planned) => explainStep(plan, planned, seen) ?? []),
+          ...explainItems(plan, seen),
+        ];
   const first = steps.filter(isFirst).sort((a, b) => rank(a) - rank(b) || at(a) - at(b));
   return {
-    run: explainRun(plan, seen, first[0]),
+    run: explainRun(plan, seen, steps, first[0]),
     waitsOn: first.map(({ step }) => step),
     steps,
   };
 }
 
-/** It waits for more than other steps. */
+/** Of each map. */
+const ITEMS_EXPLAINED = 10;
+
+/** Those items of maps that are not done, first what needs somebody; not all of ten thousand. */
+function explainItems(plan: Plan, seen: SeenRun): readonly StepWait[] {
+  const items = [...seen.steps.keys()].filter((place) => itemOf(place) > 0);
+  return [...Map.groupBy(items, numberOf).values()].flatMap((places) =>
+    places
+      .flatMap((place) => {
+        const planned = planStepAt(plan, place);
+        return planned ? (explainStep(plan, planned, seen) ?? []) : [];
+      })
+      .sort((a, b) => rank(a) - rank(b) || at(a) - at(b))
+      .slice(0, ITEMS_EXPLAINED),
+  );
+}
+
+/** It waits for more than other steps, or than its own items. */
 function isFirst({ waitsFor }: StepWait): boolean {
-  return waitsFor.kind !== "steps" && waitsFor.kind !== "end-of-run";
+  return !["steps", "end-of-run", "items"].includes(waitsFor.kind);
 }
 
 /** What needs somebody comes first. */
@@ -40,7 +61,7 @@ function at({ next }: StepWait): Moment {
   return next?.at ?? Number.POSITIVE_INFINITY;
 }
 
-function explainRun(plan: Plan, seen: SeenRun, first: StepWait | undefined): Wait {
+function explainRun(plan: Plan, seen: SeenRun, steps: readonly StepWait[], first?: StepWait): Wait {
   const { state } = seen;
   const actions = runActions(plan, seen);
   const own = { next: null, tried: null, actions };
@@ -60,6 +81,8 @@ function explainRun(plan: Plan, seen: SeenRun, first: StepWait | undefined): Wai
     const { waitsFor, since, next, tried } = first;
     return { waitsFor, since, next, tried, actions };
   }
+  const [map] = steps.filter(({ waitsFor }) => waitsFor.kind === "items");
+  if (map) return { ...map, actions };
   if (state.kind !== "STOPPING" || state.settleUntil === null)
     throw new Error(`a run is ${state.kind}, and none of its steps moves or waits for a person`);
   return {
@@ -92,10 +115,11 @@ function runActions(plan: Plan, seen: SeenRun): readonly Action[] {
 
 function answerAction(
   plan: Plan,
-  { state, pivoted }: SeenRun,
+  { state, pivoted, steps }: SeenRun,
   { n, step, reason }: SeenRun["escalations"][number],
 ): readonly Action[] {
-  const isTask = plan.steps[step]?.work.kind === "task";
+  const planned = planStepAt(plan, step);
+  const isTask = planned !== undefined && isTaskOf(planned, steps.get(step));
   const answers = answersNow(reason, { state, pivoted, isTask });
   return answers.length === 0 ? [] : [{ kind: "answer", step, escalation: n, answers }];
 }
@@ -112,6 +136,7 @@ function explainUndo(plan: Plan, place: Place): StepWait {
   const { step, seen } = place;
   if (isMoving(step.undo)) return explainMoving(place, step.undo);
   if (step.undo.kind === "FAILED") return explainAsking(plan, place);
+  if (step.undo.kind === "MAPPING") return waitingOnItems(place);
   const left = plan.steps.filter(({ no }) => {
     const undo = seen.steps.get(no)?.undo;
     return undo !== undefined && isUndoLeft(undo) && reaches(plan, step.no, new Set([no]));
@@ -125,6 +150,7 @@ function explainForward(plan: Plan, place: Place): StepWait | null {
   const { forward } = step;
   if (isMoving(forward)) return explainMoving(place, forward);
   if (forward.kind === "ESCALATED") return explainAsking(plan, place);
+  if (forward.kind === "MAPPING") return waitingOnItems(place);
   if (shownStep(step, seen.state, planned.always).state !== "BLOCKED") return null;
   if (planned.always && stageOf(seen.state) !== "FINISHING")
     return waiting(place, { kind: "end-of-run" }, seen.createdAt);
@@ -133,6 +159,11 @@ function explainForward(plan: Plan, place: Place): StepWait | null {
     return need === undefined || !isFinal(need.forward);
   });
   return waiting(place, { kind: "steps", steps }, seen.createdAt);
+}
+
+function waitingOnItems(place: Place): StepWait {
+  const { step, side } = place;
+  return { step: step.no, side, ...onItems(place), tried: null };
 }
 
 function waiting({ step, side }: Place, waitsFor: WaitsFor, since: Moment): StepWait {

@@ -1,7 +1,7 @@
 // "Why is it not moving?": what an explanation of a run is made of, and what it is made from.
 import type { AttemptKind, Moment, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason } from "./history.ts";
-import type { CancelCause, RunState, Step } from "./model.ts";
+import type { CancelCause, Items, RunState, Step } from "./model.ts";
 
 /** A run as it is seen at a moment, with what no rule needs to know: signs of life. */
 export interface SeenRun {
@@ -112,6 +112,8 @@ export type WaitsFor =
       readonly approvals: number;
       readonly need: number;
     }
+  /** The items of a map: how many there are, have begun, have not ended, and have failed. */
+  | ({ readonly kind: "items" } & Pick<Items, "total" | "begun" | "open" | "failed">)
   /** The outcome of an attempt that its agent has deferred. */
   | { readonly kind: "callback"; readonly agentId: string | null }
   | {
@@ -187,6 +189,8 @@ export type NextKind =
   | "start"
   /** It ends without having begun. */
   | "give-up"
+  /** The gate of a map looks whether its next wave may begin, or the wave begins. */
+  | "next-wave"
   /** What was done begins to be undone. */
   | "undo";
 

@@ -16,8 +16,9 @@ import {
   stageOf,
   type View,
 } from "./model.ts";
-import type { Plan, PlanStep } from "./plan.ts";
-import { reaches } from "./saga.ts";
+import { itemOf, numberOf } from "./place.ts";
+import { type Plan, type PlanStep, planStepAt } from "./plan.ts";
+import { isUndoable, reaches } from "./saga.ts";
 import { currentStrategy, isUnsettled, strategyToUndo } from "./strategy.ts";
 
 interface Run {
@@ -25,6 +26,8 @@ interface Run {
   readonly view: View;
   /** All steps of the plan, with those that no row says anything about. */
   readonly steps: readonly Step[];
+  /** And the items of maps that have begun. */
+  readonly all: readonly Step[];
   readonly state: RunState;
   /** What the run does, or did when it came to stand. */
   readonly stage: "PENDING" | "RUNNING" | "STOPPING" | "COMPENSATING" | "FINISHING" | "ENDED";
@@ -38,10 +41,11 @@ export function brokenInvariants(plan: Plan, view: View): readonly string[] {
   const { state } = view.run;
   const pending = state.kind === "PENDING" ? "PENDING" : stageOf(state);
   const stage = isEnded(state) ? "ENDED" : pending;
-  const run: Run = { plan, view, steps, state, stage };
+  const items = [...view.steps.values()].filter(({ no }) => itemOf(no) > 0);
+  const run: Run = { plan, view, steps, all: [...steps, ...items], state, stage };
   const broken = [...brokenCounters(run), ...brokenRunState(run)];
-  for (const step of steps) {
-    const planned = plan.steps[step.no];
+  for (const step of run.all) {
+    const planned = planStepAt(plan, step.no);
     if (!planned) continue;
     const found = [
       ...brokenSides(step, planned, run),
@@ -49,22 +53,25 @@ export function brokenInvariants(plan: Plan, view: View): readonly string[] {
       ...brokenMoving(step, planned, run),
       ...brokenEffect(step, planned, run),
       ...brokenTries(step, planned),
+      ...(planned.work.kind === "map" ? brokenMap(step, items, run) : []),
     ];
     broken.push(...found.map((problem) => `step ${planned.id}: ${problem}`));
   }
   return broken;
 }
 
-function brokenCounters({ plan, view, steps }: Run): string[] {
+function brokenCounters({ plan, view, steps, all }: Run): string[] {
   const left = (always: boolean): number =>
     steps.filter((step) => plan.steps[step.no]?.always === always && !isFinal(step.forward)).length;
   const counted = {
     stepsLeft: left(false),
     finallyLeft: left(true),
-    moving: steps.filter((step) => movingSide(step) !== null).length,
-    asking: steps.filter(asks).length,
-    undosLeft: steps.filter((step) => isUndoLeft(step.undo)).length,
-    undone: steps.filter((step) => step.undo.kind === "DONE").length,
+    moving: all.filter((step) => movingSide(step) !== null).length,
+    asking: all.filter(asks).length,
+    undosLeft: all.filter((step) => isUndoLeft(step.undo)).length,
+    undone: all.filter(
+      ({ no, undo }) => undo.kind === "DONE" && planStepAt(plan, no)?.work.kind !== "map",
+    ).length,
   };
   const names = ["stepsLeft", "finallyLeft", "moving", "asking", "undosLeft", "undone"] as const;
   return names
@@ -87,7 +94,7 @@ const CANCEL_REASONS: readonly Reason[] = [
 ];
 
 /** Every state that is not final has a due moment, or a person who owns it. */
-function brokenRunState({ plan, view, steps, state }: Run): string[] {
+function brokenRunState({ plan, view, steps, all, state }: Run): string[] {
   const { moving, asking, stepsLeft, finallyLeft, undosLeft, undone } = view.run;
   const broken: string[] = [];
   const must = (holds: boolean, what: string): void => {
@@ -113,7 +120,7 @@ function brokenRunState({ plan, view, steps, state }: Run): string[] {
     case "PAUSED":
       break;
     case "STOPPING": {
-      const settle = Math.max(...steps.map((step) => step.settleUntil ?? 0));
+      const settle = Math.max(...all.map((step) => step.settleUntil ?? 0));
       const expected = state.verdict.undo && settle > 0 ? settle : null;
       must(moving > 0 || state.settleUntil !== null, "nothing will ever wake it");
       must(
@@ -185,6 +192,9 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
     case "WAITING":
       must(stage === "RUNNING" && state.kind !== "ESCALATED", "WAITING");
       break;
+    case "MAPPING":
+      must(stage === "RUNNING", "MAPPING");
+      break;
     case "HELD":
       must(state.kind === "PAUSED", "HELD");
       break;
@@ -192,7 +202,7 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
       must(stage === "RUNNING" || stage === "STOPPING", "ESCALATED");
       break;
     case "FAILED":
-      if (stage === "RUNNING" && planned.onFailure !== "continue")
+      if (stage === "RUNNING" && planned.onFailure !== "continue" && itemOf(planned.no) === 0)
         must(state.kind === "PAUSED" && state.verdict !== null, "FAILED without a verdict");
       break;
     case "CANCELLED":
@@ -265,15 +275,18 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
         broken.push(`SUCCEEDED with the result of fence ${result?.fence} of ${step.fence}`);
     }
   } else if (result !== null) broken.push(`${forward.kind}, but has a result`);
-  const left = strategyToUndo(step);
-  const undoable = left !== null && planned.compensate !== null;
+  const left = planned.work.kind === "map" ? null : strategyToUndo(step);
+  const undoable = isUndoable(planned, step);
   if (isUndoLeft(undo) && !undoable) broken.push(`undo is ${undo.kind}, with nothing to undo`);
   if (undo.kind === "DONE" && left !== null) broken.push(`undo is DONE, strategy ${left} is left`);
   const undoing =
     stage === "COMPENSATING" ||
     state.kind === "COMPENSATED" ||
     (state.kind === "FINISHING" && state.end.kind === "COMPENSATED");
-  if (undoing && undoable && undo.kind === "NONE") broken.push("its effect is forgotten");
+  // Undoing comes to the items of a map one after another.
+  const map = itemOf(step.no) > 0 ? steps[numberOf(step.no)] : undefined;
+  const comes = map !== undefined && map.undo.kind !== "DONE";
+  if (undoing && undoable && undo.kind === "NONE" && !comes) broken.push("its effect is forgotten");
   if (isMoving(undo) || undo.kind === "DONE" || undo.kind === "FAILED") {
     const others = new Set(steps.flatMap((other) => (isUndoLeft(other.undo) ? [other.no] : [])));
     if (reaches(plan, step.no, others)) broken.push(`undo is ${undo.kind} before its successors`);
@@ -283,10 +296,42 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
   return broken;
 }
 
+/** A map counts what its items are. */
+function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run: Run): string[] {
+  const own = all.filter((item) => numberOf(item.no) === no);
+  if (!items) return own.length > 0 ? [`${own.length} items of a map that has not begun`] : [];
+  const count = (of: (item: Step) => boolean): number => own.filter(of).length;
+  const counted = {
+    begun: own.length,
+    open: count((item) => !isFinal(item.forward)),
+    succeeded: count((item) => item.forward.kind === "SUCCEEDED"),
+    failed: count((item) => item.forward.kind === "FAILED"),
+    skipped: count((item) => item.forward.kind === "SKIPPED"),
+    undosMoving: count((item) => isMoving(item.undo)),
+    undosLeft: count((item) => isUndoLeft(item.undo)),
+  };
+  const names = [
+    ...(["begun", "open", "succeeded", "failed", "skipped"] as const),
+    ...(["undosMoving", "undosLeft"] as const),
+  ];
+  const broken = names
+    .filter((name) => items[name] !== counted[name])
+    .map((name) => `${name} is ${items[name]}, its items say ${counted[name]}`);
+  const { state } = run;
+  const stops = state.kind === "PAUSED" && state.verdict !== null;
+  if (forward.kind === "MAPPING" && items.open === 0 && !stops)
+    broken.push("MAPPING, and none of its items is under way");
+  if (undo.kind === "MAPPING" && state.kind === "COMPENSATING" && items.undosLeft === 0)
+    broken.push("undo is MAPPING, and none of its items is left to undo");
+  if (items.begun > items.total) broken.push(`${items.begun} of ${items.total} items have begun`);
+  return broken;
+}
+
 function brokenTries(step: Step, planned: PlanStep): string[] {
   const { work } = planned;
   const strategy = step.strategies[currentStrategy(step)]?.planned ?? 0;
-  const forward = work.kind === "task" ? (work.strategies[strategy]?.retry ?? []) : [];
+  const gate = work.kind === "map" ? (work.gate?.retry ?? []) : [];
+  const forward = work.kind === "task" ? (work.strategies[strategy]?.retry ?? []) : gate;
   const retry = step.undo.kind === "NONE" ? forward : (planned.compensate?.retry ?? []);
   const broken: string[] = [];
   const charged = step.tries.reduce((sum, tries) => sum + tries, 0);

@@ -22,6 +22,15 @@ export interface Judge {
   condition(step: number, facts: Facts): Judged<boolean>;
   /** The input of a strategy of the plan: rendered, merged, or the run's own. */
   input(step: number, planned: number, facts: Facts): Judged<Payload | null>;
+  /** How many items a map has. */
+  itemCount(step: number, facts: Facts): Judged<number>;
+  /**
+   * The queue of a task of the step as the plan writes it, with its expressions evaluated; one that
+   * has none is returned as it is.
+   */
+  queue(step: number, written: string, facts: Facts): Judged<string>;
+  /** What is wrong with a queue of the step that has expressions; null: nothing. */
+  queueProblem(step: number, facts: Facts): string | null;
   /** When a `wait` with `until` is over. */
   moment(step: number, facts: Facts): Judged<Moment>;
   /** What is wrong with an output; null: nothing. */
@@ -38,6 +47,9 @@ export const NOTHING_TO_JUDGE: Judge = Object.freeze({
   factsFor: () => [],
   condition: () => ({ kind: "value", value: true }) as const,
   input: (_step, _planned, { run }) => ({ kind: "value", value: run.input }) as const,
+  itemCount: () => ({ kind: "failed", message: "this plan has no maps" }) as const,
+  queue: (_step, written) => ({ kind: "value", value: written }) as const,
+  queueProblem: () => null,
   moment: () => ({ kind: "failed", message: "this plan has no moments" }) as const,
   outputProblem: () => null,
   formProblem: () => null,

@@ -19,6 +19,7 @@ import {
   stepOf,
   totalEndsAt,
 } from "./pass.ts";
+import { itemOf } from "./place.ts";
 import { LOSSES_IN_A_ROW_MAX } from "./plan.ts";
 import { backoffMs, policyFor } from "./retry.ts";
 import { stop } from "./saga.ts";
@@ -148,6 +149,9 @@ export function fail(
   const says = onFailure ?? (always ? "escalate" : "compensate");
   if (says === "escalate") {
     escalate(pass, no, "step-failed", `"${id}" failed for good: ${code}: ${message}`, code);
+  } else if (itemOf(no) > 0) {
+    // Its map says what follows from that (map.ts).
+    emit(pass, { kind: "failed", step: no, code });
   } else if (says === "compensate" && pivoted) {
     const past = `"${id}" failed after the pivot, and nothing is undone from there on`;
     escalate(pass, no, "after-pivot", `${past}: ${code}: ${message}`, code);

@@ -4,7 +4,8 @@
 //            beside
 //   Step     a forward state and, beside it, an undo state. At most one of the two is moving, that
 //            is READY (a row in `ready`), LEASED (a row in `lease`), BACKOFF or WAITING (a row in
-//            `due`), or HELD (ready, but its run is paused)
+//            `due`), or HELD (ready, but its run is paused). A map is MAPPING while its items move:
+//            they are steps of their own, and it counts them
 //
 // The run counts instead of looking: its counters decide its state, so a pass loads only the steps
 // that it touches (docs/ARCHITECTURE.md, "Counters, not counts").
@@ -87,7 +88,13 @@ export interface Backoff {
 }
 
 /** What a step waits for that no agent holds. */
-export type WaitingFor = "timer" | "signal" | "approval" | "callback";
+export type WaitingFor =
+  | "timer"
+  | "signal"
+  | "approval"
+  | "callback"
+  /** What a map does next with its items has a pass of its own, which loads what it needs. */
+  | "items";
 
 export interface Waiting {
   readonly kind: "WAITING";
@@ -113,6 +120,7 @@ export type Forward =
       readonly skipped: number;
     }
   | Moving
+  | { readonly kind: "MAPPING" }
   | { readonly kind: "ESCALATED" }
   | { readonly kind: "SUCCEEDED" }
   | { readonly kind: "FAILED" }
@@ -123,6 +131,7 @@ export type Undo =
   | { readonly kind: "NONE" }
   | { readonly kind: "PENDING" }
   | Moving
+  | { readonly kind: "MAPPING" }
   | { readonly kind: "DONE" }
   | { readonly kind: "FAILED" };
 
@@ -152,7 +161,24 @@ export interface ResultRef {
   readonly n: number;
 }
 
+/** How far the items of a map are. Those that have begun are numbered from 1. */
+export interface Items {
+  readonly total: number;
+  readonly begun: number;
+  /** Begun, and not ended. */
+  readonly open: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** Undoing goes down from the last that has begun: those above this one have been looked at. */
+  readonly undoFrom: number;
+  /** Of those, the ones whose undo moves, and the ones whose undo is not done. */
+  readonly undosMoving: number;
+  readonly undosLeft: number;
+}
+
 export interface Step {
+  /** Its place: the number of the step, and which item of it (place.ts). */
   readonly no: number;
   readonly forward: Forward;
   readonly undo: Undo;
@@ -177,6 +203,8 @@ export interface Step {
   /** Nothing that could meet a lost attempt may start before: its lease's end plus `settle`. */
   readonly settleUntil: Moment | null;
   readonly result: ResultRef | null;
+  /** Of a map that has begun. */
+  readonly items: Items | null;
 }
 
 export type EndKind = "COMPLETED" | "FAILED" | "COMPENSATED" | "CANCELLED";
@@ -238,7 +266,7 @@ export interface Run {
   readonly state: RunState;
   /** Grows by one with each pass that changes the run. */
   readonly version: number;
-  /** Steps, without the `always` ones, whose forward state is not final. */
+  /** Steps, without the `always` ones and without items, whose forward state is not final. */
   readonly stepsLeft: number;
   /** `always` steps whose forward state is not final. */
   readonly finallyLeft: number;
@@ -248,6 +276,7 @@ export interface Run {
   readonly asking: number;
   /** Steps whose effects are to be undone and are not yet. */
   readonly undosLeft: number;
+  /** A map counts by its items. */
   readonly undone: number;
   /** Failures that the run continued after. */
   readonly warnings: number;
@@ -277,7 +306,15 @@ export interface View {
   readonly escalations: readonly OpenEscalation[];
   /** What other runs have told it, where the pass is to apply that. */
   readonly messages: readonly StoredMessage[];
+  /** By number of a map that the pass ends, the outputs of its items; absent: none has one. */
+  readonly outputs: ReadonlyMap<number, ItemOutputs>;
 }
+
+/** By the number of the item; none of one that has none, or that is not JSON. */
+export type ItemOutputs =
+  | { readonly kind: "all"; readonly json: ReadonlyMap<number, string> }
+  /** Together they are larger than a payload may be. */
+  | { readonly kind: "too-large" };
 
 /** What a pass has loaded of a run, before it has loaded anything. */
 export function emptyView(run: Run): View {
@@ -290,6 +327,7 @@ export function emptyView(run: Run): View {
     decisions: [],
     escalations: [],
     messages: [],
+    outputs: new Map(),
   };
 }
 

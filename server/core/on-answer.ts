@@ -1,6 +1,6 @@
 // A person answers an escalation (ResolveEscalation): who, what and why is recorded, and the run
 // goes on from there.
-import { allowedAnswers } from "./answers.ts";
+import { allowedAnswers, isTask } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { giveVerdict, keepFailure } from "./ladder.ts";
@@ -16,6 +16,7 @@ import {
   planStep,
   stepOf,
 } from "./pass.ts";
+import { itemOf } from "./place.ts";
 import { finishAsIs, startUndos, thaw } from "./saga.ts";
 import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
@@ -33,7 +34,7 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
   const allowed = allowedAnswers(asked.reason, {
     stage: stageOf(state),
     pivoted,
-    isTask: planStep(pass, asked.step).work.kind === "task",
+    isTask: isTask(planStep(pass, asked.step), stepOf(pass, asked.step)),
   });
   if (!allowed.includes(event.answer))
     return refused(`"${event.answer}" is no answer to it now: ${allowed.join(", ")} are`);
@@ -121,6 +122,7 @@ function declareFailed(pass: Pass, no: number, { answer, by, why }: Answered): v
   const message = why === "" ? `${by} decided so` : `${by} decided so: ${why}`;
   const code = "drover.answered";
   const { state } = pass.view.run;
+  const ofMap = itemOf(no) > 0 && answer === "fail";
   keepFailure(pass, stepOf(pass, no), code, message);
   if (state.kind === "STOPPING") {
     // Asked whether the effect took place, the person says that it did not.
@@ -130,6 +132,7 @@ function declareFailed(pass: Pass, no: number, { answer, by, why }: Answered): v
     return;
   }
   emit(pass, { kind: "failed", step: no, code });
+  if (ofMap) return;
   keepFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
   giveVerdict(pass, { reason: "STEP_FAILED", undo: answer === "compensate" });
 }

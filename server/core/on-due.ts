@@ -6,6 +6,7 @@ import type { Answer, RunEvent } from "./event.ts";
 import { runWakeAt } from "./evolve.ts";
 import type { Rule } from "./history.ts";
 import { climb, fail, keepFailure } from "./ladder.ts";
+import { itemsDue, pauseOver } from "./map.ts";
 import type { Backoff, Step, Waiting } from "./model.ts";
 import { approve } from "./on-signal.ts";
 import { setbackOf } from "./on-task-end.ts";
@@ -73,9 +74,14 @@ function interveneDue(
 
 function waitingOver(pass: Pass, step: Step, { on, wakeAt }: Waiting): void {
   const { no } = step;
+  if (on === "items") {
+    itemsDue(pass, no);
+    return;
+  }
   const saw = waitedFor(pass, step, on);
   if (on === "timer") {
-    succeed(pass, no, null, null);
+    if (planStep(pass, no).work.kind === "map") pauseOver(pass, no);
+    else succeed(pass, no, null, null);
   } else if (on === "callback") {
     callbackOver(pass, step);
   } else {
@@ -84,7 +90,7 @@ function waitingOver(pass: Pass, step: Step, { on, wakeAt }: Waiting): void {
   interveneDue(pass, step, wakeAt, { rule: on, saw, did: inShort(pass, no) });
 }
 
-function waitedFor(pass: Pass, step: Step, on: Waiting["on"]): string {
+function waitedFor(pass: Pass, step: Step, on: Exclude<Waiting["on"], "items">): string {
   const { id, work } = planStep(pass, step.no);
   switch (on) {
     case "timer":

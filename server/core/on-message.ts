@@ -3,19 +3,20 @@
 
 import type { RunTrigger } from "./effect.ts";
 import type { Answer } from "./event.ts";
+import { settle } from "./map.ts";
 import type { Message } from "./message.ts";
 import { type End, isEnded, stageOf } from "./model.ts";
 import { onCancel, onPause, onResume } from "./on-command.ts";
 import { begin } from "./open.ts";
 import { emit, type Pass } from "./pass.ts";
-import { settleRun, stop, thaw } from "./saga.ts";
+import { stop, thaw } from "./saga.ts";
 
 /** Applies them in their order. Each goes with the pass, so telling a run twice is harmless. */
 export function onMessages(pass: Pass): Answer {
   for (const { no, from, message } of pass.view.messages) {
     apply(pass, message, `told by run ${from}`);
     emit(pass, { kind: "message-applied", no });
-    settleRun(pass);
+    settle(pass);
   }
   return { kind: "done" };
 }

@@ -16,6 +16,7 @@ import {
 } from "./model.ts";
 import { attemptOf, endTask, judged, setbackOf, taskEnded } from "./on-task-end.ts";
 import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "./pass.ts";
+import { planStepAt } from "./plan.ts";
 import { policyFor } from "./retry.ts";
 import { thaw } from "./saga.ts";
 import { isFresh } from "./strategy.ts";
@@ -34,7 +35,7 @@ interface Said {
 }
 
 export function onReport(pass: Pass, report: Report): Answer {
-  if (!pass.plan.steps[report.step]) return { kind: "no-such-task" };
+  if (!planStepAt(pass.plan, report.step)) return { kind: "no-such-task" };
   const step = stepOf(pass, report.step);
   const lease = movingSide(step)?.state;
   if (lease?.kind === "LEASED" && lease.fence === report.fence && lease.task === report.task) {
@@ -54,7 +55,7 @@ export function onReport(pass: Pass, report: Report): Answer {
 /** CompleteDeferred: valid whether or not the agent has deferred, also before it has answered. */
 export function onCallback(pass: Pass, callback: Callback): Answer {
   const { secret, fence, outcome, digest } = callback;
-  if (secret === null || !pass.plan.steps[callback.step]) return { kind: "no-such-task" };
+  if (secret === null || !planStepAt(pass.plan, callback.step)) return { kind: "no-such-task" };
   const step = stepOf(pass, callback.step);
   const { forward } = step;
   if (forward.kind === "LEASED" && forward.task === "perform" && forward.secret === secret) {

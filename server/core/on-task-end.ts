@@ -4,6 +4,7 @@ import type { Attempt, Outcome } from "./attempt.ts";
 import { currentMark } from "./evolve.ts";
 import { SCHEMA_BROKEN } from "./judge.ts";
 import { climb, totalOver } from "./ladder.ts";
+import { beginWave } from "./map.ts";
 import type { Lease, Setback, Step } from "./model.ts";
 import { succeed } from "./open.ts";
 import {
@@ -137,7 +138,9 @@ function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const attempted = planStep(pass, no).compensate?.when === "attempted";
   markEffect(pass, no, markAfter(ended, currentMark(step), attempted));
   if (outcome.kind === "success") {
-    succeed(pass, no, { fence: ended.fence, kind: "perform", n: 0 }, outcome.output);
+    // What a map itself performs is its gate.
+    if (planStep(pass, no).work.kind === "map") gatePassed(pass, no, outcome);
+    else succeed(pass, no, { fence: ended.fence, kind: "perform", n: 0 }, outcome.output);
   } else if (pass.view.run.state.kind === "STOPPING") {
     stopped(pass, stepOf(pass, no), outcome);
   } else if (setback) {
@@ -152,6 +155,11 @@ function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   } else {
     makeReady(pass, no, "perform", released(ended));
   }
+}
+
+function gatePassed(pass: Pass, no: number, outcome: Outcome): void {
+  if (pass.view.run.state.kind === "STOPPING") stopped(pass, stepOf(pass, no), outcome);
+  else beginWave(pass, no);
 }
 
 /** Not yet: no slot is held meanwhile and no attempt is counted; `total` bounds it. */

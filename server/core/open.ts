@@ -2,7 +2,8 @@
 // here too, so one success can open, skip and open again, all in one pass.
 //
 //   skipped    every need was skipped, `run_if` asks for more, or `when` is false
-//   begins     a task is made ready; a timer, a signal or an approval is waited for
+//   begins     a task is made ready; a timer, a signal or an approval is waited for; the items of
+//              a map begin when it is settled (map.ts)
 //   ESCALATED  an expression failed: nobody's transient fault
 import { afterSettling } from "./doubt.ts";
 import type { NeedEnd } from "./effect.ts";
@@ -66,7 +67,7 @@ function passOn(pass: Pass, no: number, how: NeedEnd, facts: StepFacts): void {
 }
 
 /** A paused run that has its verdict starts nothing more, as it will not once it is resumed. */
-function startsForward(state: RunState): boolean {
+export function startsForward(state: RunState): boolean {
   if (state.kind === "PAUSED") return state.verdict === null;
   return state.kind === "RUNNING" || state.kind === "FINISHING";
 }
@@ -127,6 +128,13 @@ function beginStep(pass: Pass, plan: PlanStep): void {
     case "approval": {
       const wakeAt = now + work.withinMs;
       emit(pass, { kind: "began-waiting", step: no, on: "approval", at: now, wakeAt });
+      return;
+    }
+    case "map": {
+      const count = pass.judge.itemCount(no, factsOf(pass));
+      if (count.kind === "failed")
+        escalate(pass, no, "expression", `"over" of "${plan.id}" failed: ${count.message}`);
+      else emit(pass, { kind: "map-begun", step: no, total: count.value });
     }
   }
 }
@@ -138,6 +146,11 @@ export function beginStrategy(pass: Pass, no: number, planned: number): void {
     if (input.kind === "failed") {
       const { id } = planStep(pass, no);
       escalate(pass, no, "expression", `the input of "${id}" failed: ${input.message}`);
+      return;
+    }
+    const queue = pass.judge.queueProblem(no, pass.view.facts);
+    if (queue !== null) {
+      escalate(pass, no, "expression", `a queue of "${planStep(pass, no).id}" failed: ${queue}`);
       return;
     }
   }

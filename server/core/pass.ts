@@ -9,8 +9,16 @@ import type { Facts, StepFacts } from "./facts.ts";
 import type { EscalationReason, Intervention, Rule } from "./history.ts";
 import type { Judge } from "./judge.ts";
 import { movingSide, type Ready, type Setback, type Step, type View } from "./model.ts";
-import { AVOID_SESSION_MS, type Plan, type PlanStep, type PlanTask } from "./plan.ts";
-import { currentStrategy, type EffectMark } from "./strategy.ts";
+import { itemOf } from "./place.ts";
+import {
+  AVOID_SESSION_MS,
+  type Plan,
+  type PlanStep,
+  type PlanTask,
+  plannedTask,
+  planStepAt,
+} from "./plan.ts";
+import { currentStrategy, type EffectMark, plannedOf } from "./strategy.ts";
 
 export interface Pass {
   readonly plan: Plan;
@@ -39,29 +47,20 @@ export function emit(pass: Pass, effect: Effect): void {
   pass.effects.push(effect);
 }
 
-export function shapeOf({ needs, always, pivot }: PlanStep): Shape {
-  return { needs: needs.length, always, pivot };
+export function shapeOf({ needs, always, pivot, work }: PlanStep): Shape {
+  return { needs: needs.length, always, pivot, isMap: work.kind === "map" };
 }
 
-export function planStep(pass: Pass, no: number): PlanStep {
-  const step = pass.plan.steps[no];
-  if (!step) throw new Error(`the plan of ${pass.plan.workflow} has no step ${no}`);
+/** What the plan says of a step, or of the item of a map. */
+export function planStep({ plan }: Pick<Pass, "plan">, place: number): PlanStep {
+  const step = planStepAt(plan, place);
+  if (!step) throw new Error(`the plan of ${plan.workflow} has no step ${place}`);
   return step;
 }
 
 /** What an agent performs, verifies or undoes: of the strategy that the step is tried in. */
 export function planTaskOf(plan: PlanStep, step: Step, task: TaskKind): PlanTask {
-  const planned = step.strategies[currentStrategy(step)]?.planned ?? 0;
-  const found =
-    task === "verify"
-      ? plan.verify
-      : task === "compensate"
-        ? plan.compensate
-        : plan.work.kind === "task"
-          ? plan.work.strategies[planned]
-          : null;
-  if (!found) throw new Error(`step ${plan.id} has no task to ${task}`);
-  return found;
+  return plannedTask(plan, task, plannedOf(step));
 }
 
 export function stepOf(pass: Pass, no: number): Step {
@@ -160,7 +159,8 @@ export function factsOf(pass: Pass): Facts {
 /** Keeps what expressions of this pass may ask about a step that has just ended. */
 export function keepFacts(pass: Pass, no: number, facts: StepFacts): void {
   const before = pass.view.facts;
-  if (!before) return;
+  // Of items expressions see what their map makes of them.
+  if (!before || itemOf(no) > 0) return;
   const steps = new Map(before.steps).set(no, facts);
   pass.view = { ...pass.view, facts: { ...before, steps } };
 }

@@ -1,6 +1,7 @@
 // The plan that the rules work with: a definition with every default filled in, steps numbered,
 // needs and successors as numbers. It is derived and never stored, so a run keeps what it started
 // with. Defaults are part of the contract and never change (docs/ARCHITECTURE.md).
+import type { TaskKind } from "./attempt.ts";
 import type {
   ApprovalExpiry,
   CompensateDefinition,
@@ -8,16 +9,21 @@ import type {
   Definition,
   Effects,
   EscalationDefinition,
+  GateDefinition,
+  MapWork,
   OnFailure,
   OnPickup,
   RetryPolicy,
   RunIf,
   SignalExpiry,
   StepDefinition,
+  StepRules,
   TaskWork,
   Timeouts,
 } from "./definition.ts";
 import type { Payload } from "./payload.ts";
+import { itemOf, numberOf } from "./place.ts";
+import { reachOf } from "./reach.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -65,6 +71,11 @@ export const TIMEOUTS_DEFAULT: Omit<Timeouts, "settleMs"> = Object.freeze({
 /** Signals and approvals are waited for so long unless the step says otherwise. */
 export const WAIT_FOR_PEOPLE_MS = 7 * DAY;
 
+/** Items of a map under way at the same time, unless it says otherwise. */
+export const MAP_CONCURRENCY = 100;
+/** No pass begins or undoes more items than that. */
+export const MAP_CONCURRENCY_MAX = 1_000;
+
 /** From one reminder of an escalation to the next. */
 export const REMIND_MS = HOUR;
 
@@ -81,6 +92,17 @@ export interface PlanTask {
 /** One way to try a step: as defined, or a fallback. */
 export interface PlanStrategy extends PlanTask {
   /** Merged over the step's input; null: the input stays. */
+  readonly input: Payload | null;
+}
+
+/** So many of a map's items. */
+export type Share =
+  | { readonly kind: "count"; readonly count: number }
+  | { readonly kind: "percent"; readonly percent: number };
+
+/** What decides whether the next wave of a map may begin. */
+export interface PlanGate extends PlanTask {
+  /** null: the counts of the map so far. */
   readonly input: Payload | null;
 }
 
@@ -102,6 +124,18 @@ export type PlanWork =
       readonly form: Payload | null;
       readonly withinMs: number;
       readonly onExpiry: ApprovalExpiry;
+    }
+  | {
+      readonly kind: "map";
+      readonly over: string;
+      readonly concurrency: number;
+      /** So many may fail. */
+      readonly tolerate: Share;
+      /** null: all in one. */
+      readonly waves: { readonly size: Share; readonly pauseMs: number } | null;
+      readonly gate: PlanGate | null;
+      /** What each item is. It needs nothing, and nothing needs it: its map counts it. */
+      readonly item: PlanStep;
     };
 
 /** How long an escalation of a step is asked, and what follows when nobody has answered. */
@@ -146,6 +180,37 @@ export interface Plan {
   readonly hasSignals: boolean;
 }
 
+/** What the plan says of a step, or of an item of a map, which is called by its index. */
+export function planStepAt(plan: Plan, place: number): PlanStep | undefined {
+  const step = plan.steps[numberOf(place)];
+  const item = itemOf(place);
+  if (!step || item === 0) return step;
+  if (step.work.kind !== "map") return undefined;
+  return { ...step.work.item, no: place, id: `${step.id}[${item - 1}]` };
+}
+
+/** The task of a step, of the `planned` strategy; what a map itself performs is its gate. */
+export function plannedTask(
+  { id, work, verify, compensate }: PlanStep,
+  task: TaskKind,
+  planned: number,
+): PlanTask {
+  const ways = { perform: performed(work, planned), verify, compensate };
+  const found = ways[task];
+  if (!found) throw new Error(`step ${id} has no task to ${task}`);
+  return found;
+}
+
+function performed(work: PlanWork, planned: number): PlanTask | null {
+  if (work.kind === "map") return work.gate;
+  return work.kind === "task" ? (work.strategies[planned] ?? null) : null;
+}
+
+/** What a person calls a step or an item; null: the run as a whole. */
+export function nameAt(plan: Plan, place: number | null): string {
+  return place === null ? "" : (planStepAt(plan, place)?.id ?? "");
+}
+
 /** The plan of a definition that `definitionProblems` found nothing wrong with. */
 export function planOf(definition: Definition): Plan {
   const numbers = new Map(definition.steps.map((step, no) => [step.id, no]));
@@ -181,12 +246,11 @@ function planStepOf(
   no: number,
   graph: Pick<PlanStep, "needs" | "successors" | "reach">,
 ): PlanStep {
-  const work = workOf(step);
-  return {
+  const task: PlanStep = {
     no,
     id: step.id,
     ...graph,
-    work,
+    work: workOf(step),
     input: step.input ?? null,
     timeouts: timeoutsOf(step.timeouts),
     effects: step.effects ?? "idempotent",
@@ -203,6 +267,49 @@ function planStepOf(
     pivot: step.pivot ?? false,
     outputSchema: step.outputSchema ?? null,
   };
+  return step.kind === "map" ? planMap(step, task) : task;
+}
+
+/**
+ * `task`: the step as if it were a task. The step itself is its gate, where it has one; what it
+ * says of a task it says of each item. A failed item asks a person where the step says so; else
+ * only too many of them fail the step.
+ */
+function planMap(step: StepRules & MapWork, task: PlanStep): PlanStep {
+  const escalates = task.onFailure === "escalate";
+  const item: PlanStep = {
+    ...task,
+    ...{ needs: [], successors: [], reach: [], when: null, runIf: "ended", pivot: false },
+    onFailure: escalates ? "escalate" : null,
+  };
+  const { waves } = step;
+  const gate = waves?.gate ? planGate(waves.gate) : null;
+  return {
+    ...task,
+    work: {
+      kind: "map",
+      over: step.over,
+      concurrency: step.concurrency ?? MAP_CONCURRENCY,
+      tolerate: shareOf(step.tolerate ?? 0, step.toleratePercent),
+      waves: waves
+        ? { size: shareOf(waves.size ?? 1, waves.percent), pauseMs: waves.pauseMs ?? 0 }
+        : null,
+      gate,
+      item,
+    },
+    timeouts: gate?.timeouts ?? task.timeouts,
+    ...{ effects: "idempotent", verify: null, compensate: null, onPickup: "alarm" },
+    onFailure: escalates ? null : task.onFailure,
+    outputSchema: null,
+  };
+}
+
+function shareOf(count: number, percent: number | undefined): Share {
+  return percent === undefined ? { kind: "count", count } : { kind: "percent", percent };
+}
+
+function planGate(gate: GateDefinition): PlanGate {
+  return { ...planTask(gate, RETRY_DEFAULT), input: gate.input ?? null };
 }
 
 function planEscalation({
@@ -240,7 +347,7 @@ function workOf(step: StepDefinition): PlanWork {
 }
 
 function strategiesOf(
-  step: TaskWork & Pick<StepDefinition, "retry" | "timeouts" | "fallback">,
+  step: Pick<TaskWork, "task" | "queue"> & Pick<StepRules, "retry" | "timeouts" | "fallback">,
 ): readonly PlanStrategy[] {
   const first = { ...planTask(step, RETRY_DEFAULT), input: null };
   const others = (step.fallback ?? []).map((fallback) => ({
@@ -254,7 +361,7 @@ function strategiesOf(
 
 /** Verify and undo go to the queue of their step unless they name another. */
 function queueOf(step: StepDefinition): { readonly queue?: string } {
-  const queue = step.kind === undefined || step.kind === "task" ? step.queue : undefined;
+  const queue = "queue" in step ? step.queue : undefined;
   return queue === undefined ? {} : { queue };
 }
 
@@ -279,36 +386,4 @@ function timeoutsOf(said: Partial<Timeouts> | undefined): Timeouts {
   const timeouts = { ...TIMEOUTS_DEFAULT, ...said };
   const settleMs = said?.settleMs ?? Math.max(timeouts.heartbeatMs, SETTLE_MS_MIN);
   return { ...timeouts, settleMs };
-}
-
-function reachOf(
-  definition: Definition,
-  needs: readonly (readonly number[])[],
-  successors: readonly (readonly number[])[],
-): readonly (readonly number[])[] {
-  // A signal may have come early.
-  const known = new Map<number, boolean>();
-  const mayPassAtOnce = (no: number): boolean => {
-    const before = known.get(no);
-    if (before !== undefined) return before;
-    const step = definition.steps[no];
-    const of = needs[no] ?? [];
-    const may =
-      step?.when !== undefined ||
-      (step?.runIf ?? "ended") !== "ended" ||
-      step?.kind === "signal" ||
-      (of.length > 0 && of.every(mayPassAtOnce));
-    known.set(no, may);
-    return may;
-  };
-  return successors.map((of) => {
-    const reached = new Set<number>();
-    const open = [...of];
-    for (let no = open.pop(); no !== undefined; no = open.pop()) {
-      if (reached.has(no)) continue;
-      reached.add(no);
-      if (mayPassAtOnce(no)) open.push(...(successors[no] ?? []));
-    }
-    return [...reached].sort((a, b) => a - b);
-  });
 }

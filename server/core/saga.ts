@@ -25,7 +25,8 @@ import {
 } from "./model.ts";
 import { leaveAsIs, open } from "./open.ts";
 import { emit, keepFacts, makeReady, type Pass, planStep, touchedSteps } from "./pass.ts";
-import type { Plan } from "./plan.ts";
+import { itemOf } from "./place.ts";
+import type { Plan, PlanStep } from "./plan.ts";
 import { isUnsettled, strategyToUndo } from "./strategy.ts";
 
 const TRIGGERS: Readonly<Record<Verdict["reason"], RunTrigger>> = Object.freeze({
@@ -68,6 +69,7 @@ function stopStep(pass: Pass, step: Step, verdict: Verdict): void {
       if (!(verifying && forward.task === "verify")) stopped(pass, step, null);
       return;
     case "WAITING":
+    case "MAPPING":
       stopped(pass, step, null);
       return;
     case "ESCALATED":
@@ -108,15 +110,14 @@ export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
   }
 }
 
-/** Moves the run as far as its counters say; called at the end of each event. */
-export function settleRun(pass: Pass): void {
-  for (;;) {
-    const next = nextRunState(pass.view.run, pass.occasion.now);
-    if (!next) return;
-    emit(pass, { kind: "run-moved", by: "counters", state: next });
-    if (next.kind === "COMPENSATING") planUndos(pass);
-    if (next.kind === "FINISHING") finish(pass);
-  }
+/** Moves the run one state on, if its counters say so (map.ts: after those of its maps). */
+export function settleRun(pass: Pass): boolean {
+  const next = nextRunState(pass.view.run, pass.occasion.now);
+  if (!next) return false;
+  emit(pass, { kind: "run-moved", by: "counters", state: next });
+  if (next.kind === "COMPENSATING") planUndos(pass);
+  if (next.kind === "FINISHING") finish(pass);
+  return true;
 }
 
 /** The state that the counters ask for, or null where the run already is in it. */
@@ -210,10 +211,21 @@ export function finishAsIs(pass: Pass, by: string, kind: "CANCELLED" | "FAILED")
 
 function planUndos(pass: Pass): void {
   for (const step of touchedSteps(pass)) {
-    const undoable = strategyToUndo(step) !== null && planStep(pass, step.no).compensate !== null;
-    if (undoable && step.undo.kind === "NONE") emit(pass, { kind: "undo-planned", step: step.no });
+    // The map of an item looks after it, in its turn.
+    if (
+      itemOf(step.no) === 0 &&
+      step.undo.kind === "NONE" &&
+      isUndoable(planStep(pass, step.no), step)
+    )
+      emit(pass, { kind: "undo-planned", step: step.no });
   }
   startUndos(pass);
+}
+
+/** Whether it has left an effect that it can undo; a map, whether an item of it may have. */
+export function isUndoable({ work, compensate }: PlanStep, step: Step): boolean {
+  if (work.kind === "map") return work.item.compensate !== null && (step.items?.begun ?? 0) > 0;
+  return compensate !== null && strategyToUndo(step) !== null;
 }
 
 /** Makes ready each pending undo that nothing downstream is left to be undone before. */
@@ -223,7 +235,10 @@ export function startUndos(pass: Pass): void {
   );
   for (const step of touchedSteps(pass)) {
     if (step.undo.kind !== "PENDING") continue;
-    if (!reaches(pass.plan, step.no, left)) makeReady(pass, step.no, "compensate");
+    if (reaches(pass.plan, step.no, left)) continue;
+    if (planStep(pass, step.no).work.kind === "map")
+      emit(pass, { kind: "items-due", step: step.no, side: "undo", wakeAt: pass.occasion.now });
+    else makeReady(pass, step.no, "compensate");
   }
 }
 

@@ -33,13 +33,14 @@ function shownForward(step: Step | undefined, run: RunState, always: boolean): S
     return never ? "CANCELLED" : "BLOCKED";
   }
   if ("task" in forward && forward.task === "verify") return "VERIFYING";
+  if (forward.kind === "MAPPING") return "WAITING";
   // Resuming its run puts it there, and whether it is paused is seen with the run.
   return forward.kind === "HELD" ? "READY" : forward.kind;
 }
 
 function shownUndo(undo: Undo | undefined): ShownStep["undo"] {
   if (undo === undefined) return "NONE";
-  return isMoving(undo) ? "ACTIVE" : undo.kind;
+  return isMoving(undo) || undo.kind === "MAPPING" ? "ACTIVE" : undo.kind;
 }
 
 /** From then on the run starts nothing forward but its `always` steps. */

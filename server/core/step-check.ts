@@ -51,6 +51,7 @@ export function stepProblems(step: StepDefinition, at: string): readonly Definit
     ...joinProblem(step),
     ...effectsProblems(step),
     ...fallbackProblems(step),
+    ...queueProblems(step),
     ...escalationProblem(step),
     ...alwaysProblems(step),
     ...codeProblems(step),
@@ -129,8 +130,14 @@ function joinProblem({ runIf, needs }: StepRules): DefinitionProblem[] {
   return [{ path: "run_if", message }];
 }
 
-function effectsProblems({ effects, verify, kind }: StepDefinition): DefinitionProblem[] {
-  if (kind !== undefined && kind !== "task") return [];
+/** Agents perform it, once or for each item. */
+function hasTask({ kind }: StepDefinition): boolean {
+  return kind === undefined || kind === "task" || kind === "map";
+}
+
+function effectsProblems(step: StepDefinition): DefinitionProblem[] {
+  const { effects, verify } = step;
+  if (!hasTask(step)) return [];
   if (effects === "verifiable" && !verify)
     return [
       {
@@ -149,8 +156,25 @@ function effectsProblems({ effects, verify, kind }: StepDefinition): DefinitionP
   return [];
 }
 
+/** Only items of a map have queues that are computed: each may have its own. */
+function queueProblems(step: StepDefinition): DefinitionProblem[] {
+  if (step.kind === "map") return [];
+  const named = [
+    ["verify.queue", step.verify?.queue],
+    ["compensate.queue", step.compensate?.queue],
+    ...(step.fallback ?? []).map(
+      ({ queue }, index) => [`fallback[${index}].queue`, queue] as const,
+    ),
+  ] as const;
+  return named.flatMap(([path, queue]) =>
+    queue?.includes(EXPRESSION)
+      ? [{ path, message: `has the computed queue "${queue}", which only items of a map can have` }]
+      : [],
+  );
+}
+
 function fallbackProblems(step: StepDefinition): DefinitionProblem[] {
-  if (step.kind !== undefined && step.kind !== "task") return [];
+  if (!hasTask(step)) return [];
   const problems: DefinitionProblem[] = [];
   const add = (path: string, message: string) => void problems.push({ path, message });
   const { fallback = [], onPickup, input } = step;

@@ -34,6 +34,8 @@ export interface HandedTask {
   readonly callbackToken: string;
   readonly runId: string;
   readonly stepId: string;
+  /** Of a map, the index in its list; null: none. */
+  readonly item: number | null;
   readonly attempt: number;
   readonly workflow: string;
   readonly version: number;

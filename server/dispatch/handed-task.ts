@@ -3,6 +3,8 @@
 // found to be one when the step became ready.
 import type { Facts } from "../core/facts.ts";
 import type { Payload } from "../core/payload.ts";
+import { itemOf, numberOf } from "../core/place.ts";
+import { nameAt, plannedTask, planStepAt } from "../core/plan.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { Granted, RunId, Store, TaskFacts } from "../store/store.ts";
 import type { HandedTask } from "./dispatcher.ts";
@@ -65,13 +67,24 @@ async function factsFor(
   return store.facts([...steps].map(([runId, wanted]) => ({ runId, steps: [...wanted] })));
 }
 
-function inputOf({ lease, facts, laned }: Found, seen: ReadonlyMap<RunId, Facts>): Payload | null {
+/** What expressions see; of a plan without any, the run's own. */
+function factsOf({ lease, facts, laned }: Found, seen: ReadonlyMap<RunId, Facts>): Facts {
+  const { runId: id } = lease.ready;
+  const { version, labels, input } = facts;
+  const run = { id, workflow: laned.plan.workflow, version, key: null, labels, input };
+  return seen.get(id) ?? { run: { ...run, createdAt: 0 }, steps: new Map() };
+}
+
+function queueOf(one: Found, written: string, seen: ReadonlyMap<RunId, Facts>): string {
+  const judged = one.laned.judge.queue(one.lease.ready.step, written, factsOf(one, seen));
+  return judged.kind === "value" ? judged.value : written;
+}
+
+function inputOf(one: Found, seen: ReadonlyMap<RunId, Facts>): Payload | null {
+  const { lease, facts, laned } = one;
   if (facts.changedInput) return facts.changedInput.payload;
   const { runId, step } = lease.ready;
-  const { version, labels, input } = facts;
-  const run = { id: runId, workflow: laned.plan.workflow, version, key: null, labels, input };
-  const own = { run: { ...run, createdAt: 0 }, steps: new Map() };
-  const judged = laned.judge.input(step, facts.planned, seen.get(runId) ?? own);
+  const judged = laned.judge.input(step, facts.planned, factsOf(one, seen));
   // A person may have said that it succeeded without one.
   if (judged.kind === "failed" && lease.ready.task === "compensate") return null;
   if (judged.kind === "failed")
@@ -84,9 +97,9 @@ function inputOf({ lease, facts, laned }: Found, seen: ReadonlyMap<RunId, Facts>
 function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
   const { waiter, lease, facts, laned } = one;
   const { ready } = lease;
-  const step = laned.plan.steps[ready.step];
+  const step = planStepAt(laned.plan, ready.step);
   if (!step) throw new Error(`definition ${facts.definitionId} has no step ${ready.step}`);
-  const { task } = laned.laneOf(ready.step, ready.task, facts.planned);
+  const task = plannedTask(step, ready.task, facts.planned);
   const token: TaskToken = {
     namespace: waiter.namespace,
     runId: ready.runId,
@@ -96,20 +109,22 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
     secret: lease.secret,
   };
   // The key changes exactly when the input may: with the strategy. An effect that a run before this
-  // one made is undone under that run's key.
-  const effectKey = `${facts.effectOf ?? ready.runId}/${step.id}/${facts.strategy}`;
+  // one made is undone under that run's key. A gate is another one after each wave.
+  const wave = facts.items ? `after-${facts.items.begun}` : facts.strategy;
+  const effectKey = `${facts.effectOf ?? ready.runId}/${step.id}/${wave}`;
   const suffix = { perform: "", verify: "v", compensate: "u" }[ready.task];
   return {
     token: formatTaskToken(token),
     callbackToken: formatCallbackToken(token),
     runId: ready.runId,
-    stepId: step.id,
+    stepId: nameAt(laned.plan, numberOf(ready.step)),
+    item: itemOf(ready.step) === 0 ? null : itemOf(ready.step) - 1,
     attempt: ready.attempt,
     workflow: laned.plan.workflow,
     version: facts.version,
     kind: ready.task,
     task: task.task,
-    queue: task.queue,
+    queue: queueOf(one, task.queue, seen),
     input: inputOf(one, seen),
     lastDetails: facts.lastDetails,
     output: facts.output,

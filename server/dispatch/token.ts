@@ -4,6 +4,7 @@
 // A callback token is the same with the SHA-256 of the secret (32 bytes), so it cannot be turned
 // into a task token by whoever was given it.
 import type { TaskKind } from "../core/attempt.ts";
+import { ITEMS_MAX, itemOf, numberOf, placeOf } from "../core/place.ts";
 import { secretDigest } from "../secret.ts";
 import { uuidText } from "../uuid.ts";
 
@@ -11,6 +12,7 @@ export interface TaskToken {
   readonly namespace: string;
   /** UUID as text. */
   readonly runId: string;
+  /** Its place: the step, and which item of it. */
   readonly step: number;
   readonly task: TaskKind;
   readonly fence: number;
@@ -46,8 +48,8 @@ function format(version: number, token: TaskToken, secret: Buffer): string {
   head.writeUInt8(version, 0);
   head.writeUInt8(KINDS.indexOf(token.task), 1);
   head.write(token.runId.replaceAll("-", ""), 2, "hex");
-  head.writeUInt16BE(token.step, 18);
-  head.writeInt32BE(0, 20);
+  head.writeUInt16BE(numberOf(token.step), 18);
+  head.writeInt32BE(itemOf(token.step), 20);
   head.writeInt32BE(token.fence, 24);
   return Buffer.concat([head, secret, Buffer.from(token.namespace, "utf8")]).toString("base64url");
 }
@@ -71,13 +73,14 @@ function parse(text: string, version: number, secretBytes: number) {
   const namespace = bytes.toString("utf8", namespaceAt);
   if (!NAMESPACE.test(namespace)) return null;
   const task = KINDS[bytes.readUInt8(1)];
-  if (bytes.readUInt8(0) !== version || !task || bytes.readInt32BE(20) !== 0) return null;
+  const item = bytes.readInt32BE(20);
+  if (bytes.readUInt8(0) !== version || !task || item < 0 || item > ITEMS_MAX) return null;
   const fence = bytes.readInt32BE(24);
   if (fence < 1) return null;
   const head = {
     namespace,
     runId: uuidText(bytes.subarray(2, 18)),
-    step: bytes.readUInt16BE(18),
+    step: placeOf(bytes.readUInt16BE(18), item),
     task,
     fence,
   };

@@ -1,13 +1,13 @@
 // Every expression, template and schema of a definition, checked when it is registered: what is
 // wrong there would otherwise escalate a run later. The fields are those of the definition; this
 // needs no more of them than stands here.
-import type { Definition, StepDefinition } from "../core/definition.ts";
+import type { Definition, MapWork, StepDefinition, StepRules } from "../core/definition.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Compiled, Expression } from "./expression.ts";
 import { parseJson } from "./json.ts";
 import { COMPILE_COST_MAX, createMeter, type Meter } from "./meter.ts";
 import { compileSchema } from "./schema.ts";
-import { compileCondition, compileMoment, compileTemplate } from "./template.ts";
+import { compileCondition, compileList, compileMoment, compileTemplate } from "./template.ts";
 import type { ExpressionScope } from "./types.ts";
 
 export interface StepExpressions {
@@ -20,6 +20,10 @@ export interface StepExpressions {
   readonly when?: string;
   readonly input?: Payload;
   readonly fallback?: readonly { readonly input?: Payload }[];
+  /** What a map goes over, the queues of its items that have expressions, the input of its gate. */
+  readonly over?: string;
+  readonly queues?: readonly { readonly path: string; readonly queue: string }[];
+  readonly gateInput?: Payload;
   /** The moment that a wait ends. */
   readonly until?: string;
   readonly outputSchema?: Payload;
@@ -40,7 +44,25 @@ export function expressionsOf(step: StepDefinition): StepExpressions {
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(step.kind === "wait" && step.until !== undefined ? { until: step.until } : {}),
     ...(step.kind === "approval" && step.form !== undefined ? { form: step.form } : {}),
+    ...(step.kind === "map" ? ofMap(step) : {}),
   };
+}
+
+function ofMap({ over, queue, verify, compensate, fallback, waves }: StepRules & MapWork) {
+  const named = [
+    { path: "map.queue", queue },
+    { path: "verify.queue", queue: verify?.queue },
+    { path: "compensate.queue", queue: compensate?.queue },
+    ...(fallback ?? []).map((one, index) => ({
+      path: `fallback[${index}].queue`,
+      queue: one.queue,
+    })),
+  ];
+  const queues = named.flatMap((one) =>
+    one.queue?.includes("${") ? [{ path: one.path, queue: one.queue }] : [],
+  );
+  const gateInput = waves?.gate?.input;
+  return { hasItem: true, over, queues, ...(gateInput === undefined ? {} : { gateInput }) };
 }
 
 export interface ExpressionProblem {
@@ -73,8 +95,14 @@ export function checkDefinitionExpressions(
   return steps.flatMap((step, no) => {
     const at = (field: string) => `steps[${no}].${field}`;
     const scope = scopeOf(step);
+    const outside = { ...scope, hasItem: false };
     return [
-      ...textProblems(step.when, at("when"), (text) => compileCondition(text, scope, meter)),
+      ...textProblems(step.when, at("when"), (text) => compileCondition(text, outside, meter)),
+      ...textProblems(step.over, at("map.over"), (text) => compileList(text, outside, meter)),
+      ...(step.queues ?? []).flatMap(({ path, queue }) =>
+        payloadProblems({ kind: "json", json: JSON.stringify(queue) }, at(path), scope, meter),
+      ),
+      ...payloadProblems(step.gateInput, at("map.waves.gate.input"), outside, meter),
       ...textProblems(step.until, at("until"), (text) => compileMoment(text, scope, meter)),
       ...payloadProblems(step.input, at("input"), scope, meter),
       ...(step.fallback ?? []).flatMap(({ input }, strategy) =>

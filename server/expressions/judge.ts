@@ -1,10 +1,11 @@
 // The judge of a definition: everything that its expressions and schemas say, compiled once when
 // its plan is made. The definition was checked before it was stored; what cannot be compiled all
 // the same is told when it is asked about, and escalates its step.
-import type { Definition, StepDefinition } from "../core/definition.ts";
+import type { Definition, MapWork, StepDefinition, StepRules } from "../core/definition.ts";
 import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/facts.ts";
 import type { Judge, Judged } from "../core/judge.ts";
 import type { Payload } from "../core/payload.ts";
+import { ITEMS_MAX, itemOf, numberOf } from "../core/place.ts";
 import { expressionsOf, scopes } from "./definition-expressions.ts";
 import type { Facts, StepFacts } from "./expression.ts";
 import { type Compiled, type Evaluation, type Expression, evaluate } from "./expression.ts";
@@ -12,6 +13,7 @@ import { type Json, parseJson } from "./json.ts";
 import { compileSchema } from "./schema.ts";
 import {
   compileCondition,
+  compileList,
   compileMoment,
   compileTemplate,
   mergeInput,
@@ -20,6 +22,11 @@ import {
 } from "./template.ts";
 import type { ExpressionScope } from "./types.ts";
 
+/** One of the list that a map goes over. */
+interface Item {
+  readonly value: Json;
+}
+
 type Problem = (value: Payload | null) => string | null;
 
 /** An input as it was written: a template, or carried as it is. */
@@ -27,6 +34,16 @@ type Input =
   | { readonly kind: "template"; readonly template: Template; readonly constant: boolean }
   | { readonly kind: "carried" }
   | { readonly kind: "broken"; readonly message: string };
+
+/** What a map says beside what it says of each item. */
+interface JudgedMap {
+  readonly over: Compiled<Expression>;
+  /** null: the run's own. */
+  readonly gateInput: Input | null;
+  readonly gateInputAsIs: Payload | null;
+  /** By what is written, the queues that have expressions. */
+  readonly queues: ReadonlyMap<string, Input>;
+}
 
 interface JudgedStep {
   readonly when: Compiled<Expression> | null;
@@ -38,6 +55,8 @@ interface JudgedStep {
   readonly fallbacks: readonly (Input | null)[];
   readonly output: Problem | null;
   readonly form: Problem | null;
+  /** Of a map; else null. */
+  readonly map: JudgedMap | null;
   /** Numbers of the steps that its expressions refer to. */
   readonly refers: readonly number[];
   /** It runs last: what has come to nothing by then is CANCELLED, begun or not. */
@@ -55,11 +74,12 @@ export function judgeOf(definition: Definition): Judge {
     return judgedStep(step, scopeOf(shape), numbers);
   });
   const inputProblem = schemaOf(definition.inputSchema);
-  const at = (no: number): JudgedStep => {
-    const step = steps[no];
-    if (!step) throw new Error(`${definition.workflow} has no step ${no}`);
+  const at = (place: number): JudgedStep => {
+    const step = steps[numberOf(place)];
+    if (!step) throw new Error(`${definition.workflow} has no step ${place}`);
     return step;
   };
+  const lists = createLists(ids);
   return Object.freeze({
     needsFacts: steps.some(asksFacts),
     factsFor: (no) => at(no).refers,
@@ -71,7 +91,26 @@ export function judgeOf(definition: Definition): Judge {
         ? { kind: "value", value: judged.value }
         : { kind: "failed", message: `it is ${JSON.stringify(judged.value)}, which is no bool` };
     },
-    input: (no, planned, facts) => inputOf(at(no), planned, facts, ids),
+    input(place, planned, facts) {
+      const step = at(place);
+      if (!step.map) return inputOf(step, planned, facts, ids);
+      if (itemOf(place) === 0) return inputOf(gateOf(step, step.map), 0, facts, ids);
+      const item = lists.item(step, step.map, place, facts);
+      return item.kind === "failed" ? item : inputOf(step, planned, facts, ids, item);
+    },
+    itemCount(no, facts) {
+      const { map } = at(no);
+      const list = map ? lists.of(at(no), map, no, facts) : failed("it is no map");
+      return list.kind === "failed" ? list : { kind: "value", value: list.value.length };
+    },
+    queue: (place, written, facts) => queueOf(at(place), place, written, facts),
+    queueProblem(place, facts) {
+      for (const written of at(place).map?.queues.keys() ?? []) {
+        const queue = itemOf(place) === 0 ? null : queueOf(at(place), place, written, facts);
+        if (queue?.kind === "failed") return queue.message;
+      }
+      return null;
+    },
     moment(no, facts) {
       const judged = evaluated(at(no).until, () => factsOf(facts, ids, at(no)));
       if (judged?.kind !== "value") return judged ?? failed("it has no `until`");
@@ -80,10 +119,41 @@ export function judgeOf(definition: Definition): Judge {
         ? failed(`it is ${JSON.stringify(judged.value)}, which is no moment in RFC 3339`)
         : { kind: "value", value: moment };
     },
-    outputProblem: (no, output) => at(no).output?.(output) ?? null,
+    outputProblem(place, output) {
+      const { map, output: problem } = at(place);
+      // The output of a gate is nobody's.
+      return map && itemOf(place) === 0 ? null : (problem?.(output) ?? null);
+    },
     formProblem: (no, form) => at(no).form?.(form) ?? null,
     inputProblem: (input) => inputProblem?.(input) ?? null,
   } satisfies Judge);
+
+  function queueOf(
+    step: JudgedStep,
+    place: number,
+    written: string,
+    facts: CoreFacts,
+  ): Judged<string> {
+    const queue = step.map?.queues.get(written);
+    if (!step.map || !queue) return { kind: "value", value: written };
+    if (queue.kind !== "template") return failed(queue.kind === "broken" ? queue.message : "");
+    const item = lists.item(step, step.map, place, facts);
+    if (item.kind === "failed") return item;
+    const rendered = renderTemplate(queue.template, factsOf(facts, ids, step, item));
+    if (!rendered.ok) return failed(rendered.message);
+    const name = rendered.value;
+    return typeof name === "string" && NAME.test(name)
+      ? { kind: "value", value: name }
+      : failed(`it is ${JSON.stringify(name)}, which is no name of a queue`);
+  }
+}
+
+/** As the contract has names: 1 to 128 characters of these. */
+const NAME = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** A gate is a task of the map, and has no item. */
+function gateOf(step: JudgedStep, map: JudgedMap): JudgedStep {
+  return { ...step, map: null, input: map.gateInput, inputAsIs: map.gateInputAsIs, fallbacks: [] };
 }
 
 function judgedStep(
@@ -98,13 +168,18 @@ function judgedStep(
   const fallbacks = (step.fallback ?? []).map((fallback) =>
     fallback.input ? inputAsWritten(fallback.input, scope) : null,
   );
+  const map = step.kind === "map" ? judgedMap(step, scope) : null;
+  const others = map ? [map.gateInput, ...map.queues.values()] : [];
   const named = [
-    ...[when, until].flatMap((one) => (one?.ok ? one.expression.steps : [])),
-    ...[input, ...fallbacks].flatMap((one) => (one?.kind === "template" ? one.template.steps : [])),
+    ...[when, until, map?.over].flatMap((one) => (one?.ok ? one.expression.steps : [])),
+    ...[input, ...others, ...fallbacks].flatMap((one) =>
+      one?.kind === "template" ? one.template.steps : [],
+    ),
   ];
   return {
     when,
     until,
+    map,
     input,
     inputAsIs: step.input ?? null,
     fallbacks,
@@ -115,9 +190,36 @@ function judgedStep(
   };
 }
 
-function asksFacts({ when, until, input, fallbacks }: JudgedStep): boolean {
+function judgedMap(
+  { over, queue, verify, compensate, fallback, waves }: StepRules & MapWork,
+  scope: ExpressionScope,
+): JudgedMap {
+  const written = [
+    queue,
+    verify?.queue,
+    compensate?.queue,
+    ...(fallback ?? []).map((one) => one.queue),
+  ];
+  const queues = written.filter((name) => name?.includes("${")).map((name) => name ?? "");
+  const gateInput = waves?.gate?.input ?? null;
+  const outside = { ...scope, hasItem: false };
+  return {
+    over: compileList(over, outside),
+    gateInput: gateInput && inputAsWritten(gateInput, outside),
+    gateInputAsIs: gateInput,
+    queues: new Map(
+      queues.map((name) => [
+        name,
+        inputAsWritten({ kind: "json", json: JSON.stringify(name) }, scope),
+      ]),
+    ),
+  };
+}
+
+function asksFacts({ when, until, map, input, fallbacks }: JudgedStep): boolean {
   const renders = input?.kind === "template" && !input.constant;
-  return when !== null || until !== null || renders || fallbacks.some((one) => one !== null);
+  const asks = when !== null || until !== null || map !== null;
+  return asks || renders || fallbacks.some((one) => one !== null);
 }
 
 function inputAsWritten(payload: Payload, scope: ExpressionScope): Input {
@@ -137,13 +239,14 @@ function inputOf(
   planned: number,
   facts: CoreFacts,
   ids: readonly string[],
+  item?: Item,
 ): Judged<Payload | null> {
-  const base = baseInput(step, facts, ids);
+  const base = baseInput(step, facts, ids, item);
   const override = planned === 0 ? null : (step.fallbacks[planned - 1] ?? null);
   if (!override || base.kind === "failed") return base;
   if (override.kind !== "template")
     return failed(override.kind === "broken" ? override.message : "a fallback's input is JSON");
-  const over = renderTemplate(override.template, factsOf(facts, ids, step));
+  const over = renderTemplate(override.template, factsOf(facts, ids, step, item));
   if (!over.ok) return failed(over.message);
   const under = jsonOf(base.value);
   if (under === undefined) return failed("the step's input is not JSON: nothing can be merged");
@@ -154,11 +257,13 @@ function baseInput(
   { input, inputAsIs, refers, always }: JudgedStep,
   facts: CoreFacts,
   ids: readonly string[],
+  item?: Item,
 ): Judged<Payload | null> {
+  if (!input && item) return payloadOf({ ok: true, value: item.value });
   if (!input) return { kind: "value", value: facts.run.input };
   if (input.kind === "broken") return failed(input.message);
   if (input.kind === "carried" || input.constant) return { kind: "value", value: inputAsIs };
-  return payloadOf(renderTemplate(input.template, factsOf(facts, ids, { refers, always })));
+  return payloadOf(renderTemplate(input.template, factsOf(facts, ids, { refers, always }, item)));
 }
 
 function payloadOf(result: Evaluation): Judged<Payload> {
@@ -177,16 +282,59 @@ function evaluated(compiled: Compiled<Expression> | null, facts: () => Facts): J
   return result.ok ? { kind: "value", value: result.value } : failed(result.message);
 }
 
+/**
+ * The lists that maps go over: evaluated once for the facts of a pass, however many items ask. They
+ * come out the same every time, as facts never change.
+ */
+function createLists(ids: readonly string[]) {
+  const known = new WeakMap<CoreFacts, Map<number, Judged<readonly Json[]>>>();
+  function of(step: JudgedStep, map: JudgedMap, no: number, facts: CoreFacts) {
+    const lists = known.get(facts) ?? new Map<number, Judged<readonly Json[]>>();
+    known.set(facts, lists);
+    const found = lists.get(no) ?? listOf(evaluated(map.over, () => factsOf(facts, ids, step)));
+    lists.set(no, found);
+    return found;
+  }
+  function item(step: JudgedStep, map: JudgedMap, place: number, facts: CoreFacts): Judged<Json> {
+    const list = of(step, map, numberOf(place), facts);
+    if (list.kind === "failed") return list;
+    const value = list.value[itemOf(place) - 1];
+    return value === undefined
+      ? failed(`its list has ${list.value.length} items, and this is item ${itemOf(place) - 1}`)
+      : { kind: "value", value };
+  }
+  return { of, item };
+}
+
+function listOf(judged: Judged<Json> | null): Judged<readonly Json[]> {
+  if (judged?.kind !== "value") return judged ?? failed("it has no `over`");
+  const { value } = judged;
+  const list =
+    typeof value === "number" && Number.isInteger(value) && value >= 0 ? rangeOf(value) : value;
+  if (!Array.isArray(list))
+    return failed(`it is ${JSON.stringify(value)}, which is neither a list nor a number of items`);
+  return list.length <= ITEMS_MAX
+    ? { kind: "value", value: list }
+    : failed(`it has ${list.length} items, and a map has ${ITEMS_MAX} at most`);
+}
+
+/** One more than a map may have, so that a longer one is told and not made. */
+function rangeOf(count: number): readonly number[] {
+  return Array.from({ length: Math.min(count, ITEMS_MAX + 1) }, (_, index) => index);
+}
+
 /** What the rules know, as expressions see it: by name, and as values. */
 function factsOf(
   { run, steps }: CoreFacts,
   ids: readonly string[],
   { refers, always }: Pick<JudgedStep, "refers" | "always">,
+  item?: Item,
 ): Facts {
   const { id, workflow, version, labels, key, createdAt, input } = run;
   return {
     input: jsonOf(input),
     run: { id, workflow, version, labels, key: key ?? "", createdTimeMs: createdAt },
+    ...(item ? { item: item.value } : {}),
     steps: new Map(
       refers.flatMap((no) => {
         const facts = steps.get(no) ?? (always ? cancelled : undefined);

@@ -265,6 +265,15 @@ export function compileMoment(
   return compileWrapped(text, scope, { wanted: "timestamp", meter });
 }
 
+/** What a map goes over: a list, or a number of items. */
+export function compileList(
+  text: string,
+  scope: ExpressionScope,
+  meter: Meter = createMeter(COMPILE_COST_MAX),
+): Compiled<Expression> {
+  return compileWrapped(text, scope, { wanted: "any", meter });
+}
+
 function compileWrapped(
   text: string,
   scope: ExpressionScope,

@@ -13,7 +13,7 @@ import {
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { AttemptKind, Outcome } from "../core/attempt.ts";
 import { type Lease, movingSide, type Step } from "../core/model.ts";
-import type { Plan } from "../core/plan.ts";
+import { nameAt, type Plan } from "../core/plan.ts";
 import type { AttemptRecord, RunDetail } from "../store/reads.ts";
 import { TASK_KINDS } from "./convert-task.ts";
 import { payloadField } from "./payload.ts";
@@ -58,7 +58,7 @@ function endedMessage(record: AttemptRecord, all: readonly AttemptRecord[], plan
   const { outcome } = record;
   const failure = failureOf(outcome);
   return create(AttemptSchema, {
-    stepId: plan.steps[record.step]?.id ?? "",
+    stepId: nameAt(plan, record.step),
     kind: taskKind(record, all),
     fence: record.fence,
     attempt: record.attempt,
@@ -76,7 +76,7 @@ function endedMessage(record: AttemptRecord, all: readonly AttemptRecord[], plan
 
 function inHandMessage(step: Step, lease: Lease, plan: Plan): Attempt {
   return create(AttemptSchema, {
-    stepId: plan.steps[step.no]?.id ?? "",
+    stepId: nameAt(plan, step.no),
     kind: TASK_KINDS[lease.task],
     fence: lease.fence,
     attempt: lease.attempt,

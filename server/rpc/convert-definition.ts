@@ -12,13 +12,9 @@ import {
   FallbackSchema,
   OnFailure,
   OnPickup,
-  type RetryPolicy as RetryMessage,
-  RetryPolicySchema,
   RunIf,
   StepDefinitionSchema,
   type StepDefinition as StepMessage,
-  type Timeouts as TimeoutsMessage,
-  TimeoutsSchema,
   type Verify,
   VerifySchema,
   type WorkflowDefinition,
@@ -34,12 +30,11 @@ import type {
   Definition,
   EscalationDefinition,
   FallbackDefinition,
-  RetryPolicy,
   StepDefinition,
   StepRules,
-  Timeouts,
   VerifyDefinition,
 } from "../core/definition.ts";
+import { retryFrom, retryMessage, timeoutsFrom, timeoutsMessage } from "./convert-retry.ts";
 import { workFrom, workMessage } from "./convert-work.ts";
 import { durationField, given, msOf, wordOf } from "./definition-values.ts";
 import { payloadFrom, payloadMessage } from "./payload.ts";
@@ -152,32 +147,6 @@ function fallbackFrom(messages: readonly Fallback[]): FallbackDefinition[] | und
   }));
 }
 
-/** An empty list says nothing: the default policy. */
-function retryFrom(messages: readonly RetryMessage[]): Partial<RetryPolicy>[] | undefined {
-  if (messages.length === 0) return undefined;
-  return messages.map((message) => ({
-    ...given("on", message.on.length > 0 ? [...message.on] : undefined),
-    ...given("attempts", message.attempts),
-    ...given("initialMs", msOf(message.initial)),
-    ...given("factor", message.factor),
-    ...given("maxMs", msOf(message.max)),
-    ...given("jitter", message.jitter),
-  }));
-}
-
-function timeoutsFrom(message: TimeoutsMessage): Partial<Timeouts> {
-  return {
-    ...given("pickupMs", msOf(message.pickup)),
-    ...given("attemptMs", msOf(message.attempt)),
-    ...given("heartbeatMs", msOf(message.heartbeat)),
-    ...given("stallMs", msOf(message.stall)),
-    ...given("totalMs", msOf(message.total)),
-    ...given("cancelMs", msOf(message.cancel)),
-    ...given("settleMs", msOf(message.settle)),
-    ...given("callbackMs", msOf(message.callback)),
-  };
-}
-
 /** The definition as registered: what was not said stays unsaid. */
 export function definitionMessage(definition: Definition): WorkflowDefinition {
   return create(WorkflowDefinitionSchema, {
@@ -232,29 +201,5 @@ function fallbackMessage(fallback: FallbackDefinition): Fallback {
     queue: fallback.queue ?? "",
     task: fallback.task ?? "",
     ...given("input", fallback.input && payloadMessage(fallback.input)),
-  });
-}
-
-function retryMessage(policy: Partial<RetryPolicy>): RetryMessage {
-  return create(RetryPolicySchema, {
-    on: [...(policy.on ?? [])],
-    ...given("attempts", policy.attempts),
-    ...given("initial", durationField(policy.initialMs)),
-    ...given("factor", policy.factor),
-    ...given("max", durationField(policy.maxMs)),
-    ...given("jitter", policy.jitter),
-  });
-}
-
-function timeoutsMessage(timeouts: Partial<Timeouts>): TimeoutsMessage {
-  return create(TimeoutsSchema, {
-    ...given("pickup", durationField(timeouts.pickupMs)),
-    ...given("attempt", durationField(timeouts.attemptMs)),
-    ...given("heartbeat", durationField(timeouts.heartbeatMs)),
-    ...given("stall", durationField(timeouts.stallMs ?? undefined)),
-    ...given("total", durationField(timeouts.totalMs)),
-    ...given("cancel", durationField(timeouts.cancelMs)),
-    ...given("settle", durationField(timeouts.settleMs)),
-    ...given("callback", durationField(timeouts.callbackMs)),
   });
 }

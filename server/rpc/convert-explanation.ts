@@ -24,7 +24,7 @@ import type {
   WaitsFor,
 } from "../core/explanation.ts";
 import type { CancelCause } from "../core/model.ts";
-import type { Plan } from "../core/plan.ts";
+import { nameAt, type Plan } from "../core/plan.ts";
 import type { RunDetail, RunSigns } from "../store/reads.ts";
 import { failureOf, OUTCOMES } from "./convert-attempt.ts";
 import { progressMessage } from "./convert-progress.ts";
@@ -50,6 +50,7 @@ const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   start: WaitKind.START,
   slot: WaitKind.SLOT,
   ended: WaitKind.ENDED,
+  items: WaitKind.ITEMS,
 });
 
 const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
@@ -68,6 +69,7 @@ const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
   undo: NextKind.UNDO,
   start: NextKind.START,
   "give-up": NextKind.GIVE_UP,
+  "next-wave": NextKind.NEXT_WAVE,
 });
 
 const STOP_CAUSES: Readonly<Record<CancelCause, StopCause>> = Object.freeze({
@@ -96,7 +98,7 @@ export function explainMessage(
     steps: steps.map((wait) =>
       create(WaitSchema, {
         ...waitFields(plan, wait),
-        stepId: idOf(plan, wait.step),
+        stepId: nameAt(plan, wait.step),
         undo: wait.side === "undo",
         sentence: stepSentence(plan, wait, now),
       }),
@@ -191,7 +193,7 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
     case "answer":
       return {
         kind: ActionKind.ANSWER,
-        stepId: idOf(plan, action.step),
+        stepId: nameAt(plan, action.step),
         escalationId: String(action.escalation),
         choices: [...action.answers],
       };
@@ -200,12 +202,12 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
     case "decide":
       return {
         kind: ActionKind.DECIDE,
-        stepId: idOf(plan, action.step),
+        stepId: nameAt(plan, action.step),
         choices: ["approve", "reject"],
         approvers: [...action.approvers],
       };
     case "complete-deferred":
-      return { kind: ActionKind.COMPLETE_DEFERRED, stepId: idOf(plan, action.step) };
+      return { kind: ActionKind.COMPLETE_DEFERRED, stepId: nameAt(plan, action.step) };
     case "pause":
       return { kind: ActionKind.PAUSE };
     case "resume":
@@ -215,10 +217,6 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
   }
 }
 
-function idOf(plan: Plan, no: number): string {
-  return plan.steps[no]?.id ?? "";
-}
-
 function idsOf(plan: Plan, steps: readonly number[]): string[] {
-  return steps.map((no) => idOf(plan, no));
+  return steps.map((no) => nameAt(plan, no));
 }

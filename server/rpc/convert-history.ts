@@ -12,9 +12,9 @@ import {
   type ReceivedSignal,
   ReceivedSignalSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import { answersNow } from "../core/answers.ts";
+import { answersNow, isTask as isTaskOf } from "../core/answers.ts";
 import type { AnswerKind } from "../core/history.ts";
-import type { Plan } from "../core/plan.ts";
+import { nameAt, type Plan, planStepAt } from "../core/plan.ts";
 import type {
   AttemptRecord,
   DecisionRecord,
@@ -35,7 +35,7 @@ export function interventionMessage(
   const about = attempts.find(({ step, fence }) => step === record.step && fence === record.fence);
   return create(InterventionSchema, {
     runId: record.runId,
-    stepId: stepId(plan, record.step),
+    stepId: nameAt(plan, record.step),
     rule: record.rule,
     saw: record.saw,
     did: record.did,
@@ -61,7 +61,7 @@ export function escalationMessage(
     id: String(record.n),
     runId: run.runId,
     workflow: run.workflow,
-    stepId: stepId(plan, record.step),
+    stepId: nameAt(plan, record.step),
     reason: record.reason,
     message: record.message,
     openedTime: timestampFromMs(record.openedAt),
@@ -80,10 +80,11 @@ export function escalationMessage(
 export function answersTo(
   { closedAt, step, reason }: EscalationRecord,
   plan: Plan,
-  { state, pivoted }: Pick<RunDetail, "state" | "pivoted">,
+  { state, pivoted, steps }: Pick<RunDetail, "state" | "pivoted" | "steps">,
 ): readonly AnswerKind[] {
   if (closedAt !== null) return [];
-  const isTask = plan.steps[step]?.work.kind === "task";
+  const planned = planStepAt(plan, step);
+  const isTask = planned !== undefined && isTaskOf(planned, steps.get(step));
   return answersNow(reason, { state, pivoted, isTask });
 }
 
@@ -94,13 +95,13 @@ export function signalMessage(record: SignalRecord, plan: Plan): ReceivedSignal 
     name: record.name,
     ...payloadField("payload", record.payload),
     receivedTime: timestampFromMs(record.at),
-    takenBy: stepId(plan, record.takenBy),
+    takenBy: nameAt(plan, record.takenBy),
   });
 }
 
 export function decisionMessage(record: DecisionRecord, plan: Plan): Decision {
   return create(DecisionSchema, {
-    stepId: stepId(plan, record.step),
+    stepId: nameAt(plan, record.step),
     approver: record.approver,
     approverVerified: false,
     approved: record.approved,
@@ -108,8 +109,4 @@ export function decisionMessage(record: DecisionRecord, plan: Plan): Decision {
     ...payloadField("form", record.form),
     decidedTime: timestampFromMs(record.at),
   });
-}
-
-function stepId(plan: Plan, no: number | null): string {
-  return no === null ? "" : (plan.steps[no]?.id ?? "");
 }

@@ -24,7 +24,8 @@ import {
   type Reason,
   type WaitingFor,
 } from "../core/model.ts";
-import type { Plan, PlanStep } from "../core/plan.ts";
+import { itemOf, numberOf } from "../core/place.ts";
+import { type Plan, type PlanStep, planStepAt } from "../core/plan.ts";
 import { type ShownStep, shownStep } from "../core/shown.ts";
 import type { AttemptRecord, RerunOf, RunDetail, RunRecord } from "../store/reads.ts";
 import { failureOf } from "./convert-attempt.ts";
@@ -83,6 +84,7 @@ const STEP_KINDS: Readonly<Record<PlanStep["work"]["kind"], StepKind>> = Object.
   wait: StepKind.WAIT,
   signal: StepKind.SIGNAL,
   approval: StepKind.APPROVAL,
+  map: StepKind.MAP,
 });
 
 const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
@@ -90,6 +92,7 @@ const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
   signal: WaitingOn.SIGNAL,
   approval: WaitingOn.APPROVAL,
   callback: WaitingOn.CALLBACK,
+  items: WaitingOn.ITEMS,
 });
 
 /** `bodies`: whether inputs and outputs are shown. */
@@ -130,22 +133,43 @@ function rerunOfField({ runId, from }: RerunOf): MessageInitShape<typeof RerunOf
 /** The steps in the order of the definition. Those without a row have not begun to move. */
 export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
-  const run = detail.state;
-  return plan.steps.map((planned) => {
-    const step = detail.steps.get(planned.no);
-    const { state, undo } = shownStep(step, run, planned.always);
-    return create(StepSchema, {
-      id: planned.id,
-      kind: STEP_KINDS[planned.work.kind],
-      needs: planned.needs.map((no) => plan.steps[no]?.id ?? ""),
-      state: STEP_STATES[state],
-      undoState: UNDO_STATES[undo],
-      ...taskOf(planned, step),
-      approvals: approvalsOf(detail, planned.no),
-      keptOf: detail.kept.get(planned.no) ?? "",
-      ...(step ? progressOf(step) : {}),
-      ...(step ? resultOf(step, attempts.get(planned.no) ?? [], shown) : {}),
+  return plan.steps.map((planned) => stepMessage(planned, { detail, plan, attempts, shown }));
+}
+
+/** The items that the detail holds, in the order of their list. */
+export function itemMessages(detail: RunDetail, plan: Plan, map: number, shown: Shown): Step[] {
+  const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
+  return [...detail.steps.keys()]
+    .filter((place) => itemOf(place) > 0 && numberOf(place) === map)
+    .sort((a, b) => a - b)
+    .flatMap((place) => {
+      const planned = planStepAt(plan, place);
+      return planned ? [stepMessage(planned, { detail, plan, attempts, shown })] : [];
     });
+}
+
+interface SeenSteps {
+  readonly detail: RunDetail;
+  readonly plan: Plan;
+  readonly attempts: ReadonlyMap<number, readonly AttemptRecord[]>;
+  readonly shown: Shown;
+}
+
+function stepMessage(planned: PlanStep, { detail, plan, attempts, shown }: SeenSteps): Step {
+  const step = detail.steps.get(planned.no);
+  const { state, undo } = shownStep(step, detail.state, planned.always);
+  return create(StepSchema, {
+    id: planned.id,
+    kind: STEP_KINDS[planned.work.kind],
+    needs: planned.needs.map((no) => plan.steps[no]?.id ?? ""),
+    state: STEP_STATES[state],
+    undoState: UNDO_STATES[undo],
+    ...taskOf(planned, step),
+    approvals: approvalsOf(detail, planned.no),
+    keptOf: detail.kept.get(planned.no) ?? "",
+    ...(step ? progressOf(step) : {}),
+    ...(step ? resultOf(step, attempts.get(planned.no) ?? [], shown) : {}),
+    ...(step?.items ? { items: step.items } : {}),
   });
 }
 
@@ -168,10 +192,16 @@ function progressOf(step: CoreStep) {
     attempt: lease && lease.task !== "verify" ? lease.attempt : step.attempt,
     fence: currentFence(step),
     agentId: lease?.agentId ?? "",
-    waitingOn: moving?.kind === "WAITING" ? WAITING[moving.on] : WaitingOn.UNSPECIFIED,
+    waitingOn: waitingOn(step),
     verifies: step.doubt ? step.verifies : 0,
     ...timeField("nextTime", moving && moving.kind !== "HELD" ? moving.wakeAt : null),
   };
+}
+
+function waitingOn(step: CoreStep): WaitingOn {
+  if (step.forward.kind === "MAPPING" || step.undo.kind === "MAPPING") return WaitingOn.ITEMS;
+  const moving = movingSide(step)?.state;
+  return moving?.kind === "WAITING" ? WAITING[moving.on] : WaitingOn.UNSPECIFIED;
 }
 
 function resultOf(step: CoreStep, attempts: readonly AttemptRecord[], shown: Shown) {

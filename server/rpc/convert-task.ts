@@ -17,6 +17,7 @@ export function taskMessage(task: HandedTask): Task {
     callbackToken: task.callbackToken,
     runId: task.runId,
     stepId: task.stepId,
+    ...(task.item === null ? {} : { item: task.item }),
     attempt: task.attempt,
     workflow: task.workflow,
     workflowVersion: task.version,

@@ -15,6 +15,7 @@ import type {
   StepWork,
   WaitWork,
 } from "../core/definition.ts";
+import { mapFrom, mapMessage } from "./convert-map.ts";
 import { durationField, given, msOf, wordOf } from "./definition-values.ts";
 import { payloadFrom, payloadMessage } from "./payload.ts";
 
@@ -48,6 +49,8 @@ export function workFrom(kind: StepDefinition["kind"]): StepWork {
       };
     case "approval":
       return approvalFrom(kind.value);
+    case "map":
+      return mapFrom(kind.value);
     case undefined:
       throw new Error("a step without a kind has passed the rules");
   }
@@ -96,6 +99,8 @@ export function workMessage(work: StepWork): KindInit {
           ...given("onExpiry", work.onExpiry && APPROVAL_EXPIRY[work.onExpiry]),
         },
       };
+    case "map":
+      return { case: "map", value: mapMessage(work) };
     default:
       return { case: "task", value: { name: work.task, queue: work.queue ?? "" } };
   }

@@ -10,7 +10,7 @@ import type {
   Timeouts,
   VerifyDefinition,
 } from "../core/definition.ts";
-import type { Plan, PlanStep, PlanTask } from "../core/plan.ts";
+import type { Plan, PlanStep, PlanTask, Share } from "../core/plan.ts";
 
 type Setting = Omit<MessageInitShape<typeof EffectiveSettingSchema>, "$typeName" | "stepId">;
 type Said = Pick<VerifyDefinition, "queue" | "retry" | "timeouts">;
@@ -75,6 +75,15 @@ function workSettings(step: StepDefinition, { work, effects, onPickup }: PlanSte
         setting("on_pickup", step.onPickup, onPickup),
       ];
     }
+    case "map": {
+      const { concurrency, tolerate, item } = work;
+      const said = step.kind === "map" ? step : null;
+      return [
+        setting("map.concurrency", said?.concurrency, String(concurrency)),
+        setting("map.tolerate", said?.tolerate ?? said?.toleratePercent, shareWords(tolerate)),
+        ...workSettings(step, item),
+      ];
+    }
     case "wait":
       return [];
     case "signal": {
@@ -96,10 +105,12 @@ function workSettings(step: StepDefinition, { work, effects, onPickup }: PlanSte
   }
 }
 
+function shareWords(share: Share): string {
+  return share.kind === "count" ? String(share.count) : `${share.percent}%`;
+}
+
 function queueOf(step: StepDefinition): Pick<TaskWork, "queue"> {
-  return (step.kind === undefined || step.kind === "task") && step.queue !== undefined
-    ? { queue: step.queue }
-    : {};
+  return "queue" in step && step.queue !== undefined ? { queue: step.queue } : {};
 }
 
 function taskSettings(at: string, said: Said, task: PlanTask): Setting[] {

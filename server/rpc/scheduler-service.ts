@@ -25,6 +25,7 @@ import { runMessage, stepMessages } from "./convert-run.ts";
 import type { DefinitionCheck } from "./definition-source.ts";
 import type { Drain } from "./drain.ts";
 import { effectiveSettings } from "./effective-settings.ts";
+import { listItems } from "./item-list.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { RequestCheck } from "./request-check.ts";
@@ -78,6 +79,8 @@ export function createSchedulerService(
       const signs = await deps.store.reads.runSigns(found.ref.runId);
       return explainMessage(await runs.plan(detail.run), detail, signs, found.namespace.name);
     },
+
+    listItems: (request) => listItems({ store: deps.store, runs }, request),
 
     listRuns: (request) => listRuns(deps, request),
 

@@ -13,11 +13,14 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import {
   ApprovalStepSchema,
   CompensateSchema,
+  GateSchema,
+  MapStepSchema,
   SignalStepSchema,
   StepDefinitionSchema,
   TaskStepSchema,
   VerifySchema,
   WaitStepSchema,
+  WavesSchema,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 
@@ -28,6 +31,8 @@ export const requiredKeys: Readonly<Record<string, readonly string[]>> = {
   [VerifySchema.typeName]: ["task"],
   [CompensateSchema.typeName]: ["task"],
   [SignalStepSchema.typeName]: ["name"],
+  [MapStepSchema.typeName]: ["over", "task"],
+  [GateSchema.typeName]: ["task"],
 };
 
 export const namesOfMessages: Readonly<Record<string, string>> = {
@@ -36,11 +41,14 @@ export const namesOfMessages: Readonly<Record<string, string>> = {
   [WaitStepSchema.typeName]: "a wait",
   [SignalStepSchema.typeName]: "a signal",
   [ApprovalStepSchema.typeName]: "an approval",
+  [MapStepSchema.typeName]: "a map",
+  [WavesSchema.typeName]: "the waves of a map",
+  [GateSchema.typeName]: "a gate",
 };
 
 /** Kinds of a step that the design has and this version has not. */
-export const laterKinds = ["run", "map"];
-export const kinds = ["task", "wait", "signal", "approval", ...laterKinds];
+export const laterKinds = ["run"];
+export const kinds = ["task", "wait", "signal", "approval", "map", ...laterKinds];
 
 /** Messages of which a text may write a single field alone, and which field that is. */
 const shortForms: Readonly<Record<string, string>> = {

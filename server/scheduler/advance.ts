@@ -11,6 +11,7 @@ import { createFlights, type Landing } from "../flights.ts";
 import { type Actor, messagesOf, type PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
+import { laneOfPass } from "./item-lanes.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
 
@@ -138,7 +139,7 @@ async function pass(
       before: view,
       after: decision.view,
       effects,
-      laneOf: laned.laneOf,
+      laneOf: await laneOfPass(options.store, head.namespaceId, laned, decision),
       actor,
     });
   }
@@ -231,7 +232,7 @@ async function loadViews(
   const wanted = found.flatMap(({ head, laned, events }) => {
     if (isEnded(head.run.state)) return [];
     const of = events.map(({ event }) => event);
-    return [{ runId: head.runId, steps: stepsToLoad(head.run.state.kind, laned.plan, of) }];
+    return [{ runId: head.runId, ...stepsToLoad(head.run.state.kind, laned.plan, of) }];
   });
   const steps = wanted.length === 0 ? new Map() : await tx.loadSteps(wanted);
   const views = found.map(({ head, laned, events }) => {
@@ -246,8 +247,8 @@ async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
   const wanted = loaded.flatMap(({ head, laned: { plan, judge }, view, events }) => {
     if (!judge.needsFacts || isEnded(view.run.state)) return [];
     const of = events.map(({ event }) => event);
-    const steps = stepsToLoad(view.run.state.kind, plan, of);
-    const asking = steps === "all" ? plan.steps.map(({ no }) => no) : steps;
+    const { whole, places } = stepsToLoad(view.run.state.kind, plan, of);
+    const asking = whole ? plan.steps.map(({ no }) => no) : places;
     return [{ runId: head.runId, steps: [...new Set(asking.flatMap(judge.factsFor))] }];
   });
   if (wanted.length === 0) return loaded;
@@ -272,6 +273,7 @@ async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readon
       decisions: beside.decisions.get(runId) ?? [],
       escalations: beside.escalations.get(runId) ?? [],
       messages: beside.messages.get(runId) ?? [],
+      outputs: beside.outputs.get(runId) ?? new Map(),
     };
     return { ...one, view };
   });
@@ -361,6 +363,7 @@ function told(records: readonly PassRecord[], claims: readonly Claim[]): Told {
     ...effects.flatMap((effect) =>
       effect.kind === "backed-off" ||
       effect.kind === "began-waiting" ||
+      effect.kind === "items-due" ||
       effect.kind === "wake-moved"
         ? [effect.wakeAt]
         : [],

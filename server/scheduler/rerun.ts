@@ -39,6 +39,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
   const from = fromOf(request, target.laned);
   const kept = await keptSteps(store, { detail, old, laned: target.laned, from });
   refuseUndone(detail, kept);
+  refuseMaps(detail, target.laned, kept);
   refuseNothingToDo(detail, target.laned, kept, from);
   const { key: _, ...run } = detail.run;
   const input = request.input === null ? run.input : request.input.payload;
@@ -80,6 +81,24 @@ function refuseUndone({ run, state }: RunDetail, kept: readonly KeptStep[]): voi
     run.runId,
     state.kind,
     "its effects were undone, so there is nothing to go on from: re-run it from the start",
+  );
+}
+
+/** What the items of a map have made could not be undone by a run that has no rows of them. */
+function refuseMaps(
+  { run, state }: RunDetail,
+  { plan }: LanedPlan,
+  kept: readonly KeptStep[],
+): void {
+  const map = kept
+    .filter(({ as }) => as === "SUCCEEDED")
+    .map(({ no }) => plan.steps[no])
+    .find((step) => step?.work.kind === "map" && step.work.item.compensate !== null);
+  if (!map) return;
+  throw stateError(
+    run.runId,
+    state.kind,
+    `it would keep the map "${map.id}", whose items can be undone, and a new run does not keep items yet: re-run it from "${map.id}", or from the start`,
   );
 }
 

@@ -5,10 +5,10 @@ import type { EndedAttempt } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
 import type { StoredMessage } from "../core/message.ts";
-import { movingSide, type View } from "../core/model.ts";
+import { type ItemOutputs, movingSide, type View } from "../core/model.ts";
 import type { Plan } from "../core/plan.ts";
 import { secretDigest } from "../secret.ts";
-import type { AttemptKey, RunId, Tx } from "../store/store.ts";
+import type { AttemptKey, MapRef, RunId, Tx } from "../store/store.ts";
 
 export interface RowsBeside {
   readonly attempts: ReadonlyMap<RunId, readonly EndedAttempt[]>;
@@ -16,6 +16,7 @@ export interface RowsBeside {
   readonly decisions: ReadonlyMap<RunId, readonly Decision[]>;
   readonly escalations: ReadonlyMap<RunId, readonly OpenEscalation[]>;
   readonly messages: ReadonlyMap<RunId, readonly StoredMessage[]>;
+  readonly outputs: ReadonlyMap<RunId, ReadonlyMap<number, ItemOutputs>>;
 }
 
 /** A run of the pass as far as it is loaded. */
@@ -39,7 +40,8 @@ export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<Ro
     ),
   );
   const messages = runsWith(runs, ({ event }) => event.kind === "messages");
-  const asked = [attempts, signals, decisions, escalations, messages];
+  const outputs = runs.flatMap(mapsThatEnd);
+  const asked = [attempts, signals, decisions, escalations, messages, outputs];
   if (asked.every((rows) => rows.length === 0)) return null;
   return {
     attempts: attempts.length === 0 ? new Map() : await tx.loadAttempts(attempts),
@@ -47,7 +49,17 @@ export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<Ro
     decisions: decisions.length === 0 ? new Map() : await tx.loadDecisions(decisions),
     escalations: escalations.length === 0 ? new Map() : await tx.loadEscalations(escalations),
     messages: messages.length === 0 ? new Map() : await tx.loadMessages(messages),
+    outputs: outputs.length === 0 ? new Map() : await tx.loadItemOutputs(outputs),
   };
+}
+
+function mapsThatEnd({ head, view, events }: RunOfPass): readonly MapRef[] {
+  return events.flatMap(({ event }) => {
+    if (event.kind !== "due-moment" || event.on !== "items") return [];
+    const { step: map } = event;
+    const ends = view.steps.get(map)?.forward.kind === "WAITING";
+    return ends ? [{ runId: head.runId, map }] : [];
+  });
 }
 
 function runsWith(

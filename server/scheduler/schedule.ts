@@ -14,6 +14,7 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RerunOf } from "../store/reads.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
 import { commitAndTell, type HandOver, type Told } from "./advance.ts";
+import { laneOfPass } from "./item-lanes.ts";
 import { newRunId } from "./run-id.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import { type KeyedRun, makeRoom, openSlots } from "./slots.ts";
@@ -249,7 +250,15 @@ async function accept(
     begun.push(made);
     return { kind: "done", result: { runId, created: true } };
   });
-  const records = begun.map(({ record }) => record);
+  const records = await Promise.all(
+    begun.map(async ({ run, record, laned }) => ({
+      ...record,
+      laneOf: await laneOfPass(options.store, run.namespaceId, laned, {
+        view: record.after,
+        effects: record.effects,
+      }),
+    })),
+  );
   if (begun.length > 0) {
     await tx.insertRuns(begun.map(({ run }) => run));
     await tx.write(records);
@@ -329,6 +338,7 @@ function known(
 
 interface Begun {
   readonly run: NewRun;
+  readonly laned: LanedPlan;
   readonly record: PassRecord;
 }
 
@@ -373,5 +383,6 @@ function begin(tx: Tx, item: Item, runId: string, joined: Joined | null): Begun 
   };
   const { laneOf } = laned;
   const all = [...effects, ...makeRoom(joined?.cancelled ?? null)];
-  return { run, record: { head: run, before, after: view, effects: all, laneOf, actor: null } };
+  const record = { head: run, before, after: view, effects: all, laneOf, actor: null };
+  return { run, laned, record };
 }

@@ -267,7 +267,8 @@ function sameStepRow(was: Step | undefined, is: Step): boolean {
     was.verifies === is.verifies &&
     was.firstReadyAt === is.firstReadyAt &&
     was.settleUntil === is.settleUntil &&
-    was.result === is.result
+    was.result === is.result &&
+    was.items === is.items
   );
 }
 

@@ -5,7 +5,8 @@
 import type { TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Judge } from "../core/judge.ts";
-import { type Plan, type PlanTask, planOf } from "../core/plan.ts";
+import { itemOf, numberOf, placeOf } from "../core/place.ts";
+import { type Plan, type PlanTask, type PlanWork, planOf } from "../core/plan.ts";
 import type { LaneOf } from "./changes.ts";
 import type { Store } from "./store.ts";
 
@@ -61,16 +62,45 @@ async function load(
   };
 }
 
+interface PlacedTask {
+  readonly at: string;
+  readonly task: PlanTask;
+}
+
 /** All that agents may be asked to do in a plan, each with the place that names it. */
-export function tasksOf(plan: Plan): readonly { readonly at: string; readonly task: PlanTask }[] {
+export function tasksOf(plan: Plan): readonly PlacedTask[] {
   return plan.steps.flatMap(({ no, work, verify, compensate }) => [
+    ...(work.kind === "map" ? tasksOfMap(no, work) : []),
     ...(work.kind === "task" ? work.strategies : []).map((task, planned) => ({
-      at: placeOf(no, "perform", planned),
+      at: taskAt(no, "perform", planned),
       task,
     })),
-    ...(verify ? [{ at: placeOf(no, "verify", 0), task: verify }] : []),
-    ...(compensate ? [{ at: placeOf(no, "compensate", 0), task: compensate }] : []),
+    ...(verify ? [{ at: taskAt(no, "verify", 0), task: verify }] : []),
+    ...(compensate ? [{ at: taskAt(no, "compensate", 0), task: compensate }] : []),
   ]);
+}
+
+/** Those of its first item stand for all; what has a queue of its own for each item is not here. */
+function tasksOfMap(no: number, { gate, item }: Extract<PlanWork, { kind: "map" }>): PlacedTask[] {
+  const place = placeOf(no, 1);
+  const { work, verify, compensate } = item;
+  const ofItem: PlacedTask[] = [
+    ...(work.kind === "task" ? work.strategies : []).map((task, planned) => ({
+      at: taskAt(place, "perform", planned),
+      task,
+    })),
+    ...(verify ? [{ at: taskAt(place, "verify", 0), task: verify }] : []),
+    ...(compensate ? [{ at: taskAt(place, "compensate", 0), task: compensate }] : []),
+  ];
+  return [
+    ...(gate ? [{ at: taskAt(no, "perform", 0), task: gate }] : []),
+    ...ofItem.filter(({ task }) => !hasExpression(task.queue)),
+  ];
+}
+
+/** Whether the queue is known only once its expressions are evaluated. */
+export function hasExpression(queue: string): boolean {
+  return queue.includes("${");
 }
 
 /** `lanes`: the id for each of `tasksOf`, in its order. */
@@ -79,14 +109,15 @@ export function laneOfPlan(plan: Plan, lanes: readonly number[]): LaneOf {
     tasksOf(plan).map(({ at, task }, place) => [at, { lane: lanes[place] ?? -1, task }]),
   );
   return (step, task, planned) => {
-    const found = byPlace.get(placeOf(step, task, planned));
+    const found = byPlace.get(taskAt(step, task, planned));
     if (!found || found.lane === -1)
       throw new Error(`step ${step} of ${plan.workflow} has no ${task} task ${planned}`);
     return found;
   };
 }
 
-/** Verify and undo are the same for every strategy. */
-function placeOf(step: number, task: TaskKind, planned: number): string {
-  return `${step}/${task}/${task === "perform" ? planned : 0}`;
+/** Verify and undo are the same for every strategy, and all items of a map are the same. */
+function taskAt(place: number, task: TaskKind, planned: number): string {
+  const which = itemOf(place) > 0 ? "item of " : "";
+  return `${which}${numberOf(place)}/${task}/${task === "perform" ? planned : 0}`;
 }

@@ -146,6 +146,14 @@ export interface RunDetail {
   readonly kept: ReadonlyMap<number, RunId>;
 }
 
+export interface ItemPage {
+  /** Number of the map. */
+  readonly map: number;
+  /** Number of an item; 0: from the first. */
+  readonly after: number;
+  readonly limit: number;
+}
+
 export interface ChangedInput {
   readonly step: number;
   /** Its place in the step's strategies. */
@@ -205,6 +213,8 @@ export interface Reads {
     by: { readonly runId: RunId } | { readonly key: string },
   ): Promise<RunRecord | null>;
   runDetail(runId: RunId, wanted: DetailWanted): Promise<RunDetail | null>;
+  /** Items of a map in their order, those behind `after`, with the attempts at them. */
+  runItems(runId: RunId, page: ItemPage): Promise<Pick<RunDetail, "steps" | "attempts">>;
   /** The whole inputs that were given to strategies of its steps, instead of those of the plan. */
   changedInputs(runId: RunId): Promise<readonly ChangedInput[]>;
   /** Of the steps that are in their queue or with an agent; empty for a run that is not there. */

@@ -11,10 +11,11 @@
 
 import type { EndedAttempt, Moment, TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
+import type { StepsToLoad } from "../core/event.ts";
 import type { Facts } from "../core/facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
 import type { StoredMessage } from "../core/message.ts";
-import type { Step, WaitingFor } from "../core/model.ts";
+import type { ItemOutputs, Items, Step, WaitingFor } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { PassRecord } from "./changes.ts";
@@ -90,9 +91,14 @@ export interface KeyHolder {
   readonly mine: boolean;
 }
 
-export interface StepsWanted {
+export interface StepsWanted extends StepsToLoad {
   readonly runId: RunId;
-  readonly steps: readonly number[] | "all";
+}
+
+/** A map of a run. */
+export interface MapRef {
+  readonly runId: RunId;
+  readonly map: number;
 }
 
 export interface AttemptKey {
@@ -157,6 +163,10 @@ export interface Tx {
   loadFacts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
   /** The signals of these runs, in the order in which they came. */
   loadSignals(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, readonly StoredSignal[]>>;
+  /** By run and map, the outputs of the items that succeeded; a map that has none is left out. */
+  loadItemOutputs(
+    maps: readonly MapRef[],
+  ): Promise<ReadonlyMap<RunId, ReadonlyMap<number, ItemOutputs>>>;
   loadDecisions(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, readonly Decision[]>>;
   /** Escalations by number, open or closed. */
   loadEscalations(
@@ -269,6 +279,8 @@ export interface TaskFacts {
   readonly input: Payload | null;
   /** Details of the last beat before this attempt. */
   readonly lastDetails: Payload | null;
+  /** Of a map, whose own task is its gate. */
+  readonly items: Items | null;
   /** The place of the strategy that the task is about: the current one; for an undo, the next. */
   readonly strategy: number;
   /** The strategy of the plan that it follows. */

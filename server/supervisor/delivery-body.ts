@@ -5,7 +5,7 @@
 //
 // `count`: how many of one cause it tells of; run and escalation are the first of them.
 import type { Moment } from "../core/attempt.ts";
-import type { Plan } from "../core/plan.ts";
+import { nameAt, type Plan } from "../core/plan.ts";
 import type { DueDelivery } from "../store/outbox.ts";
 
 export function bodyOf(delivery: DueDelivery, plan: Plan): string {
@@ -20,7 +20,7 @@ export function bodyOf(delivery: DueDelivery, plan: Plan): string {
     ...(escalation && {
       escalation: {
         id: String(n),
-        step: plan.steps[escalation.step]?.id ?? "",
+        step: nameAt(plan, escalation.step),
         reason: escalation.reason,
         code: escalation.code,
         message: escalation.message,

@@ -201,6 +201,7 @@ function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
     case "signal":
     case "approval":
     case "callback":
+    case "items":
       return { kind: "due-moment", step, on: row.kind };
     case "escalation":
       return { kind: "escalation-moment", n: fence };

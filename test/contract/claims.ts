@@ -1,7 +1,9 @@
 /** Claims: ready rows in their order, each to one agent; and what a granted task carries. */
+
 import { expect, test } from "vitest";
 import { movingSide } from "../../server/core/model.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
+import { named } from "../support/rows-to-load.ts";
 import {
   cancel,
   claim,
@@ -83,7 +85,7 @@ export function describeClaims(opened: Opened): void {
     });
     const { run: stored, steps } = await store.transact({ name: "look" }, async (tx) => ({
       run: (await tx.lockRuns([run.ref], true))[0]?.run,
-      steps: await tx.loadSteps([{ runId: run.ref.runId, steps: [0] }]),
+      steps: await tx.loadSteps([{ runId: run.ref.runId, ...named(0) }]),
     }));
     const step = steps.get(run.ref.runId)?.get(0);
     const until = stored?.state.kind === "RUNNING" ? stored.state.deadline : null;
@@ -202,7 +204,7 @@ export function describeClaims(opened: Opened): void {
         ...{ runId: run.ref.runId, step: 0, definitionId: run.definitionId, version: 4 },
         ...{ labels: { city: "Bern" }, input: json('{"nights":2}') },
         ...{ lastDetails: null, strategy: 0, planned: 0, changedInput: null, output: null },
-        effectOf: null,
+        ...{ effectOf: null, items: null },
       },
     ]);
   });

@@ -6,6 +6,7 @@
  * A flight may pretend to have happened `agoMs` ago: that is how moments come to be due without
  * waiting.
  */
+
 import { randomBytes } from "node:crypto";
 import type { Moment, Outcome } from "../../server/core/attempt.ts";
 import {
@@ -17,9 +18,16 @@ import {
 } from "../../server/core/decide.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Effect } from "../../server/core/effect.ts";
-import type { Answer, RunEvent } from "../../server/core/event.ts";
+import type { Answer, RunEvent, StepsToLoad } from "../../server/core/event.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
-import { type Lease, movingSide, type Run, type Step, type View } from "../../server/core/model.ts";
+import {
+  emptyView,
+  type Lease,
+  movingSide,
+  type Run,
+  type Step,
+  type View,
+} from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import type { Actor, LaneOf, PassRecord } from "../../server/store/changes.ts";
@@ -34,6 +42,7 @@ import type {
   Tx,
 } from "../../server/store/store.ts";
 import { judgeOf } from "../property/random-run.ts";
+import { everyRow, WHOLE_RUN } from "../support/rows-to-load.ts";
 
 export interface OpenedStore {
   readonly store: Store;
@@ -141,8 +150,7 @@ export async function place(
 
 /** A view of nothing but a run and its steps. */
 export function viewOf(run: Run, steps: ReadonlyMap<number, Step>): View {
-  const nothing = { attempts: [], signals: [], decisions: [], escalations: [], messages: [] };
-  return { run, steps, ...nothing, facts: null };
+  return { ...emptyView(run), steps };
 }
 
 /** The first pass of a run, in a transaction. */
@@ -271,7 +279,7 @@ export async function withWords(
 /** The run and its steps as they are stored. */
 export function look(store: Store, run: Scheduled): Promise<Pick<View, "run" | "steps">> {
   return store.transact({ name: "look" }, async (tx) => {
-    const { head, steps } = await lockAndLoad(tx, run.ref);
+    const { head, steps } = await lockAndLoad(tx, run.ref, everyRow(run.plan));
     return { run: head.run, steps };
   });
 }
@@ -279,11 +287,12 @@ export function look(store: Store, run: Scheduled): Promise<Pick<View, "run" | "
 export async function lockAndLoad(
   tx: Tx,
   ref: RunRef,
+  wanted: StepsToLoad = WHOLE_RUN,
 ): Promise<{ readonly head: RunHead; readonly steps: ReadonlyMap<number, Step> }> {
   const [head] = [...(await tx.lockRuns([ref], true)), ...(await tx.endedRuns([ref]))];
   if (!head) throw new Error(`run ${ref.runId} is not there`);
   const { runId } = ref;
-  const steps = (await tx.loadSteps([{ runId, steps: "all" }])).get(runId) ?? new Map();
+  const steps = (await tx.loadSteps([{ runId, ...wanted }])).get(runId) ?? new Map();
   return { head, steps };
 }
 

@@ -32,7 +32,7 @@ export function blankStep(no: number, more: Partial<Step> = {}): Step {
     ...{ no, forward: { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 } },
     ...{ undo: { kind: "NONE" }, strategies: [{ planned: 0, changed: false, mark: "NONE" }] },
     ...{ fence: 0, attempt: 0, lost: 0, tries: [], doubt: null, verifies: 0 },
-    ...{ firstReadyAt: null, settleUntil: null, result: null, ...more },
+    ...{ firstReadyAt: null, settleUntil: null, result: null, items: null, ...more },
   };
 }
 

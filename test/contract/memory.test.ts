@@ -1,7 +1,9 @@
 /** The memory store keeps the contract; and what only a store with a clock to turn can show. */
+
 import { expect, test } from "vitest";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { workflow } from "../support/core-world.ts";
+import { WHOLE_RUN } from "../support/rows-to-load.ts";
 import { claim, newUuid, type OpenedStore, ownPartition, prepare, schedule } from "./fixture.ts";
 import { describeStore } from "./store-contract.ts";
 
@@ -76,7 +78,7 @@ test("a flight that locks against the order is refused, though nothing could dea
 test("a run must be locked before its steps are loaded", async () => {
   const { store } = await openMemory();
   const run = await schedule(store, workflow({ a: {} }));
-  const wanted = [{ runId: run.ref.runId, steps: "all" }] as const;
+  const wanted = [{ runId: run.ref.runId, ...WHOLE_RUN }];
   const wrong = store.transact({ name: "wrong" }, (tx) => tx.loadSteps(wanted));
   await expect(wrong).rejects.toThrow("must be locked before");
 });

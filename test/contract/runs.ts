@@ -1,8 +1,10 @@
 /** Runs and their steps: what one transaction has written the next one finds, or nothing of it. */
+
 import { expect, test } from "vitest";
 import type { RunEvent } from "../../server/core/event.ts";
 import { movingSide } from "../../server/core/model.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
+import { named, WHOLE_RUN } from "../support/rows-to-load.ts";
 import {
   cancel,
   claim,
@@ -47,8 +49,8 @@ export function describeRuns(opened: Opened): void {
     const loaded = await store.transact({ name: "look" }, async (tx) => {
       await tx.lockRuns([one.ref, two.ref], true);
       return tx.loadSteps([
-        { runId: one.ref.runId, steps: [2, 0, 7] },
-        { runId: two.ref.runId, steps: "all" },
+        { runId: one.ref.runId, ...named(2, 0, 7) },
+        { runId: two.ref.runId, ...WHOLE_RUN },
       ]);
     });
     const numbers = (runId: string) => [...(loaded.get(runId)?.keys() ?? [])].sort();

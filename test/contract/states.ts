@@ -133,11 +133,17 @@ const results = fc.record({
   ...{ fence: COUNT, n: COUNT },
 });
 
+const items = fc.record({
+  ...{ total: fc.nat({ max: 10_000 }), begun: COUNT, open: COUNT, succeeded: COUNT },
+  ...{ failed: COUNT, skipped: COUNT, undoFrom: COUNT, undosMoving: COUNT, undosLeft: COUNT },
+});
+
 function stepAt(no: number): fc.Arbitrary<Step> {
   const rest = fc.record({
     ...{ strategies, fence: fc.nat(), attempt: COUNT, lost: COUNT, verifies: COUNT },
     ...{ tries: fc.array(COUNT, { maxLength: 3 }), doubt: orNull(doubts) },
     ...{ firstReadyAt: orNull(MOMENT), settleUntil: orNull(MOMENT), result: orNull(results) },
+    items: orNull(items),
   });
   return fc.tuple(sides, rest).map(([[forward, undo], of]) => ({ no, forward, undo, ...of }));
 }

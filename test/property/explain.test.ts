@@ -12,6 +12,7 @@ import { explain } from "../../server/core/explain.ts";
 import type { Action, Explanation, StepWait } from "../../server/core/explanation.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import { isEnded, movingSide } from "../../server/core/model.ts";
+import { itemOf } from "../../server/core/place.ts";
 import { createWorld, type World } from "../support/core-world.ts";
 import { EXPLAINED, pairOf } from "../support/explained-states.ts";
 import { seenOf } from "../support/seen-run.ts";
@@ -101,6 +102,8 @@ function isOwned(
   if (next !== null) return true;
   if (waitsFor.kind === "person" || waitsFor.kind === "resume") return actions.length > 0;
   if (waitsFor.kind === "end-of-run") return isRunOwned(explanation);
+  if (waitsFor.kind === "items")
+    return explanation.steps.some((one) => itemOf(one.step) > 0 && isOwned(explanation, one));
   if (waitsFor.kind !== "steps" || waitsFor.steps.length === 0) return false;
   return waitsFor.steps.every((no) => {
     const of = explanation.steps.find(({ step }) => step === no);

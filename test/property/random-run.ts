@@ -3,13 +3,17 @@ import fc from "fast-check";
 import type {
   CompensateDefinition,
   Definition,
+  GateDefinition,
+  MapWork,
   RetryPolicy,
   StepDefinition,
   StepRules,
   StepWork,
 } from "../../server/core/definition.ts";
-import { type Judge, NOTHING_TO_JUDGE } from "../../server/core/judge.ts";
+import type { Judge } from "../../server/core/judge.ts";
 import type { Payload } from "../../server/core/payload.ts";
+import { itemOf, numberOf } from "../../server/core/place.ts";
+import { plainJudge } from "../support/plain-judge.ts";
 
 export const STEPS_MAX = 12;
 
@@ -49,6 +53,8 @@ const outputSchema: Payload = { kind: "json", json: '{"type":"object"}' };
 /** An input that cannot be made. */
 const unmade: Payload = { kind: "json", json: '{"chain":"input.none"}' };
 
+const GATE: GateDefinition = { task: "gate", retry: [{ attempts: 2, initialMs: 100 }] };
+
 const works: fc.Arbitrary<StepWork> = fc.oneof(
   { weight: 9, arbitrary: fc.constant({ task: "work" }) },
   { weight: 1, arbitrary: fc.constant({ kind: "wait" as const, forMs: 1_000 }) },
@@ -71,7 +77,27 @@ const works: fc.Arbitrary<StepWork> = fc.oneof(
       onExpiry: fc.constantFrom("escalate" as const, "reject" as const, "approve" as const),
     }),
   },
+  { weight: 4, arbitrary: fc.constantFrom(...randomMaps()) },
 );
+
+/** Over a few items, in one go or in waves, with all that may lie between two of them. */
+function randomMaps(): readonly MapWork[] {
+  const map = { kind: "map", task: "work", over: "3" } as const;
+  return [
+    map,
+    { ...map, over: "0" },
+    { ...map, over: "broken" },
+    { ...map, over: "5", concurrency: 2, tolerate: 1 },
+    { ...map, concurrency: 1, toleratePercent: 40 },
+    { ...map, waves: { size: 2 } },
+    { ...map, over: "4", concurrency: 2, waves: { percent: 40, pauseMs: 500 }, tolerate: 2 },
+    { ...map, waves: { size: 1, gate: GATE } },
+    { ...map, over: "2", waves: { size: 1, gate: { task: "gate" } } },
+    { ...map, over: "2", concurrency: 1, waves: { size: 1, gate: GATE } },
+    { ...map, waves: { size: 2, pauseMs: 700, gate: GATE } },
+    { ...map, waves: { size: 1, gate: { ...GATE, input: unmade } } },
+  ];
+}
 
 /** What a task says of its effects, with the verify that it then needs. */
 const effects: fc.Arbitrary<Pick<StepRules, "effects" | "verify">> = fc.oneof(
@@ -117,7 +143,7 @@ function stepAt(no: number): fc.Arbitrary<StepDefinition> {
     { requiredKeys: ["id", "needs"] },
   );
   return fc.tuple(rules, works, effects).map(([said, work, its]) => {
-    if (work.kind !== undefined && work.kind !== "task") {
+    if (work.kind !== undefined && work.kind !== "task" && work.kind !== "map") {
       const { compensate: _undo, fallback: _ways, outputSchema: _of, ...others } = said;
       return { ...others, ...work };
     }
@@ -160,21 +186,28 @@ function withAlways(definition: Definition, some: number): Definition {
 /** The judge of a random definition: its `when` is a word that is the verdict. */
 export function judgeOf(definition: Definition): Judge {
   return {
-    ...NOTHING_TO_JUDGE,
+    ...plainJudge(definition),
     condition: (no) => {
       const says = definition.steps[no]?.when ?? "true";
       return says === "broken"
         ? { kind: "failed", message: "it says broken" }
         : { kind: "value", value: says === "true" };
     },
-    input: (no, planned) =>
-      planned > 0 && definition.steps[no]?.fallback?.[planned - 1]?.input === unmade
+    input: (place, planned) => {
+      const step = definition.steps[numberOf(place)];
+      const isGate = step?.kind === "map" && itemOf(place) === 0;
+      const input = isGate ? step.waves?.gate?.input : step?.fallback?.[planned - 1]?.input;
+      return input === unmade
         ? { kind: "failed", message: "no such key: none" }
-        : { kind: "value", value: null },
-    outputProblem: (no, output) =>
-      definition.steps[no]?.outputSchema && output?.kind === "json" && output.json === ODD
+        : { kind: "value", value: null };
+    },
+    outputProblem: (place, output) => {
+      const step = definition.steps[numberOf(place)];
+      const isGate = step?.kind === "map" && itemOf(place) === 0;
+      return !isGate && step?.outputSchema && output?.kind === "json" && output.json === ODD
         ? "it is odd"
-        : null,
+        : null;
+    },
   };
 }
 

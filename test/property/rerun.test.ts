@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { stepsToKeep } from "../../server/core/keep.ts";
 import { isEnded } from "../../server/core/model.ts";
+import { planStepAt } from "../../server/core/plan.ts";
 import { leavesEffect } from "../../server/core/strategy.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { keptOf } from "../support/kept-steps.ts";
@@ -74,7 +75,7 @@ function expectKept(world: World, kept: ReadonlySet<number>): void {
   for (const step of world.steps()) {
     if (!kept.has(step.no)) continue;
     expect(["SUCCEEDED", "SKIPPED"]).toContain(step.forward.kind);
-    const undoable = world.plan.steps[step.no]?.compensate !== null;
+    const undoable = planStepAt(world.plan, step.no)?.compensate !== null;
     if (state.kind === "COMPENSATED" && undoable)
       expect(step.strategies.filter(leavesEffect)).toEqual([]);
   }

@@ -13,6 +13,7 @@ import {
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import { partitionOf } from "../../server/store/partition.ts";
 import type { RunRef, Store } from "../../server/store/store.ts";
+import { everyRow } from "../support/rows-to-load.ts";
 import { type FinalRows, type FinalRun, finalRun } from "./history-rows.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
@@ -116,7 +117,7 @@ function load(store: Store, ref: RunRef, plan: Plan): Promise<View> {
     const [ended] = open ? [] : await tx.endedRuns([ref]);
     const head = open ?? ended;
     if (!head) throw new Error(`run ${ref.runId} is neither open nor ended`);
-    const rows = (await tx.loadSteps([{ runId: ref.runId, steps: "all" }])).get(ref.runId);
+    const rows = (await tx.loadSteps([{ runId: ref.runId, ...everyRow(plan) }])).get(ref.runId);
     const view: View = { ...emptyView(head.run), steps: rows ?? new Map() };
     return ended ? { ...view, run: counted(view, plan) } : view;
   });

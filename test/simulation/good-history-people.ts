@@ -234,7 +234,7 @@ function stepRow(no: number, its: Pick<Step, "strategies" | "fence" | "firstRead
   const kind = no < 2 ? "perform" : "answer";
   return {
     ...{ no, forward: { kind: "SUCCEEDED" }, undo: { kind: "NONE" }, attempt: its.fence, lost: 0 },
-    ...{ tries: [], doubt: null, verifies: 0, settleUntil: null, ...its },
+    ...{ tries: [], doubt: null, verifies: 0, settleUntil: null, items: null, ...its },
     result: { fence: its.fence, kind, n: 0 },
   };
 }

@@ -35,7 +35,14 @@ export function newRun(
   mark: string,
   createdAt: number,
 ): Draft {
-  const none = { settleUntil: null, result: null, firstReadyAt: null, doubt: null, verifies: 0 };
+  const none = {
+    settleUntil: null,
+    result: null,
+    firstReadyAt: null,
+    doubt: null,
+    items: null,
+    verifies: 0,
+  };
   const steps = STEPS.map(
     (_, no): DraftStep => ({
       no,

@@ -45,6 +45,7 @@ export function createFaultyStore(wire: StoreWire): Store {
         read("listEscalations", () => store.reads.listEscalations(...asked)),
       runSigns: (...asked) => read("runSigns", () => store.reads.runSigns(...asked)),
       listWorkflows: (...asked) => read("listWorkflows", () => store.reads.listWorkflows(...asked)),
+      runItems: (...asked) => read("runItems", () => store.reads.runItems(...asked)),
       changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
       countRuns: (...asked) => read("countRuns", () => store.reads.countRuns(...asked)),
       listVersions: (...asked) => read("listVersions", () => store.reads.listVersions(...asked)),

@@ -9,7 +9,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { Moment } from "../../server/core/attempt.ts";
 import { type Decision, decide, type PassItem, type Rules } from "../../server/core/decide.ts";
 import type { Effect } from "../../server/core/effect.ts";
-import { type Answer, inPassOrder, type RunEvent, stepsToLoad } from "../../server/core/event.ts";
+import {
+  type Answer,
+  inPassOrder,
+  isWanted,
+  type RunEvent,
+  stepsToLoad,
+} from "../../server/core/event.ts";
 import { evolve, type Shape, untouchedStep } from "../../server/core/evolve.ts";
 import { brokenInvariants } from "../../server/core/invariants.ts";
 import {
@@ -21,7 +27,7 @@ import {
   type View,
 } from "../../server/core/model.ts";
 import { shapeOf } from "../../server/core/pass.ts";
-import type { Plan } from "../../server/core/plan.ts";
+import { type Plan, planStepAt } from "../../server/core/plan.ts";
 import { FORWARD_EDGES, findEdge, RUN_EDGES, UNDO_EDGES } from "../../server/core/state-table.ts";
 
 /** A row of the state table, as `forward: LEASED -succeeded-> SUCCEEDED`. */
@@ -102,8 +108,9 @@ function checkPartialView(pass: PassToCheck, whole: Decision<PassItem>): void {
     rules.plan,
     items.map((item) => item.event),
   );
-  if (wanted === "all") return;
-  const steps = new Map([...before.steps].filter(([no]) => wanted.includes(no)));
+  const steps = new Map(
+    [...before.steps].filter(([, step]) => isWanted(wanted, step, before.steps)),
+  );
   const partial = decide(rules, { ...before, steps }, now, items);
   expectSame("a partial view: effects", partial.effects, whole.effects);
   expectSame("a partial view: run", partial.view.run, whole.view.run);
@@ -118,8 +125,8 @@ function followEffects(
 ): readonly EdgeTaken[] {
   const taken: EdgeTaken[] = [];
   const shape = (no: number): Shape => {
-    const step = plan.steps[no];
-    return step ? shapeOf(step) : { needs: 0, always: false, pivot: false };
+    const step = planStepAt(plan, no);
+    return step ? shapeOf(step) : { needs: 0, always: false, pivot: false, isMap: false };
   };
   let view = before;
   for (const effect of decision.effects) {
@@ -190,7 +197,8 @@ function checkReport(
       "the same report gets the same answer",
     );
   if (answer.kind === "done") accepted.set(token, event.digest);
-  if (!rules.plan.steps[event.step]) must(answer.kind === "no-such-task", "there is no such step");
+  if (!planStepAt(rules.plan, event.step))
+    must(answer.kind === "no-such-task", "there is no such step");
 }
 
 function tokenOf(of: {

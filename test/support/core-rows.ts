@@ -8,9 +8,11 @@ import type { Decision, Rules } from "../../server/core/decide.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import type { Answer, RunEvent } from "../../server/core/event.ts";
 import { evolve, leaseWakeAt, runWakeAt, untouchedStep } from "../../server/core/evolve.ts";
+import type { Message } from "../../server/core/message.ts";
 import { type Lease, movingSide, type Step, type View } from "../../server/core/model.ts";
 import { planTaskOf } from "../../server/core/pass.ts";
-import type { Plan } from "../../server/core/plan.ts";
+import { itemOf, numberOf } from "../../server/core/place.ts";
+import { type Plan, planStepAt } from "../../server/core/plan.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
 
 /** A task as the agent that got it knows it. */
@@ -46,7 +48,10 @@ export interface State {
 }
 
 export function stepIn(state: State, id: string | number): Step {
-  const planned = state.plan.steps.find((step) => step.no === id || step.id === id);
+  const places = [...state.plan.steps.map(({ no }) => no), ...state.view.steps.keys()];
+  const planned = places
+    .map((place) => planStepAt(state.plan, place))
+    .find((step) => step?.no === id || step?.id === id);
   if (!planned) throw new Error(`the workflow has no step ${id}`);
   return state.view.steps.get(planned.no) ?? untouchedStep(planned.no, planned.needs.length);
 }
@@ -57,7 +62,11 @@ export function runPass(
   draw: number,
 ): readonly Answer[] {
   const items = events.map((event) => ({ event, draw }));
-  const before: View = { ...state.view, attempts: attemptsAbout(state, events) };
+  const before: View = {
+    ...state.view,
+    attempts: attemptsAbout(state, events),
+    outputs: outputsAbout(state, events),
+  };
   const checked = checkPass({
     rules: state.rules,
     before,
@@ -66,7 +75,7 @@ export function runPass(
     accepted: state.accepted,
   });
   const decision: Decision<(typeof items)[number]> = checked.decision;
-  state.view = { ...decision.view, attempts: [] };
+  state.view = { ...decision.view, attempts: [], outputs: new Map() };
   state.effects.push(...decision.effects);
   state.effectsAt.push(...decision.effects.map(() => state.now));
   state.edgesTaken.push(...checked.edgesTaken);
@@ -94,6 +103,22 @@ function attemptsAbout(state: State, events: readonly RunEvent[]): EndedAttempt[
   );
 }
 
+/** Of the maps that the events may end, what their items have come to. */
+function outputsAbout(state: State, events: readonly RunEvent[]): View["outputs"] {
+  const maps = events.flatMap((event) =>
+    event.kind === "due-moment" && event.on === "items" ? [event.step] : [],
+  );
+  return new Map(
+    maps.map((map) => {
+      const json = new Map<number, string>();
+      for (const { no, forward } of state.view.steps.values())
+        if (numberOf(no) === map && itemOf(no) > 0 && forward.kind === "SUCCEEDED")
+          json.set(itemOf(no), `"of ${itemOf(no) - 1}"`);
+      return [map, { kind: "all", json }];
+    }),
+  );
+}
+
 /** Keeps what a store would keep as rows beside the run and its steps. */
 export function record(state: State, effect: Effect): void {
   if (effect.kind !== "task-ended" && effect.kind !== "attempt-settled") return;
@@ -101,7 +126,7 @@ export function record(state: State, effect: Effect): void {
   state.ended = [...view.attempts];
 }
 
-const NO_SHAPE = Object.freeze({ needs: 0, always: false, pivot: false });
+const NO_SHAPE = Object.freeze({ needs: 0, always: false, pivot: false, isMap: false });
 
 export function tryClaim(state: State, step: Step, session: string): Held | undefined {
   const moving = movingSide(step);
@@ -112,7 +137,7 @@ export function tryClaim(state: State, step: Step, session: string): Held | unde
     held.step === step.no && held.fence === ready.fence && held.attempt === ready.attempt;
   if (state.handedOut.some((held) => same(held) && held.task === ready.task))
     throw new Error(`fence ${ready.fence} of step ${step.no} is handed out twice`);
-  const planned = state.plan.steps[step.no];
+  const planned = planStepAt(state.plan, step.no);
   if (!planned) throw new Error(`the plan has no step ${step.no}`);
   const { attemptMs, heartbeatMs, cancelMs, stallMs } = planTaskOf(
     planned,
@@ -212,4 +237,15 @@ export function nextMoment(state: State): { at: Moment; step: number | null } | 
       moments.push({ at: moving.state.wakeAt, step: step.no });
   }
   return moments.sort((a, b) => a.at - b.at)[0] ?? null;
+}
+
+/** What other runs have told it, in rows that no pass has applied yet. */
+export function hear(state: State, messages: readonly Message[]): RunEvent {
+  const first = state.messages + 1;
+  state.messages += messages.length;
+  const rows = messages.map((message, place) => {
+    return { no: first + place, from: "another run", message };
+  });
+  state.view = { ...state.view, messages: [...state.view.messages, ...rows] };
+  return { kind: "messages" };
 }

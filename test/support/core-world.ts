@@ -19,16 +19,18 @@ import type { Effect } from "../../server/core/effect.ts";
 import type { Answer, Reported, RunEvent } from "../../server/core/event.ts";
 import type { Facts, RunFacts } from "../../server/core/facts.ts";
 import type { AnswerKind, Intervention, OpenEscalation, Rule } from "../../server/core/history.ts";
-import { type Judge, NOTHING_TO_JUDGE } from "../../server/core/judge.ts";
+import type { Judge } from "../../server/core/judge.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { Run, Step, View } from "../../server/core/model.ts";
 import { movingSide } from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
+import { itemOf } from "../../server/core/place.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import { assertView, type EdgeTaken } from "./core-laws.ts";
 import {
   beat,
   type Held,
+  hear,
   type MomentFacts,
   momentOf,
   nextMoment,
@@ -38,6 +40,7 @@ import {
   stepIn,
   tryClaim,
 } from "./core-rows.ts";
+import { plainJudge } from "./plain-judge.ts";
 
 export type ReportedOutcome = Reported;
 
@@ -268,16 +271,6 @@ function callbackOf({ step, fence, secret }: Held, outcome: CallbackOutcome) {
   };
 }
 
-function hear(state: State, messages: readonly Message[]): RunEvent {
-  const first = state.messages + 1;
-  state.messages += messages.length;
-  const rows = messages.map((message, place) => {
-    return { no: first + place, from: "another run", message };
-  });
-  state.view = { ...state.view, messages: [...state.view.messages, ...rows] };
-  return { kind: "messages" };
-}
-
 function begunState(definition: Definition, judge: Judge, begins: Begins): State {
   const plan = planOf(definition);
   const rules: Rules = { plan, judge };
@@ -305,7 +298,7 @@ function begunState(definition: Definition, judge: Judge, begins: Begins): State
  */
 export function createWorld(
   definition: Definition,
-  judge: Judge = NOTHING_TO_JUDGE,
+  judge: Judge = plainJudge(definition),
   begins: Begins = {},
 ): World {
   const state = begunState(definition, judge, begins);
@@ -332,7 +325,11 @@ export function createWorld(
     facts: () => state.view.facts,
     view: () => state.view,
     step: (id: string | number) => stepIn(state, id),
-    steps: () => state.plan.steps.map((step) => stepIn(state, step.no)),
+    steps: () => {
+      const own = state.plan.steps.map(({ no }) => no);
+      const items = [...state.view.steps.keys()].filter((place) => itemOf(place) > 0);
+      return [...own, ...items].map((place) => stepIn(state, place));
+    },
     advance: (ms: number) => {
       state.now += ms;
     },

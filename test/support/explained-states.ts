@@ -161,6 +161,33 @@ const approval = (onExpiry: ApprovalExpiry = "escalate"): StepOptions => ({
   ...{ kind: "approval", approvers: ["finance"], need: 2, withinMs: 5_000, onExpiry },
 });
 
+const MAP = { kind: "map", task: "t", over: "3", concurrency: 2 } as const;
+const WAVES = { ...MAP, waves: { size: 1, pauseMs: 5_000 } } as const;
+
+const firstItem = (made: World): void => succeed(made, "a[0]");
+const itemsFail = (made: World): void => {
+  for (const item of ["a[0]", "a[1]"]) made.report(made.claim(item), broken);
+};
+const looks = (made: World): void => made.fire("a");
+const itemUndosFail = (made: World): void => {
+  looks(made);
+  itemsFail(made);
+};
+
+/** Its two items have succeeded when `b` fails. */
+const undoingMap = (then: (made: World) => void = idle) =>
+  world(
+    { a: { ...MAP, compensate: undoneBy("undo-t"), over: "2" }, b: { needs: ["a"] } },
+    (made) => {
+      succeed(made, "a[0]", "a[1]");
+      looks(made);
+      made.report(made.claim("b"), broken);
+      then(made);
+    },
+  );
+
+const finishingMap = world({ w: {}, a: { ...MAP, always: true } }, (made) => succeed(made, "w"));
+
 const TO_POLL = {
   kind: "agent-to-poll",
   task: "perform",
@@ -203,6 +230,10 @@ const whileRunning = rows("RUNNING", "forward", [
   ["WAITING", "a", world({ a: approval("approve") }), { kind: "approval" }, "succeed", "decide"],
   ["WAITING", "a", world({ a: {} }, defers), CALLBACK, "count-as-unknown", "complete-deferred"],
   ["ESCALATED", "a", world({ a: asking, b: {} }, fails), ASKED, null, "answer"],
+  ["MAPPING", "a", world({ a: MAP }), { kind: "items", total: 3, begun: 2, open: 2 }, null],
+  ["READY", "a[1]", world({ a: MAP }), TO_POLL, "alarm", POLL],
+  ["WAITING", "a", world({ a: { ...MAP, over: "0" } }), { kind: "items" }, "look-again"],
+  ["WAITING", "a", world({ a: WAVES }, firstItem), { kind: "timer" }, "next-wave"],
 ]);
 
 const whilePaused = rows("PAUSED", "forward", [
@@ -212,6 +243,7 @@ const whilePaused = rows("PAUSED", "forward", [
   ["BACKOFF", "a", paused({ a: {} }, busy), { kind: "backoff" }, "make-ready"],
   ["WAITING", "a", paused({ a: signal() }), { kind: "signal" }, "escalate", "signal"],
   ["ESCALATED", "a", paused({ a: asking }, fails), ASKED, null, "answer"],
+  ["MAPPING", "a", paused({ a: MAP }), { kind: "items", open: 2 }, null],
 ]);
 
 const whileStopping = rows("STOPPING", "forward", [
@@ -238,10 +270,13 @@ const whileUndoing = [
     ["LEASED", "a", undoing([], claimed), { ...WORKING, task: "compensate" }, "check-lease"],
     ["BACKOFF", "a", undoing([], busy), { kind: "backoff", task: "compensate" }, "make-ready"],
     ["FAILED", "a", undoing([], fails), { kind: "person", reason: "undo-failed" }, null, "answer"],
+    ["WAITING", "a", undoingMap(), { kind: "items", begun: 2 }, "look-again"],
+    ["MAPPING", "a", undoingMap(looks), { kind: "items", begun: 2 }, null],
   ]),
 ];
 
 const whileFinishing = rows("FINISHING", "forward", [
+  ["MAPPING", "a", finishingMap, { kind: "items", total: 3 }, null],
   ["BLOCKED", "y", finishing(), { kind: "steps", steps: [2] }, null],
   ["READY", "a", finishing(), TO_POLL, "alarm", POLL],
   ["LEASED", "a", finishing(claimed), WORKING, "check-lease"],
@@ -267,8 +302,10 @@ const whileEscalated = [
       null,
     ],
     ["ESCALATED", "a", world({ a: asking }, fails), ASKED, null, "answer"],
+    ["MAPPING", "a", world({ a: { ...MAP, ...asking } }, itemsFail), { kind: "items" }, null],
   ]),
   ...rows("ESCALATED", "undo", [
+    ["MAPPING", "a", undoingMap(itemUndosFail), { kind: "items" }, null],
     ["PENDING", "a", undoing(["a"], undoFails), { kind: "steps", steps: [1] }, null],
     [
       "FAILED",

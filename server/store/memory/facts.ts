@@ -32,6 +32,7 @@ export function taskFacts(tables: Tables, granted: Granted): TaskFacts {
   return {
     ...{ runId, step, definitionId, version, labels, input },
     lastDetails: lastDetails(tables, granted),
+    items: row.items,
     strategy,
     planned,
     changedInput: override ? { payload: override.input } : null,
@@ -52,7 +53,7 @@ function lastDetails(tables: Tables, granted: Granted): Payload | null {
   return newest?.details ?? null;
 }
 
-function outputOf(tables: Tables, { runId, no, result }: StepRow): Payload | null {
+export function outputOf(tables: Tables, { runId, no, result }: StepRow): Payload | null {
   if (!result) return null;
   const outcome = tables.attempt.get(attemptKey(runId, { step: no, ...result }))?.attempt.outcome;
   return outcome?.kind === "success" ? outcome.output : null;

@@ -24,6 +24,7 @@ import {
   listWorkflows,
   openRunsOf,
   runDetail,
+  runItems,
 } from "./reads.ts";
 import { createTables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
@@ -47,6 +48,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   const reads: Reads = Object.freeze({
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
+    runItems: (runId, page) => run(() => runItems(tables, runId, page)),
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     countRuns: (namespaceId, filter, most) =>
       run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),

@@ -2,7 +2,9 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
 import type { RunState } from "../../core/model.ts";
+import { itemOf, numberOf } from "../../core/place.ts";
 import { attemptRowNumber } from "../attempts.ts";
+import { FINAL } from "../facts.ts";
 import {
   type AttemptRecord,
   type ChangedInput,
@@ -12,6 +14,7 @@ import {
   type EscalationPage,
   type EscalationRecord,
   type InterventionRecord,
+  type ItemPage,
   OPEN_RUNS_MAX,
   type RunDetail,
   type RunFilter,
@@ -22,7 +25,7 @@ import {
 } from "../reads.ts";
 import type { RunId } from "../store.ts";
 import { stepOfRow } from "./step-rows.ts";
-import { keyOfKey, type RunRow, type Tables } from "./tables.ts";
+import { keyOfKey, type RunRow, type StepRow, type Tables } from "./tables.ts";
 
 export function findRun(
   tables: Tables,
@@ -67,7 +70,10 @@ function reasonOf(state: RunState): RunRecord["reason"] {
 export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): RunDetail | null {
   const row = tables.run.get(runId);
   if (!row) return null;
-  const steps = tables.step.where("run", runId).sort((a, b) => a.no - b.no);
+  const steps = tables.step
+    .where("run", runId)
+    .filter(isShown)
+    .sort((a, b) => a.no - b.no);
   const open = row.ended ? null : tables.runOpen.expect(runId).run;
   return {
     run: runRecord(tables, row),
@@ -81,6 +87,26 @@ export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): R
     decisions: decisionsOf(tables, runId),
     kept: new Map(tables.kept.where("run", runId).map(({ step, of }) => [step, of])),
   };
+}
+
+export function runItems(
+  tables: Tables,
+  runId: RunId,
+  { map, after, limit }: ItemPage,
+): Pick<RunDetail, "steps" | "attempts"> {
+  const rows = tables.step
+    .where("run", runId)
+    .filter(({ no }) => numberOf(no) === map && itemOf(no) > after)
+    .sort((a, b) => a.no - b.no)
+    .slice(0, limit);
+  const steps = new Map(rows.map((row) => [row.no, stepOfRow(tables, row)]));
+  return { steps, attempts: attemptsOf(tables, runId).filter(({ step }) => steps.has(step)) };
+}
+
+/** Of the items of a map those that are not done for good. */
+function isShown({ no, forward, undo }: StepRow): boolean {
+  const ended = FINAL.some((state) => state === forward) && (undo === "NONE" || undo === "DONE");
+  return itemOf(no) === 0 || !ended;
 }
 
 function attemptsOf(tables: Tables, runId: RunId): readonly AttemptRecord[] {

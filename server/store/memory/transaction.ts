@@ -4,6 +4,7 @@
 // from in SQL would go unseen here, so it is kept by force: a call of an earlier place in the order
 // than one before, or of a transaction that is over, throws.
 import type { EndedAttempt, Moment } from "../../core/attempt.ts";
+import { isWanted } from "../../core/event.ts";
 import type { Lease, Step } from "../../core/model.ts";
 import { TASKS, taskOf } from "../attempts.ts";
 import type {
@@ -19,6 +20,7 @@ import type {
   Tx,
 } from "../store.ts";
 import { factsOf } from "./facts.ts";
+import { itemOutputsOf } from "./item-outputs.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { stepOfRow } from "./step-rows.ts";
 import {
@@ -139,7 +141,8 @@ type Loading =
   | "loadSignals"
   | "loadDecisions"
   | "loadEscalations"
-  | "loadMessages";
+  | "loadMessages"
+  | "loadItemOutputs";
 
 function loadingOf(open: Open): Pick<Tx, Loading> {
   const { tables } = open;
@@ -178,6 +181,7 @@ function loadingOf(open: Open): Pick<Tx, Loading> {
           return { step, approver, approved };
         }),
       ),
+    loadItemOutputs: async (maps) => itemOutputsOf(tables, maps),
     loadMessages: async (runs) =>
       ofEach(runs, (runId) => {
         expectLocked(open, runId, "load the messages");
@@ -205,16 +209,17 @@ function ofEach<Value>(
   return new Map(all.filter(([, values]) => values.length > 0));
 }
 
-function stepsOf(open: Open, { runId, steps }: StepsWanted): ReadonlyMap<number, Step> {
+function stepsOf(open: Open, { runId, ...wanted }: StepsWanted): ReadonlyMap<number, Step> {
   expectLocked(open, runId, "load the steps");
   const { tables } = open;
-  const rows =
-    steps === "all"
-      ? tables.step.where("run", runId)
-      : steps.flatMap((no) => tables.step.get(stepKey(runId, no)) ?? []);
-  return new Map(
-    [...rows].sort((a, b) => a.no - b.no).map((row) => [row.no, stepOfRow(tables, row)]),
+  const isNamed = !wanted.whole && wanted.undoing.length === 0;
+  const rows = isNamed
+    ? wanted.places.flatMap((no) => tables.step.get(stepKey(runId, no)) ?? [])
+    : [...tables.step.where("run", runId)];
+  const steps = new Map(
+    rows.sort((a, b) => a.no - b.no).map((row) => [row.no, stepOfRow(tables, row)]),
   );
+  return isNamed ? steps : new Map([...steps].filter(([, step]) => isWanted(wanted, step, steps)));
 }
 
 function endedAttempts(tables: Tables, at: string, fence: number): readonly EndedAttempt[] {

@@ -69,6 +69,7 @@ export const forwards = codes<StoredForward>("forward state", [
   "WAITING",
   "HELD",
   "SKIPPED",
+  "MAPPING",
 ]);
 
 export type StoredUndo = StoredState<"undo">;
@@ -82,7 +83,14 @@ export const undos = codes<StoredUndo>("undo state", [
   "FAILED",
   "WAITING",
   "HELD",
+  "MAPPING",
 ]);
+
+/** States in which a side of a step moves no more, and asks nobody. */
+export const FORWARD_ENDS = (["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const).map(
+  forwards.code,
+);
+export const UNDO_ENDS = (["NONE", "DONE"] as const).map(undos.code);
 
 export const marks = codes<EffectMark>("effect mark", [
   "NONE",
@@ -128,6 +136,7 @@ export const dueKinds = codes<`${TaskKind} ${BackoffCause}` | WaitingFor>("due r
   "signal",
   "approval",
   "callback",
+  "items",
 ]);
 
 export const cancels = codes<"none" | "asked" | "heard">("cancel", ["none", "asked", "heard"]);

@@ -1,5 +1,6 @@
 // Facts by plain reads: what granted tasks carry, and what expressions see.
 import type { Facts, RunFacts, StepFacts } from "../../core/facts.ts";
+import type { Items } from "../../core/model.ts";
 import type { Payload } from "../../core/payload.ts";
 import {
   detailsWanted,
@@ -101,6 +102,7 @@ interface TaskFactsRow extends Omit<RunFactsRow, "run_id" | "workflow" | "key" |
   definition_id: number;
   forward: number;
   strategies: number[];
+  items: Items | null;
   details_type: string | null;
   details_json: string | null;
   details_data: Buffer | null;
@@ -153,6 +155,7 @@ function taskFactsOf({ ready }: Granted, row: TaskFactsRow) {
     labels: labelsOf(row.labels),
     input: payloadOf(row.input_type, row.input_json, row.input_data),
     lastDetails: payloadOf(row.details_type, row.details_json, row.details_data),
+    items: row.items,
     strategy,
     planned,
     changed,

@@ -342,6 +342,7 @@ function dueKindOf(row: { readonly kind: number; readonly due_kind: number | nul
     case "signal":
     case "approval":
     case "callback":
+    case "items":
       return name;
     default:
       return "backoff";

@@ -86,6 +86,7 @@ export function createReads(pool: pg.Pool): Reads {
   return Object.freeze({
     findRun: (...of) => reads.findRun(...of).catch(away),
     runDetail: (...of) => reads.runDetail(...of).catch(away),
+    runItems: (...of) => reads.runItems(...of).catch(away),
     changedInputs: (...of) => reads.changedInputs(...of).catch(away),
     countRuns: (...of) => reads.countRuns(...of).catch(away),
     runSigns: (...of) => reads.runSigns(...of).catch(away),
@@ -167,6 +168,15 @@ function unguardedReads(pool: pg.Pool): Reads {
         return { run, ...(await stateOf(seen, run)), ...(await detail(seen, runId, wanted)) };
       });
     },
+
+    runItems: (runId, page) =>
+      inSnapshot(pool, async (client) => {
+        const seen = queryOn(client);
+        const steps = await loadStepsUnlocked(seen, runId, page);
+        const places = [...steps.keys()];
+        const rows = await seen<AttemptRow>("attempts_of_steps", [runId, places]);
+        return { steps, attempts: rows.map(attemptRecord) };
+      }),
 
     changedInputs: (runId) => changedInputsOf(query, runId),
     runSigns: (runId) => runSigns(query, runId),
@@ -344,7 +354,7 @@ async function detail(
   runId: string,
   wanted: DetailWanted,
 ): Promise<Omit<RunDetail, "run" | "state" | "pivoted">> {
-  const steps = await loadStepsUnlocked(query, runId);
+  const steps = await loadStepsUnlocked(query, runId, null);
   const attempts = wanted.attempts
     ? await query<AttemptRow>("run_attempts", [runId, HISTORY_MAX])
     : [];

@@ -5,6 +5,7 @@ import type {
   BackoffCause,
   Doubt,
   Forward,
+  Items,
   Lease,
   LeaseCancel,
   Moving,
@@ -135,6 +136,7 @@ export interface StepRow {
   result_fence: number | null;
   result_kind: number | null;
   result_n: number | null;
+  items: Items | null;
   due_kind: number | null;
   due_at: Moment | null;
 }
@@ -155,6 +157,7 @@ export function stepOf(row: StepRow, open: Ready | Lease | null): Step {
     firstReadyAt: row.first_ready_at,
     settleUntil: row.settle_until,
     result: resultOf(row),
+    items: row.items,
   };
 }
 
@@ -198,7 +201,7 @@ function dueOf({ due_kind: code, due_at: wakeAt }: StepRow): Due | null {
   return backoff ? { kind: "BACKOFF", ...backoff, wakeAt } : null;
 }
 
-const WAITS: readonly WaitingFor[] = ["timer", "signal", "approval", "callback"];
+const WAITS: readonly WaitingFor[] = ["timer", "signal", "approval", "callback", "items"];
 const CAUSES: readonly BackoffCause[] = ["retry", "again", "settle"];
 const BACKOFFS: ReadonlyMap<string, Pick<Backoff, "task" | "cause">> = new Map(
   taskKinds.names.flatMap((task) =>

@@ -4,6 +4,7 @@
 // last look finds the lease.
 import type { Lease, Ready, Step } from "../../core/model.ts";
 import type { RunId, StepsWanted } from "../store.ts";
+import { FORWARD_ENDS, UNDO_ENDS } from "./codes.ts";
 import { columns } from "./columns.ts";
 import {
   isOpen,
@@ -23,10 +24,11 @@ export async function loadSteps(
   query: Query,
   wanted: readonly StepsWanted[],
 ): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>> {
-  const whole = wanted.filter(({ steps }) => steps === "all").map(({ runId }) => runId);
-  const named = wanted.flatMap(({ runId, steps }) =>
-    steps === "all" ? [] : steps.map((no) => ({ runId, no })),
-  );
+  const whole = wanted.filter((run) => run.whole).map(({ runId }) => runId);
+  const named = [
+    ...wanted.flatMap(({ runId, places }) => places.map((no) => ({ runId, no }))),
+    ...(await itemsToUndo(query, wanted)),
+  ];
   const rows = await query<LoadedStepRow>("load_steps", [
     whole,
     ...columns(
@@ -34,12 +36,33 @@ export async function loadSteps(
       (row) => row.runId,
       (row) => row.no,
     ),
+    FORWARD_ENDS,
+    UNDO_ENDS,
   ]);
   const open = await loadOpen(query, rows);
   const byRun = new Map<RunId, Map<number, Step>>(wanted.map(({ runId }) => [runId, new Map()]));
   for (const row of rows)
     byRun.get(row.run_id)?.set(row.no, stepOf(row, open.get(keyOf(row.run_id, row.no)) ?? null));
   return byRun;
+}
+
+/** Asked for only where a map is being undone. */
+async function itemsToUndo(
+  query: Query,
+  wanted: readonly StepsWanted[],
+): Promise<readonly { readonly runId: RunId; readonly no: number }[]> {
+  const maps = wanted.flatMap(({ runId, undoing }) => undoing.map((one) => ({ runId, ...one })));
+  if (maps.length === 0) return [];
+  const rows = await query<{ run_id: RunId; no: number }>(
+    "items_to_undo",
+    columns(
+      maps,
+      (row) => row.runId,
+      (row) => row.map,
+      (row) => row.most,
+    ),
+  );
+  return rows.map((row) => ({ runId: row.run_id, no: row.no }));
 }
 
 /** What each OPEN step is: its lease, or its ready row, or the lease that a claim has just made. */

@@ -1,5 +1,8 @@
 // The steps of one run as people see them: one statement, no locks.
 import type { Step } from "../../core/model.ts";
+import { placeOf } from "../../core/place.ts";
+import type { ItemPage } from "../reads.ts";
+import { FORWARD_ENDS, UNDO_ENDS } from "./codes.ts";
 import { type LeaseRow, leaseOf, readyOf, type StepRow, stepOf } from "./step-rows.ts";
 import type { Query } from "./transaction.ts";
 
@@ -19,11 +22,16 @@ interface ReadySide {
 
 type Row = StepRow & Nullable<LeaseRow> & Nullable<ReadySide>;
 
+/** `page` null: its steps, and the items of maps that are not done for good. */
 export async function loadStepsUnlocked(
   query: Query,
   runId: string,
+  page: ItemPage | null,
 ): Promise<ReadonlyMap<number, Step>> {
-  const rows = await query<Row>("run_steps", [runId]);
+  const rows = await query<Row>("run_steps", [
+    ...[runId, FORWARD_ENDS, UNDO_ENDS],
+    ...(page ? [page.map, placeOf(page.map, page.after), page.limit] : [null, null, null]),
+  ]);
   return new Map(rows.map((row) => [row.no, stepOf(row, openOf(row))]));
 }
 

@@ -16,6 +16,7 @@ import { type EndedAttemptRow, endedAttemptOf } from "./attempt-rows.ts";
 import { taskKinds } from "./codes.ts";
 import { byRun, columns } from "./columns.ts";
 import { loadFacts } from "./facts.ts";
+import { loadItemOutputs } from "./item-outputs.ts";
 import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { type EndedRunRow, endedHeadOf, headOf, type OpenRunRow } from "./run-rows.ts";
@@ -53,6 +54,7 @@ export function createTx({ now, query }: Begun): Tx {
     loadSignals: (runs) => loadSignals(query, runs),
     loadDecisions: (runs) => loadDecisions(query, runs),
     loadEscalations: (wanted) => loadEscalations(query, wanted),
+    loadItemOutputs: (maps) => loadItemOutputs(query, maps),
     loadMessages: (runs) => loadMessages(query, runs),
     ...slotsOf(query),
     insertRuns: (runs) => insertRuns(query, runs),

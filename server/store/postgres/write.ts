@@ -189,6 +189,7 @@ async function writeSteps(query: Query, changes: readonly RowChanges[]): Promise
     ({ row }) => row.result?.fence ?? null,
     ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
     ({ row }) => row.result?.n ?? null,
+    ({ row }) => (row.items === null ? null : JSON.stringify(row.items)),
   );
   await writeRows(
     query,

@@ -143,14 +143,16 @@ export interface PollOptions {
   readonly lostPolls?: readonly number[];
   readonly waitMs?: number;
   readonly maxTasks?: number;
+  /** Default `default`. */
+  readonly queue?: string;
   readonly signal?: AbortSignal;
 }
 
 export interface Agent {
   readonly session: string;
-  /** Asks for one task name of the queue `default`. */
+  /** Asks for one task name of one queue. */
   poll(task: string, options?: PollOptions): Promise<readonly HandedTask[]>;
-  take(task: string): Promise<HandedTask>;
+  take(task: string, options?: PollOptions): Promise<HandedTask>;
   report(task: HandedTask, outcome: Reported, digest?: string): Promise<string>;
   complete(
     tasks: readonly HandedTask[],
@@ -197,7 +199,7 @@ function agentOf(
   const poll: Agent["poll"] = async (task, options = {}) => {
     polls = options.pollSeq ?? polls + 1;
     const { lostPolls = [], waitMs = 10_000, maxTasks = 10, signal = idle } = options;
-    const queues = [{ name: "default", weight: 1 }];
+    const queues = [{ name: options.queue ?? "default", weight: 1 }];
     const request = { namespace, agent, pollSeq: polls, queues, tasks: [task], maxTasks };
     const answer = await dispatcher.poll({ ...request, waitMs, lostPolls }, signal);
     return answer.tasks;
@@ -206,8 +208,8 @@ function agentOf(
   return {
     session: agent.session,
     poll,
-    async take(name) {
-      const tasks = await poll(name, { maxTasks: 1 });
+    async take(name, options = {}) {
+      const tasks = await poll(name, { ...options, maxTasks: 1 });
       const [task] = tasks;
       if (!task) throw new Error(`no task of ${name} came`);
       return task;

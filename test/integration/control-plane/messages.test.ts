@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Message } from "../../../server/core/message.ts";
+import { emptyView } from "../../../server/core/model.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -43,8 +44,7 @@ async function writeAndDie(from: RunRef, to: RunRef, message: Message): Promise<
   await plane.store.transact({ name: "a dying sender" }, async (tx) => {
     const [head] = await tx.lockRuns([from], true);
     if (!head) throw new Error("the sender is open");
-    const nothing = { attempts: [], signals: [], decisions: [], escalations: [], messages: [] };
-    const view = { run: head.run, steps: new Map(), facts: null, ...nothing };
+    const view = emptyView(head.run);
     const effects = [{ kind: "message-sent", to: to.runId, message }] as const;
     await tx.write([{ head, before: view, after: view, effects, laneOf, actor: null }]);
   });

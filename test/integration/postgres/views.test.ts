@@ -49,7 +49,13 @@ async function listsOf(view: string): Promise<readonly (readonly string[])[]> {
 
 /** People do not tell a ready undo from a leased or a waiting one by this word. */
 const undoWord = (name: string): string =>
-  ["OPEN", "BACKOFF", "WAITING", "HELD"].includes(name) ? "ACTIVE" : name;
+  ["OPEN", "BACKOFF", "WAITING", "HELD", "MAPPING"].includes(name) ? "ACTIVE" : name;
+
+/** A held step is as good as ready, and a map waits for its items. */
+const forwardWord = (name: string): string => {
+  if (name === "HELD") return "READY";
+  return name === "MAPPING" ? "WAITING" : name;
+};
 
 interface Made {
   readonly state: number;
@@ -133,7 +139,7 @@ describe("run_view", () => {
 describe("step_view", () => {
   it("spells the lists of the code", async () => {
     expect(await listsOf("step_view")).toEqual([
-      forwards.names.map((name) => (name === "HELD" ? "READY" : name)),
+      forwards.names.map(forwardWord),
       undos.names.map(undoWord),
       marks.names,
       dueKinds.names,
@@ -145,7 +151,7 @@ describe("step_view", () => {
     async ({ name, code }) => {
       const runId = await makeRun({ state: 0 });
       await makeStep(runId, code);
-      const state = name === "OPEN" || name === "HELD" ? "READY" : name;
+      const state = name === "OPEN" ? "READY" : forwardWord(name);
       expect(await stepOf(runId)).toMatchObject([{ step: "hotel", no: 1, state, fence: 3 }]);
     },
   );

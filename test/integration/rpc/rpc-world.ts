@@ -120,6 +120,7 @@ export function handedTask(over: Partial<HandedTask> = {}): HandedTask {
     callbackToken: "callback",
     runId: RUN_ID,
     stepId: "flight",
+    item: null,
     attempt: 1,
     workflow: "holiday",
     version: 3,
@@ -182,6 +183,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       return known && namespaceId === 1 ? runRecord() : null;
     },
     runDetail: async () => runDetail(),
+    runItems: async () => ({ steps: new Map(), attempts: [] }),
     changedInputs: async () => [],
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
     runSigns: async () => ({ now: 1_700_000_060_000, leases: new Map(), polls: new Map() }),

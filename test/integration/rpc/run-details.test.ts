@@ -61,7 +61,7 @@ beforeEach(() => {
 });
 
 function step(no: number, forward: Forward, over: Partial<Step> = {}): [number, Step] {
-  const blank = { doubt: null, firstReadyAt: null, settleUntil: null, result: null };
+  const blank = { doubt: null, firstReadyAt: null, settleUntil: null, result: null, items: null };
   return [
     no,
     {

@@ -85,6 +85,7 @@ function step(over: Partial<Step>): Step {
     firstReadyAt: null,
     settleUntil: null,
     result: null,
+    items: null,
     ...over,
   };
 }

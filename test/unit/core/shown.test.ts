@@ -22,6 +22,7 @@ function step(forward: Forward, undo: Undo = { kind: "NONE" }): Step {
     firstReadyAt: null,
     settleUntil: null,
     result: null,
+    items: null,
   };
 }
 

@@ -20,13 +20,13 @@ const tables: Readonly<Record<string, Table>> = {
   forward: {
     edges: FORWARD_EDGES,
     first: "BLOCKED",
-    states: ["BLOCKED", "READY", "LEASED", "BACKOFF", "WAITING", "HELD", "ESCALATED"],
+    states: ["BLOCKED", "READY", "LEASED", "BACKOFF", "WAITING", "HELD", "MAPPING", "ESCALATED"],
     final: ["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"],
   },
   undo: {
     edges: UNDO_EDGES,
     first: "NONE",
-    states: ["NONE", "PENDING", "READY", "LEASED", "BACKOFF", "FAILED"],
+    states: ["NONE", "PENDING", "READY", "LEASED", "BACKOFF", "WAITING", "MAPPING", "FAILED"],
     final: ["DONE"],
   },
 };

@@ -23,7 +23,7 @@ join agent_session as s on s.session = decode(u.session, 'hex');
 -- Plan: lease by key.
 with asked as materialized (
   select *
-  from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[],
+  from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[],
     $8::text[], $9::bytea[]) with ordinality
     as a (run_id, step_no, fence, secret, session, progress, details_type, details_json, details_data,
       place)
@@ -33,14 +33,14 @@ standing as materialized (
     l.cancel = 1 or (a.progress is not null and a.progress is distinct from l.progress)
       or a.details_type is not null as changes
   from asked as a
-  join lease as l on l.run_id = a.run_id and l.step_no = a.step_no and l.item = 0
+  join lease as l on l.run_id = a.run_id and l.step_no = a.step_no
     and l.fence = a.fence and l.secret = decode(a.secret, 'hex')
     and l.session = decode(a.session, 'hex')
 ),
 held as materialized (
   select s.place, l.run_id, l.step_no, s.changes
   from standing as s
-  join lease as l on l.run_id = s.run_id and l.step_no = s.step_no and l.item = 0
+  join lease as l on l.run_id = s.run_id and l.step_no = s.step_no
   for no key update of l skip locked
 ),
 beaten as (
@@ -58,7 +58,7 @@ beaten as (
     details_data = case when a.details_type is null then l.details_data else a.details_data end
   from held as h
   join asked as a on a.place = h.place
-  where h.changes and l.run_id = h.run_id and l.step_no = h.step_no and l.item = 0
+  where h.changes and l.run_id = h.run_id and l.step_no = h.step_no
     and l.fence = a.fence and l.secret = decode(a.secret, 'hex')
   returning h.place, l.cancel, l.cancel_by
 )

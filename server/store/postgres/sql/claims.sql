@@ -22,9 +22,9 @@ cross join lateral (
 -- its stall, whichever comes first. Plan: ready by key.
 with gone as (
   delete from ready as r
-  using unnest($1::uuid[], $2::smallint[], $3::integer[], $4::text[], $5::text[], $6::text[],
+  using unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::text[],
     $7::bigint[]) as u (run_id, step_no, fence, secret, session, agent_id, poll_seq)
-  where r.run_id = u.run_id and r.step_no = u.step_no and r.item = 0 and r.fence = u.fence
+  where r.run_id = u.run_id and r.step_no = u.step_no and r.fence = u.fence
   returning r.*, u.secret, u.session, u.agent_id, u.poll_seq,
     least(now() + r.attempt_ms * interval '1 millisecond', r.until) as attempt_by
 )

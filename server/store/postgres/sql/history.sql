@@ -7,8 +7,8 @@
 -- Plan: lease by key.
 with gone as (
   delete from lease as l
-  using unnest($1::uuid[], $2::smallint[], $3::text[]) as u (run_id, step_no, secret)
-  where l.run_id = u.run_id and l.step_no = u.step_no and l.item = 0
+  using unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, secret)
+  where l.run_id = u.run_id and l.step_no = u.step_no
     and l.secret = decode(u.secret, 'hex')
   returning l.run_id, l.step_no, l.fence, l.kind, l.progress, l.details_type, l.details_json,
     l.details_data
@@ -22,7 +22,7 @@ kept as (
     u.outcome, u.class, u.code, u.message, u.no_effect, u.retry_after_ms, decode(u.digest, 'hex'),
     u.output_type, u.output_json, u.output_data, g.progress, g.details_type, g.details_json,
     g.details_data, u.n, u.charged
-  from unnest($4::uuid[], $5::smallint[], $6::integer[], $7::smallint[], $8::smallint[], $9::text[],
+  from unnest($4::uuid[], $5::integer[], $6::integer[], $7::smallint[], $8::smallint[], $9::text[],
     $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::smallint[], $15::smallint[],
     $16::text[], $17::text[], $18::boolean[], $19::bigint[], $20::text[], $21::text[], $22::text[],
     $23::bytea[], $24::integer[], $25::smallint[])
@@ -31,7 +31,7 @@ kept as (
       output_data, n, charged)
   left join gone as g on g.run_id = u.run_id and g.step_no = u.step_no and g.fence = u.fence
     and g.kind = u.kind
-  on conflict (run_id, step_no, item, fence, kind, n) do update
+  on conflict (run_id, step_no, fence, kind, n) do update
   set attempt = excluded.attempt, agent_id = excluded.agent_id, started_at = excluded.started_at,
     ended_at = excluded.ended_at, outcome = excluded.outcome, class = excluded.class,
     code = excluded.code, message = excluded.message, output_type = excluded.output_type,
@@ -48,12 +48,12 @@ set outcome = u.outcome, class = u.class, code = u.code, message = u.message,
   output_type = u.output_type,
   output_json = u.output_json, output_data = u.output_data, charged = u.charged,
   ended_at = to_timestamp(u.ended_at / 1000.0)
-from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[], $5::bigint[], $6::smallint[],
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::bigint[], $6::smallint[],
   $7::smallint[], $8::text[], $9::text[], $10::boolean[], $11::bigint[], $12::text[], $13::text[],
   $14::text[], $15::bytea[], $16::integer[], $17::smallint[])
   as u (run_id, step_no, fence, kind, ended_at, outcome, class, code, message, no_effect,
     retry_after_ms, digest, output_type, output_json, output_data, n, charged)
-where a.run_id = u.run_id and a.step_no = u.step_no and a.item = 0 and a.fence = u.fence
+where a.run_id = u.run_id and a.step_no = u.step_no and a.fence = u.fence
   and a.kind = u.kind and a.n = u.n
 returning a.step_no;
 
@@ -63,7 +63,7 @@ insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, 
   epoch)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, u.partition, u.saw, u.did,
   to_timestamp(u.due_at / 1000.0), to_timestamp(u.acted_at / 1000.0), u.node, u.epoch
-from unnest($1::uuid[], $2::smallint[], $3::integer[], $4::smallint[], $5::integer[], $6::smallint[],
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::smallint[],
   $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::uuid[], $12::bigint[])
   as u (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node, epoch)
-on conflict (run_id, step_no, item, fence, rule, n) do nothing;
+on conflict (run_id, step_no, fence, rule, n) do nothing;

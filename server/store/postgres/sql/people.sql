@@ -9,7 +9,7 @@ select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, now(),
   u.answered_why, u.code, u.partition,
   case when u.closed_by is null then to_timestamp(u.wake_at / 1000.0) end,
   to_timestamp(u.deadline_at / 1000.0)
-from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::smallint[], $6::text[],
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $5::smallint[], $6::text[],
   $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::smallint[], $13::bigint[],
   $14::bigint[])
   as u (run_id, n, namespace_id, step_no, reason, message, closed_by, answer, answered_by,
@@ -38,7 +38,7 @@ returning e.n;
 -- Those of a step that stand open, but for one reason ($4). Plan: escalation by key.
 update escalation as e
 set closed_at = now(), closed_by = u.closed_by, wake_at = null
-from unnest($1::uuid[], $2::smallint[], $3::text[]) as u (run_id, step_no, closed_by)
+from unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, closed_by)
 where e.run_id = u.run_id and e.step_no = u.step_no and e.closed_by is null
   and e.reason <> $4::smallint
 returning e.run_id, e.n;
@@ -100,7 +100,7 @@ from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::t
 -- Those that nobody has. Plan: signal by key.
 update signal as s
 set taken_by = u.step_no
-from unnest($1::uuid[], $2::integer[], $3::smallint[]) as u (run_id, seq, step_no)
+from unnest($1::uuid[], $2::integer[], $3::integer[]) as u (run_id, seq, step_no)
 where s.run_id = u.run_id and s.seq = u.seq and s.taken_by is null
 returning s.seq;
 
@@ -116,10 +116,10 @@ order by s.run_id, s.seq;
 insert into decision (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
 select u.run_id, u.step_no, u.approver, u.approved, u.comment, u.form_type, u.form_json, u.form_data,
   to_timestamp(u.at / 1000.0)
-from unnest($1::uuid[], $2::smallint[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::text[],
+from unnest($1::uuid[], $2::integer[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::text[],
   $8::bytea[], $9::bigint[])
   as u (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
-on conflict (run_id, step_no, item, approver) do update
+on conflict (run_id, step_no, approver) do update
 set approved = excluded.approved, comment = excluded.comment, form_type = excluded.form_type,
   form_json = excluded.form_json, form_data = excluded.form_data, at = excluded.at;
 
@@ -134,8 +134,8 @@ order by d.run_id, d.step_no, d.at, d.approver collate "C";
 -- A strategy that was dropped leaves its place, and its row, to the next.
 insert into step_override (run_id, step_no, strategy, input_type, input_json, input_data)
 select u.run_id, u.step_no, u.strategy, u.input_type, u.input_json, u.input_data
-from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::text[], $5::text[], $6::bytea[])
+from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::text[], $6::bytea[])
   as u (run_id, step_no, strategy, input_type, input_json, input_data)
-on conflict (run_id, step_no, item, strategy) do update
+on conflict (run_id, step_no, strategy) do update
 set input_type = excluded.input_type, input_json = excluded.input_json,
   input_data = excluded.input_data;

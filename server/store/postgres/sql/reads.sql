@@ -8,10 +8,12 @@ join run_open as o on o.partition = r.partition and o.run_id = r.id
 where r.id = $1;
 
 -- name: run_steps
--- Steps with what moves of them, in one look. Plan: step, lease, ready and due by the run's key.
+-- Steps, and those items of maps that are not done for good ($2, $3: the states in which a side is);
+-- or, of one map ($4), the items behind a place ($5), at most so many ($6). With what moves of them, in
+-- one look. Plan: step, lease, ready and due by the run's key.
 select s.run_id, s.no, s.forward, s.undo, s.held, s.waiting_for, s.needs_ok, s.needs_skipped, s.strategies,
   s.fence, s.attempt, s.lost, s.tries, s.doubt, s.verifies, s.first_ready_at, s.settle_until,
-  s.result_fence, s.result_kind, s.result_n, d.kind as due_kind, d.wake_at as due_at,
+  s.result_fence, s.result_kind, s.result_n, s.items, d.kind as due_kind, d.wake_at as due_at,
   l.kind as lease_kind, l.fence as lease_fence, l.attempt as lease_attempt,
   encode(l.secret, 'hex') as secret, encode(l.session, 'hex') as session, l.agent_id, l.poll_seq,
   l.granted_at, l.attempt_by, l.heartbeat_ms, l.cancel_ms, l.stall_ms, l.progress_at, l.cancel,
@@ -19,11 +21,17 @@ select s.run_id, s.no, s.forward, s.undo, s.held, s.waiting_for, s.needs_ok, s.n
   r.kind as ready_kind, r.fence as ready_fence, r.attempt as ready_attempt, r.ready_at, r.until,
   encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.alarms, r.wake_at as ready_wake_at
 from step as s
-left join due as d on d.run_id = s.run_id and d.step_no = s.no and d.item = s.item
-left join lease as l on l.run_id = s.run_id and l.step_no = s.no and l.item = s.item
-left join ready as r on r.run_id = s.run_id and r.step_no = s.no and r.item = s.item
-where s.run_id = $1::uuid and s.item = 0
-order by s.no;
+left join due as d on d.run_id = s.run_id and d.step_no = s.no
+left join lease as l on l.run_id = s.run_id and l.step_no = s.no
+left join ready as r on r.run_id = s.run_id and r.step_no = s.no
+where s.run_id = $1::uuid
+  and case
+    when $4::integer is null
+      then s.no < 512 or s.forward <> all ($2::smallint[]) or s.undo <> all ($3::smallint[])
+    else s.no > $5::integer and s.no % 512 = $4
+  end
+order by s.no
+limit $6::integer;
 
 -- name: run_kept
 -- Plan: step_kept by the run's key.
@@ -40,16 +48,32 @@ where o.run_id = $1::uuid
 order by o.step_no, o.strategy;
 
 -- name: run_attempts
--- The newest, oldest first. Plan: attempt by the run's key.
-select * from (
-  select a.step_no, a.kind, a.fence, a.n, a.attempt, a.agent_id, a.started_at, a.ended_at, a.outcome, a.class,
-    a.code, a.message, a.no_effect, a.retry_after_ms, a.output_type, a.output_json, a.output_data
+-- The newest of steps, and the newest of items of maps, oldest first. Plan: attempt by the run's key.
+with newest as (
+  (select a.*
   from attempt as a
-  where a.run_id = $1::uuid
+  where a.run_id = $1::uuid and a.step_no < 512
   order by a.ended_at desc, a.step_no desc, a.fence desc, a.n desc
-  limit $2::integer
-) as newest
-order by newest.ended_at, newest.step_no, newest.fence, newest.n;
+  limit $2::integer)
+  union all
+  (select a.*
+  from attempt as a
+  where a.run_id = $1::uuid and a.step_no >= 512
+  order by a.ended_at desc, a.step_no desc, a.fence desc, a.n desc
+  limit $2::integer)
+)
+select a.step_no, a.kind, a.fence, a.n, a.attempt, a.agent_id, a.started_at, a.ended_at, a.outcome, a.class,
+    a.code, a.message, a.no_effect, a.retry_after_ms, a.output_type, a.output_json, a.output_data
+from newest as a
+order by a.ended_at, a.step_no, a.fence, a.n;
+
+-- name: attempts_of_steps
+-- Plan: attempt by key.
+select a.step_no, a.kind, a.fence, a.n, a.attempt, a.agent_id, a.started_at, a.ended_at, a.outcome, a.class,
+    a.code, a.message, a.no_effect, a.retry_after_ms, a.output_type, a.output_json, a.output_data
+from attempt as a
+where a.run_id = $1::uuid and a.step_no = any ($2::integer[])
+order by a.ended_at, a.step_no, a.fence, a.n;
 
 -- name: run_interventions
 -- The newest $2, in the order in which they happened. Plan: intervention by the run's key.
@@ -83,11 +107,11 @@ left join (
   select l.step_no, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at
   from lease as l
   left join agent_session as s on s.session = l.session
-  where l.run_id = $1::uuid and l.item = 0
+  where l.run_id = $1::uuid
   union all
   select r.step_no, false, null, null,
     (select max(p.seen_at) from lane_poller as p where p.lane = r.lane)
   from ready as r
-  where r.run_id = $1::uuid and r.item = 0
+  where r.run_id = $1::uuid
 ) as x on true
 order by x.step_no;

@@ -78,7 +78,7 @@ from unnest($1::uuid[], $2::uuid[], $3::text[]) as u (run_id, of_run, from_step)
 -- Written with the first pass of a run, and never changed.
 insert into step_kept (run_id, step_no, of_run)
 select u.run_id, u.step_no, u.of_run
-from unnest($1::uuid[], $2::smallint[], $3::uuid[]) as u (run_id, step_no, of_run);
+from unnest($1::uuid[], $2::integer[], $3::uuid[]) as u (run_id, step_no, of_run);
 
 -- name: insert_open_runs
 -- Presence is what open means: written with `insert_runs`, gone with `end_runs`.

@@ -1,42 +1,59 @@
 -- Steps of locked runs, and the rows beside them.
 
 -- name: load_steps
--- Steps of runs named whole ($1) or by number ($2, $3), with their lease, locked, and their due row.
+-- Of runs named whole ($1) the steps, and the items that are not done for good ($4, $5: the states in
+-- which a side is); and the steps and items at places ($2, $3). With their lease, locked, and their due
+-- row.
 -- A step that is OPEN and has no lease here has a ready row, or was claimed a moment ago: see
 -- lock_ready_rows. Plan: step, lease and due by key.
 with wanted as materialized (
   select s.run_id, s.no
   from unnest($1::uuid[]) as a (run_id)
   join step as s on s.run_id = a.run_id
+  where s.no < 512 or s.forward <> all ($4::smallint[]) or s.undo <> all ($5::smallint[])
+    or s.settle_until is not null
   union
   select w.run_id, w.no
-  from unnest($2::uuid[], $3::smallint[]) as w (run_id, no)
+  from unnest($2::uuid[], $3::integer[]) as w (run_id, no)
 ),
 held as materialized (
   select l.*
   from wanted as w
-  join lease as l on l.run_id = w.run_id and l.step_no = w.no and l.item = 0
-  for update of l
+  cross join lateral (
+    select *
+    from lease as x
+    where x.run_id = w.run_id and x.step_no = w.no
+    for update
+  ) as l
 )
 select s.run_id, s.no, s.forward, s.undo, s.held, s.waiting_for, s.needs_ok, s.needs_skipped, s.strategies,
   s.fence, s.attempt, s.lost, s.tries, s.doubt, s.verifies, s.first_ready_at, s.settle_until,
-  s.result_fence, s.result_kind, s.result_n, d.kind as due_kind, d.wake_at as due_at,
+  s.result_fence, s.result_kind, s.result_n, s.items, d.kind as due_kind, d.wake_at as due_at,
   h.kind as lease_kind, h.fence as lease_fence, h.attempt as lease_attempt,
   encode(h.secret, 'hex') as secret, encode(h.session, 'hex') as session, h.agent_id, h.poll_seq,
   h.granted_at, h.attempt_by, h.heartbeat_ms, h.cancel_ms, h.stall_ms, h.progress_at, h.cancel,
   h.cancel_cause, h.cancel_asked_at, h.cancel_by, h.wake_at as lease_wake_at
 from wanted as w
-join step as s on s.run_id = w.run_id and s.no = w.no and s.item = 0
+join step as s on s.run_id = w.run_id and s.no = w.no
 left join held as h on h.run_id = s.run_id and h.step_no = s.no
-left join due as d on d.run_id = s.run_id and d.step_no = s.no and d.item = 0;
+left join due as d on d.run_id = s.run_id and d.step_no = s.no;
+
+-- name: items_to_undo
+-- Of maps ($1, $2) the items that are undone next, at most so many ($3). Plan: step by key.
+select s.run_id, s.no
+from unnest($1::uuid[], $2::integer[], $3::integer[]) as m (run_id, no, most)
+join step as t on t.run_id = m.run_id and t.no = m.no
+cross join lateral (select (t.items ->> 'undoFrom')::integer as item) as f
+join step as s on s.run_id = t.run_id and s.no % 512 = t.no
+  and s.no >= 512 * greatest(1, f.item - m.most + 1) and s.no < 512 * (f.item + 1);
 
 -- name: lock_ready_rows
 -- Waits for a claim that is moving the row; then the row is gone and its lease is there.
 -- Plan: ready by key.
 select r.run_id, r.step_no, r.kind, r.fence, r.attempt, r.ready_at, r.until,
   encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.alarms, r.wake_at
-from unnest($1::uuid[], $2::smallint[]) as u (run_id, step_no)
-join ready as r on r.run_id = u.run_id and r.step_no = u.step_no and r.item = 0
+from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
+join ready as r on r.run_id = u.run_id and r.step_no = u.step_no
 order by r.run_id, r.step_no
 for update of r;
 
@@ -46,8 +63,8 @@ select l.run_id, l.step_no, l.kind as lease_kind, l.fence as lease_fence, l.atte
   encode(l.secret, 'hex') as secret, encode(l.session, 'hex') as session, l.agent_id, l.poll_seq,
   l.granted_at, l.attempt_by, l.heartbeat_ms, l.cancel_ms, l.stall_ms, l.progress_at, l.cancel,
   l.cancel_cause, l.cancel_asked_at, l.cancel_by, l.wake_at as lease_wake_at
-from unnest($1::uuid[], $2::smallint[]) as u (run_id, step_no)
-join lease as l on l.run_id = u.run_id and l.step_no = u.step_no and l.item = 0
+from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
+join lease as l on l.run_id = u.run_id and l.step_no = u.step_no
 order by l.run_id, l.step_no
 for update of l;
 
@@ -56,8 +73,8 @@ for update of l;
 select a.run_id, a.step_no, a.kind, a.fence, a.n, a.attempt, encode(a.secret, 'hex') as secret, a.agent_id,
   encode(a.session, 'hex') as session, a.started_at, a.outcome, a.class, a.charged,
   encode(a.digest, 'hex') as digest
-from unnest($1::uuid[], $2::smallint[], $3::integer[]) as u (run_id, step_no, fence)
-join attempt as a on a.run_id = u.run_id and a.step_no = u.step_no and a.item = 0
+from unnest($1::uuid[], $2::integer[], $3::integer[]) as u (run_id, step_no, fence)
+join attempt as a on a.run_id = u.run_id and a.step_no = u.step_no
   and a.fence = u.fence and a.kind = any ($4::smallint[])
 where a.secret is not null
 order by a.run_id, a.step_no, a.fence, a.kind, a.n;
@@ -66,33 +83,33 @@ order by a.run_id, a.step_no, a.fence, a.kind, a.n;
 -- A step has its row from the end of its first need on.
 insert into step (run_id, no, forward, undo, held, waiting_for, needs_ok, needs_skipped, strategies, fence,
   attempt, lost, tries, doubt, verifies, first_ready_at, settle_until, result_fence, result_kind,
-  result_n)
+  result_n, items)
 select u.run_id, u.no, u.forward, u.undo, u.held, u.waiting_for, u.needs_ok, u.needs_skipped,
   u.strategies::smallint[], u.fence, u.attempt, u.lost, u.tries::smallint[], u.doubt, u.verifies,
   to_timestamp(u.first_ready_at / 1000.0), to_timestamp(u.settle_until / 1000.0), u.result_fence,
-  u.result_kind, u.result_n
-from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::smallint[], $5::smallint[], $6::smallint[],
+  u.result_kind, u.result_n, u.items::jsonb
+from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::smallint[], $5::smallint[], $6::smallint[],
   $7::smallint[], $8::smallint[], $9::text[], $10::integer[], $11::smallint[], $12::smallint[],
   $13::text[], $14::text[], $15::smallint[], $16::bigint[], $17::bigint[], $18::integer[],
-  $19::smallint[], $20::integer[])
+  $19::smallint[], $20::integer[], $21::text[])
   as u (run_id, no, forward, undo, held, waiting_for, needs_ok, needs_skipped, strategies, fence,
     attempt, lost, tries, doubt, verifies, first_ready_at, settle_until, result_fence, result_kind,
-    result_n)
-on conflict (run_id, no, item) do update
+    result_n, items)
+on conflict (run_id, no) do update
 set forward = excluded.forward, undo = excluded.undo, held = excluded.held,
   waiting_for = excluded.waiting_for, needs_ok = excluded.needs_ok,
   needs_skipped = excluded.needs_skipped, strategies = excluded.strategies,
   fence = excluded.fence, attempt = excluded.attempt, lost = excluded.lost, tries = excluded.tries,
   doubt = excluded.doubt, verifies = excluded.verifies, first_ready_at = excluded.first_ready_at,
   settle_until = excluded.settle_until, result_fence = excluded.result_fence,
-  result_kind = excluded.result_kind, result_n = excluded.result_n;
+  result_kind = excluded.result_kind, result_n = excluded.result_n, items = excluded.items;
 
 -- name: delete_ready
 -- Plan: ready by key.
 delete from ready as r
-using unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::integer[], $5::smallint[])
+using unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[])
   as u (run_id, step_no, kind, fence, attempt)
-where r.run_id = u.run_id and r.step_no = u.step_no and r.item = 0 and r.kind = u.kind
+where r.run_id = u.run_id and r.step_no = u.step_no and r.kind = u.kind
   and r.fence = u.fence and r.attempt = u.attempt
 returning r.step_no;
 
@@ -104,7 +121,7 @@ select u.run_id, u.step_no, u.partition, u.lane, u.priority, u.ordinal, u.kind, 
   to_timestamp(u.ready_at / 1000.0), to_timestamp(u.until / 1000.0), decode(u.avoid_session, 'hex'),
   to_timestamp(u.avoid_until / 1000.0), u.alarms, u.attempt_ms, u.heartbeat_ms, u.cancel_ms,
   u.stall_ms, to_timestamp(u.wake_at / 1000.0)
-from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
+from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
   $7::integer[], $8::smallint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
   $13::smallint[], $14::bigint[], $15::integer[], $16::integer[], $17::bigint[], $18::bigint[])
   with ordinality
@@ -116,10 +133,10 @@ from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::integer[], $5::small
 -- Plan: ready by key.
 update ready as r
 set alarms = u.alarms, wake_at = to_timestamp(u.wake_at / 1000.0)
-from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
+from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
   $7::bigint[])
   as u (run_id, step_no, kind, fence, attempt, alarms, wake_at)
-where r.run_id = u.run_id and r.step_no = u.step_no and r.item = 0 and r.kind = u.kind
+where r.run_id = u.run_id and r.step_no = u.step_no and r.kind = u.kind
   and r.fence = u.fence and r.attempt = u.attempt
 returning r.step_no;
 
@@ -129,23 +146,23 @@ update lease as l
 set cancel = u.cancel, cancel_cause = u.cause,
   cancel_asked_at = coalesce(to_timestamp(u.asked_at / 1000.0), l.cancel_asked_at),
   wake_at = to_timestamp(u.wake_at / 1000.0)
-from unnest($1::uuid[], $2::smallint[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[],
+from unnest($1::uuid[], $2::integer[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[],
   $7::bigint[])
   as u (run_id, step_no, secret, cancel, cause, asked_at, wake_at)
-where l.run_id = u.run_id and l.step_no = u.step_no and l.item = 0
+where l.run_id = u.run_id and l.step_no = u.step_no
   and l.secret = decode(u.secret, 'hex')
 returning l.step_no;
 
 -- name: delete_due
 -- Plan: due by key.
 delete from due as d
-using unnest($1::uuid[], $2::smallint[], $3::smallint[]) as u (run_id, step_no, kind)
-where d.run_id = u.run_id and d.step_no = u.step_no and d.item = 0 and d.kind = u.kind
+using unnest($1::uuid[], $2::integer[], $3::smallint[]) as u (run_id, step_no, kind)
+where d.run_id = u.run_id and d.step_no = u.step_no and d.kind = u.kind
 returning d.step_no;
 
 -- name: insert_due
 -- What a step waits for that has no row of its own, by its kind (codes.ts).
 insert into due (run_id, step_no, partition, kind, wake_at)
 select u.run_id, u.step_no, u.partition, u.kind, to_timestamp(u.wake_at / 1000.0)
-from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::smallint[], $5::bigint[])
+from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::smallint[], $5::bigint[])
   as u (run_id, step_no, partition, kind, wake_at);

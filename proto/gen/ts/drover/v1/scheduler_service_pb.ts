@@ -39,7 +39,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/scheduler_service.proto.
  */
 export const file_drover_v1_scheduler_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFkcm92ZXIvdjEvc2NoZWR1bGVyX3NlcnZpY2UucHJvdG8SCWRyb3Zlci52MSLFAQoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMwoKZGVmaW5pdGlvbhgCIAEoCzIdLmRyb3Zlci52MS5Xb3JrZmxvd0RlZmluaXRpb25IABIbCgR0ZXh0GAMgASgJQgu6SAhyBhABKICAQEgAEhQKDGtlZXBfZGVmYXVsdBgEIAEoCEIPCgZzb3VyY2USBbpIAggBIkoKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSDwoHY3JlYXRlZBgDIAEoCCKVAQoYU2V0RGVmYXVsdFZlcnNpb25SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAMgASgFQge6SAQaAigBIkYKGVNldERlZmF1bHRWZXJzaW9uUmVzcG9uc2USGAoQcHJldmlvdXNfdmVyc2lvbhgBIAEoBRIPCgd2ZXJzaW9uGAIgASgFIqkBChJHZXRXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLAoEbmFtZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3ZlcnNpb24YAyABKAVCB7pIBBoCKAASGAoQaW5jbHVkZV92ZXJzaW9ucxgEIAEoCCJqChNHZXRXb3JrZmxvd1Jlc3BvbnNlEiUKCHdvcmtmbG93GAEgASgLMhMuZHJvdmVyLnYxLldvcmtmbG93EiwKCHZlcnNpb25zGAIgAygLMhouZHJvdmVyLnYxLldvcmtmbG93VmVyc2lvbiKgAQoUTGlzdFdvcmtmbG93c1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIEhgKEGluY2x1ZGVfdmVyc2lvbnMYBCABKAgiXwoVTGlzdFdvcmtmbG93c1Jlc3BvbnNlEi0KCXdvcmtmbG93cxgBIAMoCzIaLmRyb3Zlci52MS5Xb3JrZmxvd1N1bW1hcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlUKC1dvcmtmbG93UmVmEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAIgASgFQge6SAQaAigAItIECg9TY2hlZHVsZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSKgoId29ya2Zsb3cYAiABKAsyFi5kcm92ZXIudjEuV29ya2Zsb3dSZWZIABIzCgpkZWZpbml0aW9uGAMgASgLMh0uZHJvdmVyLnYxLldvcmtmbG93RGVmaW5pdGlvbkgAEiEKBWlucHV0GAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSLQoDa2V5GAUgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBIbCghwcmlvcml0eRgGIAEoBUIJukgGGgQYCSgAEnwKBmxhYmVscxgHIAMoCzImLmRyb3Zlci52MS5TY2hlZHVsZVJlcXVlc3QuTGFiZWxzRW50cnlCRLpIQZoBPhBAIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQqHXIbMhleW15ceDAwLVx4MWZceDdmXXswLDI1Nn0kEi4KCnN0YXJ0X3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GAkgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiEKBm5vdGlmeRgMIAEoCzIRLmRyb3Zlci52MS5Ob3RpZnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIPCgZ0YXJnZXQSBbpIAggBIk0KBk5vdGlmeRIsCgRob29rGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSFQoDdXJsGAIgASgJQgi6SAVyAxiAECIzChBTY2hlZHVsZVJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIPCgdjcmVhdGVkGAIgASgIIoABChRTY2hlZHVsZUJhdGNoUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBI1CgRydW5zGAIgAygLMhouZHJvdmVyLnYxLlNjaGVkdWxlUmVxdWVzdEILukgIkgEFCAEQ9AMiQwoVU2NoZWR1bGVCYXRjaFJlc3BvbnNlEioKB3Jlc3VsdHMYASADKAsyGS5kcm92ZXIudjEuU2NoZWR1bGVSZXN1bHQiVQoOU2NoZWR1bGVSZXN1bHQSIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSDgoGcnVuX2lkGAIgASgJEg8KB2NyZWF0ZWQYAyABKAgieQoGUnVuUmVmEjAKBnJ1bl9pZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kSAASLwoDa2V5GAIgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JEgAQgwKA3JlZhIFukgCCAEijgIKDUdldFJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEhgKEGluY2x1ZGVfYXR0ZW1wdHMYAyABKAgSHQoVaW5jbHVkZV9pbnRlcnZlbnRpb25zGAQgASgIEhsKE2luY2x1ZGVfZXNjYWxhdGlvbnMYBSABKAgSFwoPaW5jbHVkZV9zaWduYWxzGAYgASgIEhkKEWluY2x1ZGVfZGVjaXNpb25zGAcgASgIEhgKEGluY2x1ZGVfc2V0dGluZ3MYCCABKAgi0gIKDkdldFJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHgoFc3RlcHMYAiADKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgDIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0Ei4KDWludGVydmVudGlvbnMYBCADKAsyFy5kcm92ZXIudjEuSW50ZXJ2ZW50aW9uEioKC2VzY2FsYXRpb25zGAUgAygLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SKgoHc2lnbmFscxgGIAMoCzIZLmRyb3Zlci52MS5SZWNlaXZlZFNpZ25hbBImCglkZWNpc2lvbnMYByADKAsyEy5kcm92ZXIudjEuRGVjaXNpb24SLQoIc2V0dGluZ3MYCCADKAsyGy5kcm92ZXIudjEuRWZmZWN0aXZlU2V0dGluZyKDAwoJUnVuRmlsdGVyEjYKBnN0YXRlcxgBIAMoDjITLmRyb3Zlci52MS5SdW5TdGF0ZUIRukgOkgELEBAiB4IBBBABIAASMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBJ2CgZsYWJlbHMYAyADKAsyIC5kcm92ZXIudjEuUnVuRmlsdGVyLkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBIxCg1jcmVhdGVkX2FmdGVyGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLVAQoPTGlzdFJ1bnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiQKBmZpbHRlchgCIAEoCzIULmRyb3Zlci52MS5SdW5GaWx0ZXISLAoFb3JkZXIYAyABKA4yEy5kcm92ZXIudjEuUnVuT3JkZXJCCLpIBYIBAhABEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAUgASgJQgi6SAVyAxiACCJJChBMaXN0UnVuc1Jlc3BvbnNlEhwKBHJ1bnMYASADKAsyDi5kcm92ZXIudjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKDAQoPV2F0Y2hSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIVCg1hZnRlcl92ZXJzaW9uGAMgASgEIk8KEFdhdGNoUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIeCgVzdGVwcxgCIAMoCzIPLmRyb3Zlci52MS5TdGVwIqIBCg5XYWl0UnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIMukgJqgEGIgIIPDIAIj0KD1dhaXRSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuEg0KBWVuZGVkGAIgASgIIrwBChBDYW5jZWxSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARInCgR1bmRvGAMgASgOMg8uZHJvdmVyLnYxLlVuZG9CCLpIBYIBAhABEiQKBnJlYXNvbhgEIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQiMAoRQ2FuY2VsUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKSAQoPUGF1c2VSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIkCgZyZWFzb24YAyABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokIi8KEFBhdXNlUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKTAQoQUmVzdW1lUnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESJAoGcmVhc29uGAMgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJCIwChFSZXN1bWVSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuItQBCg9SZXRyeVJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjIKCnJlcXVlc3RfaWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIyCgd2ZXJzaW9uGAQgASgOMhcuZHJvdmVyLnYxLlJlcnVuVmVyc2lvbkIIukgFggECEAEiMwoQUmV0cnlSdW5SZXNwb25zZRIOCgZydW5faWQYASABKAkSDwoHY3JlYXRlZBgCIAEoCCKpAgoQUmVydW5Gcm9tUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESLwoHc3RlcF9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjIKCnJlcXVlc3RfaWQYBCABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIyCgd2ZXJzaW9uGAUgASgOMhcuZHJvdmVyLnYxLlJlcnVuVmVyc2lvbkIIukgFggECEAESIQoFaW5wdXQYBiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCI0ChFSZXJ1bkZyb21SZXNwb25zZRIOCgZydW5faWQYASABKAkSDwoHY3JlYXRlZBgCIAEoCCK+AwoRQnVsa0FjdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJAoGZmlsdGVyGAIgASgLMhQuZHJvdmVyLnYxLlJ1bkZpbHRlchIxCgRraW5kGAMgASgOMhMuZHJvdmVyLnYxLkJ1bGtLaW5kQg66SAuCAQgYARgCGAMYBBInCgR1bmRvGAQgASgOMg8uZHJvdmVyLnYxLlVuZG9CCLpIBYIBAhABEjIKB3ZlcnNpb24YBSABKA4yFy5kcm92ZXIudjEuUmVydW5WZXJzaW9uQgi6SAWCAQIQARIkCgZyZWFzb24YBiABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokEg8KB2RyeV9ydW4YByABKAgSJAoOZXhwZWN0ZWRfY291bnQYCCABKAVCB7pIBBoCKABIAIgBARIyCgpyZXF1ZXN0X2lkGAkgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSHAoKcGFnZV90b2tlbhgKIAEoCUIIukgFcgMYgAhCEQoPX2V4cGVjdGVkX2NvdW50ImQKEkJ1bGtBY3Rpb25SZXNwb25zZRINCgVjb3VudBgBIAEoBRImCgdyZXN1bHRzGAIgAygLMhUuZHJvdmVyLnYxLkJ1bGtSZXN1bHQSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJIlQKCkJ1bGtSZXN1bHQSDgoGcnVuX2lkGAEgASgJEiIKBnN0YXR1cxgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzEhIKCm5ld19ydW5faWQYAyABKAki8gEKDVNpZ25hbFJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEiwKBG5hbWUYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIzCglzaWduYWxfaWQYBCABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEiMKB3BheWxvYWQYBSABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCIiCg5TaWduYWxSZXNwb25zZRIQCghyZXBlYXRlZBgBIAEoCCKBAwoNRGVjaWRlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESLwoHc3RlcF9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjIKCGFwcHJvdmVyGAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBI2CgVyb2xlcxgFIAMoCUInukgkkgEhEGQiHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEi8KB3ZlcmRpY3QYBiABKA4yEi5kcm92ZXIudjEuVmVyZGljdEIKukgHggEEGAEYAhIlCgdjb21tZW50GAcgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJBIgCgRmb3JtGAggASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiPwoORGVjaWRlUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIQCghyZXBlYXRlZBgCIAEoCCKrAQoXQ29tcGxldGVEZWZlcnJlZFJlcXVlc3QSIgoOY2FsbGJhY2tfdG9rZW4YASABKAlCCrpIB3IFEAEYgAQSLQoHc3VjY2VzcxgCIAEoCzIaLmRyb3Zlci52MS5PdXRjb21lLlN1Y2Nlc3NIABIrCgZmYWlsZWQYAyABKAsyGS5kcm92ZXIudjEuT3V0Y29tZS5GYWlsZWRIAEIQCgdvdXRjb21lEgW6SAIIASIsChhDb21wbGV0ZURlZmVycmVkUmVzcG9uc2USEAoIcmVwZWF0ZWQYASABKAgibgoRRXhwbGFpblJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBIpkBChJFeHBsYWluUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIdCgR3YWl0GAIgASgLMg8uZHJvdmVyLnYxLldhaXQSHgoFc3RlcHMYAyADKAsyDy5kcm92ZXIudjEuV2FpdBInCgNub3cYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKlwKCFJ1bk9yZGVyEhkKFVJVTl9PUkRFUl9VTlNQRUNJRklFRBAAEhoKFlJVTl9PUkRFUl9DUkVBVEVEX0RFU0MQARIZChVSVU5fT1JERVJfQ1JFQVRFRF9BU0MQAipBCgRVbmRvEhQKEFVORE9fVU5TUEVDSUZJRUQQABITCg9VTkRPX0NPTVBFTlNBVEUQARIOCgpVTkRPX0xFQVZFEAIqXwoMUmVydW5WZXJzaW9uEh0KGVJFUlVOX1ZFUlNJT05fVU5TUEVDSUZJRUQQABIWChJSRVJVTl9WRVJTSU9OX1NBTUUQARIYChRSRVJVTl9WRVJTSU9OX05FV0VTVBACKnsKCEJ1bGtLaW5kEhkKFUJVTEtfS0lORF9VTlNQRUNJRklFRBAAEhQKEEJVTEtfS0lORF9DQU5DRUwQARITCg9CVUxLX0tJTkRfUEFVU0UQAhIUChBCVUxLX0tJTkRfUkVTVU1FEAMSEwoPQlVMS19LSU5EX1JFVFJZEAQqSwoHVmVyZGljdBIXChNWRVJESUNUX1VOU1BFQ0lGSUVEEAASEwoPVkVSRElDVF9BUFBST1ZFEAESEgoOVkVSRElDVF9SRUpFQ1QQAjLqCwoQU2NoZWR1bGVyU2VydmljZRJbChBSZWdpc3RlcldvcmtmbG93EiIuZHJvdmVyLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXF1ZXN0GiMuZHJvdmVyLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRJeChFTZXREZWZhdWx0VmVyc2lvbhIjLmRyb3Zlci52MS5TZXREZWZhdWx0VmVyc2lvblJlcXVlc3QaJC5kcm92ZXIudjEuU2V0RGVmYXVsdFZlcnNpb25SZXNwb25zZRJMCgtHZXRXb3JrZmxvdxIdLmRyb3Zlci52MS5HZXRXb3JrZmxvd1JlcXVlc3QaHi5kcm92ZXIudjEuR2V0V29ya2Zsb3dSZXNwb25zZRJSCg1MaXN0V29ya2Zsb3dzEh8uZHJvdmVyLnYxLkxpc3RXb3JrZmxvd3NSZXF1ZXN0GiAuZHJvdmVyLnYxLkxpc3RXb3JrZmxvd3NSZXNwb25zZRJDCghTY2hlZHVsZRIaLmRyb3Zlci52MS5TY2hlZHVsZVJlcXVlc3QaGy5kcm92ZXIudjEuU2NoZWR1bGVSZXNwb25zZRJSCg1TY2hlZHVsZUJhdGNoEh8uZHJvdmVyLnYxLlNjaGVkdWxlQmF0Y2hSZXF1ZXN0GiAuZHJvdmVyLnYxLlNjaGVkdWxlQmF0Y2hSZXNwb25zZRI9CgZHZXRSdW4SGC5kcm92ZXIudjEuR2V0UnVuUmVxdWVzdBoZLmRyb3Zlci52MS5HZXRSdW5SZXNwb25zZRJDCghMaXN0UnVucxIaLmRyb3Zlci52MS5MaXN0UnVuc1JlcXVlc3QaGy5kcm92ZXIudjEuTGlzdFJ1bnNSZXNwb25zZRJFCghXYXRjaFJ1bhIaLmRyb3Zlci52MS5XYXRjaFJ1blJlcXVlc3QaGy5kcm92ZXIudjEuV2F0Y2hSdW5SZXNwb25zZTABEkAKB1dhaXRSdW4SGS5kcm92ZXIudjEuV2FpdFJ1blJlcXVlc3QaGi5kcm92ZXIudjEuV2FpdFJ1blJlc3BvbnNlEkkKCkV4cGxhaW5SdW4SHC5kcm92ZXIudjEuRXhwbGFpblJ1blJlcXVlc3QaHS5kcm92ZXIudjEuRXhwbGFpblJ1blJlc3BvbnNlEkYKCUNhbmNlbFJ1bhIbLmRyb3Zlci52MS5DYW5jZWxSdW5SZXF1ZXN0GhwuZHJvdmVyLnYxLkNhbmNlbFJ1blJlc3BvbnNlEkMKCFBhdXNlUnVuEhouZHJvdmVyLnYxLlBhdXNlUnVuUmVxdWVzdBobLmRyb3Zlci52MS5QYXVzZVJ1blJlc3BvbnNlEkYKCVJlc3VtZVJ1bhIbLmRyb3Zlci52MS5SZXN1bWVSdW5SZXF1ZXN0GhwuZHJvdmVyLnYxLlJlc3VtZVJ1blJlc3BvbnNlEkMKCFJldHJ5UnVuEhouZHJvdmVyLnYxLlJldHJ5UnVuUmVxdWVzdBobLmRyb3Zlci52MS5SZXRyeVJ1blJlc3BvbnNlEkYKCVJlcnVuRnJvbRIbLmRyb3Zlci52MS5SZXJ1bkZyb21SZXF1ZXN0GhwuZHJvdmVyLnYxLlJlcnVuRnJvbVJlc3BvbnNlEkkKCkJ1bGtBY3Rpb24SHC5kcm92ZXIudjEuQnVsa0FjdGlvblJlcXVlc3QaHS5kcm92ZXIudjEuQnVsa0FjdGlvblJlc3BvbnNlEj0KBlNpZ25hbBIYLmRyb3Zlci52MS5TaWduYWxSZXF1ZXN0GhkuZHJvdmVyLnYxLlNpZ25hbFJlc3BvbnNlEj0KBkRlY2lkZRIYLmRyb3Zlci52MS5EZWNpZGVSZXF1ZXN0GhkuZHJvdmVyLnYxLkRlY2lkZVJlc3BvbnNlElsKEENvbXBsZXRlRGVmZXJyZWQSIi5kcm92ZXIudjEuQ29tcGxldGVEZWZlcnJlZFJlcXVlc3QaIy5kcm92ZXIudjEuQ29tcGxldGVEZWZlcnJlZFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_explain, file_drover_v1_payload, file_drover_v1_run, file_drover_v1_task, file_drover_v1_workflow, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
+  fileDesc("CiFkcm92ZXIvdjEvc2NoZWR1bGVyX3NlcnZpY2UucHJvdG8SCWRyb3Zlci52MSLFAQoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMwoKZGVmaW5pdGlvbhgCIAEoCzIdLmRyb3Zlci52MS5Xb3JrZmxvd0RlZmluaXRpb25IABIbCgR0ZXh0GAMgASgJQgu6SAhyBhABKICAQEgAEhQKDGtlZXBfZGVmYXVsdBgEIAEoCEIPCgZzb3VyY2USBbpIAggBIkoKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSDwoHY3JlYXRlZBgDIAEoCCKVAQoYU2V0RGVmYXVsdFZlcnNpb25SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAMgASgFQge6SAQaAigBIkYKGVNldERlZmF1bHRWZXJzaW9uUmVzcG9uc2USGAoQcHJldmlvdXNfdmVyc2lvbhgBIAEoBRIPCgd2ZXJzaW9uGAIgASgFIqkBChJHZXRXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLAoEbmFtZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3ZlcnNpb24YAyABKAVCB7pIBBoCKAASGAoQaW5jbHVkZV92ZXJzaW9ucxgEIAEoCCJqChNHZXRXb3JrZmxvd1Jlc3BvbnNlEiUKCHdvcmtmbG93GAEgASgLMhMuZHJvdmVyLnYxLldvcmtmbG93EiwKCHZlcnNpb25zGAIgAygLMhouZHJvdmVyLnYxLldvcmtmbG93VmVyc2lvbiKgAQoUTGlzdFdvcmtmbG93c1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIEhgKEGluY2x1ZGVfdmVyc2lvbnMYBCABKAgiXwoVTGlzdFdvcmtmbG93c1Jlc3BvbnNlEi0KCXdvcmtmbG93cxgBIAMoCzIaLmRyb3Zlci52MS5Xb3JrZmxvd1N1bW1hcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlUKC1dvcmtmbG93UmVmEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAIgASgFQge6SAQaAigAItIECg9TY2hlZHVsZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSKgoId29ya2Zsb3cYAiABKAsyFi5kcm92ZXIudjEuV29ya2Zsb3dSZWZIABIzCgpkZWZpbml0aW9uGAMgASgLMh0uZHJvdmVyLnYxLldvcmtmbG93RGVmaW5pdGlvbkgAEiEKBWlucHV0GAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSLQoDa2V5GAUgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBIbCghwcmlvcml0eRgGIAEoBUIJukgGGgQYCSgAEnwKBmxhYmVscxgHIAMoCzImLmRyb3Zlci52MS5TY2hlZHVsZVJlcXVlc3QuTGFiZWxzRW50cnlCRLpIQZoBPhBAIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQqHXIbMhleW15ceDAwLVx4MWZceDdmXXswLDI1Nn0kEi4KCnN0YXJ0X3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GAkgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiEKBm5vdGlmeRgMIAEoCzIRLmRyb3Zlci52MS5Ob3RpZnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIPCgZ0YXJnZXQSBbpIAggBIk0KBk5vdGlmeRIsCgRob29rGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSFQoDdXJsGAIgASgJQgi6SAVyAxiAECIzChBTY2hlZHVsZVJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIPCgdjcmVhdGVkGAIgASgIIoABChRTY2hlZHVsZUJhdGNoUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBI1CgRydW5zGAIgAygLMhouZHJvdmVyLnYxLlNjaGVkdWxlUmVxdWVzdEILukgIkgEFCAEQ9AMiQwoVU2NoZWR1bGVCYXRjaFJlc3BvbnNlEioKB3Jlc3VsdHMYASADKAsyGS5kcm92ZXIudjEuU2NoZWR1bGVSZXN1bHQiVQoOU2NoZWR1bGVSZXN1bHQSIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSDgoGcnVuX2lkGAIgASgJEg8KB2NyZWF0ZWQYAyABKAgieQoGUnVuUmVmEjAKBnJ1bl9pZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kSAASLwoDa2V5GAIgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JEgAQgwKA3JlZhIFukgCCAEijgIKDUdldFJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEhgKEGluY2x1ZGVfYXR0ZW1wdHMYAyABKAgSHQoVaW5jbHVkZV9pbnRlcnZlbnRpb25zGAQgASgIEhsKE2luY2x1ZGVfZXNjYWxhdGlvbnMYBSABKAgSFwoPaW5jbHVkZV9zaWduYWxzGAYgASgIEhkKEWluY2x1ZGVfZGVjaXNpb25zGAcgASgIEhgKEGluY2x1ZGVfc2V0dGluZ3MYCCABKAgi0gIKDkdldFJ1blJlc3BvbnNlEhsKA3J1bhgBIAEoCzIOLmRyb3Zlci52MS5SdW4SHgoFc3RlcHMYAiADKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgDIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0Ei4KDWludGVydmVudGlvbnMYBCADKAsyFy5kcm92ZXIudjEuSW50ZXJ2ZW50aW9uEioKC2VzY2FsYXRpb25zGAUgAygLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SKgoHc2lnbmFscxgGIAMoCzIZLmRyb3Zlci52MS5SZWNlaXZlZFNpZ25hbBImCglkZWNpc2lvbnMYByADKAsyEy5kcm92ZXIudjEuRGVjaXNpb24SLQoIc2V0dGluZ3MYCCADKAsyGy5kcm92ZXIudjEuRWZmZWN0aXZlU2V0dGluZyLbAQoQTGlzdEl0ZW1zUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESLwoHc3RlcF9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAUgASgJQgi6SAVyAxiACCJMChFMaXN0SXRlbXNSZXNwb25zZRIeCgVpdGVtcxgBIAMoCzIPLmRyb3Zlci52MS5TdGVwEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKDAwoJUnVuRmlsdGVyEjYKBnN0YXRlcxgBIAMoDjITLmRyb3Zlci52MS5SdW5TdGF0ZUIRukgOkgELEBAiB4IBBBABIAASMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBJ2CgZsYWJlbHMYAyADKAsyIC5kcm92ZXIudjEuUnVuRmlsdGVyLkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBIxCg1jcmVhdGVkX2FmdGVyGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLVAQoPTGlzdFJ1bnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiQKBmZpbHRlchgCIAEoCzIULmRyb3Zlci52MS5SdW5GaWx0ZXISLAoFb3JkZXIYAyABKA4yEy5kcm92ZXIudjEuUnVuT3JkZXJCCLpIBYIBAhABEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAUgASgJQgi6SAVyAxiACCJJChBMaXN0UnVuc1Jlc3BvbnNlEhwKBHJ1bnMYASADKAsyDi5kcm92ZXIudjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKDAQoPV2F0Y2hSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIVCg1hZnRlcl92ZXJzaW9uGAMgASgEIk8KEFdhdGNoUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIeCgVzdGVwcxgCIAMoCzIPLmRyb3Zlci52MS5TdGVwIqIBCg5XYWl0UnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIMukgJqgEGIgIIPDIAIj0KD1dhaXRSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuEg0KBWVuZGVkGAIgASgIIrwBChBDYW5jZWxSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARInCgR1bmRvGAMgASgOMg8uZHJvdmVyLnYxLlVuZG9CCLpIBYIBAhABEiQKBnJlYXNvbhgEIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQiMAoRQ2FuY2VsUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKSAQoPUGF1c2VSdW5SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARIkCgZyZWFzb24YAyABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokIi8KEFBhdXNlUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1biKTAQoQUmVzdW1lUnVuUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESJAoGcmVhc29uGAMgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJCIwChFSZXN1bWVSdW5SZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuItQBCg9SZXRyeVJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjIKCnJlcXVlc3RfaWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIyCgd2ZXJzaW9uGAQgASgOMhcuZHJvdmVyLnYxLlJlcnVuVmVyc2lvbkIIukgFggECEAEiMwoQUmV0cnlSdW5SZXNwb25zZRIOCgZydW5faWQYASABKAkSDwoHY3JlYXRlZBgCIAEoCCKpAgoQUmVydW5Gcm9tUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESLwoHc3RlcF9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjIKCnJlcXVlc3RfaWQYBCABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIyCgd2ZXJzaW9uGAUgASgOMhcuZHJvdmVyLnYxLlJlcnVuVmVyc2lvbkIIukgFggECEAESIQoFaW5wdXQYBiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCI0ChFSZXJ1bkZyb21SZXNwb25zZRIOCgZydW5faWQYASABKAkSDwoHY3JlYXRlZBgCIAEoCCK+AwoRQnVsa0FjdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJAoGZmlsdGVyGAIgASgLMhQuZHJvdmVyLnYxLlJ1bkZpbHRlchIxCgRraW5kGAMgASgOMhMuZHJvdmVyLnYxLkJ1bGtLaW5kQg66SAuCAQgYARgCGAMYBBInCgR1bmRvGAQgASgOMg8uZHJvdmVyLnYxLlVuZG9CCLpIBYIBAhABEjIKB3ZlcnNpb24YBSABKA4yFy5kcm92ZXIudjEuUmVydW5WZXJzaW9uQgi6SAWCAQIQARIkCgZyZWFzb24YBiABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokEg8KB2RyeV9ydW4YByABKAgSJAoOZXhwZWN0ZWRfY291bnQYCCABKAVCB7pIBBoCKABIAIgBARIyCgpyZXF1ZXN0X2lkGAkgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSHAoKcGFnZV90b2tlbhgKIAEoCUIIukgFcgMYgAhCEQoPX2V4cGVjdGVkX2NvdW50ImQKEkJ1bGtBY3Rpb25SZXNwb25zZRINCgVjb3VudBgBIAEoBRImCgdyZXN1bHRzGAIgAygLMhUuZHJvdmVyLnYxLkJ1bGtSZXN1bHQSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJIlQKCkJ1bGtSZXN1bHQSDgoGcnVuX2lkGAEgASgJEiIKBnN0YXR1cxgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzEhIKCm5ld19ydW5faWQYAyABKAki8gEKDVNpZ25hbFJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEiwKBG5hbWUYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIzCglzaWduYWxfaWQYBCABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEiMKB3BheWxvYWQYBSABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCIiCg5TaWduYWxSZXNwb25zZRIQCghyZXBlYXRlZBgBIAEoCCKBAwoNRGVjaWRlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESLwoHc3RlcF9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjIKCGFwcHJvdmVyGAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBI2CgVyb2xlcxgFIAMoCUInukgkkgEhEGQiHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEi8KB3ZlcmRpY3QYBiABKA4yEi5kcm92ZXIudjEuVmVyZGljdEIKukgHggEEGAEYAhIlCgdjb21tZW50GAcgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJBIgCgRmb3JtGAggASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiPwoORGVjaWRlUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIQCghyZXBlYXRlZBgCIAEoCCKrAQoXQ29tcGxldGVEZWZlcnJlZFJlcXVlc3QSIgoOY2FsbGJhY2tfdG9rZW4YASABKAlCCrpIB3IFEAEYgAQSLQoHc3VjY2VzcxgCIAEoCzIaLmRyb3Zlci52MS5PdXRjb21lLlN1Y2Nlc3NIABIrCgZmYWlsZWQYAyABKAsyGS5kcm92ZXIudjEuT3V0Y29tZS5GYWlsZWRIAEIQCgdvdXRjb21lEgW6SAIIASIsChhDb21wbGV0ZURlZmVycmVkUmVzcG9uc2USEAoIcmVwZWF0ZWQYASABKAgibgoRRXhwbGFpblJ1blJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBIpkBChJFeHBsYWluUnVuUmVzcG9uc2USGwoDcnVuGAEgASgLMg4uZHJvdmVyLnYxLlJ1bhIdCgR3YWl0GAIgASgLMg8uZHJvdmVyLnYxLldhaXQSHgoFc3RlcHMYAyADKAsyDy5kcm92ZXIudjEuV2FpdBInCgNub3cYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKlwKCFJ1bk9yZGVyEhkKFVJVTl9PUkRFUl9VTlNQRUNJRklFRBAAEhoKFlJVTl9PUkRFUl9DUkVBVEVEX0RFU0MQARIZChVSVU5fT1JERVJfQ1JFQVRFRF9BU0MQAipBCgRVbmRvEhQKEFVORE9fVU5TUEVDSUZJRUQQABITCg9VTkRPX0NPTVBFTlNBVEUQARIOCgpVTkRPX0xFQVZFEAIqXwoMUmVydW5WZXJzaW9uEh0KGVJFUlVOX1ZFUlNJT05fVU5TUEVDSUZJRUQQABIWChJSRVJVTl9WRVJTSU9OX1NBTUUQARIYChRSRVJVTl9WRVJTSU9OX05FV0VTVBACKnsKCEJ1bGtLaW5kEhkKFUJVTEtfS0lORF9VTlNQRUNJRklFRBAAEhQKEEJVTEtfS0lORF9DQU5DRUwQARITCg9CVUxLX0tJTkRfUEFVU0UQAhIUChBCVUxLX0tJTkRfUkVTVU1FEAMSEwoPQlVMS19LSU5EX1JFVFJZEAQqSwoHVmVyZGljdBIXChNWRVJESUNUX1VOU1BFQ0lGSUVEEAASEwoPVkVSRElDVF9BUFBST1ZFEAESEgoOVkVSRElDVF9SRUpFQ1QQAjKyDAoQU2NoZWR1bGVyU2VydmljZRJbChBSZWdpc3RlcldvcmtmbG93EiIuZHJvdmVyLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXF1ZXN0GiMuZHJvdmVyLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRJeChFTZXREZWZhdWx0VmVyc2lvbhIjLmRyb3Zlci52MS5TZXREZWZhdWx0VmVyc2lvblJlcXVlc3QaJC5kcm92ZXIudjEuU2V0RGVmYXVsdFZlcnNpb25SZXNwb25zZRJMCgtHZXRXb3JrZmxvdxIdLmRyb3Zlci52MS5HZXRXb3JrZmxvd1JlcXVlc3QaHi5kcm92ZXIudjEuR2V0V29ya2Zsb3dSZXNwb25zZRJSCg1MaXN0V29ya2Zsb3dzEh8uZHJvdmVyLnYxLkxpc3RXb3JrZmxvd3NSZXF1ZXN0GiAuZHJvdmVyLnYxLkxpc3RXb3JrZmxvd3NSZXNwb25zZRJDCghTY2hlZHVsZRIaLmRyb3Zlci52MS5TY2hlZHVsZVJlcXVlc3QaGy5kcm92ZXIudjEuU2NoZWR1bGVSZXNwb25zZRJSCg1TY2hlZHVsZUJhdGNoEh8uZHJvdmVyLnYxLlNjaGVkdWxlQmF0Y2hSZXF1ZXN0GiAuZHJvdmVyLnYxLlNjaGVkdWxlQmF0Y2hSZXNwb25zZRI9CgZHZXRSdW4SGC5kcm92ZXIudjEuR2V0UnVuUmVxdWVzdBoZLmRyb3Zlci52MS5HZXRSdW5SZXNwb25zZRJGCglMaXN0SXRlbXMSGy5kcm92ZXIudjEuTGlzdEl0ZW1zUmVxdWVzdBocLmRyb3Zlci52MS5MaXN0SXRlbXNSZXNwb25zZRJDCghMaXN0UnVucxIaLmRyb3Zlci52MS5MaXN0UnVuc1JlcXVlc3QaGy5kcm92ZXIudjEuTGlzdFJ1bnNSZXNwb25zZRJFCghXYXRjaFJ1bhIaLmRyb3Zlci52MS5XYXRjaFJ1blJlcXVlc3QaGy5kcm92ZXIudjEuV2F0Y2hSdW5SZXNwb25zZTABEkAKB1dhaXRSdW4SGS5kcm92ZXIudjEuV2FpdFJ1blJlcXVlc3QaGi5kcm92ZXIudjEuV2FpdFJ1blJlc3BvbnNlEkkKCkV4cGxhaW5SdW4SHC5kcm92ZXIudjEuRXhwbGFpblJ1blJlcXVlc3QaHS5kcm92ZXIudjEuRXhwbGFpblJ1blJlc3BvbnNlEkYKCUNhbmNlbFJ1bhIbLmRyb3Zlci52MS5DYW5jZWxSdW5SZXF1ZXN0GhwuZHJvdmVyLnYxLkNhbmNlbFJ1blJlc3BvbnNlEkMKCFBhdXNlUnVuEhouZHJvdmVyLnYxLlBhdXNlUnVuUmVxdWVzdBobLmRyb3Zlci52MS5QYXVzZVJ1blJlc3BvbnNlEkYKCVJlc3VtZVJ1bhIbLmRyb3Zlci52MS5SZXN1bWVSdW5SZXF1ZXN0GhwuZHJvdmVyLnYxLlJlc3VtZVJ1blJlc3BvbnNlEkMKCFJldHJ5UnVuEhouZHJvdmVyLnYxLlJldHJ5UnVuUmVxdWVzdBobLmRyb3Zlci52MS5SZXRyeVJ1blJlc3BvbnNlEkYKCVJlcnVuRnJvbRIbLmRyb3Zlci52MS5SZXJ1bkZyb21SZXF1ZXN0GhwuZHJvdmVyLnYxLlJlcnVuRnJvbVJlc3BvbnNlEkkKCkJ1bGtBY3Rpb24SHC5kcm92ZXIudjEuQnVsa0FjdGlvblJlcXVlc3QaHS5kcm92ZXIudjEuQnVsa0FjdGlvblJlc3BvbnNlEj0KBlNpZ25hbBIYLmRyb3Zlci52MS5TaWduYWxSZXF1ZXN0GhkuZHJvdmVyLnYxLlNpZ25hbFJlc3BvbnNlEj0KBkRlY2lkZRIYLmRyb3Zlci52MS5EZWNpZGVSZXF1ZXN0GhkuZHJvdmVyLnYxLkRlY2lkZVJlc3BvbnNlElsKEENvbXBsZXRlRGVmZXJyZWQSIi5kcm92ZXIudjEuQ29tcGxldGVEZWZlcnJlZFJlcXVlc3QaIy5kcm92ZXIudjEuQ29tcGxldGVEZWZlcnJlZFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_explain, file_drover_v1_payload, file_drover_v1_run, file_drover_v1_task, file_drover_v1_workflow, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
 
 /**
  * Stores a definition.
@@ -784,6 +784,84 @@ export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
   messageDesc(file_drover_v1_scheduler_service, 17);
 
 /**
+ * Lists the items of a map.
+ *
+ * @generated from message drover.v1.ListItemsRequest
+ */
+export type ListItemsRequest = Message<"drover.v1.ListItemsRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Id of the map. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string step_id = 3;
+   */
+  stepId: string;
+
+  /**
+   * Most items in the answer, 0 to 1,000; 0 means 50. Fewer come where their outputs are large.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the page before, of the same map; of another it is PAGE_TOKEN_INVALID.
+   * Empty: the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.ListItemsRequest.
+ * Use `create(ListItemsRequestSchema)` to create a new message.
+ */
+export const ListItemsRequestSchema: GenMessage<ListItemsRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 18);
+
+/**
+ * The items.
+ *
+ * @generated from message drover.v1.ListItemsResponse
+ */
+export type ListItemsResponse = Message<"drover.v1.ListItemsResponse"> & {
+  /**
+   * One for each item, called `deploy[3]` for the fourth, with its output or its last failure.
+   *
+   * @generated from field: repeated drover.v1.Step items = 1;
+   */
+  items: Step[];
+
+  /**
+   * For the next page. Empty: this is the last.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.ListItemsResponse.
+ * Use `create(ListItemsResponseSchema)` to create a new message.
+ */
+export const ListItemsResponseSchema: GenMessage<ListItemsResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_scheduler_service, 19);
+
+/**
  * Which runs. Everything that is set must match.
  *
  * @generated from message drover.v1.RunFilter
@@ -830,7 +908,7 @@ export type RunFilter = Message<"drover.v1.RunFilter"> & {
  * Use `create(RunFilterSchema)` to create a new message.
  */
 export const RunFilterSchema: GenMessage<RunFilter> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 18);
+  messageDesc(file_drover_v1_scheduler_service, 20);
 
 /**
  * Asks for runs.
@@ -880,7 +958,7 @@ export type ListRunsRequest = Message<"drover.v1.ListRunsRequest"> & {
  * Use `create(ListRunsRequestSchema)` to create a new message.
  */
 export const ListRunsRequestSchema: GenMessage<ListRunsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 19);
+  messageDesc(file_drover_v1_scheduler_service, 21);
 
 /**
  * One page of runs.
@@ -908,7 +986,7 @@ export type ListRunsResponse = Message<"drover.v1.ListRunsResponse"> & {
  * Use `create(ListRunsResponseSchema)` to create a new message.
  */
 export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 20);
+  messageDesc(file_drover_v1_scheduler_service, 22);
 
 /**
  * Asks for changes of a run.
@@ -944,7 +1022,7 @@ export type WatchRunRequest = Message<"drover.v1.WatchRunRequest"> & {
  * Use `create(WatchRunRequestSchema)` to create a new message.
  */
 export const WatchRunRequestSchema: GenMessage<WatchRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 21);
+  messageDesc(file_drover_v1_scheduler_service, 23);
 
 /**
  * A state of the run. Each is whole, so a reader may drop all but the last.
@@ -972,7 +1050,7 @@ export type WatchRunResponse = Message<"drover.v1.WatchRunResponse"> & {
  * Use `create(WatchRunResponseSchema)` to create a new message.
  */
 export const WatchRunResponseSchema: GenMessage<WatchRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 22);
+  messageDesc(file_drover_v1_scheduler_service, 24);
 
 /**
  * Waits for the end of a run.
@@ -1008,7 +1086,7 @@ export type WaitRunRequest = Message<"drover.v1.WaitRunRequest"> & {
  * Use `create(WaitRunRequestSchema)` to create a new message.
  */
 export const WaitRunRequestSchema: GenMessage<WaitRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 23);
+  messageDesc(file_drover_v1_scheduler_service, 25);
 
 /**
  * The run after the wait.
@@ -1036,7 +1114,7 @@ export type WaitRunResponse = Message<"drover.v1.WaitRunResponse"> & {
  * Use `create(WaitRunResponseSchema)` to create a new message.
  */
 export const WaitRunResponseSchema: GenMessage<WaitRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 24);
+  messageDesc(file_drover_v1_scheduler_service, 26);
 
 /**
  * Stops a run.
@@ -1078,7 +1156,7 @@ export type CancelRunRequest = Message<"drover.v1.CancelRunRequest"> & {
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 25);
+  messageDesc(file_drover_v1_scheduler_service, 27);
 
 /**
  * The run, stopping or ended.
@@ -1099,7 +1177,7 @@ export type CancelRunResponse = Message<"drover.v1.CancelRunResponse"> & {
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 26);
+  messageDesc(file_drover_v1_scheduler_service, 28);
 
 /**
  * Holds a run.
@@ -1134,7 +1212,7 @@ export type PauseRunRequest = Message<"drover.v1.PauseRunRequest"> & {
  * Use `create(PauseRunRequestSchema)` to create a new message.
  */
 export const PauseRunRequestSchema: GenMessage<PauseRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 27);
+  messageDesc(file_drover_v1_scheduler_service, 29);
 
 /**
  * The run, held.
@@ -1155,7 +1233,7 @@ export type PauseRunResponse = Message<"drover.v1.PauseRunResponse"> & {
  * Use `create(PauseRunResponseSchema)` to create a new message.
  */
 export const PauseRunResponseSchema: GenMessage<PauseRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 28);
+  messageDesc(file_drover_v1_scheduler_service, 30);
 
 /**
  * Lets a paused run go on.
@@ -1190,7 +1268,7 @@ export type ResumeRunRequest = Message<"drover.v1.ResumeRunRequest"> & {
  * Use `create(ResumeRunRequestSchema)` to create a new message.
  */
 export const ResumeRunRequestSchema: GenMessage<ResumeRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 29);
+  messageDesc(file_drover_v1_scheduler_service, 31);
 
 /**
  * The run, going on.
@@ -1211,7 +1289,7 @@ export type ResumeRunResponse = Message<"drover.v1.ResumeRunResponse"> & {
  * Use `create(ResumeRunResponseSchema)` to create a new message.
  */
 export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 30);
+  messageDesc(file_drover_v1_scheduler_service, 32);
 
 /**
  * Does a run again from what failed.
@@ -1255,7 +1333,7 @@ export type RetryRunRequest = Message<"drover.v1.RetryRunRequest"> & {
  * Use `create(RetryRunRequestSchema)` to create a new message.
  */
 export const RetryRunRequestSchema: GenMessage<RetryRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 31);
+  messageDesc(file_drover_v1_scheduler_service, 33);
 
 /**
  * The new run.
@@ -1283,7 +1361,7 @@ export type RetryRunResponse = Message<"drover.v1.RetryRunResponse"> & {
  * Use `create(RetryRunResponseSchema)` to create a new message.
  */
 export const RetryRunResponseSchema: GenMessage<RetryRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 32);
+  messageDesc(file_drover_v1_scheduler_service, 34);
 
 /**
  * Does a run again from a step.
@@ -1340,7 +1418,7 @@ export type RerunFromRequest = Message<"drover.v1.RerunFromRequest"> & {
  * Use `create(RerunFromRequestSchema)` to create a new message.
  */
 export const RerunFromRequestSchema: GenMessage<RerunFromRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 33);
+  messageDesc(file_drover_v1_scheduler_service, 35);
 
 /**
  * The new run.
@@ -1368,7 +1446,7 @@ export type RerunFromResponse = Message<"drover.v1.RerunFromResponse"> & {
  * Use `create(RerunFromResponseSchema)` to create a new message.
  */
 export const RerunFromResponseSchema: GenMessage<RerunFromResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 34);
+  messageDesc(file_drover_v1_scheduler_service, 36);
 
 /**
  * Does the same to many runs.
@@ -1454,7 +1532,7 @@ export type BulkActionRequest = Message<"drover.v1.BulkActionRequest"> & {
  * Use `create(BulkActionRequestSchema)` to create a new message.
  */
 export const BulkActionRequestSchema: GenMessage<BulkActionRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 35);
+  messageDesc(file_drover_v1_scheduler_service, 37);
 
 /**
  * What was done in this call.
@@ -1490,7 +1568,7 @@ export type BulkActionResponse = Message<"drover.v1.BulkActionResponse"> & {
  * Use `create(BulkActionResponseSchema)` to create a new message.
  */
 export const BulkActionResponseSchema: GenMessage<BulkActionResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 36);
+  messageDesc(file_drover_v1_scheduler_service, 38);
 
 /**
  * What became of one run.
@@ -1525,7 +1603,7 @@ export type BulkResult = Message<"drover.v1.BulkResult"> & {
  * Use `create(BulkResultSchema)` to create a new message.
  */
 export const BulkResultSchema: GenMessage<BulkResult> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 37);
+  messageDesc(file_drover_v1_scheduler_service, 39);
 
 /**
  * Sends an event to a run.
@@ -1575,7 +1653,7 @@ export type SignalRequest = Message<"drover.v1.SignalRequest"> & {
  * Use `create(SignalRequestSchema)` to create a new message.
  */
 export const SignalRequestSchema: GenMessage<SignalRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 38);
+  messageDesc(file_drover_v1_scheduler_service, 40);
 
 /**
  * The signal is kept.
@@ -1596,7 +1674,7 @@ export type SignalResponse = Message<"drover.v1.SignalResponse"> & {
  * Use `create(SignalResponseSchema)` to create a new message.
  */
 export const SignalResponseSchema: GenMessage<SignalResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 39);
+  messageDesc(file_drover_v1_scheduler_service, 41);
 
 /**
  * What an approver decides.
@@ -1668,7 +1746,7 @@ export type DecideRequest = Message<"drover.v1.DecideRequest"> & {
  * Use `create(DecideRequestSchema)` to create a new message.
  */
 export const DecideRequestSchema: GenMessage<DecideRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 40);
+  messageDesc(file_drover_v1_scheduler_service, 42);
 
 /**
  * The decision is kept.
@@ -1696,7 +1774,7 @@ export type DecideResponse = Message<"drover.v1.DecideResponse"> & {
  * Use `create(DecideResponseSchema)` to create a new message.
  */
 export const DecideResponseSchema: GenMessage<DecideResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 41);
+  messageDesc(file_drover_v1_scheduler_service, 43);
 
 /**
  * Says how an attempt ended.
@@ -1741,7 +1819,7 @@ export type CompleteDeferredRequest = Message<"drover.v1.CompleteDeferredRequest
  * Use `create(CompleteDeferredRequestSchema)` to create a new message.
  */
 export const CompleteDeferredRequestSchema: GenMessage<CompleteDeferredRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 42);
+  messageDesc(file_drover_v1_scheduler_service, 44);
 
 /**
  * The outcome is kept.
@@ -1762,7 +1840,7 @@ export type CompleteDeferredResponse = Message<"drover.v1.CompleteDeferredRespon
  * Use `create(CompleteDeferredResponseSchema)` to create a new message.
  */
 export const CompleteDeferredResponseSchema: GenMessage<CompleteDeferredResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 43);
+  messageDesc(file_drover_v1_scheduler_service, 45);
 
 /**
  * Asks why a run is not moving.
@@ -1790,7 +1868,7 @@ export type ExplainRunRequest = Message<"drover.v1.ExplainRunRequest"> & {
  * Use `create(ExplainRunRequestSchema)` to create a new message.
  */
 export const ExplainRunRequestSchema: GenMessage<ExplainRunRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 44);
+  messageDesc(file_drover_v1_scheduler_service, 46);
 
 /**
  * Why a run is not moving.
@@ -1832,7 +1910,7 @@ export type ExplainRunResponse = Message<"drover.v1.ExplainRunResponse"> & {
  * Use `create(ExplainRunResponseSchema)` to create a new message.
  */
 export const ExplainRunResponseSchema: GenMessage<ExplainRunResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_scheduler_service, 45);
+  messageDesc(file_drover_v1_scheduler_service, 47);
 
 /**
  * The order of a list of runs.
@@ -2136,6 +2214,18 @@ export const SchedulerService: GenService<{
     methodKind: "unary";
     input: typeof GetRunRequestSchema;
     output: typeof GetRunResponseSchema;
+  },
+  /**
+   * Lists the items of a map, page by page, in the order of its list, each as a step of its own.
+   * Those that have not begun are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map
+   * of this id), PAGE_TOKEN_INVALID.
+   *
+   * @generated from rpc drover.v1.SchedulerService.ListItems
+   */
+  listItems: {
+    methodKind: "unary";
+    input: typeof ListItemsRequestSchema;
+    output: typeof ListItemsResponseSchema;
   },
   /**
    * Lists runs, page by page. Errors: PAGE_TOKEN_INVALID.

@@ -62,7 +62,8 @@ export type Task = Message<"drover.v1.Task"> & {
   stepId: string;
 
   /**
-   * Index of the item, where the step is a map. Always absent in this version.
+   * Index of the item in the list, from 0, where the step is a map. Absent: the step has none, or
+   * this is the gate of a map.
    *
    * @generated from field: optional uint32 item = 5;
    */

@@ -1,0 +1,170 @@
+// A map: one task for each item of a list. Its items are steps of their own, at places beside it;
+// the map counts them, and what it does next follows from its counters alone, as with a run.
+//
+//   MAPPING   items move. As many begin as its concurrency and its wave allow
+//   WAITING   on the pause between two waves; or on "items": a pass of its own ends the map, or
+//             undoes the next of its items, since that pass has to load more than the others
+//   READY     and so on: its gate, a task like any other, which lets the next wave begin
+import { fail, keepFailure } from "./ladder.ts";
+import type { ItemOutputs, Items } from "./model.ts";
+import { beginStrategy, keepAnswer, startsForward, succeed } from "./open.ts";
+import { emit, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
+import type { Payload } from "./payload.ts";
+import { itemOf, placeOf } from "./place.ts";
+import type { PlanWork, Share } from "./plan.ts";
+import { settleRun, startUndos } from "./saga.ts";
+import { strategyToUndo } from "./strategy.ts";
+
+type MapPlan = Extract<PlanWork, { kind: "map" }>;
+
+/** More of its items have failed than it tolerates. */
+const TOO_MANY_FAILED = "drover.items";
+
+/** Moves the run and its maps as far as their counters say; called at the end of each event. */
+export function settle(pass: Pass): void {
+  // A map first: while it goes on, its run does not stand still.
+  do settleMaps(pass);
+  while (settleRun(pass));
+}
+
+function settleMaps(pass: Pass): void {
+  for (const { no } of touchedSteps(pass)) {
+    const { work } = planStep(pass, no);
+    if (work.kind !== "map" || itemOf(no) > 0) continue;
+    const { forward, undo } = stepOf(pass, no);
+    if (forward.kind === "MAPPING" && startsForward(pass.view.run.state)) goOn(pass, no, work);
+    if (undo.kind === "MAPPING" && pass.view.run.state.kind === "COMPENSATING")
+      goOnUndoing(pass, no);
+  }
+}
+
+/** The gate has let it pass, or there is none. */
+export function beginWave(pass: Pass, no: number): void {
+  emit(pass, { kind: "wave-begun", step: no });
+  const { work } = planStep(pass, no);
+  if (work.kind !== "map" || !startsForward(pass.view.run.state)) return;
+  beginItems(pass, no, Math.min(work.concurrency, waveOf(pass, no, work)));
+}
+
+/** What the pause between two waves ends with. */
+export function pauseOver(pass: Pass, no: number): void {
+  const { work } = planStep(pass, no);
+  if (work.kind === "map" && work.gate) beginStrategy(pass, no, 0);
+  else beginWave(pass, no);
+}
+
+/** The pass that ends a map, or undoes its next items: all that it needs is loaded. */
+export function itemsDue(pass: Pass, no: number): void {
+  const { work } = planStep(pass, no);
+  if (work.kind !== "map") return;
+  if (stepOf(pass, no).undo.kind === "WAITING") undoItems(pass, no, work);
+  else endMap(pass, no, work);
+}
+
+/** Nothing of it moves: the next wave, the end, or more of the same wave. */
+function goOn(pass: Pass, no: number, work: MapPlan): void {
+  const before = itemsOf(pass, no);
+  if (!isFailed(before, work)) {
+    const size = waveOf(pass, no, work);
+    const ofWave = before.begun % size;
+    const left = before.begun > 0 && ofWave === 0 ? 0 : size - ofWave;
+    beginItems(pass, no, Math.min(work.concurrency - before.open, left));
+  }
+  const { now } = pass.occasion;
+  const items = itemsOf(pass, no);
+  if (items.open > 0) return;
+  if (isFailed(items, work) || items.begun === items.total)
+    emit(pass, { kind: "items-due", step: no, side: "forward", wakeAt: now });
+  else if (work.waves && work.waves.pauseMs > 0)
+    emit(pass, {
+      kind: "began-waiting",
+      step: no,
+      on: "timer",
+      at: now,
+      wakeAt: now + work.waves.pauseMs,
+    });
+  else pauseOver(pass, no);
+}
+
+function beginItems(pass: Pass, no: number, most: number): void {
+  const { begun, total } = itemsOf(pass, no);
+  const count = Math.min(most, total - begun);
+  if (count <= 0) return;
+  emit(pass, { kind: "items-begun", step: no, count });
+  for (let item = begun + 1; item <= begun + count; item++)
+    beginStrategy(pass, placeOf(no, item), 0);
+}
+
+function endMap(pass: Pass, no: number, work: MapPlan): void {
+  const items = itemsOf(pass, no);
+  if (isFailed(items, work)) {
+    const message = `${items.failed} of ${items.total} items failed, and ${inWords(work.tolerate)} may`;
+    keepFailure(pass, stepOf(pass, no), TOO_MANY_FAILED, message);
+    fail(pass, no, { code: TOO_MANY_FAILED, message });
+    return;
+  }
+  if (items.failed > 0) emit(pass, { kind: "warned", step: no });
+  const output = gathered(items, pass.view.outputs.get(no));
+  succeed(pass, no, keepAnswer(pass, no, 0, "map", output), output);
+}
+
+/** The counts, and the outputs in the order of the list while they fit into a payload. */
+function gathered(
+  { total, succeeded, failed, skipped }: Items,
+  outputs: ItemOutputs | undefined,
+): Payload {
+  const counts = JSON.stringify({ counts: { total, succeeded, failed, skipped } });
+  if (outputs?.kind === "too-large") return { kind: "json", json: counts };
+  const list = Array.from({ length: total }, (_, at) => outputs?.json.get(at + 1) ?? "null");
+  return { kind: "json", json: `${counts.slice(0, -1)},"items":[${list.join(",")}]}` };
+}
+
+/** From the last that has begun to the first, as many at a time as its concurrency. */
+function undoItems(pass: Pass, no: number, work: MapPlan): void {
+  const { undoFrom: from, undosLeft } = itemsOf(pass, no);
+  if (from === 0 && undosLeft === 0) {
+    emit(pass, { kind: "undone", step: no });
+    startUndos(pass);
+    return;
+  }
+  const to = Math.max(0, from - work.concurrency);
+  emit(pass, { kind: "items-undoing", step: no, undoFrom: to });
+  for (let item = from; item > to; item--) {
+    const place = placeOf(no, item);
+    if (strategyToUndo(stepOf(pass, place)) === null) continue;
+    emit(pass, { kind: "undo-planned", step: place });
+    makeReady(pass, place, "compensate");
+  }
+}
+
+/** One that could not be undone waits for a person, and keeps no other from being undone. */
+function goOnUndoing(pass: Pass, no: number): void {
+  const { undosMoving, undosLeft, undoFrom } = itemsOf(pass, no);
+  if (undosMoving > 0 || (undoFrom === 0 && undosLeft > 0)) return;
+  const wakeAt = pass.occasion.now;
+  emit(pass, { kind: "items-due", step: no, side: "undo", wakeAt });
+}
+
+function itemsOf(pass: Pass, no: number): Items {
+  const { items } = stepOf(pass, no);
+  if (!items) throw new Error(`step ${no} is a map that has not begun`);
+  return items;
+}
+
+/** How many items a wave has; all, without waves. */
+function waveOf(pass: Pass, no: number, { waves }: MapPlan): number {
+  const { total } = itemsOf(pass, no);
+  if (!waves) return Math.max(1, total);
+  const { size } = waves;
+  return Math.max(1, size.kind === "count" ? size.count : Math.ceil((total * size.percent) / 100));
+}
+
+/** It may stop before all have begun: what fails often fails for all. */
+function isFailed({ failed, total }: Items, { tolerate }: MapPlan): boolean {
+  const most = tolerate.kind === "count" ? tolerate.count : (total * tolerate.percent) / 100;
+  return failed > most;
+}
+
+function inWords(share: Share): string {
+  return share.kind === "count" ? String(share.count) : `${share.percent}%`;
+}

@@ -1,0 +1,73 @@
+// ListItems: the items of a map, page by page.
+import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { type Step, StepSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import type {
+  ListItemsRequest,
+  ListItemsResponseSchema,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { ITEMS_MAX, itemOf } from "../core/place.ts";
+import type { Plan } from "../core/plan.ts";
+import { DroverError } from "../errors.ts";
+import type { Store } from "../store/store.ts";
+import { itemMessages } from "./convert-run.ts";
+import { parsePageToken } from "./page-token.ts";
+import { pageOf } from "./run-list.ts";
+import type { RunLookup } from "./run-lookup.ts";
+
+const STATE_ALONE = { attempts: false, interventions: false, escalations: false };
+/** What the items of a page may come to, so that they fit into a message. */
+const PAGE_BYTES_MAX = 2 * 1024 * 1024;
+
+export interface ItemListDeps {
+  readonly store: Pick<Store, "reads">;
+  readonly runs: RunLookup;
+}
+
+export async function listItems(
+  { store, runs }: ItemListDeps,
+  request: ListItemsRequest,
+): Promise<MessageInitShape<typeof ListItemsResponseSchema>> {
+  const found = await runs.find(request.namespace, request.run);
+  const plan = await runs.plan(found.record);
+  const map = mapOf(plan, request.stepId);
+  const { runId } = found.ref;
+  const list = `items ${runId} ${map}`;
+  const last = parsePageToken(list, request.pageToken, isItem);
+  const page = pageOf(list, request.pageSize);
+  const after = last === null ? 0 : Number(last);
+  const items = await store.reads.runItems(runId, { map, after, limit: page.limit + 1 });
+  const detail = { ...(await runs.detail(found, STATE_ALONE)), ...items };
+  const messages = itemMessages(detail, plan, map, { bodies: true });
+  const shown = fitting(messages.slice(0, page.limit));
+  const places = [...items.steps.keys()];
+  // One that is not shown is behind the page.
+  const read = places.slice(0, shown.length + 1);
+  return {
+    items: shown,
+    nextPageToken: pageOf(list, shown.length).nextToken(read, (place) => String(itemOf(place))),
+  };
+}
+
+function isItem(text: string): boolean {
+  return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= ITEMS_MAX;
+}
+
+/** At least one, however large. */
+function fitting(items: readonly Step[]): Step[] {
+  let bytes = 0;
+  return items.filter((item, at) => {
+    bytes += toBinary(StepSchema, item).length;
+    return at === 0 || bytes <= PAGE_BYTES_MAX;
+  });
+}
+
+function mapOf(plan: Plan, stepId: string): number {
+  const step = plan.steps.find(({ id }) => id === stepId);
+  if (step?.work.kind === "map") return step.no;
+  const maps = plan.steps.filter(({ work }) => work.kind === "map").map(({ id }) => `"${id}"`);
+  const known = maps.length === 0 ? "has none" : `has ${maps.slice(0, 8).join(", ")}`;
+  const what = step ? `"${stepId}" is no map` : `The run has no step "${stepId}"`;
+  throw new DroverError("STEP_NOT_FOUND", `${what}: of maps it ${known}.`, {
+    metadata: { name: stepId },
+  });
+}

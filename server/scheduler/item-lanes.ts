@@ -1,0 +1,51 @@
+// Items of a map may each have a queue of their own, which their expressions name. Such a queue has
+// its lane when it is first used.
+import type { Effect } from "../core/effect.ts";
+import { movingSide, type View } from "../core/model.ts";
+import { planStep, planTaskOf } from "../core/pass.ts";
+import type { PlanTask } from "../core/plan.ts";
+import { plannedOf } from "../core/strategy.ts";
+import type { LaneOf } from "../store/changes.ts";
+import { hasExpression, type LanedPlan } from "../store/plans.ts";
+import type { Store } from "../store/store.ts";
+
+/** What a pass has decided. */
+interface Decided {
+  readonly view: View;
+  readonly effects: readonly Effect[];
+}
+
+/** The lanes of what the pass has made ready. */
+export async function laneOfPass(
+  store: Pick<Store, "lanes">,
+  namespaceId: number,
+  laned: LanedPlan,
+  { view, effects }: Decided,
+): Promise<LaneOf> {
+  const { plan, judge, laneOf } = laned;
+  const named = new Map<string, PlanTask>();
+  for (const effect of effects) {
+    const step = effect.kind === "made-ready" ? view.steps.get(effect.step) : undefined;
+    const ready = step && movingSide(step)?.state;
+    if (!step || ready?.kind !== "READY") continue;
+    const task = planTaskOf(planStep({ plan }, step.no), step, ready.task);
+    if (!hasExpression(task.queue) || !view.facts) continue;
+    const queue = judge.queue(step.no, task.queue, view.facts);
+    // It was found to be one before the step was made ready.
+    if (queue.kind === "failed") throw new Error(`a queue was one, and is none: ${queue.message}`);
+    named.set(keyOf(step.no, ready.task, plannedOf(step)), { ...task, queue: queue.value });
+  }
+  if (named.size === 0) return laneOf;
+  const lanes = await store.lanes(
+    [...named.values()].map(({ queue, task }) => ({ namespaceId, queue, task })),
+  );
+  const byKey = new Map(
+    [...named].map(([key, task], at) => [key, { lane: lanes[at] ?? -1, task }]),
+  );
+  return (place, task, planned) =>
+    byKey.get(keyOf(place, task, planned)) ?? laneOf(place, task, planned);
+}
+
+function keyOf(...parts: Parameters<LaneOf>): string {
+  return parts.join("/");
+}

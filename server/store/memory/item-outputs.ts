@@ -1,0 +1,35 @@
+// What the items of maps have come to, for a pass that ends them.
+import type { ItemOutputs } from "../../core/model.ts";
+import { itemOf, numberOf } from "../../core/place.ts";
+import { type ItemOutput, itemOutputs } from "../item-outputs.ts";
+import type { MapRef, RunId } from "../store.ts";
+import { outputOf } from "./facts.ts";
+import type { Tables } from "./tables.ts";
+
+export function itemOutputsOf(
+  tables: Tables,
+  maps: readonly MapRef[],
+): ReadonlyMap<RunId, ReadonlyMap<number, ItemOutputs>> {
+  const found = new Map<RunId, Map<number, ItemOutputs>>();
+  for (const ref of maps) {
+    const outputs = outputsOf(tables, ref);
+    if (outputs.length === 0) continue;
+    const bytes = outputs.reduce((sum, { json }) => sum + Buffer.byteLength(json ?? ""), 0);
+    const ofRun = found.get(ref.runId) ?? new Map();
+    found.set(ref.runId, ofRun.set(ref.map, itemOutputs(outputs, bytes)));
+  }
+  return found;
+}
+
+function outputsOf(tables: Tables, { runId, map }: MapRef): readonly ItemOutput[] {
+  return tables.step
+    .where("run", runId)
+    .filter(({ no, forward }) => {
+      return itemOf(no) > 0 && numberOf(no) === map && forward === "SUCCEEDED";
+    })
+    .sort((a, b) => a.no - b.no)
+    .flatMap((row) => {
+      const output = outputOf(tables, row);
+      return output?.kind === "json" ? [{ place: row.no, json: output.json }] : [];
+    });
+}

@@ -1,0 +1,333 @@
+/** A map: one task for each item of a list, what bounds it, and what follows from its items. */
+import { describe, expect, test } from "vitest";
+import type { MapWork } from "../../../server/core/definition.ts";
+import {
+  broken,
+  createWorld,
+  failure,
+  lastQuestion,
+  type StepOptions,
+  succeed,
+  success,
+  undoneBy,
+  type World,
+  workflow,
+} from "../../support/core-world.ts";
+
+const MAP = { kind: "map", task: "work", over: "4" } as const;
+
+type Options = Partial<MapWork> & Partial<Extract<StepOptions, { kind: "map" }>>;
+
+/** A map `m`, and `z` behind it. */
+function mapWorld(options: Options = {}): World {
+  return createWorld(workflow({ m: { ...MAP, ...options }, z: { needs: ["m"] } }));
+}
+
+function ready(world: World): readonly string[] {
+  const names = Array.from({ length: 10 }, (_, index) => `m[${index}]`);
+  return names.filter((name) => isReady(world, name));
+}
+
+function isReady(world: World, name: string): boolean {
+  try {
+    const { forward, undo } = world.step(name);
+    return forward.kind === "READY" || undo.kind === "READY";
+  } catch {
+    return false;
+  }
+}
+
+/** The pass that ends a map, or undoes its next items, comes at once. */
+function look(world: World): void {
+  expect(world.nextMoment()?.at).toBe(world.now());
+  world.fire("m");
+}
+
+function outputOf(world: World, id = "m"): unknown {
+  const { no } = world.step(id);
+  const kept = world.effects.findLast(
+    (effect) => effect.kind === "attempt-kept" && effect.attempt.step === no,
+  );
+  const outcome = kept?.kind === "attempt-kept" ? kept.attempt.outcome : null;
+  const output = outcome?.kind === "success" ? outcome.output : null;
+  return output?.kind === "json" ? JSON.parse(output.json) : null;
+}
+
+describe("its items", () => {
+  test("begin side by side, as many as its concurrency, and each that ends lets one more begin", () => {
+    const world = mapWorld({ concurrency: 2 });
+    expect(ready(world)).toEqual(["m[0]", "m[1]"]);
+    succeed(world, "m[1]");
+    expect(ready(world)).toEqual(["m[0]", "m[2]"]);
+    succeed(world, "m[0]", "m[2]");
+    expect(ready(world)).toEqual(["m[3]"]);
+  });
+
+  test("end it once all have ended: it succeeds with the counts, and their outputs in order", () => {
+    const world = mapWorld();
+    succeed(world, "m[3]", "m[0]", "m[2]", "m[1]");
+    look(world);
+    expect(world.step("m").forward.kind).toBe("SUCCEEDED");
+    expect(outputOf(world)).toEqual({
+      counts: { total: 4, succeeded: 4, failed: 0, skipped: 0 },
+      items: ["of 0", "of 1", "of 2", "of 3"],
+    });
+    expect(world.step("z").forward.kind).toBe("READY");
+  });
+
+  test("of an empty list are none, and it succeeds at once", () => {
+    const world = mapWorld({ over: "0" });
+    look(world);
+    expect(outputOf(world)).toEqual({
+      counts: { total: 0, succeeded: 0, failed: 0, skipped: 0 },
+      items: [],
+    });
+  });
+
+  test("are retried each by itself, with the policies of the step", () => {
+    const world = mapWorld({ retry: [{ attempts: 2, initialMs: 500 }] });
+    world.report(world.claim("m[0]"), failure("busy"));
+    expect(world.step("m[0]").forward).toMatchObject({ kind: "BACKOFF" });
+    expect(ready(world)).toEqual(["m[1]", "m[2]", "m[3]"]);
+    world.advance(1_000);
+    world.fire("m[0]");
+    expect(world.claim("m[0]").attempt).toBe(2);
+  });
+
+  test("of a list that cannot be made ask a person", () => {
+    const world = mapWorld({ over: "broken" });
+    expect(lastQuestion(world)).toMatchObject({ step: 0, reason: "expression" });
+  });
+
+  test("are held while the run is paused, and go on when it is resumed", () => {
+    const world = mapWorld({ concurrency: 1 });
+    const held = world.claim("m[0]");
+    world.pause();
+    world.report(held, success());
+    expect(world.step("m[1]").forward.kind).toBe("HELD");
+    world.resume();
+    expect(ready(world)).toEqual(["m[1]"]);
+  });
+});
+
+describe("failed items", () => {
+  test("fail it with drover.items, once those under way have ended; no other begins", () => {
+    const world = mapWorld({ concurrency: 2 });
+    world.report(world.claim("m[0]"), broken);
+    expect(ready(world)).toEqual(["m[1]"]);
+    succeed(world, "m[1]");
+    expect(ready(world)).toEqual([]);
+    look(world);
+    expect(world.step("m").forward.kind).toBe("FAILED");
+    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.items" });
+    expect(world.run().state).toEqual({ kind: "FAILED", reason: "STEP_FAILED" });
+  });
+
+  test("are tolerated up to a number, and the run ends with a warning", () => {
+    const world = mapWorld({ tolerate: 1 });
+    world.report(world.claim("m[2]"), broken);
+    succeed(world, "m[0]", "m[1]", "m[3]");
+    look(world);
+    expect(outputOf(world)).toEqual({
+      counts: { total: 4, succeeded: 3, failed: 1, skipped: 0 },
+      items: ["of 0", "of 1", null, "of 3"],
+    });
+    succeed(world, "z");
+    expect(world.run()).toMatchObject({ state: { kind: "COMPLETED" }, warnings: 1 });
+  });
+
+  test("are tolerated up to a share of all", () => {
+    const world = mapWorld({ toleratePercent: 50 });
+    for (const item of ["m[0]", "m[1]"]) world.report(world.claim(item), broken);
+    expect(ready(world)).toEqual(["m[2]", "m[3]"]);
+    world.report(world.claim("m[2]"), broken);
+    succeed(world, "m[3]");
+    look(world);
+    expect(world.step("m").forward.kind).toBe("FAILED");
+  });
+
+  test("ask a person each, with on_failure escalate; skipped ones are counted as such", () => {
+    const world = mapWorld({ onFailure: "escalate", over: "2" });
+    world.report(world.claim("m[0]"), broken);
+    expect(world.step("m[0]").forward.kind).toBe("ESCALATED");
+    succeed(world, "m[1]");
+    expect(world.run().state.kind).toBe("ESCALATED");
+    world.answer(1, "skip");
+    look(world);
+    expect(outputOf(world)).toMatchObject({ counts: { succeeded: 1, failed: 0, skipped: 1 } });
+  });
+
+  test("that a person declares failed count like any other", () => {
+    const world = mapWorld({ onFailure: "escalate", over: "2", tolerate: 1 });
+    world.report(world.claim("m[0]"), broken);
+    succeed(world, "m[1]");
+    world.answer(1, "fail");
+    look(world);
+    expect(outputOf(world)).toMatchObject({ counts: { succeeded: 1, failed: 1 } });
+  });
+});
+
+describe("waves", () => {
+  test("begin when the one before has ended", () => {
+    const world = mapWorld({ waves: { size: 3 } });
+    expect(ready(world)).toEqual(["m[0]", "m[1]", "m[2]"]);
+    succeed(world, "m[0]", "m[1]");
+    expect(ready(world)).toEqual(["m[2]"]);
+    succeed(world, "m[2]");
+    expect(ready(world)).toEqual(["m[3]"]);
+  });
+
+  test("are a share of all, rounded up", () => {
+    const world = mapWorld({ waves: { percent: 30 } });
+    expect(ready(world)).toEqual(["m[0]", "m[1]"]);
+  });
+
+  test("pause between two of them, and not behind the last", () => {
+    const world = mapWorld({ over: "2", waves: { size: 1, pauseMs: 5_000 } });
+    succeed(world, "m[0]");
+    expect(world.step("m").forward).toMatchObject({ kind: "WAITING", on: "timer" });
+    world.advance(5_000);
+    world.fire("m");
+    succeed(world, "m[1]");
+    expect(world.step("m").forward).toMatchObject({ kind: "WAITING", on: "items" });
+  });
+
+  test("stop behind one in which too many failed", () => {
+    const world = mapWorld({ waves: { size: 2 } });
+    world.report(world.claim("m[0]"), broken);
+    succeed(world, "m[1]");
+    look(world);
+    expect(world.step("m").forward.kind).toBe("FAILED");
+    expect(world.step("m").items).toMatchObject({ begun: 2 });
+  });
+});
+
+describe("a gate", () => {
+  const GATED = { over: "2", waves: { size: 1, gate: { task: "check" } } } as const;
+
+  test("is a task of the map between two waves, and lets the next one begin", () => {
+    const world = mapWorld(GATED);
+    succeed(world, "m[0]");
+    expect(world.step("m").forward).toMatchObject({ kind: "READY", task: "perform" });
+    expect(ready(world)).toEqual([]);
+    succeed(world, "m");
+    expect(ready(world)).toEqual(["m[1]"]);
+    succeed(world, "m[1]");
+    look(world);
+    expect(world.step("m").forward.kind).toBe("SUCCEEDED");
+  });
+
+  test("that fails for good fails the map", () => {
+    const world = mapWorld(GATED);
+    succeed(world, "m[0]");
+    world.report(world.claim("m"), broken);
+    expect(world.step("m").forward.kind).toBe("FAILED");
+    expect(world.run().state.kind).toBe("FAILED");
+  });
+
+  test("is retried with fresh tries after each wave", () => {
+    const gate = { task: "check", retry: [{ attempts: 2, initialMs: 100 }] };
+    const world = mapWorld({ over: "3", waves: { size: 1, gate } });
+    for (const item of ["m[0]", "m[1]"]) {
+      succeed(world, item);
+      world.report(world.claim("m"), failure("busy"));
+      world.advance(1_000);
+      world.fire("m");
+      succeed(world, "m");
+    }
+    expect(ready(world)).toEqual(["m[2]"]);
+  });
+});
+
+describe("undoing", () => {
+  const UNDONE = { compensate: undoneBy("undo") } as const;
+
+  function failBehind(world: World): void {
+    world.report(world.claim("z"), broken);
+  }
+
+  test("takes away what its items have done, the last first, so many at a time", () => {
+    const world = mapWorld({ ...UNDONE, over: "3", concurrency: 2 });
+    succeed(world, "m[0]", "m[1]", "m[2]");
+    look(world);
+    failBehind(world);
+    look(world);
+    expect(ready(world)).toEqual(["m[1]", "m[2]"]);
+    succeed(world, "m[1]", "m[2]");
+    look(world);
+    succeed(world, "m[0]");
+    look(world);
+    expect(world.run()).toMatchObject({
+      state: { kind: "COMPENSATED", reason: "STEP_FAILED" },
+      undone: 3,
+    });
+  });
+
+  test("is of the items that were touched alone", () => {
+    const world = mapWorld({ ...UNDONE, waves: { size: 2 } });
+    succeed(world, "m[0]");
+    world.report(world.claim("m[1]"), broken);
+    look(world);
+    expect(world.step("m").forward.kind).toBe("FAILED");
+    look(world);
+    expect(ready(world)).toEqual(["m[0]"]);
+    succeed(world, "m[0]");
+    look(world);
+    expect(world.run()).toMatchObject({ state: { kind: "COMPENSATED" }, undone: 1 });
+  });
+
+  test("of a map of which no item did anything leaves the run FAILED", () => {
+    const world = mapWorld({ ...UNDONE, over: "1" });
+    world.report(world.claim("m[0]"), broken);
+    for (let time = 0; time < 3; time++) look(world);
+    expect(world.run()).toMatchObject({ state: { kind: "FAILED" }, undone: 0 });
+  });
+
+  test("goes on to the steps before it only when its items are undone", () => {
+    const world = createWorld(
+      workflow({
+        a: { compensate: undoneBy("undo-a") },
+        m: { ...MAP, ...UNDONE, over: "1", needs: ["a"] },
+        z: { needs: ["m"] },
+      }),
+    );
+    succeed(world, "a", "m[0]");
+    world.fire("m");
+    world.report(world.claim("z"), broken);
+    world.fire("m");
+    expect(world.step("a").undo.kind).toBe("PENDING");
+    succeed(world, "m[0]");
+    world.fire("m");
+    expect(world.step("a").undo.kind).toBe("READY");
+  });
+
+  test("that fails for one item asks about it, and undoes the others", () => {
+    const world = mapWorld({ ...UNDONE, over: "2", concurrency: 1 });
+    succeed(world, "m[0]", "m[1]");
+    look(world);
+    failBehind(world);
+    look(world);
+    world.report(world.claim("m[1]"), broken);
+    look(world);
+    succeed(world, "m[0]");
+    expect(world.run().state.kind).toBe("ESCALATED");
+    expect(lastQuestion(world)).toMatchObject({ reason: "undo-failed" });
+    world.answer(1, "succeed");
+    look(world);
+    expect(world.run().state.kind).toBe("COMPENSATED");
+  });
+});
+
+describe("a cancel", () => {
+  test("tells every item that an agent holds to stop, and starts no other", () => {
+    const world = mapWorld({ concurrency: 2 });
+    const held = world.claim("m[0]");
+    world.cancel(true);
+    expect(world.step("m").forward.kind).toBe("CANCELLED");
+    expect(world.step("m[0]").forward).toMatchObject({ cancel: { kind: "asked", cause: "run" } });
+    expect(world.step("m[1]").forward.kind).toBe("CANCELLED");
+    world.report(held, success());
+    expect(ready(world)).toEqual([]);
+    expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
+  });
+});

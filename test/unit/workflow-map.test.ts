@@ -1,0 +1,162 @@
+// A map from its text to what its expressions come to for each item, and what is refused of one.
+import { describe, expect, test } from "vitest";
+import type { Definition } from "../../server/core/definition.ts";
+import { definitionProblems } from "../../server/core/definition-check.ts";
+import type { Facts } from "../../server/core/facts.ts";
+import { placeOf } from "../../server/core/place.ts";
+import { plannedTask, planOf, planStepAt } from "../../server/core/plan.ts";
+import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
+import { judgeOf } from "../../server/expressions/judge.ts";
+import { definitionFrom } from "../../server/rpc/convert-definition.ts";
+import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
+
+const rollOut = `\
+workflow: roll-out
+steps:
+  - { id: plan, task: plan }
+  - id: deploy
+    needs: [plan]
+    map:
+      over: \${steps.plan.output.hosts}
+      task: deploy
+      queue: deploy-\${item.name}
+      concurrency: 5
+      tolerate_percent: 5
+      waves: { percent: 25, pause: 5m, gate: { task: check-health, input: { of: "\${input.fleet}" } } }
+    input: { host: "\${item.name}", version: "\${input.version}" }
+    compensate: { task: roll-back, queue: "undo-\${item.name}" }
+`;
+
+function parsed(text: string): Definition {
+  return definitionFrom(parseWorkflowText(text).definition);
+}
+
+const json = (value: unknown) => ({ kind: "json" as const, json: JSON.stringify(value) });
+
+function factsOf(input: unknown, plan: unknown): Facts {
+  const run = { id: "r", workflow: "w", version: 1, key: null, labels: {}, createdAt: 0 };
+  const ended = { status: "SUCCEEDED", output: json(plan), error: null } as const;
+  return { run: { ...run, input: json(input) }, steps: new Map([[0, ended]]) };
+}
+
+const FACTS = factsOf(
+  { version: 7, fleet: "eu" },
+  { hosts: [{ name: "a1" }, { name: "b2" }, { name: "c3" }] },
+);
+
+test("a map is written with what it goes over, its bounds, its waves and its gate", () => {
+  const definition = parsed(rollOut);
+  expect(definitionProblems(definition)).toEqual([]);
+  expect(checkDefinition(definition)).toEqual([]);
+  expect(definition.steps[1]).toMatchObject({
+    kind: "map",
+    over: `\${steps.plan.output.hosts}`,
+    task: "deploy",
+    queue: `deploy-\${item.name}`,
+    concurrency: 5,
+    toleratePercent: 5,
+    waves: { percent: 25, pauseMs: 300_000, gate: { task: "check-health" } },
+  });
+});
+
+test("each item has its own input and its own queue", () => {
+  const definition = parsed(rollOut);
+  const judge = judgeOf(definition);
+  const plan = planOf(definition);
+  expect(judge.itemCount(1, FACTS)).toEqual({ kind: "value", value: 3 });
+  const second = placeOf(1, 2);
+  expect(judge.input(second, 0, FACTS)).toEqual({
+    kind: "value",
+    value: json({ host: "b2", version: 7 }),
+  });
+  const step = planStepAt(plan, second);
+  if (!step) throw new Error("the plan has no such item");
+  const queues = (["perform", "compensate"] as const).map((task) =>
+    judge.queue(second, plannedTask(step, task, 0).queue, FACTS),
+  );
+  expect(queues).toEqual([
+    { kind: "value", value: "deploy-b2" },
+    { kind: "value", value: "undo-b2" },
+  ]);
+});
+
+test("a gate has an input of its own", () => {
+  const judge = judgeOf(parsed(rollOut));
+  expect(judge.input(1, 0, FACTS)).toEqual({ kind: "value", value: json({ of: "eu" }) });
+});
+
+test("an item without an input gets itself", () => {
+  const judge = judgeOf(
+    parsed("workflow: w\nsteps:\n  - id: m\n    map: { over: input.xs, task: t }\n"),
+  );
+  expect(judge.input(placeOf(0, 2), 0, factsOf({ xs: ["p", "q"] }, null))).toEqual({
+    kind: "value",
+    value: json("q"),
+  });
+});
+
+test("a number is as many items, from 0", () => {
+  const judge = judgeOf(
+    parsed('workflow: w\nsteps:\n  - id: m\n    map: { over: "3", task: t }\n'),
+  );
+  const facts = factsOf(null, null);
+  expect(judge.itemCount(0, facts)).toEqual({ kind: "value", value: 3 });
+  expect(judge.input(placeOf(0, 3), 0, facts)).toEqual({ kind: "value", value: json(2) });
+});
+
+describe("what cannot be gone over asks a person, with a sentence", () => {
+  test.each([
+    ['"abc"', 'it is "abc", which is neither a list nor a number of items'],
+    ["-1", "it is -1, which is neither a list nor a number of items"],
+    ["1.5", "it is 1.5, which is neither a list nor a number of items"],
+    ["10001", "it has 10001 items, and a map has 10000 at most"],
+  ])("%s", (over, message) => {
+    const judge = judgeOf({
+      workflow: "w",
+      steps: [{ id: "m", needs: [], kind: "map", over, task: "t" }],
+    });
+    expect(judge.itemCount(0, factsOf(null, null))).toEqual({ kind: "failed", message });
+  });
+
+  test("a queue that comes to no name", () => {
+    const judge = judgeOf(parsed(rollOut));
+    const facts = factsOf({}, { hosts: [{ name: "no name" }] });
+    expect(judge.queueProblem(placeOf(1, 1), facts)).toBe(
+      'it is "deploy-no name", which is no name of a queue',
+    );
+  });
+});
+
+describe("what is refused when it is registered", () => {
+  const problems = (text: string) => {
+    const definition = parsed(text);
+    return [...definitionProblems(definition), ...checkDefinition(definition)].map(
+      ({ path, message }) => `${path}: ${message}`,
+    );
+  };
+
+  test("an item where there is none: in what it goes over, in its gate, in a plain step", () => {
+    const text = rollOut
+      .replace("steps.plan.output.hosts", "item.hosts")
+      .replace(`\${input.fleet}`, `\${item.name}`)
+      .replace("{ id: plan, task: plan }", `{ id: plan, task: plan, input: "\${item}" }`);
+    expect(problems(text)).toEqual([
+      "steps[0].input: there is an item only in the steps of a map",
+      "steps[1].map.over: there is an item only in the steps of a map",
+      "steps[1].map.waves.gate.input.of: there is an item only in the steps of a map",
+    ]);
+  });
+
+  test("a queue that names what is not upstream", () => {
+    expect(
+      problems(rollOut.replace(`deploy-\${item.name}`, `deploy-\${steps.plam.output}`)),
+    ).toEqual([expect.stringMatching(/^steps\[1\]\.map\.queue: .*did you mean/)]);
+  });
+
+  test("a computed queue of a step that is no map", () => {
+    const text = `workflow: w\nsteps:\n  - { id: a, task: t, compensate: { task: u, queue: "q-\${input.x}" } }\n`;
+    expect(problems(text)).toEqual([
+      `steps[0].compensate.queue: step "a" has the computed queue "q-\${input.x}", which only items of a map can have`,
+    ]);
+  });
+});
