@@ -89,8 +89,8 @@ describe("check needs no server", () => {
     ],
     [
       "what this version cannot do",
-      "workflow: w\nsteps:\n  - id: a\n    map: {}\n",
-      [expect.stringMatching(/^w\.yaml:4:5: steps\[0\].run: .*not supported/)],
+      "workflow: w\nsteps:\n  - id: a\n    run: {}\n",
+      [expect.stringMatching(/^w\.yaml:4:5: steps\[0\]\.run: .*not supported/)],
     ],
     [
       "what does not go together",
