@@ -1,10 +1,9 @@
 // A person answers an escalation (ResolveEscalation): who, what and why is recorded, and the run
 // goes on from there.
-import { allowedAnswers } from "./answers.ts";
+import { answersNow } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { giveVerdict, keepFailure } from "./ladder.ts";
-import { isEnded, stageOf } from "./model.ts";
 import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
 import {
   emit,
@@ -29,19 +28,20 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
   const { state, pivoted } = pass.view.run;
   const refused = (why: string): Answer => ({ kind: "refused", run: state.kind, why });
   if (asked.closedBy !== null) return refused(`the escalation is closed: ${asked.closedBy}`);
-  if (isEnded(state) && asked.reason !== "doubled") return refused("the run has ended");
-  const allowed = allowedAnswers(asked.reason, {
-    stage: stageOf(state),
-    pivoted,
-    isTask: planStep(pass, asked.step).work.kind === "task",
-  });
-  if (!allowed.includes(event.answer))
-    return refused(`"${event.answer}" is no answer to it now: ${allowed.join(", ")} are`);
-  if (event.answer === "retry-changed" && event.payload === null)
-    return refused('"retry-changed" needs the whole new input as payload');
+  const isTask = planStep(pass, asked.step).work.kind === "task";
+  const allowed = answersNow(asked.reason, { state, pivoted, isTask });
+  if (allowed.length === 0) return refused("the run has ended");
   const { answer, by, why } = event;
-  if (asked.reason === "undo-failed" && answer === "fail" && state.kind !== "ESCALATED")
-    return refused("other undos of the run still move: answer so once they have ended");
+  if (!allowed.includes(answer)) {
+    const others = asked.reason === "undo-failed" && answer === "fail";
+    return refused(
+      others
+        ? "other undos of the run still move: answer so once they have ended"
+        : `"${answer}" is no answer to it now: ${allowed.join(", ")} are`,
+    );
+  }
+  if (answer === "retry-changed" && event.payload === null)
+    return refused('"retry-changed" needs the whole new input as payload');
   emit(pass, { kind: "escalation-answered", step: asked.step, n: event.n, answer, by, why });
   if (answer === "acknowledge") return DONE;
   thaw(pass);
