@@ -196,7 +196,7 @@ describe("ResolveEscalation", () => {
     expect(await grpc.unary(resolveEscalation, { ...request, ...over })).toMatchObject({
       code: 9,
       reason: "ESCALATION_CLOSED",
-      message: "It is not so.",
+      message: "the escalation is closed: ann",
       metadata: { closed_by: "ann", name: "2", run_id: RUN_ID },
       kinds: ["ErrorInfo", "PreconditionFailure"],
     });
@@ -290,6 +290,7 @@ describe("claiming an escalation", () => {
     detailed({ closedAt: 1, closedBy: "a late report" });
     expect(await grpc.unary(claimEscalation, request)).toMatchObject({
       reason: "ESCALATION_CLOSED",
+      message: "the escalation is closed: a late report",
       metadata: { closed_by: "a late report" },
     });
   });
