@@ -15,8 +15,8 @@ import {
   planStep,
   stepOf,
 } from "./pass.ts";
-import { finishAsIs, startUndos, thaw } from "./saga.ts";
-import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
+import { effectUndone, finishAsIs, thaw } from "./saga.ts";
+import { currentStrategy, nextStrategyPlace } from "./strategy.ts";
 
 type Answered = Extract<RunEvent, { kind: "answer" }>;
 
@@ -139,13 +139,7 @@ function answerUndo(pass: Pass, no: number, { answer }: Answered): void {
     emit(pass, { kind: "retries-renewed", step: no, side: "undo" });
     makeReady(pass, no, "compensate");
   } else if (answer === "succeed") {
-    const strategy = strategyToUndo(stepOf(pass, no));
-    if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
-    if (strategyToUndo(stepOf(pass, no)) !== null) makeReady(pass, no, "compensate");
-    else {
-      emit(pass, { kind: "undone", step: no });
-      startUndos(pass);
-    }
+    effectUndone(pass, no);
   } else {
     finishAsIs(pass, "answered: leave things as they are", "FAILED");
   }

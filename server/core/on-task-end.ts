@@ -18,8 +18,8 @@ import {
   totalEndsAt,
 } from "./pass.ts";
 import { policyFor } from "./retry.ts";
-import { startUndos, stopped } from "./saga.ts";
-import { type EffectMark, strategyToUndo } from "./strategy.ts";
+import { effectUndone, stopped } from "./saga.ts";
+import type { EffectMark } from "./strategy.ts";
 import { verifyEnded } from "./verify.ts";
 
 export interface Teller {
@@ -170,13 +170,7 @@ function released(ended: TaskEnd): string | null {
 function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome, setback } = ended;
   if (outcome.kind === "success") {
-    const strategy = strategyToUndo(stepOf(pass, no));
-    if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
-    if (strategyToUndo(stepOf(pass, no)) !== null) makeReady(pass, no, "compensate");
-    else {
-      emit(pass, { kind: "undone", step: no });
-      startUndos(pass);
-    }
+    effectUndone(pass, no);
   } else if (outcome.kind === "again") {
     const wakeAt = pass.occasion.now + outcome.afterMs;
     emit(pass, { kind: "backed-off", step: no, task: "compensate", cause: "again", wakeAt });
