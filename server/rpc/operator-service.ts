@@ -19,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessages } from "./convert-run.ts";
+import { refusal } from "./errors.ts";
 import { createHookCalls } from "./hooks.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
@@ -151,11 +152,8 @@ async function resolveEscalation(
 /** The answer of a request that has passed the rules. Throws for a payload that nothing takes. */
 function answerFrom({ answer, payload }: ResolveEscalationRequest): AnswerKind {
   if (payload && answer !== "succeed" && answer !== "retry-changed") {
-    const path = "payload";
     const message = `means nothing with the answer "${answer}": leave it out`;
-    throw new DroverError("INVALID_REQUEST", `${path}: ${message}`, {
-      fields: [{ path, message }],
-    });
+    throw refusal("INVALID_REQUEST", [{ path: "payload", message }]);
   }
   return answer as AnswerKind;
 }
