@@ -67,6 +67,18 @@ export function runVerdict(run: Run, output: Output): string {
   return `${runState(run, output)}${reason}${warnings}`;
 }
 
+/** Where the run stands after a command, and the command to go on with. */
+export function tellRun(
+  run: Run | undefined,
+  output: Output,
+  next = run && isFinal(run.state) ? "show" : "watch",
+): void {
+  if (output.format !== "table" || run === undefined) return;
+  const id = clean(run.runId);
+  output.line(`run ${id} is ${runVerdict(run, output)}`);
+  output.note(`  next: drover run ${next} ${id}`);
+}
+
 export function stepState(step: Step, output: Output): string {
   const style = stepStyles[step.state];
   const text = word(StepStateSchema, step.state);

@@ -25,7 +25,7 @@ import { readPayload } from "../input.ts";
 import type { Output } from "../output.ts";
 import { printAttempts, textShownMax } from "../run-history.ts";
 import { runRefOf } from "../run-ref.ts";
-import { errorWords, isFinal, runVerdict } from "../run-words.ts";
+import { errorWords, runVerdict, tellRun } from "../run-words.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, clip, moment, payloadWords } from "../words.ts";
 
@@ -136,13 +136,9 @@ function addResolve(escalation: Command, ended: Ended): void {
         ...(payload && { payload }),
       });
       output.data(ResolveEscalationResponseSchema, resolved);
-      if (output.format === "table" && resolved.run) {
-        const id = clean(resolved.run.runId);
-        const did = resolved.repeated ? "had been answered" : "is answered";
-        output.line(`escalation ${clean(name)} ${did}: ${answer}`);
-        output.line(`run ${id} is ${runVerdict(resolved.run, output)}`);
-        output.note(`  next: drover run ${isFinal(resolved.run.state) ? "show" : "watch"} ${id}`);
-      }
+      const did = resolved.repeated ? "had been answered" : "is answered";
+      if (output.format === "table") output.line(`escalation ${clean(name)} ${did}: ${answer}`);
+      tellRun(resolved.run, output);
       ended(exitCodes.done);
     });
 }
