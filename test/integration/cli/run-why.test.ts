@@ -62,9 +62,31 @@ The undo of "car" waits for a person's answer.
 
 what can be done
   start an agent for queue eu, task book-hotel
-  answer escalation 3 (ResolveEscalation): retry, fail
+  drover escalation resolve r1/3 --answer ANSWER --by NAME --why TEXT (retry, fail)
   drover run cancel r1, or drover run cancel r1 --leave
 `);
+});
+
+test.each([
+  [
+    { kind: ActionKind.ANSWER, escalationId: "3", choices: ["acknowledge"] },
+    "drover escalation resolve r1/3 --answer acknowledge --by NAME --why TEXT",
+  ],
+  [{ kind: ActionKind.SIGNAL, signalName: "paid" }, "drover run signal r1 paid"],
+  [
+    { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"], approvers: ["ann"] },
+    "drover run decide r1 ok --as NAME --approve, or --reject (by ann)",
+  ],
+  [
+    { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"] },
+    "drover run decide r1 ok --as NAME --approve, or --reject (by anybody)",
+  ],
+  [{ kind: ActionKind.PAUSE }, "drover run pause r1"],
+  [{ kind: ActionKind.RESUME }, "drover run resume r1"],
+])("names the command for what a person can do: %o", async (action, command) => {
+  const wait = { sentence, waitingFor: WaitKind.PERSON, actions: [action] };
+  server.play({ explainRun: () => ({ run: { runId: "r1" }, wait }) });
+  expect((await run("why", "r1")).stdout).toContain(`\n  ${command}\n`);
 });
 
 test("gives programs every field", async () => {
