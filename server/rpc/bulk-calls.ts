@@ -33,7 +33,15 @@ export interface BulkCallDeps {
 
 const PAGE_MAX = 100;
 const STATES: Readonly<Record<number, readonly RunState["kind"][]>> = Object.freeze({
-  [BulkKind.CANCEL]: ["RUNNING", "PAUSED", "STOPPING", "COMPENSATING", "FINISHING", "ESCALATED"],
+  [BulkKind.CANCEL]: [
+    "PENDING",
+    "RUNNING",
+    "PAUSED",
+    "STOPPING",
+    "COMPENSATING",
+    "FINISHING",
+    "ESCALATED",
+  ],
   [BulkKind.PAUSE]: ["RUNNING", "ESCALATED"],
   [BulkKind.RESUME]: ["PAUSED"],
   [BulkKind.RETRY]: ["FAILED", "CANCELLED"],
