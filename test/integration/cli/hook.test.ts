@@ -4,24 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PutHookRequest } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const AT = { seconds: 1_767_225_600n };
 
+const server = scriptedServer();
 let folder: string;
-let server: FakeScheduler;
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "drover-cli-"));
-  server = await startFakeScheduler();
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
-const hook = (...args: readonly string[]) =>
-  drover(["hook", ...args], { cwd: folder, env: { DROVER_ADDRESS: server.address } });
+const hook = (...args: readonly string[]) => server.drover(["hook", ...args], { cwd: folder });
 
 async function put(...args: readonly string[]) {
   const asked: PutHookRequest[] = [];

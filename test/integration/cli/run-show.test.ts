@@ -14,24 +14,15 @@ import {
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { GetRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import {
-  type FakeScheduler,
-  runNotFound,
-  startFakeScheduler,
-} from "../../support/fake-scheduler.ts";
+import { describe, expect, test } from "vitest";
+import { runNotFound } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const run = (...args: readonly string[]) =>
-  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 const story = create(GetRunResponseSchema, {
   run: {

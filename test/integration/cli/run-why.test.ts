@@ -4,24 +4,15 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ActionKind, NextKind, WaitKind } from "@drover/proto/drover/v1/explain_pb.ts";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { ExplainRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import {
-  type FakeScheduler,
-  runNotFound,
-  startFakeScheduler,
-} from "../../support/fake-scheduler.ts";
+import { expect, test } from "vitest";
+import { runNotFound } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const run = (...args: readonly string[]) =>
-  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 const sentence = '"hotel" waits for an agent.';
 const explained = create(ExplainRunResponseSchema, {

@@ -10,9 +10,10 @@ import {
   type ScheduleRequest,
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, refusedBy, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { refusedBy } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
 
@@ -40,14 +41,9 @@ const undone = runWith({
   endedTime: at("12:01:05"),
 });
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const run = (...args: readonly string[]) =>
-  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 describe("start", () => {
   test("sends all that was said, and says what to do next", async () => {
