@@ -1,47 +1,41 @@
 /** Idempotency keys on several servers: one key is one run, whoever comes, and when. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import type { TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
   gatedStore,
   type Hand,
   newTask,
   openHand,
-  openQuietPlane,
+  openTwoServers,
   request,
+  type TwoServers,
 } from "./fixture.ts";
 
 const gates = gatedStore();
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
+let database: TestDatabase;
 /** Calls whose definition was found: they stand at the flight. */
 let resolved = 0;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, (store) => ({
+  ({ database, hand, here, there, close } = await openTwoServers((store) => ({
     ...gates.wrap(store),
     async internDefinition(...asked) {
       const id = await store.internDefinition(...asked);
       resolved += 1;
       return id;
     },
-  }));
-  there = await openQuietPlane(database.connectionString);
+  })));
 });
 afterEach(async () => {
   await hand.query("rollback");
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 const one = "11".repeat(32);
 const two = "22".repeat(32);
