@@ -20,7 +20,6 @@ import { toDefinition } from "./definition.ts";
 import { toDuration } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { type RunExplanation, readExplanation } from "./explanation.ts";
-import { toPayload } from "./payload.ts";
 import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 import {
   type Attempt,
@@ -38,6 +37,7 @@ import {
 } from "./run-history.ts";
 import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
+import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 import { createWorkflows, type Workflows } from "./workflows.ts";
 
@@ -48,20 +48,6 @@ export interface ClientOptions {
   readonly namespace?: string;
   /** For how long a call is repeated while the server cannot be reached. Default 30 s. */
   readonly patienceMs?: number;
-}
-
-export interface ScheduleSpec {
-  /** A registered workflow by name, or a definition for this run alone. */
-  readonly workflow: string | WorkflowSpec;
-  /** Of a registered workflow. Default: the default version. */
-  readonly version?: number;
-  /** JSON, or a Payload. */
-  readonly input?: unknown;
-  /** The caller's own name for the run: the same key starts one run only. Default: random. */
-  readonly key?: string;
-  /** 1 (first) to 9 (last). Default 5. */
-  readonly priority?: number;
-  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface Scheduled {
@@ -287,23 +273,6 @@ export function createClient(options: ClientOptions): Client {
     escalations: createEscalations(call, namespace),
     close: channel.close,
   });
-}
-
-function toSchedule(spec: ScheduleSpec) {
-  const input = toPayload(spec.input);
-  return {
-    key: spec.key ?? crypto.randomUUID(),
-    target: toTarget(spec),
-    priority: spec.priority ?? 0,
-    labels: { ...spec.labels },
-    ...(input && { input }),
-  };
-}
-
-function toTarget({ workflow, version = 0 }: ScheduleSpec) {
-  return typeof workflow === "string"
-    ? { case: "workflow" as const, value: { name: workflow, version } }
-    : { case: "definition" as const, value: toDefinition(workflow) };
 }
 
 function readSnapshot(answer: {

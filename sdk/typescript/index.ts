@@ -24,7 +24,6 @@ export {
   type RunPage,
   type RunSnapshot,
   type Scheduled,
-  type ScheduleSpec,
 } from "./client.ts";
 export type { Clock, Timer } from "./clock.ts";
 export type {
@@ -74,7 +73,8 @@ export type {
   Setting,
 } from "./run-history.ts";
 export type { RunName } from "./run-name.ts";
-export type { Failure, Run, Step } from "./runs.ts";
+export type { Concurrency, Failure, Run, Step } from "./runs.ts";
+export type { ConcurrencySpec, ScheduleSpec } from "./schedule-spec.ts";
 export {
   CancelledError,
   PermanentError,
@@ -86,6 +86,7 @@ export {
 export type {
   ApprovalSpec,
   CompensateSpec,
+  EscalationSpec,
   FallbackSpec,
   RetrySpec,
   SignalWaitSpec,
