@@ -20,6 +20,7 @@ import { toDefinition } from "./definition.ts";
 import { toDuration } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { type RunExplanation, readExplanation } from "./explanation.ts";
+import { createHooks, type Hooks } from "./hooks.ts";
 import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 import {
   type Attempt,
@@ -133,6 +134,8 @@ export interface Client extends Commands, Workflows {
   waitRun(run: RunName, options?: CallControl): Promise<Run>;
   /** What waits for a person. */
   readonly escalations: Escalations;
+  /** Who is told of what happens, by webhooks. */
+  readonly hooks: Hooks;
   /** Ends the connection; may be called twice. */
   close(): void;
 }
@@ -271,6 +274,7 @@ export function createClient(options: ClientOptions): Client {
     ...createWorkflows(call, namespace),
     ...createCommands(call, namespace),
     escalations: createEscalations(call, namespace),
+    hooks: createHooks(call, namespace),
     close: channel.close,
   });
 }

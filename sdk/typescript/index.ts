@@ -60,6 +60,15 @@ export type {
   Tried,
 } from "./explanation.ts";
 export type { Handler, ProgressMark, Read, Task, TaskContext } from "./handler.ts";
+export type {
+  Delivery,
+  DeliveryPage,
+  Hook,
+  HookEvent,
+  HookSpec,
+  Hooks,
+  ListDeliveriesSpec,
+} from "./hooks.ts";
 export type { Logger } from "./logger.ts";
 export { bytes, json, type Parse, type Payload } from "./payload.ts";
 export type { RunFilterSpec } from "./run-filter.ts";

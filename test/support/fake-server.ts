@@ -128,6 +128,10 @@ export async function startFakeServer(port = 0) {
     listEscalations: unary(OperatorService.method.listEscalations),
     getEscalation: unary(OperatorService.method.getEscalation),
     resolveEscalation: unary(OperatorService.method.resolveEscalation),
+    putHook: unary(OperatorService.method.putHook),
+    listHooks: unary(OperatorService.method.listHooks),
+    deleteHook: unary(OperatorService.method.deleteHook),
+    listDeliveries: unary(OperatorService.method.listDeliveries),
     watchRun: streaming(SchedulerService.method.watchRun),
   };
   server.addService(definitions, handlers);
