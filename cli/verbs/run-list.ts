@@ -1,6 +1,6 @@
 /** `drover run list`: runs by filter, newest first, page after page up to a limit. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type Run, RunSchema, RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type ListRunsResponse,
@@ -10,7 +10,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Connection } from "../client.ts";
-import { addLabel, contextOf, wholeNumber } from "../context.ts";
+import { addLabel, contextOf, parseTime, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { runVerdict, workflowWords } from "../run-words.ts";
@@ -77,12 +77,6 @@ function addState(text: string, earlier: readonly RunState[] = []): readonly Run
   if (found !== undefined) return [...earlier, found[1]];
   const known = states.map(([name]) => name.toLowerCase()).join(", ");
   throw new InvalidArgumentError(`States are ${known}.`);
-}
-
-function parseTime(text: string): Timestamp {
-  const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError("Times are written as 2026-01-31T12:00Z.");
-  return timestampFromMs(ms);
 }
 
 /** All pages in one answer, with the token of the next if the limit cut it short. */

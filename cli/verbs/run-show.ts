@@ -4,6 +4,7 @@
  * are asked.
  */
 import {
+  ConcurrencyPolicySchema,
   type Escalation,
   type Run,
   RunState,
@@ -126,11 +127,20 @@ function printRun(run: Run, output: Output): void {
     ["key", clean(run.key)],
     ["labels", labelWords(run.labels)],
     ["created", moment(run.createdTime)],
+    ["starts", moment(run.startTime)],
+    ["slots", slotWords(run)],
     ["deadline", moment(run.deadlineTime)],
     ["ended", run.endedTime ? `${moment(run.endedTime)}, after ${took}` : ""],
     ["cancelled", clean(run.cancelReason)],
     ["input", payloadWords(run.input)],
   ]);
+}
+
+/** `of customer-17: 2 at a time, else queue` */
+function slotWords({ concurrency }: Run): string {
+  if (concurrency === undefined) return "";
+  const { key, limit, policy } = concurrency;
+  return `of ${clean(key)}: ${limit} at a time, else ${phrase(ConcurrencyPolicySchema, policy)}`;
 }
 
 function printSteps(steps: readonly Step[], output: Output): void {

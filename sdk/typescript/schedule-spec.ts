@@ -32,8 +32,8 @@ export interface ConcurrencySpec {
   /** The run begins only while fewer of the key are under way. Default 1, at most 1,000. */
   readonly limit?: number;
   /**
-   * While there is no slot: it waits (`queue`, the default), it is refused with CONCURRENCY_LIMIT, or
-   * the oldest run of the key is cancelled and undone.
+   * While there is no slot: it waits (`queue`, the default), it is refused with CONCURRENCY_LIMIT,
+   * or the oldest run of the key is cancelled and undone.
    */
   readonly policy?: keyof typeof policies;
 }

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   AttemptSource,
+  ConcurrencyPolicy,
   OutcomeKind,
   RunReason,
   RunState,
@@ -302,6 +303,15 @@ describe("show", () => {
     expect(JSON.parse(stdout)).toMatchObject({
       run: { runId: "r1", state: "RUN_STATE_ESCALATED" },
     });
+  });
+
+  test("a run that has not begun says when it does, and what it shares slots with", async () => {
+    const concurrency = { key: "customer-17", limit: 2, policy: ConcurrencyPolicy.CANCEL_OLDEST };
+    const pending = { runId: "r1", state: RunState.PENDING, startTime: at("13:00:00") };
+    server.play({ getRun: () => ({ run: { ...pending, concurrency } }) });
+    const { stdout } = await run("show", "r1");
+    expect(stdout).toContain("starts     2026-01-31 13:00:00Z\n");
+    expect(stdout).toContain("slots      of customer-17: 2 at a time, else cancel oldest\n");
   });
 
   test("an unknown run exits with 4", async () => {
