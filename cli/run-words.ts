@@ -95,7 +95,7 @@ export function needsPerson(run: Run, steps: readonly Step[]): boolean {
 
 /**
  * How a step is tried or what it waits for, in words of which each may be absent: `fallback 1`,
- * `for a signal until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
+ * `for the signal paid until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
  */
 export function mannerWords(step: Step): readonly string[] {
   const { strategy, verifies, approvals } = step;
@@ -107,19 +107,19 @@ export function mannerWords(step: Step): readonly string[] {
   ].filter((text) => text !== "");
 }
 
-function waitingWords({ state, waitingOn, nextTime }: Step): string {
-  if (state !== StepState.WAITING) return "";
-  const until = nextTime ? `until ${moment(nextTime)}` : "";
-  return [waitedFor(waitingOn), until].filter((text) => text !== "").join(" ");
+function waitingWords(step: Step): string {
+  if (step.state !== StepState.WAITING) return "";
+  const until = step.nextTime ? `until ${moment(step.nextTime)}` : "";
+  return [waitedFor(step), until].filter((text) => text !== "").join(" ");
 }
 
-function waitedFor(waitingOn: WaitingOn): string {
+function waitedFor({ waitingOn, signalName }: Step): string {
   switch (waitingOn) {
     case WaitingOn.UNSPECIFIED:
     case WaitingOn.TIMER:
       return "";
     case WaitingOn.SIGNAL:
-      return "for a signal";
+      return signalName === "" ? "for a signal" : `for the signal ${clean(signalName)}`;
     case WaitingOn.APPROVAL:
       return "for people";
     case WaitingOn.CALLBACK:

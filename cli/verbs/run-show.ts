@@ -104,11 +104,13 @@ function print(answer: GetRunResponse, output: Output): void {
 function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
   if (isFinal(run.state)) return [];
   const id = clean(run.runId);
-  const approval = steps.find(
-    ({ state, waitingOn }) => state === StepState.WAITING && waitingOn === WaitingOn.APPROVAL,
-  );
+  const waiting = (on: WaitingOn) =>
+    steps.find(({ state, waitingOn }) => state === StepState.WAITING && waitingOn === on);
+  const approval = waiting(WaitingOn.APPROVAL);
+  const name = waiting(WaitingOn.SIGNAL)?.signalName;
   return [
     ...(approval ? [`drover run decide ${id} ${clean(approval.id)} --approve --as NAME`] : []),
+    ...(name ? [`drover run signal ${id} ${clean(name)}`] : []),
     ...(run.state === RunState.PAUSED ? [`drover run resume ${id}`] : []),
     `drover run watch ${id}`,
   ];

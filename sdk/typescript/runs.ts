@@ -60,6 +60,8 @@ export interface Step {
   /** Empty if it is of another kind. */
   readonly task: string;
   readonly queue: string;
+  /** Of the signal that it waits for; empty if it is of another kind. */
+  readonly signalName: string;
   /** Which way it is tried: 0 as defined, n by the n-th fallback. */
   readonly strategy: number;
   readonly attempt: number;
@@ -137,6 +139,7 @@ export function readStep(step: wire.Step): Step {
     waitingOn: waitingOns.get(step.waitingOn) ?? "UNSPECIFIED",
     task: step.task,
     queue: step.queue,
+    signalName: step.signalName,
     strategy: step.strategy,
     attempt: step.attempt,
     verifies: step.verifies,

@@ -141,6 +141,7 @@ export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[
       state: STEP_STATES[state],
       undoState: UNDO_STATES[undo],
       ...taskOf(planned, step),
+      signalName: planned.work.kind === "signal" ? planned.work.name : "",
       approvals: approvalsOf(detail, planned.no),
       keptOf: detail.kept.get(planned.no) ?? "",
       ...(step ? progressOf(step) : {}),

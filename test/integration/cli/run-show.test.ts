@@ -126,6 +126,7 @@ const waiting = create(GetRunResponseSchema, {
       kind: StepKind.SIGNAL,
       state: StepState.WAITING,
       waitingOn: WaitingOn.SIGNAL,
+      signalName: "payment",
       nextTime: at("12:00:00"),
     },
     {
@@ -248,7 +249,7 @@ describe("show", () => {
         "steps",
         "STEP     KIND      STATE      TASK    QUEUE    ATTEMPT  NEXT       HOW",
         "charge             VERIFYING  charge  money    1        12:00:09Z  fallback 1, 2 verifies could not tell",
-        "paid     signal    WAITING                                         for a signal until 2026-01-31 12:00:00Z",
+        "paid     signal    WAITING                                         for the signal payment until 2026-01-31 12:00:00Z",
         "release  approval  WAITING                                         for people, 1 approval",
         "gift               SKIPPED    wrap    default",
         "",
@@ -281,6 +282,7 @@ describe("show", () => {
     );
     expect(stderr).toBe(
       "  next: drover run decide r2 release --approve --as NAME\n" +
+        "  next: drover run signal r2 payment\n" +
         "  next: drover run resume r2\n" +
         "  next: drover run watch r2\n",
     );
