@@ -137,3 +137,47 @@ describe("keys in two orders on two servers", () => {
     expect(deadlocks).toEqual([{ deadlocks: 0 }]);
   });
 });
+
+describe("a repeat is answered by its key alone", () => {
+  const secret = { value: "a secret of sixteen", digest: "ab" };
+  const hook = { name: "ops", url: "https://there.com", events: [], secret };
+  const told = (key: string) =>
+    request(here, chain(task, 1), { key, digest: one, notify: { hook: "ops", url: null } });
+
+  it("although the hook that it names is gone", async () => {
+    const { outbox } = here.store;
+    const namespaceId = here.namespace.id;
+    await outbox.putHook({ namespaceId, ...hook });
+    const first = await here.scheduler.schedule(told("told-1"));
+    await outbox.deleteHook(namespaceId, "ops");
+    const again = await settled([here.scheduler.schedule(told("told-1"))]);
+    expect(again).toEqual({ done: [{ runId: first.runId, created: false }], reasons: [] });
+    const refused = await here.scheduler.scheduleBatch([told("told-1"), told("told-2")]);
+    expect(refused).toMatchObject([
+      { kind: "scheduled", runId: first.runId, created: false },
+      { kind: "refused", error: { reason: "HOOK_NOT_FOUND" } },
+    ]);
+    expect(await settled([here.scheduler.schedule(told("told-2"))])).toEqual({
+      done: [],
+      reasons: ["HOOK_NOT_FOUND"],
+    });
+    await outbox.putHook({ namespaceId, ...hook });
+    expect(await here.scheduler.schedule(told("told-2"))).toMatchObject({ created: true });
+  });
+
+  it("although the version that is the default by now asks for another input", async () => {
+    const plain = { ...chain(task, 1), workflow: "strict" };
+    const json = '{"type":"object","required":["to"]}';
+    const asked = (key: string) => {
+      const target = { kind: "named", name: "strict", version: 0 } as const;
+      return here.scheduler.schedule(request(here, plain, { key, digest: one, target }));
+    };
+    await here.scheduler.registerWorkflow(here.namespace, plain, false);
+    const first = await asked("strict-1");
+    const strict = { ...plain, inputSchema: { kind: "json", json } as const };
+    await here.scheduler.registerWorkflow(here.namespace, strict, false);
+    expect(await asked("strict-1")).toEqual({ runId: first.runId, created: false });
+    await expect(asked("strict-2")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+    expect(await runsOf("strict-2")).toBe(0);
+  });
+});

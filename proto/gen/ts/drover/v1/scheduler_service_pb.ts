@@ -2103,7 +2103,8 @@ export const SchedulerService: GenService<{
     output: typeof ListWorkflowsResponseSchema;
   },
   /**
-   * Starts a run. Idempotent by `key`: the same request with the same key returns the same run.
+   * Starts a run. Idempotent by `key`: the same request with the same key returns the same run,
+   * whatever has become of its hook or of the workflow's default version.
    * Errors: WORKFLOW_NOT_FOUND, INVALID_DEFINITION, PAYLOAD_TOO_LARGE, KEY_REUSED, HOOK_NOT_FOUND. An
    * input that breaks the workflow's `input_schema` is INVALID_REQUEST.
    *
