@@ -1605,7 +1605,8 @@ export const OutcomeKind = {
   RELEASED: 6,
 
   /**
-   * Stopped when asked. Counts if it was for its time or its progress, not if its run stops.
+   * Stopped when asked: because its run stops, and then it does not count; or for its time or its
+   * progress, and nothing came of it.
    *
    * @generated from enum value: OUTCOME_KIND_CANCELLED = 7;
    */
