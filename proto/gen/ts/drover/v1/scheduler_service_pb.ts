@@ -2196,7 +2196,7 @@ export const SchedulerService: GenService<{
   /**
    * Holds a run: nothing new is handed out, and what is with an agent goes on. Its timeout, and
    * the `total` of its steps, stand still. Idempotent: OK without change when it is PAUSED. Errors:
-   * RUN_NOT_FOUND, RUN_STATE (the run stops, is being undone, waits for a person or has ended).
+   * RUN_NOT_FOUND, RUN_STATE (the run has not begun, stops, is being undone or has ended).
    *
    * @generated from rpc drover.v1.SchedulerService.PauseRun
    */
