@@ -44,6 +44,7 @@ export type {
 } from "./commands.ts";
 export { type Duration, durationMs } from "./duration.ts";
 export type {
+  ClaimSpec,
   EscalationDetails,
   EscalationPage,
   Escalations,
