@@ -11,6 +11,7 @@ import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state
 import {
   broken,
   createWorld,
+  deferred,
   failure,
   lose,
   START,
@@ -48,6 +49,16 @@ describe("every state that is not final is explained", () => {
     expect(wait.actions.map(({ kind }) => kind)).toEqual(row.actions);
     expect(wait.since).toBeGreaterThanOrEqual(START);
     expect(wait.since).toBeLessThan(world.now());
+  });
+
+  test("a callback is waited for since its agent deferred, also where total ends the wait", () => {
+    for (const totalMs of [50_000, 500_000]) {
+      const world = createWorld(workflow({ a: { timeouts: { callbackMs: 60_000, totalMs } } }));
+      world.advance(5_000);
+      world.report(world.claim("a"), deferred);
+      world.advance(1_000);
+      expect(waitOf(world, "a").since).toBe(START + 5_000);
+    }
   });
 
   test("and no state of the table is left out", () => {
