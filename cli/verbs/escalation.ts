@@ -22,6 +22,7 @@ import {
 } from "../escalation-words.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printAttempts, textShownMax } from "../run-history.ts";
 import { runRefOf } from "../run-ref.ts";
@@ -41,8 +42,6 @@ interface ResolveOptions {
   readonly payload?: string;
 }
 
-const pageMax = 1_000;
-const limitMax = 1_000_000;
 const named = "RUN/N as list prints it, or key:NAME/N";
 
 export function addEscalationVerbs(escalation: Command, ended: Ended): void {
@@ -155,27 +154,21 @@ function escalationRefOf(name: string): { run: RunRef; escalationId: string } {
   return { run: runRefOf(run, {}), escalationId };
 }
 
-/** All pages in one answer, with the token of the next if the limit cut it short. */
 async function list(
   { all = false, limit }: ListOptions,
   { operator, namespace }: Connection,
 ): Promise<ListEscalationsResponse> {
-  const escalations: Escalation[] = [];
-  let pageToken = "";
-  do {
-    const pageSize = Math.min(limit - escalations.length, pageMax);
-    const request = { namespace, includeClosed: all, pageSize, pageToken };
-    const page = await operator.listEscalations(request);
-    escalations.push(...page.escalations);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "" && escalations.length < limit);
-  return create(ListEscalationsResponseSchema, { escalations, nextPageToken: pageToken });
+  const read = await readPages<Escalation>(limit, async (page) => {
+    const answer = await operator.listEscalations({ namespace, includeClosed: all, ...page });
+    return { items: answer.escalations, nextPageToken: answer.nextPageToken };
+  });
+  const { items: escalations, nextPageToken } = read;
+  return create(ListEscalationsResponseSchema, { escalations, nextPageToken });
 }
 
 function printList(answer: ListEscalationsResponse, { limit }: ListOptions, output: Output): void {
-  const { escalations, nextPageToken } = answer;
-  if (output.format === "json") output.data(ListEscalationsResponseSchema, answer);
-  if (output.format === "jsonl") for (const one of escalations) output.data(EscalationSchema, one);
+  const { escalations } = answer;
+  writeList(output, [ListEscalationsResponseSchema, answer], [EscalationSchema, escalations]);
   if (output.format === "table") {
     const headers = ["ESCALATION", "WORKFLOW", "STEP", "REASON", "OPENED", "CLOSED", "MESSAGE"];
     const rows = escalations.map((one) => [
@@ -192,8 +185,7 @@ function printList(answer: ListEscalationsResponse, { limit }: ListOptions, outp
   const [first] = escalations;
   if (first === undefined) output.note("nothing waits for a person");
   else output.note(`  next: drover escalation show ${escalationName(first)}`);
-  if (nextPageToken !== "")
-    output.note(`there are more: --limit ${Math.min(limit * 10, limitMax)}`);
+  noteMore(answer, limit, output);
 }
 
 function print({ escalation, run, step, attempts }: GetEscalationResponse, output: Output): void {

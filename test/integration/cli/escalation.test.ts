@@ -52,7 +52,7 @@ describe("list", () => {
     });
     const { stdout, stderr } = await escalation("list", "--all", "--limit", "3", "-o", "jsonl");
     expect(stdout).toBe('{"id":"1"}\n{"id":"2"}\n{"id":"3"}\n');
-    expect(stderr).toContain("there are more: --limit 30");
+    expect(stderr).toContain("there are more\n  next: --limit 30");
     expect(requests).toMatchObject([
       { includeClosed: true, pageSize: 3, pageToken: "" },
       { includeClosed: true, pageSize: 1, pageToken: "more" },

@@ -175,6 +175,13 @@ describe("versions and default", () => {
       "",
     ]);
     expect(stderr).toBe("  next: drover workflow default w VERSION\n");
+    const whole = await run(["workflow", "versions", "w", "-o", "json"]);
+    expect(JSON.parse(whole.stdout)).toMatchObject({
+      workflow: { defaultVersion: 2 },
+      versions: [{ version: 3 }, { version: 2, openRuns: 12 }, { version: 1 }],
+    });
+    const lines = (await run(["workflow", "versions", "w", "-o", "jsonl"])).stdout.trim();
+    expect(lines.split("\n").map((line) => JSON.parse(line).version)).toEqual([3, 2, 1]);
   });
 
   test("default moves it, and says how to move back", async () => {
