@@ -1,4 +1,6 @@
 /** What every verb is given: where to write, whom to call, and what `--namespace` and co. said. */
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationMs } from "@drover/server/rpc/duration-text.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Connection, createConnection } from "./client.ts";
 import { createOutput, type Format, formats, type Output } from "./output.ts";
@@ -63,6 +65,19 @@ export function addLabel(
 /** `--role a --role b` */
 export function addText(text: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, text];
+}
+
+export function parseTime(text: string): Timestamp {
+  const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("Times are written as 2026-01-31T12:00Z.");
+  return timestampFromMs(ms);
+}
+
+/** In milliseconds. */
+export function parseDuration(text: string): number {
+  const ms = durationMs(text);
+  if (ms === null) throw new InvalidArgumentError("Durations are written as 30s, 1h30m or 7d.");
+  return ms;
 }
 
 /** A parser of whole numbers for commander, which puts the option's name before its message. */

@@ -14,7 +14,7 @@ export const answerMeanings: Readonly<Record<string, string>> = Object.freeze({
 });
 
 /** As `drover escalation show` takes it: the run and the number within it. */
-export function escalationName({ runId, id }: Escalation): string {
+export function escalationName({ runId, id }: Pick<Escalation, "runId" | "id">): string {
   return `${clean(runId)}/${clean(id)}`;
 }
 
@@ -24,7 +24,7 @@ export function subjectWords({ stepId }: Escalation): string {
 }
 
 /** The answers stand for themselves only where there are some: lists come without them. */
-export function resolveCommand(escalation: Escalation): string {
+export function resolveCommand(escalation: Pick<Escalation, "runId" | "id" | "answers">): string {
   const answer = escalation.answers.length === 1 ? clean(escalation.answers[0] ?? "") : "ANSWER";
   return `drover escalation resolve ${escalationName(escalation)} --answer ${answer} --by NAME --why TEXT`;
 }

@@ -26,7 +26,7 @@ export function readPayload(given: string | undefined, option: string) {
   return { body: { case: "json" as const, value: readJson(given, option) } };
 }
 
-export function readJson(given: string, option: string): string {
+function readJson(given: string, option: string): string {
   const text = given.startsWith("@") ? readText(given.slice(1)) : given;
   try {
     JSON.parse(text);

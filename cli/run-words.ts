@@ -67,6 +67,18 @@ export function runVerdict(run: Run, output: Output): string {
   return `${runState(run, output)}${reason}${warnings}`;
 }
 
+/** Where the run stands after a command, and the command to go on with. */
+export function tellRun(
+  run: Run | undefined,
+  output: Output,
+  next = run && isFinal(run.state) ? "show" : "watch",
+): void {
+  if (output.format !== "table" || run === undefined) return;
+  const id = clean(run.runId);
+  output.line(`run ${id} is ${runVerdict(run, output)}`);
+  output.note(`  next: drover run ${next} ${id}`);
+}
+
 export function stepState(step: Step, output: Output): string {
   const style = stepStyles[step.state];
   const text = word(StepStateSchema, step.state);
@@ -83,7 +95,7 @@ export function needsPerson(run: Run, steps: readonly Step[]): boolean {
 
 /**
  * How a step is tried or what it waits for, in words of which each may be absent: `fallback 1`,
- * `for a signal until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
+ * `for the signal paid until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
  */
 export function mannerWords(step: Step): readonly string[] {
   const { strategy, verifies, approvals } = step;
@@ -103,19 +115,19 @@ function itemWords({ items }: Step): string {
   return `${items.begun - items.open} of ${items.total} items have ended${failed}`;
 }
 
-function waitingWords({ state, waitingOn, nextTime }: Step): string {
-  if (state !== StepState.WAITING) return "";
-  const until = nextTime ? `until ${moment(nextTime)}` : "";
-  return [waitedFor(waitingOn), until].filter((text) => text !== "").join(" ");
+function waitingWords(step: Step): string {
+  if (step.state !== StepState.WAITING) return "";
+  const until = step.nextTime ? `until ${moment(step.nextTime)}` : "";
+  return [waitedFor(step), until].filter((text) => text !== "").join(" ");
 }
 
-function waitedFor(waitingOn: WaitingOn): string {
+function waitedFor({ waitingOn, signalName }: Step): string {
   switch (waitingOn) {
     case WaitingOn.UNSPECIFIED:
     case WaitingOn.TIMER:
       return "";
     case WaitingOn.SIGNAL:
-      return "for a signal";
+      return signalName === "" ? "for a signal" : `for the signal ${clean(signalName)}`;
     case WaitingOn.APPROVAL:
       return "for people";
     case WaitingOn.CALLBACK:

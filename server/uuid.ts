@@ -7,6 +7,11 @@ export function uuidText(bytes: Uint8Array): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
+/** Whether it is a UUID in that form. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
 /** A name that nobody else has: 16 random bytes. */
 export function randomUuid(random: Random): string {
   return uuidText(random.bytes(16));

@@ -22,10 +22,11 @@ import {
 } from "../escalation-words.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printAttempts, textShownMax } from "../run-history.ts";
 import { runRefOf } from "../run-ref.ts";
-import { errorWords, isFinal, runVerdict } from "../run-words.ts";
+import { errorWords, runVerdict, tellRun } from "../run-words.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, clip, moment, payloadWords } from "../words.ts";
 
@@ -41,8 +42,6 @@ interface ResolveOptions {
   readonly payload?: string;
 }
 
-const pageMax = 1_000;
-const limitMax = 1_000_000;
 const named = "RUN/N as list prints it, or key:NAME/N";
 
 export function addEscalationVerbs(escalation: Command, ended: Ended): void {
@@ -136,13 +135,9 @@ function addResolve(escalation: Command, ended: Ended): void {
         ...(payload && { payload }),
       });
       output.data(ResolveEscalationResponseSchema, resolved);
-      if (output.format === "table" && resolved.run) {
-        const id = clean(resolved.run.runId);
-        const did = resolved.repeated ? "had been answered" : "is answered";
-        output.line(`escalation ${clean(name)} ${did}: ${answer}`);
-        output.line(`run ${id} is ${runVerdict(resolved.run, output)}`);
-        output.note(`  next: drover run ${isFinal(resolved.run.state) ? "show" : "watch"} ${id}`);
-      }
+      const did = resolved.repeated ? "had been answered" : "is answered";
+      if (output.format === "table") output.line(`escalation ${clean(name)} ${did}: ${answer}`);
+      tellRun(resolved.run, output);
       ended(exitCodes.done);
     });
 }
@@ -159,27 +154,21 @@ function escalationRefOf(name: string): { run: RunRef; escalationId: string } {
   return { run: runRefOf(run, {}), escalationId };
 }
 
-/** All pages in one answer, with the token of the next if the limit cut it short. */
 async function list(
   { all = false, limit }: ListOptions,
   { operator, namespace }: Connection,
 ): Promise<ListEscalationsResponse> {
-  const escalations: Escalation[] = [];
-  let pageToken = "";
-  do {
-    const pageSize = Math.min(limit - escalations.length, pageMax);
-    const request = { namespace, includeClosed: all, pageSize, pageToken };
-    const page = await operator.listEscalations(request);
-    escalations.push(...page.escalations);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "" && escalations.length < limit);
-  return create(ListEscalationsResponseSchema, { escalations, nextPageToken: pageToken });
+  const read = await readPages<Escalation>(limit, async (page) => {
+    const answer = await operator.listEscalations({ namespace, includeClosed: all, ...page });
+    return { items: answer.escalations, nextPageToken: answer.nextPageToken };
+  });
+  const { items: escalations, nextPageToken } = read;
+  return create(ListEscalationsResponseSchema, { escalations, nextPageToken });
 }
 
 function printList(answer: ListEscalationsResponse, { limit }: ListOptions, output: Output): void {
-  const { escalations, nextPageToken } = answer;
-  if (output.format === "json") output.data(ListEscalationsResponseSchema, answer);
-  if (output.format === "jsonl") for (const one of escalations) output.data(EscalationSchema, one);
+  const { escalations } = answer;
+  writeList(output, [ListEscalationsResponseSchema, answer], [EscalationSchema, escalations]);
   if (output.format === "table") {
     const headers = ["ESCALATION", "WORKFLOW", "STEP", "REASON", "OPENED", "CLOSED", "MESSAGE"];
     const rows = escalations.map((one) => [
@@ -196,8 +185,7 @@ function printList(answer: ListEscalationsResponse, { limit }: ListOptions, outp
   const [first] = escalations;
   if (first === undefined) output.note("nothing waits for a person");
   else output.note(`  next: drover escalation show ${escalationName(first)}`);
-  if (nextPageToken !== "")
-    output.note(`there are more: --limit ${Math.min(limit * 10, limitMax)}`);
+  noteMore(answer, limit, output);
 }
 
 function print({ escalation, run, step, attempts }: GetEscalationResponse, output: Output): void {

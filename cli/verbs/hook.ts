@@ -1,5 +1,7 @@
 /** `drover hook put`, `list`, `delete`, `deliveries`: who is told of what happens, and was it. */
 import { randomBytes } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { DeliverySchema, HookSchema } from "@drover/proto/drover/v1/hook_pb.ts";
 import {
   DeleteHookResponseSchema,
   ListDeliveriesResponseSchema,
@@ -10,6 +12,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { readText } from "../input.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
 import { clean, moment } from "../words.ts";
 
@@ -28,7 +31,6 @@ interface DeliveryOptions {
 const events = ["escalation-opened", "escalation-reminder", "escalation-closed", "run-ended"];
 const states = ["pending", "delivered", "given-up"];
 const secretBytes = 32;
-const pageMax = 1_000;
 const digestShown = 12;
 
 export function addHookVerbs(hook: Command, ended: Ended): void {
@@ -40,14 +42,14 @@ export function addHookVerbs(hook: Command, ended: Ended): void {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.listHooks({ namespace });
-      output.data(ListHooksResponseSchema, answer);
+      writeList(output, [ListHooksResponseSchema, answer], [HookSchema, answer.hooks]);
       const rows = answer.hooks.map((one) => [
         ...[one.name, one.url, one.events.join(" ") || "those that name it"].map(clean),
         one.secretDigest.slice(0, digestShown),
         moment(one.changedTime),
       ]);
       if (output.format === "table")
-        printTable(output, ["hook", "url", "hears of", "secret", "changed"], rows);
+        printTable(output, ["HOOK", "URL", "HEARS OF", "SECRET", "CHANGED"], rows);
       if (rows.length === 0) output.note("no hook: drover hook put NAME URL --new-secret");
       ended(exitCodes.done);
     });
@@ -123,35 +125,29 @@ function addDeliveries(hook: Command, ended: Ended): void {
         .argParser(oneMore(states))
         .default([], "all"),
     )
-    .option("--limit <n>", "most webhooks to list", wholeNumber(1, pageMax), 50)
+    .option("--limit <n>", "most webhooks to list", wholeNumber(1, limitMax), 50)
     .action(async (options: DeliveryOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
-      const answer = await operator.listDeliveries({
-        ...{ namespace, hook: options.hook, states: [...options.state] },
-        pageSize: options.limit,
+      const asked = { namespace, hook: options.hook, states: [...options.state] };
+      const { items: deliveries, nextPageToken } = await readPages(options.limit, async (page) => {
+        const answer = await operator.listDeliveries({ ...asked, ...page });
+        return { items: answer.deliveries, nextPageToken: answer.nextPageToken };
       });
-      output.data(ListDeliveriesResponseSchema, answer);
-      const rows = answer.deliveries.map((one) => [
+      const whole = create(ListDeliveriesResponseSchema, { deliveries, nextPageToken });
+      writeList(output, [ListDeliveriesResponseSchema, whole], [DeliverySchema, deliveries]);
+      const rows = deliveries.map((one) => [
         ...[moment(one.createdTime), clean(one.hook), clean(one.kind), String(one.count)],
         clean(one.escalationId === "" ? one.runId : `${one.runId}/${one.escalationId}`),
         ...[clean(one.state), String(one.tries), moment(one.nextTryTime), clean(one.error)],
       ]);
       const head = [
-        "made",
-        "hook",
-        "tells of",
-        "count",
-        "about",
-        "state",
-        "tries",
-        "next",
-        "error",
+        ...["MADE", "HOOK", "TELLS OF", "COUNT", "ABOUT"],
+        ...["STATE", "TRIES", "NEXT", "ERROR"],
       ];
       if (output.format === "table") printTable(output, head, rows);
       if (rows.length === 0) output.note("no webhooks");
-      if (answer.nextPageToken !== "")
-        output.note(`only the newest ${rows.length}: --limit ${pageMax} shows more`);
+      noteMore(whole, options.limit, output);
       ended(exitCodes.done);
     });
 }

@@ -4,8 +4,7 @@ import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
-import { isFinal, runVerdict } from "../run-words.ts";
-import { clean } from "../words.ts";
+import { tellRun } from "../run-words.ts";
 
 interface CancelOptions extends RunRefOptions {
   readonly leave?: boolean;
@@ -27,11 +26,7 @@ export function addRunCancel(run: Command, ended: Ended): void {
         reason: options.reason ?? "",
       });
       output.data(CancelRunResponseSchema, answer);
-      if (output.format === "table" && answer.run) {
-        const id = clean(answer.run.runId);
-        output.line(`run ${id} is ${runVerdict(answer.run, output)}`);
-        output.note(`  next: drover run ${isFinal(answer.run.state) ? "show" : "watch"} ${id}`);
-      }
+      tellRun(answer.run, output);
       ended(exitCodes.done);
     });
 }

@@ -5,7 +5,7 @@ import { addText, contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
 import { runRefOf } from "../run-ref.ts";
-import { isFinal, runVerdict } from "../run-words.ts";
+import { tellRun } from "../run-words.ts";
 import { clean } from "../words.ts";
 
 interface DecideOptions {
@@ -45,14 +45,10 @@ export function addRunDecide(run: Command, ended: Ended): void {
         ...(form && { form }),
       });
       output.data(DecideResponseSchema, answer);
-      if (output.format === "table" && answer.run) {
-        const id = clean(answer.run.runId);
-        const said = verdict === Verdict.APPROVE ? "approved" : "rejected";
-        const did = answer.repeated ? `had ${said}` : said;
-        output.line(`${clean(options.as)} ${did} ${clean(stepId)}`);
-        output.line(`run ${id} is ${runVerdict(answer.run, output)}`);
-        output.note(`  next: drover run ${isFinal(answer.run.state) ? "show" : "watch"} ${id}`);
-      }
+      const said = verdict === Verdict.APPROVE ? "approved" : "rejected";
+      const did = answer.repeated ? `had ${said}` : said;
+      if (output.format === "table") output.line(`${clean(options.as)} ${did} ${clean(stepId)}`);
+      tellRun(answer.run, output);
       ended(exitCodes.done);
     });
 }

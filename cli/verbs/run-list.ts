@@ -1,6 +1,6 @@
 /** `drover run list`: runs by filter, newest first, page after page up to a limit. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type Run, RunSchema, RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type ListRunsResponse,
@@ -10,8 +10,9 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Connection } from "../client.ts";
-import { addLabel, contextOf, wholeNumber } from "../context.ts";
+import { addLabel, contextOf, parseTime, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { runVerdict, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
@@ -29,9 +30,6 @@ interface ListOptions extends FilterOptions {
   readonly order: "newest" | "oldest";
   readonly limit: number;
 }
-
-const pageMax = 1_000;
-const limitMax = 1_000_000;
 
 export function addRunList(run: Command, ended: Ended): void {
   addRunFilter(run.command("list"))
@@ -79,13 +77,6 @@ function addState(text: string, earlier: readonly RunState[] = []): readonly Run
   throw new InvalidArgumentError(`States are ${known}.`);
 }
 
-function parseTime(text: string): Timestamp {
-  const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError("Times are written as 2026-01-31T12:00Z.");
-  return timestampFromMs(ms);
-}
-
-/** All pages in one answer, with the token of the next if the limit cut it short. */
 async function listRuns(
   options: ListOptions,
   { scheduler, namespace }: Connection,
@@ -96,21 +87,16 @@ async function listRuns(
     filter: filterOf(options),
     order: order === "oldest" ? RunOrder.CREATED_ASC : RunOrder.CREATED_DESC,
   };
-  const runs: Run[] = [];
-  let pageToken = "";
-  do {
-    const pageSize = Math.min(limit - runs.length, pageMax);
-    const page = await scheduler.listRuns({ ...request, pageSize, pageToken });
-    runs.push(...page.runs);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "" && runs.length < limit);
-  return create(ListRunsResponseSchema, { runs, nextPageToken: pageToken });
+  const { items: runs, nextPageToken } = await readPages<Run>(limit, async (page) => {
+    const answer = await scheduler.listRuns({ ...request, ...page });
+    return { items: answer.runs, nextPageToken: answer.nextPageToken };
+  });
+  return create(ListRunsResponseSchema, { runs, nextPageToken });
 }
 
 function print(answer: ListRunsResponse, { limit }: ListOptions, output: Output): void {
-  const { runs, nextPageToken } = answer;
-  if (output.format === "json") output.data(ListRunsResponseSchema, answer);
-  if (output.format === "jsonl") for (const run of runs) output.data(RunSchema, run);
+  const { runs } = answer;
+  writeList(output, [ListRunsResponseSchema, answer], [RunSchema, runs]);
   if (output.format === "table" && runs.length > 0) {
     const headers = ["RUN", "WORKFLOW", "STATE", "CREATED", "TOOK", "KEY", "LABELS"];
     printTable(
@@ -128,6 +114,5 @@ function print(answer: ListRunsResponse, { limit }: ListOptions, output: Output)
     );
   }
   if (runs.length === 0) output.note("no runs\n  next: drover run start WORKFLOW");
-  if (nextPageToken !== "")
-    output.note(`there are more\n  next: --limit ${Math.min(limit * 10, limitMax)}`);
+  noteMore(answer, limit, output);
 }

@@ -1,6 +1,4 @@
 /** `drover run pause` and `drover run resume`: hold a run, and let it go on. */
-
-import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   PauseRunResponseSchema,
   ResumeRunResponseSchema,
@@ -8,10 +6,8 @@ import {
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import type { Output } from "../output.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
-import { runVerdict } from "../run-words.ts";
-import { clean } from "../words.ts";
+import { tellRun } from "../run-words.ts";
 
 interface PauseOptions extends RunRefOptions {
   readonly reason?: string;
@@ -29,7 +25,7 @@ export function addRunPause(run: Command, ended: Ended): void {
       const request = { namespace, run: runRefOf(name, options), reason: options.reason ?? "" };
       const answer = await scheduler.pauseRun(request);
       output.data(PauseRunResponseSchema, answer);
-      tell(answer.run, "resume", output);
+      tellRun(answer.run, output, "resume");
       ended(exitCodes.done);
     });
   addRunRef(run.command("resume"))
@@ -41,14 +37,7 @@ export function addRunPause(run: Command, ended: Ended): void {
       const request = { namespace, run: runRefOf(name, options), reason: options.reason ?? "" };
       const answer = await scheduler.resumeRun(request);
       output.data(ResumeRunResponseSchema, answer);
-      tell(answer.run, "watch", output);
+      tellRun(answer.run, output, "watch");
       ended(exitCodes.done);
     });
-}
-
-function tell(run: Run | undefined, next: string, output: Output): void {
-  if (output.format !== "table" || run === undefined) return;
-  const id = clean(run.runId);
-  output.line(`run ${id} is ${runVerdict(run, output)}`);
-  output.note(`  next: drover run ${next} ${id}`);
 }

@@ -7,7 +7,7 @@ import {
 import { type Command, Option } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { readJson } from "../input.ts";
+import { readPayload } from "../input.ts";
 import type { Output } from "../output.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { clean } from "../words.ts";
@@ -43,14 +43,10 @@ export function addRunRetry(run: Command, ended: Ended): void {
     .action(async (name: string | undefined, options: RerunOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
-      const { from: stepId = "", input } = options;
+      const { from: stepId = "" } = options;
+      const input = readPayload(options.input, "--input");
       const asked = { namespace, run: runRefOf(name, options), stepId, ...askedBy(options) };
-      const answer = await scheduler.rerunFrom({
-        ...asked,
-        ...(input === undefined
-          ? {}
-          : { input: { body: { case: "json" as const, value: readJson(input, "--input") } } }),
-      });
+      const answer = await scheduler.rerunFrom({ ...asked, ...(input && { input }) });
       output.data(RerunFromResponseSchema, answer);
       tell(answer, output);
       ended(exitCodes.done);

@@ -4,6 +4,7 @@
  * are asked.
  */
 import {
+  ConcurrencyPolicySchema,
   type Escalation,
   type Run,
   RunState,
@@ -103,11 +104,13 @@ function print(answer: GetRunResponse, output: Output): void {
 function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
   if (isFinal(run.state)) return [];
   const id = clean(run.runId);
-  const approval = steps.find(
-    ({ state, waitingOn }) => state === StepState.WAITING && waitingOn === WaitingOn.APPROVAL,
-  );
+  const waiting = (on: WaitingOn) =>
+    steps.find(({ state, waitingOn }) => state === StepState.WAITING && waitingOn === on);
+  const approval = waiting(WaitingOn.APPROVAL);
+  const name = waiting(WaitingOn.SIGNAL)?.signalName;
   return [
     ...(approval ? [`drover run decide ${id} ${clean(approval.id)} --approve --as NAME`] : []),
+    ...(name ? [`drover run signal ${id} ${clean(name)}`] : []),
     ...(run.state === RunState.PAUSED ? [`drover run resume ${id}`] : []),
     `drover run watch ${id}`,
   ];
@@ -126,11 +129,20 @@ function printRun(run: Run, output: Output): void {
     ["key", clean(run.key)],
     ["labels", labelWords(run.labels)],
     ["created", moment(run.createdTime)],
+    ["starts", moment(run.startTime)],
+    ["slots", slotWords(run)],
     ["deadline", moment(run.deadlineTime)],
     ["ended", run.endedTime ? `${moment(run.endedTime)}, after ${took}` : ""],
     ["cancelled", clean(run.cancelReason)],
     ["input", payloadWords(run.input)],
   ]);
+}
+
+/** `of customer-17: 2 at a time, else queue` */
+function slotWords({ concurrency }: Run): string {
+  if (concurrency === undefined) return "";
+  const { key, limit, policy } = concurrency;
+  return `of ${clean(key)}: ${limit} at a time, else ${phrase(ConcurrencyPolicySchema, policy)}`;
 }
 
 export function printSteps(steps: readonly Step[], output: Output): void {

@@ -1,6 +1,7 @@
 /** `drover run start`: starts a run, and may follow it or wait for its end. */
 import { create } from "@bufbuild/protobuf";
-import { type Run, RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { ConcurrencyPolicy, type Run, RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   RunRefSchema,
   type ScheduleResponse,
@@ -9,7 +10,14 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
-import { addLabel, type Context, contextOf, wholeNumber } from "../context.ts";
+import {
+  addLabel,
+  type Context,
+  contextOf,
+  parseDuration,
+  parseTime,
+  wholeNumber,
+} from "../context.ts";
 import { type Ended, type ExitCode, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
 import { isFinal, runVerdict } from "../run-words.ts";
@@ -22,11 +30,22 @@ interface StartOptions {
   readonly version: number;
   readonly priority: number;
   readonly label?: Readonly<Record<string, string>>;
+  readonly startAt?: Timestamp;
+  readonly in?: number;
+  readonly concurrency?: string;
+  readonly limit?: number;
+  readonly policy?: keyof typeof policies;
   readonly notify?: string;
   readonly watch?: boolean;
   readonly wait?: boolean;
 }
 
+const policies = {
+  queue: ConcurrencyPolicy.QUEUE,
+  refuse: ConcurrencyPolicy.REFUSE,
+  "cancel-oldest": ConcurrencyPolicy.CANCEL_OLDEST,
+};
+const slotsMax = 1_000;
 const versionMax = 2 ** 31 - 1;
 const waitSeconds = 30;
 const waitCallMsMax = (waitSeconds + 10) * 1_000;
@@ -46,6 +65,24 @@ export function addRunStart(run: Command, ended: Ended): void {
     )
     .option("--priority <n>", "1 (first) to 9 (last)", wholeNumber(1, 9), 5)
     .option("--label <key=value>", "a label; may be given again", addLabel)
+    .addOption(
+      new Option("--start-at <time>", "when it begins, as 2026-01-31T12:00Z")
+        .argParser(parseTime)
+        .conflicts("in"),
+    )
+    .option(
+      "--in <duration>",
+      "when it begins, from now, as 1h30m; to repeat it with --key, say --start-at",
+      parseDuration,
+    )
+    .option("--concurrency <key>", "begin only while fewer runs of this key are under way")
+    .option("--limit <n>", "how many of that key may be, 1 unless said", wholeNumber(1, slotsMax))
+    .addOption(
+      new Option(
+        "--policy <policy>",
+        "what it does while there are as many, queue unless said",
+      ).choices(Object.keys(policies)),
+    )
     .option("--notify <hook>", "the hook that is told of its end, by a webhook")
     .addOption(new Option("--watch", "follow the run until it has ended").conflicts("wait"))
     .option("--wait", "wait until the run has ended, and say how")
@@ -59,9 +96,10 @@ export function addRunStart(run: Command, ended: Ended): void {
 
 function schedule(
   workflow: string,
-  { key, version, priority, label, notify, ...options }: StartOptions,
+  options: StartOptions,
   { scheduler, namespace }: Connection,
 ): Promise<ScheduleResponse> {
+  const { key, version, priority, label, notify } = options;
   if (key === "") throw usageFailure("--key is empty", "--key NAME, or leave it out");
   const input = readPayload(options.input, "--input");
   return scheduler.schedule({
@@ -71,8 +109,22 @@ function schedule(
     key: key ?? "",
     priority,
     labels: { ...label },
+    ...startOf(options),
+    ...concurrencyOf(options),
     ...(notify === undefined ? {} : { notify: { hook: notify } }),
   });
+}
+
+function startOf({ startAt, in: inMs }: StartOptions): { readonly startTime?: Timestamp } {
+  if (inMs !== undefined) return { startTime: timestampFromMs(Date.now() + inMs) };
+  return startAt === undefined ? {} : { startTime: startAt };
+}
+
+function concurrencyOf({ concurrency: key, limit, policy }: StartOptions) {
+  if (key !== undefined)
+    return { concurrency: { key, limit: limit ?? 1, policy: policies[policy ?? "queue"] } };
+  if (limit === undefined && policy === undefined) return {};
+  throw usageFailure("--limit and --policy are about a key", "--concurrency KEY");
 }
 
 async function follow(

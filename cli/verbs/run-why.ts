@@ -13,6 +13,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
+import { resolveCommand } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
@@ -70,26 +71,29 @@ function rowOf(wait: Wait, { now }: ExplainRunResponse): readonly string[] {
 
 /** A command where there is one, else the call of the contract. */
 function actionWords(action: PersonAction, runId: string): string {
-  const choices = action.choices.map(clean).join(", ");
+  const choices = action.choices.map(clean);
   switch (action.kind) {
     case ActionKind.START_AGENT:
       return `start an agent for queue ${clean(action.queue)}, task ${clean(action.task)}`;
-    case ActionKind.ANSWER:
-      return `answer escalation ${clean(action.escalationId)} (ResolveEscalation): ${choices}`;
+    case ActionKind.ANSWER: {
+      const asked = { runId, id: action.escalationId, answers: choices };
+      return `${resolveCommand(asked)}${choices.length > 1 ? ` (${choices.join(", ")})` : ""}`;
+    }
     case ActionKind.SIGNAL:
-      return `send the signal ${clean(action.signalName)} (Signal)`;
+      return `drover run signal ${runId} ${clean(action.signalName)}`;
     case ActionKind.DECIDE: {
       const who = action.approvers.map(clean).join(", ") || "anybody";
-      return `decide on ${clean(action.stepId)} (Decide): ${choices}, by ${who}`;
+      const ways = choices.map((way) => `--${way}`).join(", or ");
+      return `drover run decide ${runId} ${clean(action.stepId)} --as NAME ${ways} (by ${who})`;
     }
     case ActionKind.COMPLETE_DEFERRED:
       return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
     case ActionKind.PAUSE:
-      return "pause the run (PauseRun)";
+      return `drover run pause ${runId}`;
     case ActionKind.RESUME:
-      return "resume the run (ResumeRun)";
+      return `drover run resume ${runId}`;
     case ActionKind.CANCEL: {
-      const ways = action.choices.map((way) => (way === "leave" ? " --leave" : ""));
+      const ways = choices.map((way) => (way === "leave" ? " --leave" : ""));
       return ways.map((way) => `drover run cancel ${runId}${way}`).join(", or ");
     }
     default:

@@ -1,6 +1,7 @@
 /** `drover workflow check`, without a server; `apply`, which registers; `versions`, `default`. */
 import {
   type GetWorkflowResponse,
+  GetWorkflowResponseSchema,
   RegisterWorkflowResponseSchema,
   SetDefaultVersionResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -13,6 +14,7 @@ import type { Command } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
 import { CliFailure, type Ended, exitCodes, failureOf } from "../failure.ts";
 import { readText } from "../input.ts";
+import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { clean, moment } from "../words.ts";
@@ -72,9 +74,9 @@ function addVersions(workflow: Command, ended: Ended): void {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
       const answer = await scheduler.getWorkflow({ namespace, name, includeVersions: true });
-      if (output.format !== "table")
-        for (const version of answer.versions) output.data(WorkflowVersionSchema, version);
-      else printVersions(answer, output);
+      const items = [WorkflowVersionSchema, answer.versions] as const;
+      writeList(output, [GetWorkflowResponseSchema, answer], items);
+      if (output.format === "table") printVersions(answer, output);
       ended(exitCodes.done);
     });
 }

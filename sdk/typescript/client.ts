@@ -20,7 +20,7 @@ import { toDefinition } from "./definition.ts";
 import { toDuration } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { type RunExplanation, readExplanation } from "./explanation.ts";
-import { toPayload } from "./payload.ts";
+import { createHooks, type Hooks } from "./hooks.ts";
 import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 import {
   type Attempt,
@@ -38,6 +38,7 @@ import {
 } from "./run-history.ts";
 import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
+import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 import { createWorkflows, type Workflows } from "./workflows.ts";
 
@@ -48,20 +49,6 @@ export interface ClientOptions {
   readonly namespace?: string;
   /** For how long a call is repeated while the server cannot be reached. Default 30 s. */
   readonly patienceMs?: number;
-}
-
-export interface ScheduleSpec {
-  /** A registered workflow by name, or a definition for this run alone. */
-  readonly workflow: string | WorkflowSpec;
-  /** Of a registered workflow. Default: the default version. */
-  readonly version?: number;
-  /** JSON, or a Payload. */
-  readonly input?: unknown;
-  /** The caller's own name for the run: the same key starts one run only. Default: random. */
-  readonly key?: string;
-  /** 1 (first) to 9 (last). Default 5. */
-  readonly priority?: number;
-  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface Scheduled {
@@ -161,6 +148,8 @@ export interface Client extends Commands, Workflows {
   waitRun(run: RunName, options?: CallControl): Promise<Run>;
   /** What waits for a person. */
   readonly escalations: Escalations;
+  /** Who is told of what happens, by webhooks. */
+  readonly hooks: Hooks;
   /** Ends the connection; may be called twice. */
   close(): void;
 }
@@ -309,25 +298,9 @@ export function createClient(options: ClientOptions): Client {
     ...createWorkflows(call, namespace),
     ...createCommands(call, namespace),
     escalations: createEscalations(call, namespace),
+    hooks: createHooks(call, namespace),
     close: channel.close,
   });
-}
-
-function toSchedule(spec: ScheduleSpec) {
-  const input = toPayload(spec.input);
-  return {
-    key: spec.key ?? crypto.randomUUID(),
-    target: toTarget(spec),
-    priority: spec.priority ?? 0,
-    labels: { ...spec.labels },
-    ...(input && { input }),
-  };
-}
-
-function toTarget({ workflow, version = 0 }: ScheduleSpec) {
-  return typeof workflow === "string"
-    ? { case: "workflow" as const, value: { name: workflow, version } }
-    : { case: "definition" as const, value: toDefinition(workflow) };
 }
 
 function readSnapshot(answer: {

@@ -63,6 +63,13 @@ export interface ResolveSpec extends CallControl {
   readonly payload?: unknown;
 }
 
+export interface ClaimSpec extends CallControl {
+  /** Who, as you state it; nothing verifies it. */
+  readonly by: string;
+  /** Although another has it. Default false: that is refused as ESCALATION_CLAIMED. */
+  readonly anyway?: boolean;
+}
+
 export interface Resolved {
   readonly escalation: Escalation;
   readonly run: Run;
@@ -74,6 +81,10 @@ export interface Escalations {
   list(options?: ListEscalationsSpec): Promise<EscalationPage>;
   get(run: RunName, id: string, options?: CallControl): Promise<EscalationDetails>;
   resolve(run: RunName, id: string, answer: ResolveSpec): Promise<Resolved>;
+  /** Says that a person looks after it; it binds nobody who answers. */
+  claim(run: RunName, id: string, claim: ClaimSpec): Promise<Escalation>;
+  /** Says that he no longer does. */
+  release(run: RunName, id: string, claim: ClaimSpec): Promise<Escalation>;
 }
 
 const rpc = OperatorService.method;
@@ -111,7 +122,23 @@ export function createEscalations(call: Call, namespace: string): Escalations {
         repeated: answer.repeated,
       };
     },
+
+    async claim(run: RunName, id: string, spec: ClaimSpec): Promise<Escalation> {
+      const request = { namespace, ...toClaim(run, id, spec) };
+      const { escalation } = await call(rpc.claimEscalation, request, { signal: spec.signal });
+      return readEscalation(asked(escalation));
+    },
+
+    async release(run: RunName, id: string, spec: ClaimSpec): Promise<Escalation> {
+      const request = { namespace, ...toClaim(run, id, spec) };
+      const { escalation } = await call(rpc.releaseEscalation, request, { signal: spec.signal });
+      return readEscalation(asked(escalation));
+    },
   });
+}
+
+function toClaim(run: RunName, escalationId: string, { by, anyway = false }: ClaimSpec) {
+  return { run: toRef(run), escalationId, by, anyway };
 }
 
 /** The server always sends the escalation that it was asked for. */

@@ -26,7 +26,6 @@ export {
   type RunPage,
   type RunSnapshot,
   type Scheduled,
-  type ScheduleSpec,
 } from "./client.ts";
 export type { Clock, Timer } from "./clock.ts";
 export type {
@@ -47,6 +46,7 @@ export type {
 } from "./commands.ts";
 export { type Duration, durationMs } from "./duration.ts";
 export type {
+  ClaimSpec,
   EscalationDetails,
   EscalationPage,
   Escalations,
@@ -63,6 +63,15 @@ export type {
   Tried,
 } from "./explanation.ts";
 export type { Handler, ProgressMark, Read, Task, TaskContext } from "./handler.ts";
+export type {
+  Delivery,
+  DeliveryPage,
+  Hook,
+  HookEvent,
+  HookSpec,
+  Hooks,
+  ListDeliveriesSpec,
+} from "./hooks.ts";
 export type { Logger } from "./logger.ts";
 export { bytes, json, type Parse, type Payload } from "./payload.ts";
 export type { RunFilterSpec } from "./run-filter.ts";
@@ -76,7 +85,8 @@ export type {
   Setting,
 } from "./run-history.ts";
 export type { RunName } from "./run-name.ts";
-export type { Failure, Run, Step } from "./runs.ts";
+export type { Concurrency, Failure, Run, Step } from "./runs.ts";
+export type { ConcurrencySpec, ScheduleSpec } from "./schedule-spec.ts";
 export {
   CancelledError,
   PermanentError,
@@ -88,6 +98,7 @@ export {
 export type {
   ApprovalSpec,
   CompensateSpec,
+  EscalationSpec,
   FallbackSpec,
   GateSpec,
   MapSpec,

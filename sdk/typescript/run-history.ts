@@ -48,7 +48,14 @@ export interface Escalation {
   /** Empty: it concerns the run as a whole. */
   readonly stepId: string;
   readonly reason: string;
+  /** The error code that led to it; empty: none did. */
+  readonly code: string;
   readonly message: string;
+  /** Who looks after it, as the caller stated it; empty: nobody has said so. */
+  readonly claimedBy: string;
+  readonly claimedTime: Date | null;
+  /** When the step's `then` becomes the answer; null: never. */
+  readonly deadlineTime: Date | null;
   readonly openedTime: Date | null;
   readonly closedTime: Date | null;
   readonly closedBy: string;
@@ -145,7 +152,11 @@ export function readEscalation(escalation: wire.Escalation): Escalation {
     workflow: escalation.workflow,
     stepId: escalation.stepId,
     reason: escalation.reason,
+    code: escalation.code,
     message: escalation.message,
+    claimedBy: escalation.claimedBy,
+    claimedTime: readTime(escalation.claimedTime),
+    deadlineTime: readTime(escalation.deadlineTime),
     openedTime: readTime(escalation.openedTime),
     closedTime: readTime(escalation.closedTime),
     closedBy: escalation.closedBy,

@@ -6,6 +6,7 @@
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
 import {
+  ConcurrencyPolicy,
   RunReason,
   RunState,
   StepKind,
@@ -37,6 +38,16 @@ export interface Run {
   readonly cancelReason: string;
   /** How many failures it went on after. */
   readonly warnings: number;
+  /** When it begins; null unless it is PENDING, and while it waits for a slot. */
+  readonly startTime: Date | null;
+  readonly concurrency: Concurrency | null;
+}
+
+/** How many runs of one key may be under way at the same time. */
+export interface Concurrency {
+  readonly key: string;
+  readonly limit: number;
+  readonly policy: keyof typeof ConcurrencyPolicy;
 }
 
 export interface Step {
@@ -49,6 +60,8 @@ export interface Step {
   /** Empty if it is of another kind. */
   readonly task: string;
   readonly queue: string;
+  /** Of the signal that it waits for; empty if it is of another kind. */
+  readonly signalName: string;
   /** Which way it is tried: 0 as defined, n by the n-th fallback. */
   readonly strategy: number;
   readonly attempt: number;
@@ -91,6 +104,7 @@ const undoStates = namesOf(UndoState);
 const stepKinds = namesOf(StepKind);
 const waitingOns = namesOf(WaitingOn);
 const failureClasses = namesOf(FailureClass);
+const concurrencyPolicies = namesOf(ConcurrencyPolicy);
 
 const finalStates: ReadonlySet<number> = new Set([
   RunState.COMPLETED,
@@ -118,7 +132,15 @@ export function readRun(run: wire.Run): Run {
     version: run.version,
     cancelReason: run.cancelReason,
     warnings: run.warnings,
+    startTime: readTime(run.startTime),
+    concurrency: readConcurrency(run.concurrency),
   });
+}
+
+function readConcurrency(concurrency: wire.Concurrency | undefined): Concurrency | null {
+  if (concurrency === undefined) return null;
+  const { key, limit, policy } = concurrency;
+  return { key, limit, policy: concurrencyPolicies.get(policy) ?? "UNSPECIFIED" };
 }
 
 export function readStep(step: wire.Step): Step {
@@ -130,6 +152,7 @@ export function readStep(step: wire.Step): Step {
     waitingOn: waitingOns.get(step.waitingOn) ?? "UNSPECIFIED",
     task: step.task,
     queue: step.queue,
+    signalName: step.signalName,
     strategy: step.strategy,
     attempt: step.attempt,
     verifies: step.verifies,

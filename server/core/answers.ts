@@ -1,6 +1,6 @@
 // Which answers a person may give to an escalation.
 import type { AnswerKind, EscalationReason } from "./history.ts";
-import { isEnded, type RunState, type Stage, type Step, stageOf } from "./model.ts";
+import { isEnded, type RunState, type Step, stageOf } from "./model.ts";
 import type { PlanStep } from "./plan.ts";
 
 const FORWARD: readonly AnswerKind[] = Object.freeze([
@@ -15,6 +15,7 @@ const FORWARD: readonly AnswerKind[] = Object.freeze([
 const DECIDED: readonly AnswerKind[] = Object.freeze(["succeed", "skip", "compensate", "fail"]);
 const SETTLING: readonly AnswerKind[] = Object.freeze(["succeed", "fail"]);
 const UNDO: readonly AnswerKind[] = Object.freeze(["retry", "succeed", "fail"]);
+const UNDO_WHILE_OTHERS_MOVE: readonly AnswerKind[] = Object.freeze(["retry", "succeed"]);
 const FINISHING: readonly AnswerKind[] = Object.freeze([
   "retry",
   "retry-changed",
@@ -29,45 +30,30 @@ export function isTask({ work }: PlanStep, step: Pick<Step, "fence"> | undefined
   return work.kind === "task" || (work.kind === "map" && (step?.fence ?? 0) > 0);
 }
 
-/** What the answers depend on besides the reason. */
-export interface Asked {
-  readonly stage: Stage["kind"];
+/** A run as an answer finds it. */
+export interface AskedOf {
+  readonly state: RunState;
   readonly pivoted: boolean;
   /** An agent performs the step. */
   readonly isTask: boolean;
 }
 
 /**
- * The answers, in the order in which they are shown. `stage` is what the run does, or did when it
- * came to stand: while it stops, only whether the effect took place is still open.
+ * The answers that an open escalation takes as its run stands, in the order in which they are
+ * shown; of an ended run, none but one.
  */
-export function allowedAnswers(
-  reason: EscalationReason,
-  { stage, pivoted, isTask }: Asked,
-): readonly AnswerKind[] {
-  if (reason === "doubled") return NOTED;
-  if (reason === "undo-failed") return UNDO;
-  if (stage === "STOPPING" || stage === "COMPENSATING") return SETTLING;
-  if (stage === "FINISHING") return isTask ? FINISHING : SKIPPING;
-  const all = isTask ? FORWARD : DECIDED;
-  return pivoted ? all.filter((answer) => answer !== "compensate") : all;
-}
-
-/** A run as an answer finds it. */
-export interface AskedOf {
-  readonly state: RunState;
-  readonly pivoted: boolean;
-  readonly isTask: boolean;
-}
-
-/** The answers that an open escalation takes as its run stands; of an ended run, none but one. */
 export function answersNow(
   reason: EscalationReason,
   { state, pivoted, isTask }: AskedOf,
 ): readonly AnswerKind[] {
-  if (isEnded(state) && reason !== "doubled") return [];
-  const allowed = allowedAnswers(reason, { stage: stageOf(state), pivoted, isTask });
+  if (reason === "doubled") return NOTED;
+  if (isEnded(state)) return [];
   // To leave an effect ends the run, and other undos of it may still move.
-  const moves = reason === "undo-failed" && state.kind !== "ESCALATED";
-  return moves ? allowed.filter((answer) => answer !== "fail") : allowed;
+  if (reason === "undo-failed") return state.kind === "ESCALATED" ? UNDO : UNDO_WHILE_OTHERS_MOVE;
+  const stage = stageOf(state);
+  // Only whether the effect took place is still open.
+  if (stage === "STOPPING" || stage === "COMPENSATING") return SETTLING;
+  if (stage === "FINISHING") return isTask ? FINISHING : SKIPPING;
+  const all = isTask ? FORWARD : DECIDED;
+  return pivoted ? all.filter((answer) => answer !== "compensate") : all;
 }

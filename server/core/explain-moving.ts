@@ -133,14 +133,16 @@ function held(place: Place, { task }: Held): Found {
 function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
   const { planned, step, seen } = place;
   const { no } = step;
-  const { work, timeouts } = planned;
-  if (on === "callback")
+  const { work } = planned;
+  if (on === "callback") {
+    const last = lastOf(place);
     return {
-      waitsFor: { kind: "callback", agentId: lastOf(place)?.agentId ?? null },
-      since: wakeAt - timeouts.callbackMs,
+      waitsFor: { kind: "callback", agentId: last?.agentId ?? null },
+      since: last?.endedAt ?? begunAt(place),
       next: { what: "count-as-unknown", at: wakeAt },
       actions: [{ kind: "complete-deferred", step: no }],
     };
+  }
   if (on === "items") return { ...onItems(place), next: { what: "look-again", at: wakeAt } };
   switch (work.kind) {
     case "signal": {

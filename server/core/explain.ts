@@ -4,9 +4,19 @@
 // waits for.
 import { answersNow, isTask as isTaskOf } from "./answers.ts";
 import type { Moment } from "./attempt.ts";
+import type { DeadlineAnswer } from "./definition.ts";
 import { untouchedStep } from "./evolve.ts";
 import { explainMoving, onItems, type Place, triedOf } from "./explain-moving.ts";
-import type { Action, Explanation, SeenRun, StepWait, Wait, WaitsFor } from "./explanation.ts";
+import type {
+  Action,
+  Explanation,
+  Next,
+  SeenEscalation,
+  SeenRun,
+  StepWait,
+  Wait,
+  WaitsFor,
+} from "./explanation.ts";
 import { isEnded, isFinal, isMoving, isUndoLeft, stageOf } from "./model.ts";
 import { itemOf, numberOf } from "./place.ts";
 import { type Plan, type PlanStep, planStepAt } from "./plan.ts";
@@ -116,7 +126,7 @@ function runActions(plan: Plan, seen: SeenRun): readonly Action[] {
 function answerAction(
   plan: Plan,
   { state, pivoted, steps }: SeenRun,
-  { n, step, reason }: SeenRun["escalations"][number],
+  { n, step, reason }: SeenEscalation,
 ): readonly Action[] {
   const planned = planStepAt(plan, step);
   const isTask = planned !== undefined && isTaskOf(planned, steps.get(step));
@@ -183,11 +193,30 @@ function explainAsking(plan: Plan, place: Place): StepWait {
     side,
     waitsFor: { kind: "person", escalation, reason, message },
     since: openedAt,
-    next: null,
+    next: afterDeadline(place, asked),
     tried: triedOf(place),
     actions: answerAction(plan, seen, asked),
   };
 }
+
+/** null: none is to come, or its answer is not taken as things stand. */
+function afterDeadline(
+  { planned, seen }: Place,
+  { reason, deadlineAt }: SeenEscalation,
+): Next | null {
+  const { deadline } = planned.escalation;
+  if (deadline === null || deadlineAt === null || deadlineAt <= seen.now) return null;
+  const isTask = planned.work.kind === "task";
+  const taken = answersNow(reason, { ...seen, isTask }).includes(deadline.answer);
+  return taken ? { what: AFTER[deadline.answer], at: deadlineAt } : null;
+}
+
+const AFTER: Readonly<Record<DeadlineAnswer, Next["what"]>> = Object.freeze({
+  retry: "make-ready",
+  skip: "skip",
+  compensate: "undo",
+  fail: "fail",
+});
 
 /** When the last task forward ended, as far as that is known: undoing begins after that. */
 function forwardEndedAt({ attempts, createdAt }: SeenRun): Moment {

@@ -37,6 +37,8 @@ export interface SeenEscalation {
   readonly message: string;
   readonly openedAt: Moment;
   readonly closedAt: Moment | null;
+  /** null: it has none. */
+  readonly deadlineAt: Moment | null;
 }
 
 /** What agents have let hear of themselves, by number of the step. */

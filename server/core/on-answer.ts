@@ -1,10 +1,9 @@
 // A person answers an escalation (ResolveEscalation): who, what and why is recorded, and the run
 // goes on from there.
-import { allowedAnswers, isTask } from "./answers.ts";
+import { answersNow, isTask as isTaskOf } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { giveVerdict, keepFailure } from "./ladder.ts";
-import { isEnded, stageOf } from "./model.ts";
 import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
 import {
   emit,
@@ -17,8 +16,8 @@ import {
   stepOf,
 } from "./pass.ts";
 import { itemOf } from "./place.ts";
-import { finishAsIs, startUndos, thaw } from "./saga.ts";
-import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
+import { effectUndone, finishAsIs, thaw } from "./saga.ts";
+import { currentStrategy, nextStrategyPlace } from "./strategy.ts";
 
 type Answered = Extract<RunEvent, { kind: "answer" }>;
 
@@ -30,19 +29,20 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
   const { state, pivoted } = pass.view.run;
   const refused = (why: string): Answer => ({ kind: "refused", run: state.kind, why });
   if (asked.closedBy !== null) return refused(`the escalation is closed: ${asked.closedBy}`);
-  if (isEnded(state) && asked.reason !== "doubled") return refused("the run has ended");
-  const allowed = allowedAnswers(asked.reason, {
-    stage: stageOf(state),
-    pivoted,
-    isTask: isTask(planStep(pass, asked.step), stepOf(pass, asked.step)),
-  });
-  if (!allowed.includes(event.answer))
-    return refused(`"${event.answer}" is no answer to it now: ${allowed.join(", ")} are`);
-  if (event.answer === "retry-changed" && event.payload === null)
-    return refused('"retry-changed" needs the whole new input as payload');
+  const isTask = isTaskOf(planStep(pass, asked.step), stepOf(pass, asked.step));
+  const allowed = answersNow(asked.reason, { state, pivoted, isTask });
+  if (allowed.length === 0) return refused("the run has ended");
   const { answer, by, why } = event;
-  if (asked.reason === "undo-failed" && answer === "fail" && state.kind !== "ESCALATED")
-    return refused("other undos of the run still move: answer so once they have ended");
+  if (!allowed.includes(answer)) {
+    const others = asked.reason === "undo-failed" && answer === "fail";
+    return refused(
+      others
+        ? "other undos of the run still move: answer so once they have ended"
+        : `"${answer}" is no answer to it now: ${allowed.join(", ")} are`,
+    );
+  }
+  if (answer === "retry-changed" && event.payload === null)
+    return refused('"retry-changed" needs the whole new input as payload');
   emit(pass, { kind: "escalation-answered", step: asked.step, n: event.n, answer, by, why });
   if (answer === "acknowledge") return DONE;
   thaw(pass);
@@ -142,13 +142,7 @@ function answerUndo(pass: Pass, no: number, { answer }: Answered): void {
     emit(pass, { kind: "retries-renewed", step: no, side: "undo" });
     makeReady(pass, no, "compensate");
   } else if (answer === "succeed") {
-    const strategy = strategyToUndo(stepOf(pass, no));
-    if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
-    if (strategyToUndo(stepOf(pass, no)) !== null) makeReady(pass, no, "compensate");
-    else {
-      emit(pass, { kind: "undone", step: no });
-      startUndos(pass);
-    }
+    effectUndone(pass, no);
   } else {
     finishAsIs(pass, "answered: leave things as they are", "FAILED");
   }

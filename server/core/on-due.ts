@@ -20,6 +20,7 @@ import {
   makeReady,
   type Pass,
   planStep,
+  planTaskOf,
   stepOf,
   touchedSteps,
 } from "./pass.ts";
@@ -135,17 +136,11 @@ function callbackOver(pass: Pass, step: Step): void {
   const ended = pass.view.attempts.find(
     (attempt) => attempt.step === no && attempt.fence === fence && attempt.kind === "perform",
   );
-  const { retry } =
-    plan.work.kind === "task" ? (plan.work.strategies[0] ?? { retry: [] }) : { retry: [] };
+  const { retry } = planTaskOf(plan, step, "perform");
   if (ended)
     emit(pass, {
       kind: "attempt-settled",
-      attempt: {
-        ...ended,
-        outcome,
-        endedAt: pass.occasion.now,
-        digest: ended.digest,
-      },
+      attempt: { ...ended, outcome, endedAt: pass.occasion.now },
       was: ended.counted,
       counted: { policy: policyFor(retry, outcome.code) },
     });

@@ -19,8 +19,8 @@ import {
   totalEndsAt,
 } from "./pass.ts";
 import { policyFor } from "./retry.ts";
-import { startUndos, stopped } from "./saga.ts";
-import { type EffectMark, strategyToUndo } from "./strategy.ts";
+import { effectUndone, stopped } from "./saga.ts";
+import type { EffectMark } from "./strategy.ts";
 import { verifyEnded } from "./verify.ts";
 
 export interface Teller {
@@ -79,10 +79,35 @@ export function judged(pass: Pass, no: number, outcome: Outcome): Outcome {
 }
 
 /** The output of a perform or verify task is the step's; only a perform task can be deferred. */
-function judgedOf(pass: Pass, step: Step, { task }: Lease, said: Outcome): Outcome {
+function judgedOf(pass: Pass, step: Step, lease: Lease, said: Outcome): Outcome {
+  const { task } = lease;
+  if (said.kind === "cancelled") return stoppedAs(lease, said);
   const outcome = task === "perform" ? said : undeferred(said);
   return task === "compensate" ? outcome : judged(pass, step.no, outcome);
 }
+
+/**
+ * What an attempt that its agent stopped is taken as: unknown, by the reason why it was told to
+ * stop. It stands as cancelled where that was its run's, or where nothing is there. A verify that
+ * stops has found nothing out.
+ */
+function stoppedAs(lease: Lease, said: Extract<Outcome, { kind: "cancelled" }>): Outcome {
+  const why = whyStopped(lease);
+  if (why === null || (said.noEffect && lease.task !== "verify")) return said;
+  return { kind: "unknown", ...why };
+}
+
+/** null: its run stops. */
+function whyStopped({ cancel }: Lease): { code: string; message: string } | null {
+  const cause = cancel.kind === "none" ? "unasked" : cancel.cause;
+  return cause === "run" ? null : STOPPED[cause];
+}
+
+const STOPPED = Object.freeze({
+  timeout: { code: "drover.timeout", message: "stopped when it had run past its time" },
+  stalled: { code: "drover.stalled", message: "stopped when its progress stood still" },
+  unasked: { code: "drover.unknown", message: "stopped, though nobody asked" },
+});
 
 /** Only a perform task has a callback token to hand on. */
 function undeferred(outcome: Outcome): Outcome {
@@ -96,13 +121,7 @@ function countsOf(lease: Lease, outcome: Outcome, setback: Setback | null): bool
   return lease.task === "verify" && outcome.kind === "again";
 }
 
-const UNKNOWN = Object.freeze({
-  permanent: false,
-  unknown: true,
-  retryAfterMs: null,
-  lostBy: null,
-});
-
+/** `lease` is null where it had ended before. */
 export function setbackOf(outcome: Outcome, lease: Lease | null): Setback | null {
   if (outcome.kind === "failure")
     return {
@@ -115,22 +134,13 @@ export function setbackOf(outcome: Outcome, lease: Lease | null): Setback | null
     };
   if (outcome.kind === "unknown") {
     const lostBy = outcome.code === "drover.lost" ? (lease?.session ?? null) : null;
-    return { ...UNKNOWN, code: outcome.code, message: outcome.message, lostBy };
+    const { code, message } = outcome;
+    return { code, message, permanent: false, unknown: true, retryAfterMs: null, lostBy };
   }
-  if (outcome.kind !== "cancelled" || !lease) return null;
-  const cause = lease.cancel.kind === "none" ? null : lease.cancel.cause;
   // Told to stop by its run, it is no setback.
-  return cause === "run"
-    ? null
-    : { ...UNKNOWN, unknown: !outcome.noEffect, ...STOPPED[cause ?? "unasked"] };
+  const why = outcome.kind === "cancelled" && lease ? whyStopped(lease) : null;
+  return why && { ...why, permanent: false, unknown: false, retryAfterMs: null, lostBy: null };
 }
-
-/** What an attempt that its agent stopped is taken as. */
-const STOPPED = Object.freeze({
-  timeout: { code: "drover.timeout", message: "stopped when it had run past its time" },
-  stalled: { code: "drover.stalled", message: "stopped when its progress stood still" },
-  unasked: { code: "drover.unknown", message: "stopped, though nobody asked" },
-});
 
 function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome, setback } = ended;
@@ -178,13 +188,7 @@ function released(ended: TaskEnd): string | null {
 function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome, setback } = ended;
   if (outcome.kind === "success") {
-    const strategy = strategyToUndo(stepOf(pass, no));
-    if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
-    if (strategyToUndo(stepOf(pass, no)) !== null) makeReady(pass, no, "compensate");
-    else {
-      emit(pass, { kind: "undone", step: no });
-      startUndos(pass);
-    }
+    effectUndone(pass, no);
   } else if (outcome.kind === "again") {
     const wakeAt = pass.occasion.now + outcome.afterMs;
     emit(pass, { kind: "backed-off", step: no, task: "compensate", cause: "again", wakeAt });

@@ -24,7 +24,7 @@ import {
   type Verdict,
 } from "./model.ts";
 import { leaveAsIs, open } from "./open.ts";
-import { emit, keepFacts, makeReady, type Pass, planStep, touchedSteps } from "./pass.ts";
+import { emit, keepFacts, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
 import { itemOf } from "./place.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { isUnsettled, strategyToUndo } from "./strategy.ts";
@@ -226,6 +226,18 @@ function planUndos(pass: Pass): void {
 export function isUndoable({ work, compensate }: PlanStep, step: Step): boolean {
   if (work.kind === "map") return work.item.compensate !== null && (step.items?.begun ?? 0) > 0;
   return compensate !== null && strategyToUndo(step) !== null;
+}
+
+/** An effect of the step is taken away: its next one follows, or the undos that waited for it. */
+export function effectUndone(pass: Pass, no: number): void {
+  const strategy = strategyToUndo(stepOf(pass, no));
+  if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
+  if (strategyToUndo(stepOf(pass, no)) !== null) {
+    makeReady(pass, no, "compensate");
+    return;
+  }
+  emit(pass, { kind: "undone", step: no });
+  startUndos(pass);
 }
 
 /** Makes ready each pending undo that nothing downstream is left to be undone before. */

@@ -1,10 +1,9 @@
 // Functions of our own, where the library's depend on the machine or pass over a mistake.
 import { type CelFunc, CelScalar, celFunc, celMethod, celUint, objectType } from "@bufbuild/cel";
-import { DurationSchema, TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
+import { TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
 
 const { DOUBLE, INT, STRING, UINT } = CelScalar;
-export const TIMESTAMP = objectType(TimestampSchema);
-export const DURATION = objectType(DurationSchema);
+const TIMESTAMP = objectType(TimestampSchema);
 
 type Arithmetic = (left: number, right: number) => number;
 

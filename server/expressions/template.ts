@@ -169,12 +169,6 @@ function splitTemplate(text: string): readonly Split[] {
   return parts;
 }
 
-/** The template text that renders as this text. */
-export function escapeTemplate(text: string): string {
-  // By a function: in a replacement text, "$$" would stand for one "$".
-  return text.replaceAll("${", () => "$${");
-}
-
 /** Never throws; all expressions of the template share the limits. */
 export function renderTemplate(
   { root }: Template,

@@ -27,7 +27,7 @@ import { outcomeDigest, outcomeFrom } from "./convert-outcome.ts";
 import { progressText } from "./convert-progress.ts";
 import { taskMessage, wholeMs } from "./convert-task.ts";
 import type { Drain } from "./drain.ts";
-import { toStatus, visibleError } from "./errors.ts";
+import { refusal, toStatus, visibleError } from "./errors.ts";
 import type { Handlers, Log } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
@@ -162,7 +162,7 @@ function pollNumbers(numbers: readonly bigint[], path: string): number[] {
 function pollNumber(number: bigint, path: string): number {
   if (number <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(number);
   const message = `${number} is too large: count the polls of a session from 1`;
-  throw new DroverError("INVALID_REQUEST", `${path}: ${message}`, { fields: [{ path, message }] });
+  throw refusal("INVALID_REQUEST", [{ path, message }]);
 }
 
 function identityOf(agent: Agent | undefined): AgentIdentity {
@@ -197,13 +197,11 @@ function tokenFrom(text: string, namespace: Namespace, at: string): TaskToken {
   const token = parseTaskToken(text);
   if (token === null) {
     const message = "is no token that this server made: send it exactly as it came with the task";
-    throw new DroverError("MALFORMED_TOKEN", `${path}: ${message}`, {
-      fields: [{ path, message }],
-    });
+    throw refusal("MALFORMED_TOKEN", [{ path, message }]);
   }
   if (token.namespace !== namespace.name) {
     const message = `names no task of the namespace "${namespace.name}": drop the task`;
-    throw new DroverError("TASK_NOT_FOUND", `${path}: ${message}`, { fields: [{ path, message }] });
+    throw refusal("TASK_NOT_FOUND", [{ path, message }]);
   }
   return token;
 }

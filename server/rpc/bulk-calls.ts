@@ -18,12 +18,12 @@ import { BULK_RUNS_MAX, type Scheduler, type ToldEvent } from "../scheduler/sche
 import { partitionOf } from "../store/partition.ts";
 import type { RunFilter } from "../store/reads.ts";
 import type { Namespace, RunId, Store } from "../store/store.ts";
+import { isUuid } from "../uuid.ts";
 import { refusal, toStatus } from "./errors.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
 import { accepted } from "./run-commands.ts";
 import { filterFrom, filterText } from "./run-list.ts";
-import { isRunId } from "./run-lookup.ts";
 
 export interface BulkCallDeps {
   readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "tell">;
@@ -33,7 +33,15 @@ export interface BulkCallDeps {
 
 const PAGE_MAX = 100;
 const STATES: Readonly<Record<number, readonly RunState["kind"][]>> = Object.freeze({
-  [BulkKind.CANCEL]: ["RUNNING", "PAUSED", "STOPPING", "COMPENSATING", "FINISHING", "ESCALATED"],
+  [BulkKind.CANCEL]: [
+    "PENDING",
+    "RUNNING",
+    "PAUSED",
+    "STOPPING",
+    "COMPENSATING",
+    "FINISHING",
+    "ESCALATED",
+  ],
   [BulkKind.PAUSE]: ["RUNNING", "ESCALATED"],
   [BulkKind.RESUME]: ["PAUSED"],
   [BulkKind.RETRY]: ["FAILED", "CANCELLED"],
@@ -179,7 +187,7 @@ function placeFrom(list: string, token: string): Place | null {
 
 function placeOf(item: string): Place | null {
   const [until = "", after = ""] = item.split(" ");
-  const good = /^\d{1,15}$/.test(until) && isRunId(after) && item === `${until} ${after}`;
+  const good = /^\d{1,15}$/.test(until) && isUuid(after) && item === `${until} ${after}`;
   return good ? { until: Number(until), after } : null;
 }
 

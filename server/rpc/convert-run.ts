@@ -165,6 +165,7 @@ function stepMessage(planned: PlanStep, { detail, plan, attempts, shown }: SeenS
     state: STEP_STATES[state],
     undoState: UNDO_STATES[undo],
     ...taskOf(planned, step),
+    signalName: planned.work.kind === "signal" ? planned.work.name : "",
     approvals: approvalsOf(detail, planned.no),
     keptOf: detail.kept.get(planned.no) ?? "",
     ...(step ? progressOf(step) : {}),

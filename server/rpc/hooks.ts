@@ -7,7 +7,6 @@ import type {
   PutHookRequest,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Notify as NotifyMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { DroverError } from "../errors.ts";
 import type {
   DeliveryRecord,
   DeliveryState,
@@ -16,6 +15,8 @@ import type {
   OutboxKind,
 } from "../store/outbox.ts";
 import type { Store } from "../store/store.ts";
+import { isUuid } from "../uuid.ts";
+import { refusal } from "./errors.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { parsePageToken } from "./page-token.ts";
@@ -48,7 +49,8 @@ export function createHookCalls({
         secret,
       });
       if (put) return put;
-      throw refused("secret", "is needed for a new hook: 16 to 256 characters that nobody guesses");
+      const message = "is needed for a new hook: 16 to 256 characters that nobody guesses";
+      throw refusal("INVALID_REQUEST", [{ path: "secret", message }]);
     },
     async listHooks(request) {
       const namespace = await namespaces.find(request.namespace);
@@ -81,14 +83,13 @@ export function notifyFrom(notify: NotifyMessage | undefined): Notify | null {
 /** Whether it can be a target at all. Its address is checked when it is connected to. */
 function checkUrl(path: string, text: string): void {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url?.protocol !== "http:" && url?.protocol !== "https:")
-    throw refused(path, `"${text}" is no http or https URL`);
-  if (url.username !== "" || url.password !== "" || url.hash !== "")
-    throw refused(path, "has a user, a password or a fragment: leave it out");
-}
-
-function refused(path: string, message: string): DroverError {
-  return new DroverError("INVALID_REQUEST", `${path}: ${message}`, { fields: [{ path, message }] });
+  const message =
+    url?.protocol !== "http:" && url?.protocol !== "https:"
+      ? `"${text}" is no http or https URL`
+      : url.username !== "" || url.password !== "" || url.hash !== ""
+        ? "has a user, a password or a fragment: leave it out"
+        : null;
+  if (message !== null) throw refusal("INVALID_REQUEST", [{ path, message }]);
 }
 
 function secretFrom({ secret }: PutHookRequest) {
@@ -105,10 +106,6 @@ function deliveryPageFrom(
   const after = parsePageToken(list, pageToken, isUuid);
   const query = { states, hook: hook === "" ? null : hook, after };
   return { page: pageOf(list, pageSize), query };
-}
-
-function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
 function hookMessage(hook: HookRecord) {

@@ -19,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessages } from "./convert-run.ts";
+import { refusal } from "./errors.ts";
 import { createHookCalls } from "./hooks.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
@@ -151,11 +152,8 @@ async function resolveEscalation(
 /** The answer of a request that has passed the rules. Throws for a payload that nothing takes. */
 function answerFrom({ answer, payload }: ResolveEscalationRequest): AnswerKind {
   if (payload && answer !== "succeed" && answer !== "retry-changed") {
-    const path = "payload";
     const message = `means nothing with the answer "${answer}": leave it out`;
-    throw new DroverError("INVALID_REQUEST", `${path}: ${message}`, {
-      fields: [{ path, message }],
-    });
+    throw refusal("INVALID_REQUEST", [{ path: "payload", message }]);
   }
   return answer as AnswerKind;
 }
@@ -165,16 +163,24 @@ function isSame({ answer }: EscalationRecord, said: NonNullable<EscalationRecord
   return answer?.answer === said.answer && answer.by === said.by && answer.why === said.why;
 }
 
-function notTaken({ detail, plan, escalation }: Found, run: FoundRun, why: string): DroverError {
-  const about = { name: String(escalation.n), run_id: run.ref.runId };
-  if (escalation.closedAt !== null)
-    return new DroverError("ESCALATION_CLOSED", why, {
-      metadata: { ...about, closed_by: escalation.closedBy ?? "" },
-    });
+function notTaken(found: Found, run: FoundRun, why: string): DroverError {
+  const { detail, plan, escalation } = found;
+  if (escalation.closedAt !== null) return closed(found, run);
   const answers = answersTo(escalation, plan, detail).join(",");
   return new DroverError("ANSWER_NOT_ALLOWED", why, {
-    metadata: { ...about, state: detail.run.state, answers },
+    metadata: { ...nameOf(found, run), state: detail.run.state, answers },
   });
+}
+
+function closed(found: Found, run: FoundRun): DroverError {
+  const closedBy = found.escalation.closedBy ?? "";
+  return new DroverError("ESCALATION_CLOSED", `the escalation is closed: ${closedBy}`, {
+    metadata: { ...nameOf(found, run), closed_by: closedBy },
+  });
+}
+
+function nameOf({ escalation }: Found, { ref }: FoundRun) {
+  return { name: String(escalation.n), run_id: ref.runId };
 }
 
 /** Takes an escalation, or gives it back: `change` says which. */
@@ -190,10 +196,7 @@ async function claim(
   const held = await change({ runId, n: escalation.n, by, anyway });
   const found = await lookUp(runs, run, escalationId);
   if (held === null) return { escalation: messageOf(found) };
-  if (held.by === null) {
-    const closedBy = found.escalation.closedBy ?? "";
-    throw notTaken(found, run, `The escalation is closed: ${closedBy}.`);
-  }
+  if (held.by === null) throw closed(found, run);
   throw new DroverError(
     "ESCALATION_CLAIMED",
     `"${held.by}" has the escalation "${escalationId}" of the run "${runId}": ask, or say anyway.`,

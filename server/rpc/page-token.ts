@@ -2,7 +2,7 @@
 //   digest (8) of the list that it belongs to · the last item of the page before
 // so a token that is used with another namespace, filter or order is known.
 import { createHash } from "node:crypto";
-import { DroverError } from "../errors.ts";
+import { refusal } from "./errors.ts";
 
 const DIGEST_BYTES = 8;
 
@@ -23,9 +23,7 @@ export function parsePageToken(
   const ours = bytes.subarray(0, DIGEST_BYTES).equals(digestOf(list)) && isItem(last);
   if (!ours || bytes.toString("base64url") !== token) {
     const message = "is not of this namespace, filter and order: start again at the first page";
-    throw new DroverError("PAGE_TOKEN_INVALID", `page_token: ${message}`, {
-      fields: [{ path: "page_token", message }],
-    });
+    throw refusal("PAGE_TOKEN_INVALID", [{ path: "page_token", message }]);
   }
   return last;
 }

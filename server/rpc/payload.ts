@@ -5,7 +5,8 @@ import {
   PayloadSchema,
 } from "@drover/proto/drover/v1/payload_pb.ts";
 import type { Payload } from "../core/payload.ts";
-import { DroverError } from "../errors.ts";
+import type { DroverError } from "../errors.ts";
+import { refusal } from "./errors.ts";
 
 const BYTES_TYPE = "application/octet-stream";
 
@@ -46,25 +47,20 @@ export function payloadMessage(payload: Payload): PayloadMessage {
 
 /** What is wrong with a payload beyond the rules of the proto, or null. */
 export function payloadProblem(
-  message: PayloadMessage,
+  payload: PayloadMessage,
   path: string,
   bytesMax: number,
 ): DroverError | null {
-  const size = bodyBytes(message);
+  const size = bodyBytes(payload);
   if (size > bytesMax) {
-    const text = `has ${size} bytes and may have ${bytesMax}: keep it in object storage and send its address`;
-    return new DroverError("PAYLOAD_TOO_LARGE", `${path}: ${text}`, {
-      fields: [{ path, message: text }],
-      metadata: { size_bytes: String(size), limit_bytes: String(bytesMax) },
-    });
+    const message = `has ${size} bytes and may have ${bytesMax}: keep it in object storage and send its address`;
+    const metadata = { size_bytes: String(size), limit_bytes: String(bytesMax) };
+    return refusal("PAYLOAD_TOO_LARGE", [{ path, message }], metadata);
   }
-  if (message.body.case !== "json") return null;
-  const wrong = jsonProblem(message.body.value);
+  if (payload.body.case !== "json") return null;
+  const wrong = jsonProblem(payload.body.value);
   if (wrong === null) return null;
-  const field = `${path}.json`;
-  return new DroverError("INVALID_REQUEST", `${field}: ${wrong}`, {
-    fields: [{ path: field, message: wrong }],
-  });
+  return refusal("INVALID_REQUEST", [{ path: `${path}.json`, message: wrong }]);
 }
 
 function bodyBytes(message: PayloadMessage): number {

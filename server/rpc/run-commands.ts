@@ -20,6 +20,7 @@ import type { Scheduler, ToldEvent } from "../scheduler/scheduler.ts";
 import { partitionOf } from "../store/partition.ts";
 import { endFrom, outcomeDigest } from "./convert-outcome.ts";
 import { runMessage } from "./convert-run.ts";
+import { refusal } from "./errors.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
 import type { FoundRun, RunLookup } from "./run-lookup.ts";
@@ -171,9 +172,8 @@ function approvalNo(plan: Plan, stepId: string): number {
 function callbackTokenFrom(text: string): CallbackToken {
   const token = parseCallbackToken(text);
   if (token !== null) return token;
-  const path = "callback_token";
   const message = "is none that this server made: send it exactly as it came with the task";
-  throw new DroverError("MALFORMED_TOKEN", `${path}: ${message}`, { fields: [{ path, message }] });
+  throw refusal("MALFORMED_TOKEN", [{ path: "callback_token", message }]);
 }
 
 /** A namespace that is not there has no tasks either: a caller with a token knows no more. */
@@ -182,8 +182,7 @@ async function regionOf(namespaces: Namespaces, { namespace }: CallbackToken): P
     return (await namespaces.find(namespace)).region;
   } catch (error) {
     if (!(error instanceof DroverError) || error.reason !== "NAMESPACE_NOT_FOUND") throw error;
-    const path = "callback_token";
     const message = "names no task of this server: drop it";
-    throw new DroverError("TASK_NOT_FOUND", `${path}: ${message}`, { fields: [{ path, message }] });
+    throw refusal("TASK_NOT_FOUND", [{ path: "callback_token", message }]);
   }
 }

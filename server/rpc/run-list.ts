@@ -13,9 +13,9 @@ import {
 import type { RunState as CoreRunState } from "../core/model.ts";
 import type { EscalationPage, RunFilter, RunPage } from "../store/reads.ts";
 import type { Namespace } from "../store/store.ts";
+import { isUuid } from "../uuid.ts";
 import { RUN_STATES } from "./convert-run.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
-import { isRunId } from "./run-lookup.ts";
 import { momentFrom } from "./time-field.ts";
 
 const PAGE_SIZE_DEFAULT = 50;
@@ -33,7 +33,7 @@ export function runPageFrom(
   const order = request.order === RunOrder.CREATED_ASC ? "created-asc" : "created-desc";
   const list = `runs ${namespace.id} ${order} ${filterText(request.filter)}`;
   const filter = filterFrom(request.filter);
-  const after = parsePageToken(list, request.pageToken, isRunId);
+  const after = parsePageToken(list, request.pageToken, isUuid);
   return { ...pageOf(list, request.pageSize), query: { filter, order, after } };
 }
 
@@ -51,7 +51,7 @@ export function escalationPageFrom(
 /** `RUN N`; null: it names no escalation. */
 function escalationPlace(item: string): EscalationPage["after"] {
   const [runId = "", n = ""] = item.split(" ");
-  const good = isRunId(runId) && /^[1-9]\d{0,8}$/.test(n) && item === `${runId} ${n}`;
+  const good = isUuid(runId) && /^[1-9]\d{0,8}$/.test(n) && item === `${runId} ${n}`;
   return good ? { runId, n: Number(n) } : null;
 }
 

@@ -6,6 +6,7 @@ import { DroverError } from "../errors.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { DetailWanted, RunDetail, RunRecord } from "../store/reads.ts";
 import type { Namespace, RunRef, Store } from "../store/store.ts";
+import { isUuid } from "../uuid.ts";
 import type { Namespaces } from "./namespaces.ts";
 
 export interface FoundRun {
@@ -25,12 +26,6 @@ export interface RunLookup {
   plan(record: Pick<RunRecord, "definitionId">): Promise<Plan>;
 }
 
-const RUN_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-export function isRunId(text: string): boolean {
-  return RUN_ID.test(text);
-}
-
 export function createRunLookup(
   store: Pick<Store, "reads" | "definition">,
   namespaces: Namespaces,
@@ -40,7 +35,7 @@ export function createRunLookup(
     switch (by?.case) {
       case "runId": {
         const runId = by.value.toLowerCase();
-        const found = isRunId(runId) ? await store.reads.findRun(namespace.id, { runId }) : null;
+        const found = isUuid(runId) ? await store.reads.findRun(namespace.id, { runId }) : null;
         return found ?? notFound(`There is no run with the id "${by.value}"`, namespace, by.value);
       }
       case "key": {

@@ -1,7 +1,7 @@
 // Optional moments of messages: nothing where there is none.
 import { type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Moment } from "../core/attempt.ts";
-import { DroverError } from "../errors.ts";
+import { refusal } from "./errors.ts";
 
 export function timeField<Name extends string>(name: Name, at: Moment | null) {
   type Field = { readonly [key in Name]?: ReturnType<typeof timestampFromMs> };
@@ -18,5 +18,5 @@ export function momentFrom(timestamp: Timestamp | undefined, path: string): numb
   if (timestamp.seconds >= SECONDS_MIN && timestamp.seconds <= SECONDS_MAX)
     return timestampMs(timestamp);
   const message = `${timestamp.seconds} s since 1970 is no moment between the years 1 and 9999`;
-  throw new DroverError("INVALID_REQUEST", `${path}: ${message}`, { fields: [{ path, message }] });
+  throw refusal("INVALID_REQUEST", [{ path, message }]);
 }

@@ -13,6 +13,7 @@ import {
   StepDefinitionSchema,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { durationForm } from "./duration-text.ts";
 import {
   kinds,
   laterKinds,
@@ -21,7 +22,7 @@ import {
   shortField,
   slotsOf,
 } from "./workflow-text-dialect.ts";
-import { durationForm, enumWords } from "./workflow-text-values.ts";
+import { enumWords } from "./workflow-text-values.ts";
 
 export type Schema = { readonly [key: string]: unknown };
 

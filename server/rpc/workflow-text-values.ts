@@ -4,6 +4,7 @@
  */
 import type { DescEnum } from "@bufbuild/protobuf";
 import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
+import { durationMs } from "./duration-text.ts";
 import {
   asNode,
   depthMax,
@@ -47,10 +48,6 @@ export function anyNumber(scalar: Scalar): Value<number> {
   return problem(`${asShown(scalar)} must be a number, as 0.5`);
 }
 
-export const durationForm =
-  /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
-/** Days, hours, minutes, seconds, milliseconds. */
-const unitsMs = [86_400_000, 3_600_000, 60_000, 1_000, 1] as const;
 /** What google.protobuf.Duration holds. The limit of each field is lower and in the proto. */
 const durationSecondsMax = 315_576_000_000;
 const durationExamples = "durations are written as 1h30m, 250ms, 30s or 7d";
@@ -64,9 +61,8 @@ export function duration(scalar: Scalar): Value<string> {
     return problem(`${asShown(scalar)} is no duration: ${durationExamples}`);
   if (/^-\s*[\d.]/.test(given))
     return problem(`${shown(given)} is negative: no time here can be; ${durationExamples}`);
-  const parts = given === "" ? null : durationForm.exec(given);
-  if (parts === null) return problem(`${shown(given)} is no duration: ${durationExamples}`);
-  const ms = unitsMs.reduce((sum, unit, index) => sum + unit * Number(parts[index + 1] ?? 0), 0);
+  const ms = durationMs(given);
+  if (ms === null) return problem(`${shown(given)} is no duration: ${durationExamples}`);
   const seconds = Math.floor(ms / 1_000);
   if (seconds > durationSecondsMax)
     return problem(`${shown(given)} is too long: no time here is longer than 3650d`);

@@ -11,7 +11,7 @@ import { DroverError } from "../errors.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDetail } from "../store/reads.ts";
 import type { RunId, Store } from "../store/store.ts";
-import { checkedInput, type Scheduled, type ScheduleItem } from "./schedule.ts";
+import { inputRefusal, type Scheduled, type ScheduleItem } from "./schedule.ts";
 import type { RerunRequest } from "./scheduler.ts";
 
 export interface RerunOptions {
@@ -43,26 +43,25 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
   refuseNothingToDo(detail, target.laned, kept, from);
   const { key: _, ...run } = detail.run;
   const input = request.input === null ? run.input : request.input.payload;
-  return options.submit(
-    checkedInput({
-      ...target,
-      request: {
-        namespace,
-        target: { kind: "named", name: run.workflow, version: target.version },
-        input,
-        key: null,
-        priority: run.priority,
-        labels: run.labels,
-        notify: null,
-        startAt: null,
-        concurrency: run.concurrency,
-        digest: request.digest,
-      },
-      reserved: { key: keyOf(request), name: `request "${request.requestId}"` },
-      rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
-      kept,
-    }),
-  );
+  return options.submit({
+    ...target,
+    request: {
+      namespace,
+      target: { kind: "named", name: run.workflow, version: target.version },
+      input,
+      key: null,
+      priority: run.priority,
+      labels: run.labels,
+      notify: null,
+      startAt: null,
+      concurrency: run.concurrency,
+      digest: request.digest,
+    },
+    reserved: { key: keyOf(request), name: `request "${request.requestId}"` },
+    refusal: inputRefusal(target.laned, input),
+    rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
+    kept,
+  });
 }
 
 function refuseOpen({ run, state }: RunDetail): void {

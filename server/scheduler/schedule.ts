@@ -5,10 +5,12 @@ import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
 import type { KeptStep } from "../core/keep.ts";
 import { emptyView, isEnded } from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Joined, Slots } from "../core/slots.ts";
 import { DroverError, type Reason } from "../errors.ts";
 import { createFlights, type Landing } from "../flights.ts";
 import type { PassRecord } from "../store/changes.ts";
+import type { HookRecord } from "../store/outbox.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RerunOf } from "../store/reads.ts";
@@ -54,6 +56,8 @@ export interface ScheduleItem extends Resolved {
   readonly request: ScheduleRequest;
   /** What makes the call idempotent, and how a person would name it; null: nothing. */
   readonly reserved: { readonly key: string; readonly name: string } | null;
+  /** Why it may not begin. One that its key names already is returned all the same. */
+  readonly refusal: DroverError | null;
   readonly rerunOf: RerunOf | null;
   readonly kept: readonly KeptStep[];
 }
@@ -97,18 +101,14 @@ export function createSchedule(options: ScheduleOptions) {
 
   return Object.freeze({
     async schedule(request: ScheduleRequest): Promise<Scheduled> {
-      const found = checked(request, await resolve(options, request));
-      await expectHook(options.store, request);
-      return flights.submit(found);
+      return flights.submit(await createFinder(options)(request));
     },
     async scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]> {
-      const find = resolveOnce(options);
+      const find = createFinder(options);
       const found = await Promise.all(
         requests.map(async (request): Promise<Item | DroverError> => {
           try {
-            const item = checked(request, await find(request));
-            await expectHook(options.store, request);
-            return item;
+            return await find(request);
           } catch (error) {
             if (error instanceof DroverError && OF_ONE.has(error.reason)) return error;
             throw error;
@@ -123,18 +123,14 @@ export function createSchedule(options: ScheduleOptions) {
         return batchAnswer(landings[at++]);
       });
     },
-    /** A run whose definition was found, and whose input is good. */
+    /** A run whose definition was found. */
     submit: (item: ScheduleItem): Promise<Scheduled> => flights.submit(item),
     idle: async () => void (await Promise.all([flights.idle(), batches.idle()])),
   });
 }
 
 /** What is wrong with one run of a batch; anything else is about the store, and so about all. */
-const OF_ONE: ReadonlySet<Reason> = new Set([
-  "INVALID_REQUEST",
-  "WORKFLOW_NOT_FOUND",
-  "HOOK_NOT_FOUND",
-]);
+const OF_ONE: ReadonlySet<Reason> = new Set(["INVALID_REQUEST", "WORKFLOW_NOT_FOUND"]);
 
 function batchAnswer(landing: Landing<Scheduled> | undefined): BatchAnswer {
   if (landing?.kind === "done") return { kind: "scheduled", ...landing.result };
@@ -143,47 +139,50 @@ function batchAnswer(landing: Landing<Scheduled> | undefined): BatchAnswer {
   throw new Error("a run of a batch came back without an answer");
 }
 
-function checked(request: ScheduleRequest, found: Resolved): Item {
-  const { key } = request;
-  const reserved = key === null ? null : { key, name: `key "${key}"` };
-  return checkedInput({ ...found, request, reserved, rerunOf: null, kept: [] });
-}
-
-/** Throws INVALID_REQUEST where the input breaks the workflow's schema. */
-export function checkedInput(item: ScheduleItem): ScheduleItem {
-  const problem = item.laned.judge.inputProblem(item.request.input);
-  if (problem === null) return item;
-  throw new DroverError("INVALID_REQUEST", `The input breaks the workflow's schema: ${problem}`, {
+/** INVALID_REQUEST where the input breaks the workflow's schema. */
+export function inputRefusal({ judge }: LanedPlan, input: Payload | null): DroverError | null {
+  const problem = judge.inputProblem(input);
+  if (problem === null) return null;
+  return new DroverError("INVALID_REQUEST", `The input breaks the workflow's schema: ${problem}`, {
     fields: [{ path: "input", message: problem }],
   });
 }
 
-/** Runs of one batch that name a workflow alike are of one version, and ask for it once. */
-function resolveOnce(options: ScheduleOptions): (request: ScheduleRequest) => Promise<Resolved> {
-  const known = new Map<string, Promise<Resolved>>();
-  return (request) => {
+/** What calls of one batch name alike is looked for once, and is the same for all of them. */
+function createFinder(options: ScheduleOptions): (request: ScheduleRequest) => Promise<Item> {
+  const versions = new Map<string, Promise<Resolved>>();
+  const hooks = new Map<number, Promise<readonly HookRecord[]>>();
+
+  function resolved(request: ScheduleRequest): Promise<Resolved> {
     const { target } = request;
     if (target.kind === "inline") return resolve(options, request);
     const name = `${target.name}/${target.version}`;
-    const found = known.get(name) ?? resolve(options, request);
-    known.set(name, found);
+    const found = versions.get(name) ?? resolve(options, request);
+    versions.set(name, found);
     return found;
-  };
-}
+  }
 
-/** A run that nobody will be told of is refused while its caller can still name another hook. */
-async function expectHook(
-  { outbox }: Store,
-  { namespace, notify }: ScheduleRequest,
-): Promise<void> {
-  if (notify === null) return;
-  const hooks = await outbox.hooks(namespace.id);
-  if (hooks.some(({ name }) => name === notify.hook)) return;
-  throw new DroverError(
-    "HOOK_NOT_FOUND",
-    `there is no hook "${notify.hook}" in namespace "${namespace.name}": put it first`,
-    { metadata: { name: notify.hook } },
-  );
+  /** A run that nobody will be told of is refused while its caller can still name another hook. */
+  async function hookRefusal(request: ScheduleRequest): Promise<DroverError | null> {
+    const { namespace, notify } = request;
+    if (notify === null) return null;
+    const found = hooks.get(namespace.id) ?? options.store.outbox.hooks(namespace.id);
+    hooks.set(namespace.id, found);
+    if ((await found).some(({ name }) => name === notify.hook)) return null;
+    return new DroverError(
+      "HOOK_NOT_FOUND",
+      `there is no hook "${notify.hook}" in namespace "${namespace.name}": put it first`,
+      { metadata: { name: notify.hook } },
+    );
+  }
+
+  return async (request) => {
+    const { key, input } = request;
+    const found = await resolved(request);
+    const refusal = inputRefusal(found.laned, input) ?? (await hookRefusal(request));
+    const reserved = key === null ? null : { key, name: `key "${key}"` };
+    return { ...found, request, reserved, refusal, rerunOf: null, kept: [] };
+  };
 }
 
 /** Finds the definition that the request names, and its plan. */
@@ -219,13 +218,14 @@ async function accept(
 ): Promise<{ records: readonly PassRecord[]; landings: readonly Landing<Scheduled>[] }> {
   const ids = items.map(() => newRunId(tx.now, options.random));
   const holders = await reserve(tx, items, ids);
-  const isNew = ({ request, reserved }: Item, runId: string): boolean =>
-    reserved === null || holders.get(keyOf(request, reserved.key))?.runId === runId;
+  const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
+    refusal === null &&
+    (reserved === null || holders.get(keyOf(request, reserved.key))?.runId === runId);
   const slots = await openSlots(
     tx,
     items.flatMap((item, place) => {
       const runId = ids[place] ?? "";
-      const run = isNew(item, runId) ? keyedNow(tx, item, runId) : null;
+      const run = begins(item, runId) ? keyedNow(tx, item, runId) : null;
       return run ? [run] : [];
     }),
   );
@@ -237,13 +237,14 @@ async function accept(
     const holder = reserved ? holders.get(keyOf(request, reserved.key)) : null;
     if (reserved && holder && holder.runId !== runId)
       return known(holder, request.digest, reserved.name, refused);
-    const run = keyedNow(tx, item, runId);
-    const joined = run ? slots.join(run, tx.now) : null;
-    if (run && joined?.answer === "refused") {
-      const error = noSlot(run.concurrency, joined.slots);
+    const refuse = (error: DroverError): Landing<Scheduled> => {
       refused.set(runId, error);
       return { kind: "failed", error };
-    }
+    };
+    if (item.refusal) return refuse(item.refusal);
+    const run = keyedNow(tx, item, runId);
+    const joined = run ? slots.join(run, tx.now) : null;
+    if (run && joined?.answer === "refused") return refuse(noSlot(run.concurrency, joined.slots));
     const made = begin(tx, item, runId, joined);
     // It may have ended at once: every step of it is skipped.
     if (run && isEnded(made.run.run.state)) slots.leave(run);
@@ -314,7 +315,7 @@ function keyOf({ namespace }: ScheduleRequest, key: string): string {
   return `${namespace.id}/${key}`;
 }
 
-/** `refused`: calls of this flight that found no slot, by the run that they would have begun. */
+/** `refused`: calls of this flight that may not begin, by the run that they would have begun. */
 function known(
   holder: KeyHolder,
   digest: string,

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { startDroverServer } from "../support/drover-server.ts";
-import { callJson } from "../support/json-call.ts";
+import { at, callJson } from "../support/json-call.ts";
 
 test("an agent that is told to end finishes what it does, reports it, and ends by itself", async () => {
   const server = await startDroverServer();
@@ -26,6 +26,6 @@ test("an agent that is told to end finishes what it does, reports it, and ends b
   const [code] = await once(agent, "close");
   expect([code, said]).toEqual([0, "working\ndrained\n"]);
   const { body } = await callJson(server.address, "SchedulerService/GetRun", { run });
-  expect(body.run.state).toBe("RUN_STATE_COMPLETED");
-  expect(body.steps[0].output.json).toBe('"finished"');
+  expect(at(body, "run", "state")).toBe("RUN_STATE_COMPLETED");
+  expect(at(body, "steps", 0, "output", "json")).toBe('"finished"');
 });

@@ -3,7 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDroverServer, type TestServer } from "../support/drover-server.ts";
-import { callJson, type JsonAnswer, jsonAgent } from "../support/json-call.ts";
+import { at, callJson, type JsonAnswer, jsonAgent, listAt, textAt } from "../support/json-call.ts";
 
 let server: TestServer;
 let db: pg.Client;
@@ -47,9 +47,10 @@ async function everything(): Promise<string> {
 }
 
 function paths({ body }: JsonAnswer): string[] {
-  const details: { type: string; debug?: { fieldViolations?: { field: string }[] } }[] =
-    body.details ?? [];
-  return details.flatMap(({ debug }) => (debug?.fieldViolations ?? []).map(({ field }) => field));
+  const violations = listAt(body, "details").flatMap((detail) =>
+    listAt(detail, "debug", "fieldViolations"),
+  );
+  return violations.map((violation) => textAt(violation, "field"));
 }
 
 const cases: [string, readonly [string, object], number, string | null, RegExp][] = [
@@ -146,7 +147,8 @@ describe("bad input is refused, and nothing is stored", () => {
     const answer = await callJson(server.address, method, body);
     expect(answer.status).toBe(status);
     if (path !== null) expect(paths(answer)).toContain(path);
-    const said = [answer.body.message, JSON.stringify(answer.body.details ?? [])].join(" ");
+    const { body: refused } = answer;
+    const said = [at(refused, "message"), JSON.stringify(at(refused, "details") ?? [])].join(" ");
     expect(said).toMatch(sentence);
     expect(await everything()).toBe(before);
   });
@@ -169,7 +171,7 @@ describe("bad input is refused, and nothing is stored", () => {
       server.address,
       ...schedule({ definition: definition(step("a")), key: "x".repeat(5 * 1024 * 1024) }),
     );
-    expect(answer.body.code).toBe("resource_exhausted");
+    expect(at(answer.body, "code")).toBe("resource_exhausted");
     expect(JSON.stringify(answer.body)).toContain("MESSAGE_TOO_LARGE");
     expect(await everything()).toBe(before);
   });
@@ -191,22 +193,23 @@ describe("bad input is refused, and nothing is stored", () => {
     const first = await callJson(server.address, ...schedule(request));
     const before = await everything();
     const again = await callJson(server.address, ...schedule(request));
-    expect(again.body).toEqual({ runId: first.body.runId });
+    const runId = textAt(first.body, "runId");
+    expect(again.body).toEqual({ runId });
     const other = await callJson(server.address, ...schedule({ ...request, priority: 1 }));
     expect(other.status).toBe(409);
-    expect(other.body.message).toContain(first.body.runId);
+    expect(at(other.body, "message")).toContain(runId);
     expect(await everything()).toBe(before);
   });
 
   it("tokens: malformed, of another namespace, and another report for a task that is over", async () => {
     const polled = await callJson(server.address, "AgentService/PollTask", { agent, pollSeq: 1 });
-    const token: string = polled.body.tasks[0].taskToken;
+    const token = textAt(polled.body, "tasks", 0, "taskToken");
     const bytes = Buffer.from(token, "base64url");
     const foreign = Buffer.concat([bytes.subarray(0, 44), Buffer.from("elsewhere")]);
     const report = async (taskToken: string, outcome: object) => {
       const results = [{ taskToken, outcome }];
       const { body } = await callJson(server.address, "AgentService/Complete", { agent, results });
-      return JSON.stringify(body.answers?.[0] ?? body);
+      return JSON.stringify(at(body, "answers", 0) ?? body);
     };
     const before = await everything();
     expect(await report("no token", { success: {} })).toContain("MALFORMED_TOKEN");

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEmbeddedPostgres, type EmbeddedPostgres } from "../../server/embedded/postgres.ts";
 import { type ServerProcess, spawnDroverServer } from "../support/drover-server.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
-import { callJson, jsonAgent } from "../support/json-call.ts";
+import { at, callJson, jsonAgent, textAt } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
 
 const OUTAGE_MS = 10_000;
@@ -40,18 +40,18 @@ describe("the database goes away for ten seconds", () => {
     const scheduled = await schedule("before");
     expect(scheduled.status).toBe(200);
     const polled = await callJson(server.address, "AgentService/PollTask", { agent, pollSeq: 1 });
-    const [task] = polled.body.tasks;
+    const taskToken = textAt(polled.body, "tasks", 0, "taskToken");
 
     await postgres.stop();
     const awayAt = performance.now();
     const refused = await schedule("during");
     expect(refused.status).toBe(503);
     expect(refused.body).toMatchObject({ code: "unavailable" });
-    expect(JSON.stringify(refused.body.details)).toContain("STORE_UNAVAILABLE");
+    expect(JSON.stringify(at(refused.body, "details"))).toContain("STORE_UNAVAILABLE");
     const beat = () =>
       callJson(server.address, "AgentService/Heartbeat", {
         agent,
-        reports: [{ taskToken: task.taskToken }],
+        reports: [{ taskToken }],
       });
     expect((await beat()).status).toBe(503);
     await until(
@@ -67,23 +67,24 @@ describe("the database goes away for ten seconds", () => {
       const answer = await beat();
       return answer.status === 200 ? answer.body : null;
     });
-    expect(answered.answers[0]).toHaveProperty("carryOn");
+    expect(at(answered, "answers", 0)).toHaveProperty("carryOn");
     const outcome = { success: {} };
     const completed = await callJson(server.address, "AgentService/Complete", {
       agent,
-      results: [{ taskToken: task.taskToken, outcome }],
+      results: [{ taskToken, outcome }],
     });
-    expect(completed.body.answers[0].status).toEqual({});
+    expect(at(completed.body, "answers", 0, "status")).toEqual({});
     const next = await callJson(server.address, "AgentService/PollTask", { agent, pollSeq: 2 });
     await callJson(server.address, "AgentService/Complete", {
       agent,
-      results: [{ taskToken: next.body.tasks[0].taskToken, outcome }],
+      results: [{ taskToken: textAt(next.body, "tasks", 0, "taskToken"), outcome }],
     });
     const waited = await callJson(server.address, "SchedulerService/WaitRun", {
       run: { key: "before" },
     });
-    expect(waited.body.run.state).toBe("RUN_STATE_COMPLETED");
-    expect((await schedule("before")).body.runId).toBe(scheduled.body.runId);
+    expect(at(waited.body, "run", "state")).toBe("RUN_STATE_COMPLETED");
+    const again = await schedule("before");
+    expect(at(again.body, "runId")).toBe(textAt(scheduled.body, "runId"));
     expect((await schedule("during")).status).toBe(200);
   });
 });

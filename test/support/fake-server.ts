@@ -128,6 +128,12 @@ export async function startFakeServer(port = 0) {
     listEscalations: unary(OperatorService.method.listEscalations),
     getEscalation: unary(OperatorService.method.getEscalation),
     resolveEscalation: unary(OperatorService.method.resolveEscalation),
+    claimEscalation: unary(OperatorService.method.claimEscalation),
+    releaseEscalation: unary(OperatorService.method.releaseEscalation),
+    putHook: unary(OperatorService.method.putHook),
+    listHooks: unary(OperatorService.method.listHooks),
+    deleteHook: unary(OperatorService.method.deleteHook),
+    listDeliveries: unary(OperatorService.method.listDeliveries),
     watchRun: streaming(SchedulerService.method.watchRun),
   };
   server.addService(definitions, handlers);

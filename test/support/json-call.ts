@@ -2,8 +2,30 @@
 
 export interface JsonAnswer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: JSON of any RPC, picked apart by the test.
-  readonly body: any;
+  /** JSON of any RPC, picked apart by `at`. */
+  readonly body: unknown;
+}
+
+/** What stands in JSON under these keys and places; undefined: nothing does. */
+export function at(json: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined,
+    json,
+  );
+}
+
+export function textAt(json: unknown, ...path: readonly (string | number)[]): string {
+  const found = at(json, ...path);
+  if (typeof found === "string") return found;
+  throw new Error(`${path.join(".")} is no text in ${JSON.stringify(json)}`);
+}
+
+/** Empty where there is none: the JSON of protobuf leaves empty lists out. */
+export function listAt(json: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
+  const found = at(json, ...path) ?? [];
+  if (Array.isArray(found)) return found;
+  throw new Error(`${path.join(".")} is no list in ${JSON.stringify(json)}`);
 }
 
 export async function callJson(

@@ -38,9 +38,9 @@ function rowsOf(world: World) {
         return;
       }
       case "escalated": {
-        const { n, step, reason, message } = effect;
+        const { n, step, reason, message, deadlineAt } = effect;
         const closedAt = closed.get(n) ? at : null;
-        escalations.set(n, { n, step, reason, message, openedAt: at, closedAt });
+        escalations.set(n, { n, step, reason, message, deadlineAt, openedAt: at, closedAt });
       }
     }
   });

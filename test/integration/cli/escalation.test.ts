@@ -7,20 +7,15 @@ import type {
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { OutcomeKind, RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, refusedBy, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { describe, expect, test } from "vitest";
+import { refusedBy } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const escalation = (...args: readonly string[]) =>
-  drover(["escalation", ...args], { env: { DROVER_ADDRESS: server.address } });
+const escalation = (...args: readonly string[]) => server.drover(["escalation", ...args]);
 
 const open = {
   id: "2",
@@ -57,7 +52,7 @@ describe("list", () => {
     });
     const { stdout, stderr } = await escalation("list", "--all", "--limit", "3", "-o", "jsonl");
     expect(stdout).toBe('{"id":"1"}\n{"id":"2"}\n{"id":"3"}\n');
-    expect(stderr).toContain("there are more: --limit 30");
+    expect(stderr).toContain("there are more\n  next: --limit 30");
     expect(requests).toMatchObject([
       { includeClosed: true, pageSize: 3, pageToken: "" },
       { includeClosed: true, pageSize: 1, pageToken: "more" },

@@ -4,24 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PutHookRequest } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const AT = { seconds: 1_767_225_600n };
 
+const server = scriptedServer();
 let folder: string;
-let server: FakeScheduler;
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "drover-cli-"));
-  server = await startFakeScheduler();
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
-const hook = (...args: readonly string[]) =>
-  drover(["hook", ...args], { cwd: folder, env: { DROVER_ADDRESS: server.address } });
+const hook = (...args: readonly string[]) => server.drover(["hook", ...args], { cwd: folder });
 
 async function put(...args: readonly string[]) {
   const asked: PutHookRequest[] = [];
@@ -74,6 +68,20 @@ test("hooks are listed by name, with the beginning of their secret's digest", as
   expect(stdout).toContain("https://there.com/in  those that name it  0123456789ab  2026-01-01");
 });
 
+test("programs get hooks and webhooks as one document, or one in each line", async () => {
+  const deliveries = [{ id: "d1" }, { id: "d2" }];
+  server.play({
+    listHooks: () => ({ hooks: [{ name: "a" }, { name: "b" }] }),
+    listDeliveries: ({ pageToken }) =>
+      pageToken === ""
+        ? { deliveries: deliveries.slice(0, 1), nextPageToken: "more" }
+        : { deliveries: deliveries.slice(1) },
+  });
+  expect((await hook("list", "-o", "jsonl")).stdout).toBe('{"name":"a"}\n{"name":"b"}\n');
+  expect((await hook("deliveries", "-o", "jsonl")).stdout).toBe('{"id":"d1"}\n{"id":"d2"}\n');
+  expect(JSON.parse((await hook("deliveries", "-o", "json")).stdout)).toEqual({ deliveries });
+});
+
 test("a hook is deleted, and one that is not there is said to be so", async () => {
   for (const [deleted, said] of [
     [true, "hook ops deleted\n"],
@@ -97,8 +105,10 @@ test("webhooks are listed with their error and their next try", async () => {
       nextPageToken: "more",
     }),
   });
-  const { stdout, stderr } = await hook("deliveries", "--hook", "ops", "--state", "pending");
+  const { stdout, stderr } = await hook(
+    ...["deliveries", "--hook", "ops", "--state", "pending", "--limit", "1"],
+  );
   expect(stdout).toContain("ops   escalation-opened  40     r1/2   pending  3");
   expect(stdout).toContain("2026-01-01 00:01:00Z  answered\\u001b500");
-  expect(stderr).toContain("only the newest 1");
+  expect(stderr).toBe("there are more\n  next: --limit 10\n");
 });

@@ -5,15 +5,11 @@ import {
   BulkKind,
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { beforeEach, expect, test } from "vitest";
+import { scriptedServer } from "./fixture.ts";
 
-let server: FakeScheduler;
+const server = scriptedServer();
 let asked: BulkActionRequest[];
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
 beforeEach(() => {
   asked = [];
   server.play({
@@ -26,10 +22,8 @@ beforeEach(() => {
     },
   });
 });
-afterAll(() => server.stop());
 
-const run = (...args: readonly string[]) =>
-  drover(["run", "bulk", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", "bulk", ...args]);
 
 test("it counts first, and then does to as many, page after page", async () => {
   const said = "cancel --workflow w --state running --label a=b --leave --yes --reason why";

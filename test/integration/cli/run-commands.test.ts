@@ -6,18 +6,13 @@ import {
   type SignalRequest,
   Verdict,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, refusedBy, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { describe, expect, test } from "vitest";
+import { refusedBy } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const run = (...args: readonly string[]) =>
-  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 describe("signal", () => {
   test("sends name, payload and id, and makes an id where none is given", async () => {

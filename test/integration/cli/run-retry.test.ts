@@ -4,18 +4,12 @@ import {
   RerunVersion,
   type RetryRunRequest,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { expect, test } from "vitest";
+import { scriptedServer } from "./fixture.ts";
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const run = (...args: readonly string[]) =>
-  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 test("retry starts a new run from what failed", async () => {
   const asked: RetryRunRequest[] = [];

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   AttemptSource,
+  ConcurrencyPolicy,
   OutcomeKind,
   RunReason,
   RunState,
@@ -14,24 +15,15 @@ import {
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { GetRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import {
-  type FakeScheduler,
-  runNotFound,
-  startFakeScheduler,
-} from "../../support/fake-scheduler.ts";
+import { describe, expect, test } from "vitest";
+import { runNotFound } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const run = (...args: readonly string[]) =>
-  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 const story = create(GetRunResponseSchema, {
   run: {
@@ -134,6 +126,7 @@ const waiting = create(GetRunResponseSchema, {
       kind: StepKind.SIGNAL,
       state: StepState.WAITING,
       waitingOn: WaitingOn.SIGNAL,
+      signalName: "payment",
       nextTime: at("12:00:00"),
     },
     {
@@ -256,7 +249,7 @@ describe("show", () => {
         "steps",
         "STEP     KIND      STATE      TASK    QUEUE    ATTEMPT  NEXT       HOW",
         "charge             VERIFYING  charge  money    1        12:00:09Z  fallback 1, 2 verifies could not tell",
-        "paid     signal    WAITING                                         for a signal until 2026-01-31 12:00:00Z",
+        "paid     signal    WAITING                                         for the signal payment until 2026-01-31 12:00:00Z",
         "release  approval  WAITING                                         for people, 1 approval",
         "gift               SKIPPED    wrap    default",
         "",
@@ -289,6 +282,7 @@ describe("show", () => {
     );
     expect(stderr).toBe(
       "  next: drover run decide r2 release --approve --as NAME\n" +
+        "  next: drover run signal r2 payment\n" +
         "  next: drover run resume r2\n" +
         "  next: drover run watch r2\n",
     );
@@ -311,6 +305,15 @@ describe("show", () => {
     expect(JSON.parse(stdout)).toMatchObject({
       run: { runId: "r1", state: "RUN_STATE_ESCALATED" },
     });
+  });
+
+  test("a run that has not begun says when it does, and what it shares slots with", async () => {
+    const concurrency = { key: "customer-17", limit: 2, policy: ConcurrencyPolicy.CANCEL_OLDEST };
+    const pending = { runId: "r1", state: RunState.PENDING, startTime: at("13:00:00") };
+    server.play({ getRun: () => ({ run: { ...pending, concurrency } }) });
+    const { stdout } = await run("show", "r1");
+    expect(stdout).toContain("starts     2026-01-31 13:00:00Z\n");
+    expect(stdout).toContain("slots      of customer-17: 2 at a time, else cancel oldest\n");
   });
 
   test("an unknown run exits with 4", async () => {

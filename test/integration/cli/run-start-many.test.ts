@@ -4,15 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ScheduleBatchRequest } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
+const server = scriptedServer();
 let folder: string;
-let server: FakeScheduler;
 let asked: ScheduleBatchRequest[];
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "drover-cli-"));
-  server = await startFakeScheduler();
 });
 beforeEach(() => {
   asked = [];
@@ -29,15 +27,11 @@ beforeEach(() => {
     },
   });
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 function start(lines: readonly string[], ...options: readonly string[]) {
   writeFileSync(join(folder, "runs.jsonl"), lines.join("\n"));
-  const env = { DROVER_ADDRESS: server.address };
-  return drover(["run", "start-many", "runs.jsonl", ...options], { cwd: folder, env });
+  return server.drover(["run", "start-many", "runs.jsonl", ...options], { cwd: folder });
 }
 
 test("a line is a run; what was refused is told with its line, and the others start", async () => {

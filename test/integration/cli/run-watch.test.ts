@@ -13,15 +13,11 @@ import {
   type WatchRunResponse,
   WatchRunResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createOutput } from "../../../cli/output.ts";
 import { treeLines } from "../../../cli/run-tree.ts";
-import { drover } from "../../support/drover-process.ts";
-import {
-  type FakeScheduler,
-  runNotFound,
-  startFakeScheduler,
-} from "../../support/fake-scheduler.ts";
+import { runNotFound } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
 
@@ -69,14 +65,9 @@ const completed = state(4, RunState.COMPLETED, [
   { id: "flight", state: StepState.SUCCEEDED, attempt: 1 },
 ]);
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const watch = (...args: readonly string[]) =>
-  drover(["run", "watch", ...args], { env: { DROVER_ADDRESS: server.address } });
+const watch = (...args: readonly string[]) => server.drover(["run", "watch", ...args]);
 
 function playStates(...states: readonly WatchRunResponse[]): void {
   server.play({
@@ -131,8 +122,8 @@ describe("in a pipe", () => {
         yield completed;
       },
     });
-    const env = { DROVER_ADDRESS: server.address };
-    const { code, stdout, stderr } = await drover(["run", "start", "holiday", "--watch"], { env });
+    const start = ["run", "start", "holiday", "--watch"];
+    const { code, stdout, stderr } = await server.drover(start);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "started run r1\n" });
     expect(stdout).toContain("run COMPLETED after 9.0s\n");
     expect(refs).toEqual([{ case: "runId", value: "r1" }]);

@@ -4,24 +4,15 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ActionKind, NextKind, WaitKind } from "@drover/proto/drover/v1/explain_pb.ts";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { ExplainRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
-import {
-  type FakeScheduler,
-  runNotFound,
-  startFakeScheduler,
-} from "../../support/fake-scheduler.ts";
+import { expect, test } from "vitest";
+import { runNotFound } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const run = (...args: readonly string[]) =>
-  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 const sentence = '"hotel" waits for an agent.';
 const explained = create(ExplainRunResponseSchema, {
@@ -62,9 +53,31 @@ The undo of "car" waits for a person's answer.
 
 what can be done
   start an agent for queue eu, task book-hotel
-  answer escalation 3 (ResolveEscalation): retry, fail
+  drover escalation resolve r1/3 --answer ANSWER --by NAME --why TEXT (retry, fail)
   drover run cancel r1, or drover run cancel r1 --leave
 `);
+});
+
+test.each([
+  [
+    { kind: ActionKind.ANSWER, escalationId: "3", choices: ["acknowledge"] },
+    "drover escalation resolve r1/3 --answer acknowledge --by NAME --why TEXT",
+  ],
+  [{ kind: ActionKind.SIGNAL, signalName: "paid" }, "drover run signal r1 paid"],
+  [
+    { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"], approvers: ["ann"] },
+    "drover run decide r1 ok --as NAME --approve, or --reject (by ann)",
+  ],
+  [
+    { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"] },
+    "drover run decide r1 ok --as NAME --approve, or --reject (by anybody)",
+  ],
+  [{ kind: ActionKind.PAUSE }, "drover run pause r1"],
+  [{ kind: ActionKind.RESUME }, "drover run resume r1"],
+])("names the command for what a person can do: %o", async (action, command) => {
+  const wait = { sentence, waitingFor: WaitKind.PERSON, actions: [action] };
+  server.play({ explainRun: () => ({ run: { runId: "r1" }, wait }) });
+  expect((await run("why", "r1")).stdout).toContain(`\n  ${command}\n`);
 });
 
 test("gives programs every field", async () => {

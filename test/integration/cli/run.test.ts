@@ -1,8 +1,13 @@
 // drover run start, list and cancel, against a server that answers by script.
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
-import { RunReason, type RunSchema, RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  ConcurrencyPolicy,
+  RunReason,
+  type RunSchema,
+  RunState,
+} from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type CancelRunRequest,
   type ListRunsRequest,
@@ -10,9 +15,10 @@ import {
   type ScheduleRequest,
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, refusedBy, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { refusedBy } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
 
@@ -40,14 +46,9 @@ const undone = runWith({
   endedTime: at("12:01:05"),
 });
 
-let server: FakeScheduler;
-beforeAll(async () => {
-  server = await startFakeScheduler();
-});
-afterAll(() => server.stop());
+const server = scriptedServer();
 
-const run = (...args: readonly string[]) =>
-  drover(["run", ...args], { env: { DROVER_ADDRESS: server.address } });
+const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 describe("start", () => {
   test("sends all that was said, and says what to do next", async () => {
@@ -75,6 +76,72 @@ describe("start", () => {
         labels: { a: "b", c: "d=e" },
       },
     ]);
+  });
+
+  const schedules = async (...said: readonly string[]) => {
+    const requests: ScheduleRequest[] = [];
+    server.play({
+      schedule(request) {
+        requests.push(request);
+        return { runId: "r1", created: true };
+      },
+    });
+    const ended = await run("start", "holiday", ...said);
+    return { ...ended, request: requests[0] };
+  };
+
+  test("--start-at and --in say when it begins", async () => {
+    const then = await schedules("--start-at", "2026-03-01T08:00Z");
+    expect(then.request?.startTime).toEqual(timestampFromDate(new Date("2026-03-01T08:00:00Z")));
+    const before = Date.now();
+    const soon = await schedules("--in", "1h30m");
+    const startMs = timestampMs(soon.request?.startTime ?? timestampFromDate(new Date(0)));
+    expect(startMs).toBeGreaterThanOrEqual(before + 5_400_000);
+    expect(startMs).toBeLessThanOrEqual(Date.now() + 5_400_000);
+    expect((await schedules()).request?.startTime).toBeUndefined();
+  });
+
+  test("--concurrency names the key that it shares slots with", async () => {
+    const alone = await schedules("--concurrency", "customer-17");
+    expect(alone.request?.concurrency).toMatchObject({
+      key: "customer-17",
+      limit: 1,
+      policy: ConcurrencyPolicy.QUEUE,
+    });
+    const said = "--concurrency k --limit 3 --policy cancel-oldest";
+    expect((await schedules(...said.split(" "))).request?.concurrency).toMatchObject({
+      key: "k",
+      limit: 3,
+      policy: ConcurrencyPolicy.CANCEL_OLDEST,
+    });
+  });
+
+  test.each([
+    ["--in soon", "--in"],
+    ["--start-at tomorrow", "2026-01-31T12:00Z"],
+    ["--start-at 2026-03-01 --in 1h", "--start-at"],
+    ["--limit 3", "--concurrency"],
+    ["--policy refuse", "--concurrency"],
+    ["--concurrency k --limit 0", "1 to 1000"],
+    ["--concurrency k --policy none", "cancel-oldest"],
+  ])("%s is a mistake of usage", async (said, named) => {
+    const { code, stderr, request } = await schedules(...said.split(" "));
+    expect({ code, request }).toEqual({ code: 2, request: undefined });
+    expect(stderr).toContain(named);
+  });
+
+  test.each([
+    ["CONCURRENCY_LIMIT", "--policy queue"],
+    ["HOOK_NOT_FOUND", "drover hook list"],
+  ])("what to do about %s", async (reason, next) => {
+    server.play({
+      schedule: () => {
+        throw refusedBy({ code: Code.FailedPrecondition, reason, message: "no" });
+      },
+    });
+    const { code, stderr } = await run("start", "holiday");
+    expect(code).toBe(1);
+    expect(stderr).toContain(next);
   });
 
   test("takes the input from a pipe, and answers in JSON", async () => {

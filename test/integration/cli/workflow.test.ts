@@ -6,28 +6,24 @@ import { Code } from "@connectrpc/connect";
 import type { RegisterWorkflowRequest } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drover } from "../../support/drover-process.ts";
-import { type FakeScheduler, refusedBy, startFakeScheduler } from "../../support/fake-scheduler.ts";
+import { refusedBy } from "../../support/fake-scheduler.ts";
+import { scriptedServer } from "./fixture.ts";
 
 const good = "workflow: w\nsteps:\n  - { id: a, task: t }\n  - { id: b, task: u, needs: [a] }\n";
 
+const server = scriptedServer();
 let folder: string;
-let server: FakeScheduler;
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "drover-cli-"));
-  server = await startFakeScheduler();
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 function fileOf(text: string): string {
   writeFileSync(join(folder, "w.yaml"), text);
   return "w.yaml";
 }
 
-const run = (args: readonly string[], stdin = "") =>
-  drover(args, { cwd: folder, env: { DROVER_ADDRESS: server.address }, stdin });
+const run = (args: readonly string[], stdin = "") => server.drover(args, { cwd: folder, stdin });
 
 describe("check needs no server", () => {
   const check = (text: string, ...options: readonly string[]) =>
@@ -179,6 +175,13 @@ describe("versions and default", () => {
       "",
     ]);
     expect(stderr).toBe("  next: drover workflow default w VERSION\n");
+    const whole = await run(["workflow", "versions", "w", "-o", "json"]);
+    expect(JSON.parse(whole.stdout)).toMatchObject({
+      workflow: { defaultVersion: 2 },
+      versions: [{ version: 3 }, { version: 2, openRuns: 12 }, { version: 1 }],
+    });
+    const lines = (await run(["workflow", "versions", "w", "-o", "jsonl"])).stdout.trim();
+    expect(lines.split("\n").map((line) => JSON.parse(line).version)).toEqual([3, 2, 1]);
   });
 
   test("default moves it, and says how to move back", async () => {

@@ -113,6 +113,17 @@ it("another count than was expected does nothing, and may be corrected under the
   expect(await stateIs("count", RunState.RUNNING)).toBe(2);
 });
 
+it("a cancel of all that are open finds those that have not begun as well", async () => {
+  const startAt = Date.now() + 86_400_000;
+  await plane.scheduler.schedule(
+    request(plane, chain(newTask(), 1), { labels: { of: "later" }, startAt }),
+  );
+  const asked = { ...by("later"), kind: BulkKind.CANCEL, requestId: "later", expectedCount: 1 };
+  const { answer } = await grpc.unary(bulkAction, asked);
+  expect(answer?.results.map(({ status }) => status?.code)).toEqual([0]);
+  expect(await stateIs("later", RunState.CANCELLED)).toBe(1);
+});
+
 it("what failed is retried once for each run, whoever repeats it", async () => {
   const task = await started("retry", 2);
   const agent = newAgent(plane);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Concurrency } from "../../../server/core/slots.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import type { TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
   gatedStore,
@@ -14,11 +14,12 @@ import {
   historyOf,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
+  openTwoServers,
   schedule,
   stateOf,
   success,
+  type TwoServers,
 } from "./fixture.ts";
 
 const gates = gatedStore();
@@ -26,19 +27,12 @@ let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, gates.wrap);
-  there = await openQuietPlane(database.connectionString);
+  ({ database, hand, here, there, close } = await openTwoServers(gates.wrap));
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 /** Polls without a task after which an agent takes all to be done. */
 const IDLE_MAX = 10;

@@ -17,6 +17,7 @@ import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { RunRef, Store } from "../../../server/store/store.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const success: Reported = { kind: "success", output: { kind: "json", json: '{"ok":1}' } };
 export const busy: Reported = {
@@ -53,6 +54,32 @@ export async function openQuietPlane(
     async close() {
       await plane.stop();
       await store.close();
+    },
+  };
+}
+
+/** Two quiet servers on one database, with a hand in it. */
+export interface TwoServers {
+  readonly database: TestDatabase;
+  readonly hand: Hand;
+  readonly here: TestPlane;
+  readonly there: TestPlane;
+  close(): Promise<void>;
+}
+
+/** `wrap`: of the store of `here`. */
+export async function openTwoServers(wrap?: (store: Store) => Store): Promise<TwoServers> {
+  const database = await createTestDatabase();
+  const hand = await openHand(database.connectionString);
+  const here = await openQuietPlane(database.connectionString, wrap);
+  const there = await openQuietPlane(database.connectionString);
+  return {
+    ...{ database, hand, here, there },
+    async close() {
+      await here.close();
+      await there.close();
+      await hand.close();
+      await database.drop();
     },
   };
 }

@@ -5,38 +5,29 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
   type Hand,
   historyOf,
   newAgent,
   newTask,
-  openHand,
-  openQuietPlane,
+  openTwoServers,
   schedule,
   stateOf,
+  type TwoServers,
   through,
   tokenOf,
 } from "./fixture.ts";
 
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString);
-  there = await openQuietPlane(database.connectionString);
+  ({ hand, here, there, close } = await openTwoServers());
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 /** The first moment of the lease came long ago, and the supervisor has watched for longer still. */
 async function lookLate(plane: TestPlane, task: HandedTask): Promise<void> {

@@ -1,47 +1,41 @@
 /** Idempotency keys on several servers: one key is one run, whoever comes, and when. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import type { TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
   gatedStore,
   type Hand,
   newTask,
   openHand,
-  openQuietPlane,
+  openTwoServers,
   request,
+  type TwoServers,
 } from "./fixture.ts";
 
 const gates = gatedStore();
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
+let database: TestDatabase;
 /** Calls whose definition was found: they stand at the flight. */
 let resolved = 0;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, (store) => ({
+  ({ database, hand, here, there, close } = await openTwoServers((store) => ({
     ...gates.wrap(store),
     async internDefinition(...asked) {
       const id = await store.internDefinition(...asked);
       resolved += 1;
       return id;
     },
-  }));
-  there = await openQuietPlane(database.connectionString);
+  })));
 });
 afterEach(async () => {
   await hand.query("rollback");
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 const one = "11".repeat(32);
 const two = "22".repeat(32);
@@ -141,5 +135,49 @@ describe("keys in two orders on two servers", () => {
       "select deadlocks::int from pg_stat_database where datname = current_database()",
     );
     expect(deadlocks).toEqual([{ deadlocks: 0 }]);
+  });
+});
+
+describe("a repeat is answered by its key alone", () => {
+  const secret = { value: "a secret of sixteen", digest: "ab" };
+  const hook = { name: "ops", url: "https://there.com", events: [], secret };
+  const told = (key: string) =>
+    request(here, chain(task, 1), { key, digest: one, notify: { hook: "ops", url: null } });
+
+  it("although the hook that it names is gone", async () => {
+    const { outbox } = here.store;
+    const namespaceId = here.namespace.id;
+    await outbox.putHook({ namespaceId, ...hook });
+    const first = await here.scheduler.schedule(told("told-1"));
+    await outbox.deleteHook(namespaceId, "ops");
+    const again = await settled([here.scheduler.schedule(told("told-1"))]);
+    expect(again).toEqual({ done: [{ runId: first.runId, created: false }], reasons: [] });
+    const refused = await here.scheduler.scheduleBatch([told("told-1"), told("told-2")]);
+    expect(refused).toMatchObject([
+      { kind: "scheduled", runId: first.runId, created: false },
+      { kind: "refused", error: { reason: "HOOK_NOT_FOUND" } },
+    ]);
+    expect(await settled([here.scheduler.schedule(told("told-2"))])).toEqual({
+      done: [],
+      reasons: ["HOOK_NOT_FOUND"],
+    });
+    await outbox.putHook({ namespaceId, ...hook });
+    expect(await here.scheduler.schedule(told("told-2"))).toMatchObject({ created: true });
+  });
+
+  it("although the version that is the default by now asks for another input", async () => {
+    const plain = { ...chain(task, 1), workflow: "strict" };
+    const json = '{"type":"object","required":["to"]}';
+    const asked = (key: string) => {
+      const target = { kind: "named", name: "strict", version: 0 } as const;
+      return here.scheduler.schedule(request(here, plain, { key, digest: one, target }));
+    };
+    await here.scheduler.registerWorkflow(here.namespace, plain, false);
+    const first = await asked("strict-1");
+    const strict = { ...plain, inputSchema: { kind: "json", json } as const };
+    await here.scheduler.registerWorkflow(here.namespace, strict, false);
+    expect(await asked("strict-1")).toEqual({ runId: first.runId, created: false });
+    await expect(asked("strict-2")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+    expect(await runsOf("strict-2")).toBe(0);
   });
 });

@@ -5,7 +5,6 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   busy,
   chain,
@@ -14,31 +13,23 @@ import {
   lose,
   newAgent,
   newTask,
-  openHand,
-  openQuietPlane,
+  openTwoServers,
   schedule,
   stateOf,
   success,
+  type TwoServers,
   through,
 } from "./fixture.ts";
 
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString);
-  there = await openQuietPlane(database.connectionString);
+  ({ hand, here, there, close } = await openTwoServers());
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 const other = { ...success, output: { kind: "json", json: '{"ok":2}' } } as const;
 

@@ -5,7 +5,6 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
   gatedStore,
@@ -13,33 +12,25 @@ import {
   historyOf,
   newAgent,
   newTask,
-  openHand,
-  openQuietPlane,
+  openTwoServers,
   schedule,
   stateOf,
   success,
+  type TwoServers,
   through,
   wide,
 } from "./fixture.ts";
 
 const gates = gatedStore();
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, gates.wrap);
-  there = await openQuietPlane(database.connectionString);
+  ({ hand, here, there, close } = await openTwoServers(gates.wrap));
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 describe("a poll that an agent calls lost", () => {
   it("gives its tasks back at once and uncounted, on another server too", async () => {

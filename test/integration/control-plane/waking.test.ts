@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
   gatedStore,
@@ -12,31 +11,23 @@ import {
   lose,
   newAgent,
   newTask,
-  openHand,
-  openQuietPlane,
+  openTwoServers,
   schedule,
   success,
+  type TwoServers,
   wide,
 } from "./fixture.ts";
 
 const gates = gatedStore();
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, gates.wrap);
-  there = await openQuietPlane(database.connectionString);
+  ({ hand, here, there, close } = await openTwoServers(gates.wrap));
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 describe("a notification that is lost", () => {
   it("costs a beat and never a task: another server's row is found by the next one", async () => {

@@ -128,7 +128,8 @@ describe("GetRun", () => {
       [StepKind.TASK, StepState.BLOCKED, WaitingOn.UNSPECIFIED],
     ]);
     const [, paid, release] = answer?.steps ?? [];
-    expect(release).toMatchObject({ approvals: 1, task: "", queue: "" });
+    expect(release).toMatchObject({ approvals: 1, task: "", queue: "", signalName: "" });
+    expect(paid?.signalName).toBe("paid");
     expect(paid?.nextTime && timestampMs(paid.nextTime)).toBe(AT + 5);
     expect(answer?.decisions).toEqual([]);
   });

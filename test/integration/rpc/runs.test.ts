@@ -1,7 +1,6 @@
 // What a run looks like from outside, and calls that follow one.
 
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   ConcurrencyPolicy,
   OutcomeKind,
@@ -9,22 +8,16 @@ import {
   StepState,
   UndoState,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import {
-  type ListRunsRequestSchema,
-  RunOrder,
-  ScheduleRequestSchema,
-  SchedulerService,
-} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../server/clock.ts";
 import type { Lease, Step } from "../../../server/core/model.ts";
-import { requestDigest } from "../../../server/rpc/request-digest.ts";
-import type { AttemptRecord, RunPage } from "../../../server/store/reads.ts";
+import type { AttemptRecord } from "../../../server/store/reads.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { RUN_ID, runDetail, runRecord, signal, startWorld, type World } from "./rpc-world.ts";
 
-const { getRun, watchRun, waitRun, listRuns, listWorkflows } = SchedulerService.method;
+const { getRun, watchRun, waitRun } = SchedulerService.method;
 const run = { ref: { case: "runId" as const, value: RUN_ID } };
 const ended = runRecord({
   state: "COMPLETED",
@@ -408,102 +401,3 @@ describe("WaitRun", () => {
     expect(answer).toMatchObject({ ended: false });
   });
 });
-
-describe("lists come in pages", () => {
-  const ids = ["01", "02", "03"].map((end) => `0198c0de-0000-7000-8000-0000000000${end}`);
-
-  test("of runs: the token leads on, and fits its filter and order alone", async () => {
-    const pages: RunPage[] = [];
-    world.reads.listRuns = async (_namespaceId, page) => {
-      pages.push(page);
-      const from = page.after === null ? 0 : ids.indexOf(page.after) + 1;
-      return ids.slice(from, from + page.limit).map((runId) => runRecord({ runId }));
-    };
-    const filter = { states: [RunState.RUNNING], labels: { b: "2", a: "1" }, workflow: "holiday" };
-    const first = await grpc.unary(listRuns, { filter, pageSize: 2 });
-    expect(first.answer?.runs.map(({ runId }) => runId)).toEqual(ids.slice(0, 2));
-    expect(first.answer?.runs[0]?.input).toBeUndefined();
-    const pageToken = first.answer?.nextPageToken ?? "";
-    const sameFilter = { ...filter, labels: { a: "1", b: "2" } };
-    const second = await grpc.unary(listRuns, { filter: sameFilter, pageSize: 2, pageToken });
-    expect(second.answer?.runs.map(({ runId }) => runId)).toEqual(ids.slice(2));
-    expect(second.answer?.nextPageToken).toBe("");
-    expect(pages[0]).toEqual({
-      filter: {
-        states: ["RUNNING"],
-        workflow: "holiday",
-        labels: { a: "1", b: "2" },
-        createdAfter: null,
-        createdBefore: null,
-      },
-      order: "created-desc",
-      limit: 3,
-      after: null,
-    });
-    const others: MessageInitShape<typeof ListRunsRequestSchema>[] = [
-      { filter: { ...filter, workflow: "other" }, pageToken },
-      { filter, order: RunOrder.CREATED_ASC, pageToken },
-      { filter, pageToken: "nonsense!" },
-      { filter, pageToken: pageToken.slice(0, -4) },
-    ];
-    for (const other of others) {
-      const answer = await grpc.unary(listRuns, other);
-      expect(answer).toMatchObject({ code: 3, reason: "PAGE_TOKEN_INVALID" });
-      expect(answer.fields[0]?.[0]).toBe("page_token");
-    }
-  });
-
-  test("of workflows, by name", async () => {
-    const names = ["a", "b", "c"];
-    world.reads.listWorkflows = async (_namespaceId, after, limit) =>
-      names
-        .filter((name) => after === null || name > after)
-        .slice(0, limit)
-        .map((name) => ({ name, defaultVersion: 1, latestVersion: 1, createdAt: 0 }));
-    const first = await grpc.unary(listWorkflows, { pageSize: 2 });
-    const pageToken = first.answer?.nextPageToken ?? "";
-    const second = await grpc.unary(listWorkflows, { pageSize: 2, pageToken });
-    expect([first, second].map(({ answer }) => answer?.workflows.map(({ name }) => name))).toEqual([
-      ["a", "b"],
-      ["c"],
-    ]);
-  });
-});
-
-describe("the digest of a Schedule request", () => {
-  const digest = (init: MessageInitShape<typeof ScheduleRequestSchema>) =>
-    requestDigest(create(ScheduleRequestSchema, init));
-  const base = {
-    target: { case: "workflow" as const, value: { name: "holiday", version: 2 } },
-    labels: { a: "1", b: "2" },
-  };
-
-  test("never changes, since keys outlive servers", () => {
-    expect(digest(base)).toBe(GOLDEN);
-  });
-
-  test("does not depend on key, namespace, or the order of labels", () => {
-    expect(digest({ ...base, key: "k", namespace: "n", labels: { b: "2", a: "1" } })).toBe(
-      digest(base),
-    );
-  });
-
-  test("depends on everything else, as it was sent", () => {
-    const others = [
-      { ...base, target: { case: "workflow" as const, value: { name: "holiday" } } },
-      { ...base, priority: 5 },
-      { ...base, labels: { a: "1" } },
-      { ...base, startTime: timestampFromMs(1_700_000_000_000) },
-      { ...base, concurrency: { key: "customer-17" } },
-      { ...base, input: { body: { case: "json" as const, value: "1" } } },
-      { ...base, input: { body: { case: "json" as const, value: "1 " } } },
-      {
-        ...base,
-        input: { contentType: "application/json", body: { case: "json" as const, value: "1" } },
-      },
-    ];
-    expect(new Set([base, ...others].map(digest)).size).toBe(others.length + 1);
-  });
-});
-
-const GOLDEN = "9ee202178693cfd427ac7da21fd613e43949ced1eae5a563cb695db7cf504696";

@@ -1,7 +1,8 @@
 /** The client: what it sends, what it makes of the answers, and when it asks again. */
 import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
+  ConcurrencyPolicy,
   RunReason,
   RunSchema,
   RunState,
@@ -14,6 +15,7 @@ import { DroverCallError } from "../../../sdk/typescript/call-error.ts";
 import { createClient } from "../../../sdk/typescript/client.ts";
 import { durationMs } from "../../../sdk/typescript/duration.ts";
 import { json } from "../../../sdk/typescript/payload.ts";
+import type { ScheduleSpec } from "../../../sdk/typescript/schedule-spec.ts";
 import { givenServer } from "../../support/agent-script.ts";
 
 const unavailable = 14;
@@ -100,6 +102,46 @@ test("a key of the caller is kept", async () => {
   const { server, client } = await givenClient();
   server.schedule.always((call) => call.answer({ runId: call.request.key }));
   expect((await client.schedule({ workflow: "w", key: "order-7" })).runId).toBe("order-7");
+});
+
+test("a run may begin later, share a concurrency key, and name who is told of its end", async () => {
+  const { server, client } = await givenClient();
+  const startTime = new Date("2026-03-01T08:00:00Z");
+  const asked = async (spec: Omit<ScheduleSpec, "workflow">) => {
+    const scheduled = client.schedule({ workflow: "w", ...spec });
+    const call = await server.schedule.next();
+    call.answer({ runId: "run-1" });
+    await scheduled;
+    return call.request;
+  };
+  expect(await asked({ startTime, notify: "ops" })).toMatchObject({
+    startTime: timestampFromDate(startTime),
+    notify: { hook: "ops", url: "" },
+  });
+  expect(
+    await asked({
+      concurrency: { key: "customer-17" },
+      notify: { hook: "ops", url: "https://there.com/in" },
+    }),
+  ).toMatchObject({
+    concurrency: { key: "customer-17", limit: 0, policy: ConcurrencyPolicy.QUEUE },
+    notify: { hook: "ops", url: "https://there.com/in" },
+  });
+  expect(
+    (await asked({ concurrency: { key: "k", limit: 3, policy: "cancel-oldest" } })).concurrency,
+  ).toMatchObject({ limit: 3, policy: ConcurrencyPolicy.CANCEL_OLDEST });
+});
+
+test("a run that has not begun says when it does, and what it shares", async () => {
+  const { server, client } = await givenClient();
+  const got = client.getRun("run-1");
+  const concurrency = { key: "k", limit: 2, policy: ConcurrencyPolicy.REFUSE };
+  const run = { runId: "run-1", startTime: timestampFromMs(9_000), concurrency };
+  (await server.getRun.next()).answer({ run });
+  expect((await got).run).toMatchObject({
+    startTime: new Date(9_000),
+    concurrency: { key: "k", limit: 2, policy: "REFUSE" },
+  });
 });
 
 test("a definite refusal is thrown at once, with reason, message and metadata", async () => {

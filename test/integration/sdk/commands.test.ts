@@ -1,6 +1,7 @@
 /** What a client says to a run that has begun: each call as it is sent, and repeated as it was. */
 import { Buffer } from "node:buffer";
 import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   EscalationAnswerSchema,
   EscalationSchema,
@@ -196,6 +197,28 @@ test("an escalation is answered with who says so, why, and what goes with it", a
     run: { state: "RUNNING" },
     repeated: true,
   });
+});
+
+test("an escalation is claimed and given back, by whom, and although another has it", async () => {
+  const { server, client } = await givenClient();
+  const claimed = client.escalations.claim("run-1", "2", { by: "ada" });
+  const claim = await server.claimEscalation.next();
+  expect(claim.request).toMatchObject({
+    ...{ namespace: "acme", run: { ref: { value: "run-1" } }, escalationId: "2" },
+    ...{ by: "ada", anyway: false },
+  });
+  const [claimedTime, deadlineTime] = [timestampFromMs(5_000), timestampFromMs(9_000)];
+  const about = { claimedBy: "ada", claimedTime, deadlineTime, code: "drover.lost" };
+  claim.answer({ escalation: { ...escalation, ...about } });
+  expect(await claimed).toMatchObject({
+    ...{ id: "2", claimedBy: "ada", code: "drover.lost" },
+    ...{ claimedTime: new Date(5_000), deadlineTime: new Date(9_000) },
+  });
+  const released = client.escalations.release("run-1", "2", { by: "bob", anyway: true });
+  const release = await server.releaseEscalation.next();
+  expect(release.request).toMatchObject({ escalationId: "2", by: "bob", anyway: true });
+  release.answer({ escalation });
+  expect(await released).toMatchObject({ claimedBy: "", claimedTime: null, deadlineTime: null });
 });
 
 test("an answer that is not taken is thrown with the answers that are", async () => {

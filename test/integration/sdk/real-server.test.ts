@@ -145,7 +145,10 @@ test("a handler that beats and does not move is stopped, and the next one resume
     attempts: true,
     interventions: true,
   });
-  expect(attempts.map(({ outcome }) => outcome)).toEqual(["CANCELLED", "SUCCESS"]);
+  expect(attempts).toMatchObject([
+    { outcome: "UNKNOWN", failure: { code: "drover.stalled" } },
+    { outcome: "SUCCESS" },
+  ]);
   expect(interventions.map(({ rule }) => rule)).toContain("stall");
 });
 

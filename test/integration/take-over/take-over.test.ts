@@ -2,7 +2,7 @@
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ServerProcess, spawnDroverServer } from "../../support/drover-server.ts";
-import { callJson, jsonAgent } from "../../support/json-call.ts";
+import { callJson, jsonAgent, listAt, textAt } from "../../support/json-call.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
 
@@ -95,7 +95,7 @@ describe("take-over of partitions", () => {
       pollSeq: 1,
       maxTasks: 8,
     });
-    expect(taken.body.tasks).toHaveLength(8);
+    expect(listAt(taken.body, "tasks")).toHaveLength(8);
     await first.signal("SIGKILL");
     await takenOverFrom(firstNode);
     const agent = jsonAgent("other");
@@ -109,7 +109,7 @@ describe("take-over of partitions", () => {
         maxTasks: 8,
         wait: "1s",
       });
-      for (const { runId } of polled.body.tasks ?? []) again.add(runId);
+      for (const task of listAt(polled.body, "tasks")) again.add(textAt(task, "runId"));
       return again.size === 8 ? true : null;
     });
     const { rows } = await db.query<{ rule: string; node: string; epoch: string }>(

@@ -52,6 +52,11 @@ test.each([
     "for a signal until 2026-01-31 12:00:05Z",
   ],
   [
+    "a signal by its name",
+    { ...until, waitingOn: WaitingOn.SIGNAL, signalName: "paid" },
+    "for the signal paid until 2026-01-31 12:00:05Z",
+  ],
+  [
     "an approval that one of two has given",
     { ...until, waitingOn: WaitingOn.APPROVAL, approvals: 1 },
     "for people until 2026-01-31 12:00:05Z, 1 approval",

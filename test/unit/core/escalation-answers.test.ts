@@ -3,9 +3,9 @@
  * run does, and what each of them does.
  */
 import { describe, expect, test } from "vitest";
-import { allowedAnswers } from "../../../server/core/answers.ts";
+import { answersNow } from "../../../server/core/answers.ts";
 import type { AnswerKind, EscalationReason } from "../../../server/core/history.ts";
-import type { Stage } from "../../../server/core/model.ts";
+import type { RunState, Stage } from "../../../server/core/model.ts";
 import {
   broken,
   createWorld,
@@ -67,6 +67,18 @@ function stoppingInDoubt(): World {
   return world;
 }
 
+/** A run that stood still in this stage. */
+function stoodIn(kind: Stage["kind"]): RunState {
+  const verdict = { reason: "STEP_FAILED", undo: true } as const;
+  const stages: Readonly<Record<Stage["kind"], Stage>> = {
+    RUNNING: { kind: "RUNNING", leftMs: 1, since: 0 },
+    STOPPING: { kind: "STOPPING", verdict, settleUntil: null },
+    COMPENSATING: { kind: "COMPENSATING", verdict },
+    FINISHING: { kind: "FINISHING", end: { kind: "FAILED", reason: "STEP_FAILED" } },
+  };
+  return { kind: "ESCALATED", from: stages[kind] };
+}
+
 describe("the answers that are allowed", () => {
   const forward: readonly EscalationReason[] = [
     "poison",
@@ -94,34 +106,39 @@ describe("the answers that are allowed", () => {
     ["FINISHING", ["retry", "retry-changed", "succeed", "skip"]],
   ])("about a step forward, in a run that is %s", (stage, answers) => {
     for (const reason of forward)
-      expect(allowedAnswers(reason, { ...task, stage })).toEqual(answers);
+      expect(answersNow(reason, { ...task, state: stoodIn(stage) })).toEqual(answers);
   });
 
   test("are without undoing once the pivot has succeeded", () => {
-    const answers = allowedAnswers("after-pivot", { stage: "RUNNING", ...task, pivoted: true });
+    const pivoted = { ...task, state: stoodIn("RUNNING"), pivoted: true };
+    const answers = answersNow("after-pivot", pivoted);
     expect(answers).toEqual(most.filter((one) => one !== "compensate"));
   });
 
   test("are without trying again where no agent performs the step", () => {
-    const noTask = { stage: "RUNNING", pivoted: false, isTask: false } as const;
-    expect(allowedAnswers("expired", noTask)).toEqual(["succeed", "skip", "compensate", "fail"]);
-    expect(allowedAnswers("expired", { ...noTask, stage: "FINISHING" })).toEqual([
-      "succeed",
-      "skip",
-    ]);
+    const noTask = { state: stoodIn("RUNNING"), pivoted: false, isTask: false };
+    expect(answersNow("expired", noTask)).toEqual(["succeed", "skip", "compensate", "fail"]);
+    const last = { ...noTask, state: stoodIn("FINISHING") };
+    expect(answersNow("expired", last)).toEqual(["succeed", "skip"]);
   });
 
   test("about a failed undo are: try again, it is undone, leave it", () => {
-    for (const stage of ["COMPENSATING", "FINISHING"] as const)
-      expect(allowedAnswers("undo-failed", { ...task, stage })).toEqual([
-        "retry",
-        "succeed",
-        "fail",
-      ]);
+    for (const stage of ["COMPENSATING", "FINISHING"] as const) {
+      const answers = answersNow("undo-failed", { ...task, state: stoodIn(stage) });
+      expect(answers).toEqual(["retry", "succeed", "fail"]);
+    }
   });
 
   test("about a doubled effect is only that somebody has seen it", () => {
-    expect(allowedAnswers("doubled", { ...task, stage: "RUNNING" })).toEqual(["acknowledge"]);
+    const ended = { kind: "FAILED", reason: "STEP_FAILED" } as const;
+    for (const state of [stoodIn("RUNNING"), ended])
+      expect(answersNow("doubled", { ...task, state })).toEqual(["acknowledge"]);
+  });
+
+  test("are none once the run has ended", () => {
+    const state: RunState = { kind: "FAILED", reason: "STEP_FAILED" };
+    for (const reason of [...forward, "undo-failed"] as const)
+      expect(answersNow(reason, { ...task, state })).toEqual([]);
   });
 
   test.each<readonly [string, () => World]>([
@@ -133,8 +150,7 @@ describe("the answers that are allowed", () => {
       const world = make();
       const { n, step, reason } = lastQuestion(world);
       const { state } = world.run();
-      if (state.kind !== "ESCALATED") throw new Error(state.kind);
-      const allowed = allowedAnswers(reason, { ...task, stage: state.from.kind });
+      const allowed = answersNow(reason, { ...task, state });
       const before = world.step(step);
       const said = world.answer(n, kind, "{}");
       if (allowed.includes(kind)) expect([kind, said]).toEqual([kind, { kind: "done" }]);
@@ -319,7 +335,10 @@ describe("about a failed undo", () => {
     world.report(world.claim("c"), broken);
     world.report(world.claim("a"), broken);
     expect(world.run().state.kind).toBe("COMPENSATING");
-    expect(answer(world, "fail")).toMatchObject({ kind: "refused" });
+    expect(answer(world, "fail")).toMatchObject({
+      kind: "refused",
+      why: expect.stringContaining("other undos"),
+    });
     expect(world.openEscalations()).toEqual([0]);
     expect(answer(world, "retry")).toEqual({ kind: "done" });
   });

@@ -4,6 +4,7 @@
  * them.
  */
 import { describe, expect, test } from "vitest";
+import type { DeadlineAnswer } from "../../../server/core/definition.ts";
 import { explain } from "../../../server/core/explain.ts";
 import { runSentence, stepSentence } from "../../../server/core/explain-words.ts";
 import type { Explanation, Signs } from "../../../server/core/explanation.ts";
@@ -11,6 +12,7 @@ import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state
 import {
   broken,
   createWorld,
+  deferred,
   failure,
   lose,
   START,
@@ -48,6 +50,16 @@ describe("every state that is not final is explained", () => {
     expect(wait.actions.map(({ kind }) => kind)).toEqual(row.actions);
     expect(wait.since).toBeGreaterThanOrEqual(START);
     expect(wait.since).toBeLessThan(world.now());
+  });
+
+  test("a callback is waited for since its agent deferred, also where total ends the wait", () => {
+    for (const totalMs of [50_000, 500_000]) {
+      const world = createWorld(workflow({ a: { timeouts: { callbackMs: 60_000, totalMs } } }));
+      world.advance(5_000);
+      world.report(world.claim("a"), deferred);
+      world.advance(1_000);
+      expect(waitOf(world, "a").since).toBe(START + 5_000);
+    }
   });
 
   test("and no state of the table is left out", () => {
@@ -124,6 +136,41 @@ test("a task with an agent tells its last beat, and how far it came since when",
     since: START,
   });
   expect(waitOf(world, "a")).toMatchObject({ waitsFor: { lastBeatAt: null, progress: null } });
+});
+
+describe("a question whose deadline answers", () => {
+  const deadline = 60_000;
+  function asking(answer: DeadlineAnswer): World {
+    const escalation = { deadlineMs: deadline, answer };
+    const world = createWorld(workflow({ a: { onFailure: "escalate", escalation }, b: {} }));
+    world.report(world.claim("a"), broken);
+    return world;
+  }
+
+  test.each([
+    ["retry", "make-ready", "it is ready for an agent"],
+    ["skip", "skip", "it is skipped"],
+    ["compensate", "undo", "what was done begins to be undone"],
+    ["fail", "fail", "it fails"],
+  ] as const)("says when, and what follows: %s", (answer, what, words) => {
+    const world = asking(answer);
+    const wait = waitOf(world, "a");
+    expect(wait.next).toEqual({ what, at: START + deadline });
+    expect(stepSentence(world.plan, wait, world.now())).toContain(words);
+  });
+
+  test("says nothing of one that has passed, or whose answer is not taken as things stand", () => {
+    const over = asking("skip");
+    over.advance(deadline);
+    expect(waitOf(over, "a").next).toBeNull();
+    const escalation = { deadlineMs: deadline, answer: "skip" as const };
+    const undo = { compensate: { task: "undo" }, escalation };
+    const world = createWorld(workflow({ a: undo, b: { needs: ["a"] } }));
+    succeed(world, "a");
+    world.cancel(true);
+    world.report(world.claim("a"), broken);
+    expect(waitOf(world, "a")).toMatchObject({ waitsFor: { kind: "person" }, next: null });
+  });
 });
 
 describe("what was tried", () => {

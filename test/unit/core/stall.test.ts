@@ -1,11 +1,13 @@
 /** Progress that stands still while its agent beats: beats alone never move it. */
 import { expect, test } from "vitest";
+import type { Outcome } from "../../../server/core/attempt.ts";
 import {
   cancelled,
   createWorld,
   START,
   success,
   type TaskOptions,
+  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";
@@ -26,6 +28,13 @@ function stalled(more: TaskOptions = {}): { world: World; held: ReturnType<World
   beatUntil(world, START + 25_000);
   world.fire("a");
   return { world, held };
+}
+
+/** How each task has ended, in order. */
+function endsOf(world: World): Outcome[] {
+  return world.effects.flatMap((effect) =>
+    effect.kind === "task-ended" ? [effect.attempt.outcome] : [],
+  );
 }
 
 test("a step that does not ask for it may stand still for ever", () => {
@@ -101,6 +110,43 @@ test("an agent that stops when told to has stalled, and one that falls silent to
   silent.world.fire("a");
   for (const { world } of [told, silent])
     expect(world.step("a").forward).toMatchObject({ kind: "BACKOFF", wakeAt: world.now() + 3_000 });
+});
+
+test("where its agent stops, how it ended says why it was told to", () => {
+  const { world, held } = stalled();
+  world.report(held, cancelled());
+  expect(endsOf(world)).toMatchObject([{ kind: "unknown", code: "drover.stalled" }]);
+  expect(world.step("a")).toMatchObject({ forward: { kind: "BACKOFF" }, attempt: 1 });
+});
+
+test("where its agent knows that nothing is there it is cancelled, and retried as stalled", () => {
+  const { world, held } = stalled({ retry: [{ on: ["drover.stalled"], initialMs: 3_000 }] });
+  world.report(held, cancelled({ noEffect: true }));
+  expect(endsOf(world)).toEqual([{ kind: "cancelled", noEffect: true }]);
+  expect(world.step("a")).toMatchObject({
+    forward: { kind: "BACKOFF", wakeAt: world.now() + 3_000 },
+    strategies: [{ mark: "NONE" }],
+  });
+});
+
+test("one that its run has stopped is cancelled, and nothing else", () => {
+  const world = createWorld(workflow({ a: { timeouts } }));
+  const held = world.claim("a");
+  world.cancel(false);
+  world.report(held, cancelled());
+  expect(endsOf(world)).toEqual([{ kind: "cancelled", noEffect: false }]);
+});
+
+test("a verify that is told to stop has found nothing out, whatever it says of effects", () => {
+  const verify = { task: "find", timeouts, retry: [{ on: ["drover.stalled"], initialMs: 3_000 }] };
+  const world = createWorld(workflow({ a: { effects: "verifiable", verify } }));
+  world.report(world.claim("a"), unknown());
+  const held = world.claim("a");
+  beatUntil(world, START + 25_000);
+  world.fire("a");
+  world.report(held, cancelled({ noEffect: true }));
+  expect(endsOf(world)[1]).toMatchObject({ kind: "unknown", code: "drover.stalled" });
+  expect(world.step("a").forward).toMatchObject({ task: "verify", wakeAt: world.now() + 3_000 });
 });
 
 test("a stalled attempt is tried with other parameters where that is the next strategy", () => {

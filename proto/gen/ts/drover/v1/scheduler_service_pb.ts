@@ -2181,7 +2181,8 @@ export const SchedulerService: GenService<{
     output: typeof ListWorkflowsResponseSchema;
   },
   /**
-   * Starts a run. Idempotent by `key`: the same request with the same key returns the same run.
+   * Starts a run. Idempotent by `key`: the same request with the same key returns the same run,
+   * whatever has become of its hook or of the workflow's default version.
    * Errors: WORKFLOW_NOT_FOUND, INVALID_DEFINITION, PAYLOAD_TOO_LARGE, KEY_REUSED, HOOK_NOT_FOUND. An
    * input that breaks the workflow's `input_schema` is INVALID_REQUEST.
    *
@@ -2285,7 +2286,7 @@ export const SchedulerService: GenService<{
   /**
    * Holds a run: nothing new is handed out, and what is with an agent goes on. Its timeout, and
    * the `total` of its steps, stand still. Idempotent: OK without change when it is PAUSED. Errors:
-   * RUN_NOT_FOUND, RUN_STATE (the run stops, is being undone, waits for a person or has ended).
+   * RUN_NOT_FOUND, RUN_STATE (the run has not begun, stops, is being undone or has ended).
    *
    * @generated from rpc drover.v1.SchedulerService.PauseRun
    */

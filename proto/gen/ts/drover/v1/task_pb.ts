@@ -433,7 +433,9 @@ export const Outcome_ReleasedSchema: GenMessage<Outcome_Released> = /*@__PURE__*
   messageDesc(file_drover_v1_task, 1, 5);
 
 /**
- * Stopped when asked. When nobody asked, it is taken as unknown.
+ * Stopped when asked. Without `no_effect`, an attempt that was told to stop because of its own
+ * time or progress, or that nobody told, is unknown by that reason (drover.timeout,
+ * drover.stalled, drover.unknown).
  *
  * @generated from message drover.v1.Outcome.Cancelled
  */

@@ -1234,7 +1234,8 @@ export const ApprovalExpirySchema: GenEnum<ApprovalExpiry> = /*@__PURE__*/
 
 /**
  * How the steps that a step needs must have ended for it to run. A step is looked at when all of
- * them have; if every one of them is SKIPPED, it is SKIPPED as well.
+ * them have; if every one of them is SKIPPED, it is SKIPPED as well. So what needs nothing but an
+ * approval that was skipped, by `when` or by a person's answer, is skipped with it.
  *
  * @generated from enum drover.v1.RunIf
  */
@@ -1270,7 +1271,8 @@ export const RunIf = {
 
 /**
  * How the steps that a step needs must have ended for it to run. A step is looked at when all of
- * them have; if every one of them is SKIPPED, it is SKIPPED as well.
+ * them have; if every one of them is SKIPPED, it is SKIPPED as well. So what needs nothing but an
+ * approval that was skipped, by `when` or by a person's answer, is skipped with it.
  *
  * @generated from enum drover.v1.RunIf
  */

@@ -1,0 +1,48 @@
+/** Lists: read page after page up to a limit, and written whole or item by item. */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { Output } from "./output.ts";
+
+export const limitMax = 1_000_000;
+/** What a call gives at most. */
+const pageMax = 1_000;
+
+export interface Page<Item> {
+  readonly items: Item[];
+  /** Empty: this was the last. */
+  readonly nextPageToken: string;
+}
+
+/** All pages in one, with the token of the next if the limit cut it short. */
+export async function readPages<Item>(
+  limit: number,
+  read: (page: { readonly pageSize: number; readonly pageToken: string }) => Promise<Page<Item>>,
+): Promise<Page<Item>> {
+  const items: Item[] = [];
+  let pageToken = "";
+  do {
+    const page = await read({ pageSize: Math.min(limit - items.length, pageMax), pageToken });
+    items.push(...page.items);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && items.length < limit);
+  return { items, nextPageToken: pageToken };
+}
+
+/** With `-o json` the whole is one document, with `-o jsonl` each item is a line. */
+export function writeList<Whole extends DescMessage, Item extends DescMessage>(
+  output: Output,
+  [whole, message]: readonly [Whole, MessageShape<Whole>],
+  [item, items]: readonly [Item, readonly MessageShape<Item>[]],
+): void {
+  if (output.format === "json") output.data(whole, message);
+  if (output.format === "jsonl") for (const one of items) output.data(item, one);
+}
+
+/** Where the limit cut it short. */
+export function noteMore(
+  { nextPageToken }: Pick<Page<unknown>, "nextPageToken">,
+  limit: number,
+  output: Output,
+): void {
+  if (nextPageToken !== "")
+    output.note(`there are more\n  next: --limit ${Math.min(limit * 10, limitMax)}`);
+}

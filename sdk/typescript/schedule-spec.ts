@@ -1,0 +1,74 @@
+/** A run that is to be started, as callers say it. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { ConcurrencyPolicy, type ConcurrencySchema } from "@drover/proto/drover/v1/run_pb.ts";
+import { toDefinition } from "./definition.ts";
+import { toPayload } from "./payload.ts";
+import type { WorkflowSpec } from "./workflow.ts";
+
+export interface ScheduleSpec {
+  /** A registered workflow by name, or a definition for this run alone. */
+  readonly workflow: string | WorkflowSpec;
+  /** Of a registered workflow. Default: the default version. */
+  readonly version?: number;
+  /** JSON, or a Payload. */
+  readonly input?: unknown;
+  /** The caller's own name for the run: the same key starts one run only. Default: random. */
+  readonly key?: string;
+  /** 1 (first) to 9 (last). Default 5. */
+  readonly priority?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** When it begins; a moment that has passed is now. Default: at once. */
+  readonly startTime?: Date;
+  /** Bounds how many runs of one key are under way. Default: nothing does. */
+  readonly concurrency?: ConcurrencySpec;
+  /** The hook that is told of its end, by name or with a URL instead of its own. Default: none. */
+  readonly notify?: string | { readonly hook: string; readonly url?: string };
+}
+
+export interface ConcurrencySpec {
+  /** In the namespace of the run, as `customer-17`. */
+  readonly key: string;
+  /** The run begins only while fewer of the key are under way. Default 1, at most 1,000. */
+  readonly limit?: number;
+  /**
+   * While there is no slot: it waits (`queue`, the default), it is refused with CONCURRENCY_LIMIT,
+   * or the oldest run of the key is cancelled and undone.
+   */
+  readonly policy?: keyof typeof policies;
+}
+
+const policies = {
+  queue: ConcurrencyPolicy.QUEUE,
+  refuse: ConcurrencyPolicy.REFUSE,
+  "cancel-oldest": ConcurrencyPolicy.CANCEL_OLDEST,
+};
+
+export function toSchedule(spec: ScheduleSpec) {
+  const { startTime, concurrency, notify } = spec;
+  const input = toPayload(spec.input);
+  return {
+    key: spec.key ?? crypto.randomUUID(),
+    target: toTarget(spec),
+    priority: spec.priority ?? 0,
+    labels: { ...spec.labels },
+    ...(input && { input }),
+    ...(startTime && { startTime: timestampFromDate(startTime) }),
+    ...(concurrency && { concurrency: toConcurrency(concurrency) }),
+    ...(notify !== undefined && { notify: typeof notify === "string" ? { hook: notify } : notify }),
+  };
+}
+
+function toTarget({ workflow, version = 0 }: ScheduleSpec) {
+  return typeof workflow === "string"
+    ? { case: "workflow" as const, value: { name: workflow, version } }
+    : { case: "definition" as const, value: toDefinition(workflow) };
+}
+
+function toConcurrency({
+  key,
+  limit = 0,
+  policy = "queue",
+}: ConcurrencySpec): MessageInitShape<typeof ConcurrencySchema> {
+  return { key, limit, policy: policies[policy] };
+}
