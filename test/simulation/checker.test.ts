@@ -68,6 +68,22 @@ describe("the checker is silent where nothing is proven", () => {
     expect(checkHistory(late(3_001), bounds).map(({ promise }) => promise)).toEqual(["G8"]);
   });
 
+  test("a moment that was written before the clock went back comes as much later, and no more", () => {
+    const late = (backMs: number, ms: number, jumpedMsBefore = 100): History =>
+      changed((history) => {
+        const act = must(runOf(history, "r1").interventions[0], "intervention");
+        const fault = { kind: "clock", did: "jump", byMs: -backMs } as const;
+        addFault(history, { at: act.dueAt - jumpedMsBefore, fault });
+        act.actedAt = act.dueAt + ms;
+      });
+    const bounds = { ...boundsFor("processes"), detectShare: 1 };
+    const g8 = (history: History): readonly unknown[] =>
+      checkHistory(history, bounds).filter(({ promise }) => promise === "G8");
+    expect(g8(late(8_000, 9_000))).toEqual([]);
+    expect(g8(late(8_000, 9_001))).toHaveLength(1);
+    expect(g8(late(8_000, 1_001, 13_001))).toHaveLength(1);
+  });
+
   test("on a busy machine one moment in a hundred may be met late", () => {
     const history = changed((copy) => {
       must(runOf(copy, "r1").interventions[0], "intervention").actedAt += 1_500;

@@ -97,7 +97,10 @@ function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: Moment 
   ];
 }
 
-/** Both ends of a fault count: with the end of an outage, watching begins anew. */
+/**
+ * Both ends of a fault count: with the end of an outage, watching begins anew. A moment that was
+ * written before the clock went back lies later by so much than one that is reckoned after it.
+ */
 function latestAct(
   faults: readonly FaultRecord[],
   bounds: Bounds,
@@ -110,6 +113,9 @@ function latestAct(
     if (at > actedAt) continue;
     const frozen = fault.kind !== "heal" && LONG_FAULTS.has(fault.did);
     latest = Math.max(latest, at + (frozen ? bounds.frozenMs : bounds.killedMs));
+    const backMs = fault.kind === "clock" ? Math.max(0, -fault.byMs) : 0;
+    if (dueAt <= at + backMs + bounds.frozenMs)
+      latest = Math.max(latest, dueAt + backMs + bounds.detectMs);
   }
   return latest;
 }
