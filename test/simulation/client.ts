@@ -231,7 +231,7 @@ async function readSome(client: Client): Promise<void> {
   const { world, process, runIds, namespace } = client;
   const { chance, clock } = process;
   while (!world.faults.calm) {
-    await clock.sleep(chance.between(300, 1_500));
+    await clock.sleep(chance.between(500, 2_500));
     const server = chance.pick(world.servers);
     if (runIds.length === 0 || chance.happens(0.2)) {
       const call = world.recorder.call(process.name, server.name, { rpc: "ListRuns", namespace });

@@ -38,7 +38,7 @@ const PARTITIONS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7];
 const NAMESPACES: readonly string[] = ["default", "other"];
 const RUNS_PER_NAMESPACE = 14;
 /** Requests are checked by the rules of the contract in one of so many seeds. */
-const CHECKED_SEEDS = 8;
+const CHECKED_SEEDS = 20;
 /** Faults for so long; runs are scheduled in the first part of it. */
 const FAULTS_MS_MIN = 9_000;
 const FAULTS_MS_MAX = 20_000;
