@@ -91,6 +91,7 @@ export async function finalRows(
     definitions: [...witness.definitions].map(([id, definition]) => ({ id, definition })),
     runs,
     keys: await keysOf(store, witness, namespaces),
+    slots: await slotsOf(store, namespaces, runs),
     owners: [...witness.owners].map(([partition, owner]) => ({ partition, ...owner })),
   };
   return { rows, broken };
@@ -108,6 +109,25 @@ async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly 
     runId,
     digest,
   }));
+}
+
+async function slotsOf(
+  store: Store,
+  namespaces: readonly string[],
+  runs: readonly FinalRun[],
+): Promise<FinalRows["slots"]> {
+  const found: FinalRows["slots"][number][] = [];
+  for (const namespace of namespaces) {
+    const namespaceId = (await store.namespace(namespace))?.id ?? 0;
+    const keys = runs.flatMap((run) =>
+      run.namespace === namespace && run.concurrency ? [run.concurrency.key] : [],
+    );
+    const wanted = [...new Set(keys)].map((key) => ({ namespaceId, key }));
+    const all = await store.transact({ name: "final" }, (tx) => tx.lockSlots(wanted));
+    for (const { key, slots } of all)
+      found.push(...slots.map(({ runId, holds }) => ({ namespace, key, runId, holds })));
+  }
+  return found;
 }
 
 function load(store: Store, ref: RunRef, plan: Plan): Promise<View> {

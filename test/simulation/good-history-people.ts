@@ -127,7 +127,7 @@ export function peopleHistory(): History {
     "clerk",
     {
       ...{ rpc: "Schedule", namespace: "blue", key: null, digest: "tour", mark: "tour" },
-      workflow: null,
+      ...{ workflow: null, startAt: null, concurrency: null },
     },
     () => ({ kind: "scheduled", runId: RUN, created: true }),
   );
@@ -189,7 +189,7 @@ export function peopleHistory(): History {
     meta: { source: "simulation", seed: null, canaries: [{ namespace: "blue", word: "canary" }] },
     records,
     final: {
-      ...{ at: at + 1_000, drained: true, keys: [], runs: [{ ...run, ...kept }] },
+      ...{ at: at + 1_000, drained: true, keys: [], slots: [], runs: [{ ...run, ...kept }] },
       definitions: [{ id: 1, definition: DEFINITION }],
       owners: [{ partition: 7, node: "node-1", epoch: 1 }],
     },
@@ -223,7 +223,7 @@ function endedRun({ version, createdAt, visaAt, paidAt, endedAt }: Ended) {
       endedAt,
       wakeAt: null,
     },
-    ...{ steps, pivoted: false },
+    ...{ steps, concurrency: null, pivoted: false },
     signals: [{ id: "g1", name: "go", takenBy: 3 }],
     decisions: ["ann", "bob"].map((approver) => ({ step: 2, approver, approved: true })),
   };

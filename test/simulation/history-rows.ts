@@ -2,6 +2,7 @@
 import type { Moment, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Reason, RunState, Step } from "../../server/core/model.ts";
+import type { Concurrency } from "../../server/core/slots.ts";
 import type {
   AttemptRecord,
   DecisionRecord,
@@ -23,6 +24,13 @@ export interface FinalRows {
     readonly runId: string;
     readonly digest: string;
   }[];
+  /** Of concurrency keys: who holds one or waits for one at the end. */
+  readonly slots: readonly {
+    readonly namespace: string;
+    readonly key: string;
+    readonly runId: string;
+    readonly holds: boolean;
+  }[];
   /** Who watches each partition at the end, where known; empty: not known. */
   readonly owners: readonly {
     readonly partition: number;
@@ -39,6 +47,7 @@ export interface FinalRun {
   readonly key: string | null;
   /** The label `request`. */
   readonly mark: string | null;
+  readonly concurrency: Concurrency | null;
   readonly state: RunState["kind"];
   readonly reason: Reason | null;
   readonly version: number;
@@ -110,6 +119,7 @@ export function finalRun(
     definitionId: run.definitionId,
     key: run.key,
     mark: run.labels[MARK_LABEL] ?? null,
+    concurrency: run.concurrency,
     state: run.state,
     reason: run.reason,
     version: run.stateVersion,

@@ -14,6 +14,7 @@ import type { Moment, TaskKind } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import type { RunState } from "../../server/core/model.ts";
+import type { Concurrency } from "../../server/core/slots.ts";
 
 import type { FinalRows, OutcomeFact } from "./history-rows.ts";
 
@@ -81,17 +82,26 @@ export interface TaskReport {
   readonly digest: string;
 }
 
+/** A run that somebody asks for. */
+export interface ScheduleAsk {
+  readonly key: string | null;
+  /** Equal for equal requests. */
+  readonly digest: string;
+  /** Value of the label `request`, unique for each *intended* run; repeats keep it. */
+  readonly mark: string;
+  /** The registered version that was named; version 0: the default one. null: inline. */
+  readonly workflow: { readonly name: string; readonly version: number } | null;
+  /** When it is to begin; null: at once. */
+  readonly startAt: Moment | null;
+  readonly concurrency: Concurrency | null;
+}
+
 export type Request =
+  | ({ readonly rpc: "Schedule"; readonly namespace: string } & ScheduleAsk)
   | {
-      readonly rpc: "Schedule";
+      readonly rpc: "ScheduleBatch";
       readonly namespace: string;
-      readonly key: string | null;
-      /** Equal for equal requests. */
-      readonly digest: string;
-      /** Value of the label `request`, unique for each *intended* run; repeats keep it. */
-      readonly mark: string;
-      /** The registered version that was named; version 0: the default one. null: inline. */
-      readonly workflow: { readonly name: string; readonly version: number } | null;
+      readonly runs: readonly ScheduleAsk[];
     }
   | {
       readonly rpc: "RegisterWorkflow";
@@ -165,17 +175,27 @@ export type StandRpc = "PauseRun" | "ResumeRun";
 
 export type Answer =
   | OkAnswer
-  /** A code that says that nothing was done, with the reason of its ErrorInfo. */
-  | { readonly kind: "refused"; readonly code: string; readonly reason: string }
+  | Refused
   /** No answer, or UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL or UNKNOWN. */
   | { readonly kind: "unknown"; readonly code: string };
 
+interface Scheduled {
+  readonly kind: "scheduled";
+  readonly runId: string;
+  readonly created: boolean;
+}
+
+/** Nothing was done, with the reason of its ErrorInfo. */
+interface Refused {
+  readonly kind: "refused";
+  readonly code: string;
+  readonly reason: string;
+}
+
 export type OkAnswer =
-  | {
-      readonly kind: "scheduled";
-      readonly runId: string;
-      readonly created: boolean;
-    }
+  | Scheduled
+  /** In the order of the batch. */
+  | { readonly kind: "batch"; readonly results: readonly (Scheduled | Refused)[] }
   | {
       readonly kind: "registered";
       readonly name: string;

@@ -12,13 +12,15 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { tooManyOfKey } from "./slots.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
  * G3. The hand-outs of a step, by their rows and open leases, have fences 1, 2, 3 and so on, the
  * verifies of one fence numbers 1, 2, 3, and none begins before the one before has ended; what
  * agents received are exactly these, and a report or a callback about one of them always finds it;
- * no beat renews a lease that was sent after a later hand-out.
+ * no beat renews a lease that was sent after a later hand-out. At no time are more runs of one
+ * concurrency key under way than the highest limit that any of them allows.
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
@@ -26,6 +28,7 @@ export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   yield* strayTasks(facts);
   yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
+  yield* tooManyOfKey(facts);
 }
 
 /** Every task of a step, in the order in which they must have been handed out. */

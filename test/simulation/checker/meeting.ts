@@ -13,6 +13,7 @@ import {
   tokenKey,
 } from "./facts.ts";
 import { stoodStill } from "./hand-outs.ts";
+import { freeSlotsLeft } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
 /**
@@ -22,7 +23,6 @@ import type { Finding } from "./violation.ts";
  */
 export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const waits = waitsOf(facts);
-  if (waits.length === 0) return;
   const laneOf = lanesSeen(facts);
   const faults = facts.faults.filter(({ fault }) => fault.kind !== "notification");
   for (const run of facts.runs.values()) {
@@ -40,6 +40,7 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
       }
     }
   }
+  yield* freeSlotsLeft(facts);
 }
 
 interface Span {

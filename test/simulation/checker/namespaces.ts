@@ -35,6 +35,8 @@ function runsTouched(request: Call["request"], { answer }: Heard): readonly stri
   switch (answer.kind) {
     case "scheduled":
       return [answer.runId];
+    case "batch":
+      return answer.results.flatMap((one) => (one.kind === "scheduled" ? [one.runId] : []));
     case "polled":
       return answer.tasks.map(({ token }) => token.runId);
     case "completed":

@@ -11,10 +11,9 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import { definitionMessage } from "../../../server/rpc/convert-definition.ts";
-import { requestDigest } from "../../../server/rpc/request-digest.ts";
-import { scheduleRequest, versionSeen } from "../client.ts";
 import type { Answer, Request } from "../history.ts";
 import { MARK_LABEL } from "../history-rows.ts";
+import { askOf, scheduleRequest } from "../scheduling.ts";
 import { answerSeen, canariesIn, runSeen } from "../seen.ts";
 import type { ServerProcess } from "../server-process.ts";
 import { createSimProcess, type SimProcess } from "../sim-process.ts";
@@ -72,12 +71,8 @@ export function createScriptedClient(
     schedule(target: ScriptedTarget, options: ScheduleOptions = {}) {
       const { key = null, mark = `run-${++marks}`, labels = {} } = options;
       const request = requestOf(target, key, mark, labels);
-      const { value, case: kind } = request.target;
-      const asked = {
-        ...({ rpc: "Schedule", namespace: NAMESPACE, key, mark } as const),
-        digest: requestDigest(request),
-        workflow: kind === "workflow" ? versionSeen(value) : null,
-      };
+      const common = { rpc: "Schedule", namespace: NAMESPACE } as const;
+      const asked = { ...common, ...askOf(request, key, mark) };
       return ask(options, asked, async (caller, server, deadlineMs) => {
         const method = SchedulerService.method.schedule;
         const reply = await world.network.unary(caller, server, method, request, deadlineMs);
