@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BROKEN_CALLS } from "./broken-calls.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
+import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
 import { BROKEN_SLOTS } from "./broken-slots.ts";
 import { checkHistory } from "./checker/check-history.ts";
@@ -8,6 +9,7 @@ import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
 import { addFault, type Mutable, must, runOf, waitLonger } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
+import { rerunsHistory } from "./good-history-reruns.ts";
 import { slotsHistory } from "./good-history-slots.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 
@@ -15,6 +17,7 @@ const BROKEN_HISTORIES = [
   ...[...BROKEN_CALLS, ...BROKEN_ROWS].map((broken) => ({ ...broken, good: goodHistory })),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
   ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),
+  ...BROKEN_RERUNS.map((broken) => ({ ...broken, good: rerunsHistory })),
 ];
 
 function changed(
@@ -35,6 +38,7 @@ describe("the checker", () => {
     expect(checkHistory(goodHistory())).toEqual([]);
     expect(checkHistory(peopleHistory())).toEqual([]);
     expect(checkHistory(slotsHistory())).toEqual([]);
+    expect(checkHistory(rerunsHistory())).toEqual([]);
   });
 
   test("judges a history that was written to a file and read again as it judged it before", () => {

@@ -14,6 +14,7 @@ import {
 import type { Answer } from "./history.ts";
 import { startPeople } from "./people.ts";
 import { type Registered, registerSome } from "./registrar.ts";
+import { rerunSome } from "./reruns.ts";
 import { scheduleAll } from "./scheduling.ts";
 import { answerSeen, canariesIn, runSeen } from "./seen.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
@@ -62,6 +63,7 @@ export function startClients(world: World, options: ClientOptions): Clients {
   void cancelSome(client("canceller"));
   void readSome(client("reader"));
   void watchSome(client("watcher"));
+  void rerunSome(client("redoer"));
   startPeople(client);
   return { runIds, isDone: () => done };
 }

@@ -49,6 +49,8 @@ export const FAULT_KINDS = [
   "slot or refuse",
   "slot or cancel-oldest",
   "batch",
+  "retried",
+  "re-run",
   "report again",
   "report deferred",
   "report cannot tell",

@@ -103,7 +103,9 @@ async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly 
     const namespace = await store.namespace(name);
     if (namespace) names.set(namespace.id, name);
   }
-  return [...witness.keys.values()].map(({ namespaceId, key, runId, digest }) => ({
+  // Those of re-runs are named otherwise, as no caller may name a run.
+  const named = [...witness.keys.values()].filter(({ key }) => !key.startsWith("\u0001"));
+  return named.map(({ namespaceId, key, runId, digest }) => ({
     namespace: names.get(namespaceId) ?? "",
     key,
     runId,

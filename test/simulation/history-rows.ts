@@ -8,6 +8,7 @@ import type {
   DecisionRecord,
   EscalationRecord,
   InterventionRecord,
+  RerunOf,
   RunDetail,
   SignalRecord,
 } from "../../server/store/reads.ts";
@@ -48,6 +49,9 @@ export interface FinalRun {
   /** The label `request`. */
   readonly mark: string | null;
   readonly concurrency: Concurrency | null;
+  readonly rerunOf: RerunOf | null;
+  /** Steps of the run that it does again; `of`: the one that made their effects. */
+  readonly kept: readonly { readonly step: number; readonly of: string; readonly fence: number }[];
   readonly state: RunState["kind"];
   readonly reason: Reason | null;
   readonly version: number;
@@ -120,6 +124,11 @@ export function finalRun(
     key: run.key,
     mark: run.labels[MARK_LABEL] ?? null,
     concurrency: run.concurrency,
+    rerunOf: run.rerunOf,
+    kept: [...detail.kept].map(([step, of]) => {
+      const row = detail.attempts.find((one) => one.step === step && one.kind === "answer");
+      return { step, of, fence: row?.fence ?? 0 };
+    }),
     state: run.state,
     reason: run.reason,
     version: run.stateVersion,

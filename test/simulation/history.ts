@@ -103,6 +103,17 @@ export type Request =
       readonly namespace: string;
       readonly runs: readonly ScheduleAsk[];
     }
+  /** A run that has ended is done again. */
+  | {
+      readonly rpc: "RetryRun" | "RerunFrom";
+      readonly namespace: string;
+      readonly runId: string;
+      readonly requestId: string;
+      /** The step from which; "": from the start; null: from what did not succeed. */
+      readonly from: string | null;
+      /** Equal for equal requests. */
+      readonly digest: string;
+    }
   | {
       readonly rpc: "RegisterWorkflow";
       readonly namespace: string;

@@ -14,6 +14,7 @@ import {
   tokenKey,
 } from "./facts.ts";
 import { lostVersions } from "./registered.ts";
+import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
 import { type Scheduling, schedulings } from "./schedulings.ts";
 import { makesRoomFrom } from "./slots.ts";
 import type { Finding } from "./violation.ts";
@@ -22,7 +23,7 @@ import { lostWords, unaskedWords } from "./words.ts";
 /**
  * G1. Every acknowledged Schedule, Complete and CancelRun has its row; every run, every reported
  * outcome and every cancel in the rows was asked for by some call; runs are of the version that was
- * named.
+ * named. A run that does another one again keeps what it should, and only that.
  */
 export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostSchedules(facts);
@@ -30,6 +31,7 @@ export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostCancels(facts);
   yield* lostWords(facts);
   yield* lostVersions(facts);
+  yield* lostReruns(facts);
   yield* unaskedRows(facts);
 }
 
@@ -116,7 +118,7 @@ function* unaskedRows(facts: Facts): Iterable<Finding> {
   const cancelled = new Set(callsTo(facts, "CancelRun").map(({ request }) => request.runId));
   for (const run of facts.runs.values()) {
     const { runId, namespace, mark, reason, state } = run.run;
-    if (!marks.has(`${namespace}/${mark}`))
+    if (run.run.rerunOf === null && !marks.has(`${namespace}/${mark}`))
       yield {
         runId,
         text: `run ${runId} ("${mark}" in ${namespace}) is stored; nobody asked for it`,
@@ -152,6 +154,7 @@ export function* oneKeyOneRun(facts: Facts): Iterable<Finding> {
     byKey.set(name, [...(byKey.get(name) ?? []), one]);
   }
   for (const [name, calls] of byKey) yield* brokenKey(facts, name, calls);
+  yield* oneRequestOneRerun(facts);
   const runOfKey = new Map<string, string>();
   for (const { run } of facts.runs.values()) {
     if (run.key === null) continue;
@@ -203,12 +206,13 @@ function* brokenKey(facts: Facts, name: string, asked: readonly Scheduling[]): I
  * accepted or had no definite answer.
  */
 export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
+  yield* refusedReruns(facts);
   const schedules = schedulings(facts);
   const cancels = callsTo(facts, "CancelRun");
   for (const run of facts.runs.values()) {
     const { runId, mark, namespace, reason } = run.run;
     const asked = schedules.filter((one) => one.ask.mark === mark && one.namespace === namespace);
-    if (allRefused(asked.map(({ fate }) => fate)))
+    if (run.run.rerunOf === null && allRefused(asked.map(({ fate }) => fate)))
       yield { runId, text: `every Schedule of "${mark}" was refused, but run ${runId} is stored` };
     const stops = cancels.filter(({ request }) => request.runId === runId);
     if (reason === "CANCELLED_BY_USER" && allRefused(stops.map(fateOf)))

@@ -345,6 +345,20 @@ export function callsTo<R extends Request["rpc"]>(
   );
 }
 
+/**
+ * What a copy of the call may have done although the caller heard that nothing was: the two came
+ * at different times, and what was refused at first may be right later.
+ */
+export function wasRepeated({ faults }: Facts, { sent }: Call): boolean {
+  return faults.some(
+    ({ fault, at, target }) =>
+      fault.kind === "network" &&
+      fault.did === "repeated" &&
+      at === sent.at &&
+      target === sent.server,
+  );
+}
+
 /** What the caller knows of a call that does one thing. */
 export function fateOf(call: Call): Fate {
   const [heard] = call.answers;
@@ -352,6 +366,11 @@ export function fateOf(call: Call): Fate {
   if (heard.answer.kind === "refused") return { kind: "refused", reason: heard.answer.reason };
   const { answer } = heard;
   return { kind: "accepted", repeated: answer.kind === "done" && answer.repeated };
+}
+
+/** The run that made the effect of a step that is kept of it, and the last fence there. */
+export function keptOf({ run }: RunFacts, step: number): FinalRun["kept"][number] | undefined {
+  return run.kept.find((one) => one.step === step);
 }
 
 /** "flight of run r1" for a sentence. */

@@ -1,7 +1,7 @@
 // Every run that somebody asked for, by a call of its own or in a batch, and what was heard of it.
 import type { Moment } from "../../../server/core/attempt.ts";
 import type { Answer, ScheduleAsk } from "../history.ts";
-import { type Call, callsTo, type Facts, type Fate, fateOf } from "./facts.ts";
+import { type Call, callsTo, type Facts, type Fate, fateOf, wasRepeated } from "./facts.ts";
 
 export interface Scheduling {
   readonly call: Call;
@@ -18,7 +18,8 @@ export function schedulings(facts: Facts): readonly Scheduling[] {
 function alone(facts: Facts): readonly Scheduling[] {
   return callsTo(facts, "Schedule").map((call) => {
     const { namespace } = call.request;
-    return { call, namespace, ask: call.request, answers: call.answers, fate: fateOf(call) };
+    const fate = surely(facts, call, fateOf(call));
+    return { call, namespace, ask: call.request, answers: call.answers, fate };
   });
 }
 
@@ -30,10 +31,16 @@ function batched(facts: Facts): readonly Scheduling[] {
         const own = answer.kind === "batch" ? answer.results[index] : answer;
         return { at, place, answer: own ?? ({ kind: "unknown", code: "NOTHING" } as const) };
       });
-      const fate = fateOfAnswer(answers[0]?.answer);
+      const fate = surely(facts, call, fateOfAnswer(answers[0]?.answer));
       return { call, namespace: call.request.namespace, ask, answers, fate };
     }),
   );
+}
+
+/** A slot may come free before a copy of the call comes. */
+function surely(facts: Facts, call: Call, fate: Fate): Fate {
+  const mayHave = fate.kind === "refused" && fate.reason === "CONCURRENCY_LIMIT";
+  return mayHave && wasRepeated(facts, call) ? { kind: "unknown" } : fate;
 }
 
 function fateOfAnswer(answer: Answer | undefined): Fate {

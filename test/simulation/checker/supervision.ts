@@ -52,7 +52,8 @@ function* begunTooEarly(facts: Facts): Iterable<Finding> {
     ),
   );
   for (const run of facts.runs.values()) {
-    const { runId, namespace, mark } = run.run;
+    const { runId, namespace, mark, rerunOf } = run.run;
+    if (rerunOf) continue;
     const startAt = startsAt.get(`${namespace}/${mark}`) ?? 0;
     const first = Math.min(...allHandOuts(run).map(({ startedAt }) => startedAt));
     if (first + facts.bounds.transactionMs >= startAt) continue;
