@@ -4,6 +4,7 @@ import { BROKEN_PEOPLE } from "./broken-people.ts";
 import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
 import { BROKEN_SLOTS } from "./broken-slots.ts";
+import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
 import { addFault, type Mutable, must, runOf, waitLonger } from "./damage.ts";
@@ -11,12 +12,14 @@ import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
 import { rerunsHistory } from "./good-history-reruns.ts";
 import { slotsHistory } from "./good-history-slots.ts";
+import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 
 const BROKEN_HISTORIES = [
   ...[...BROKEN_CALLS, ...BROKEN_ROWS].map((broken) => ({ ...broken, good: goodHistory })),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
   ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),
+  ...BROKEN_WEBHOOKS.map((broken) => ({ ...broken, good: webhooksHistory })),
   ...BROKEN_RERUNS.map((broken) => ({ ...broken, good: rerunsHistory })),
 ];
 
@@ -39,6 +42,7 @@ describe("the checker", () => {
     expect(checkHistory(peopleHistory())).toEqual([]);
     expect(checkHistory(slotsHistory())).toEqual([]);
     expect(checkHistory(rerunsHistory())).toEqual([]);
+    expect(checkHistory(webhooksHistory())).toEqual([]);
   });
 
   test("judges a history that was written to a file and read again as it judged it before", () => {

@@ -65,6 +65,9 @@ export const FAULT_KINDS = [
   "signal repeated",
   "approved",
   "rejected",
+  "webhook lost",
+  "webhook refused",
+  "answer to a webhook lost",
   "answered retry",
   "answered retry-changed",
   "answered succeed",
@@ -147,6 +150,9 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "flight failed and may be repeated": 0.04,
   "row held by another": 0.06,
   "notification lost": 1,
+  "webhook lost": 0.4,
+  "webhook refused": 0.4,
+  "answer to a webhook lost": 0.4,
 };
 const ABSENT_SHARE = 0.25;
 

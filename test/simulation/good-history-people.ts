@@ -127,7 +127,7 @@ export function peopleHistory(): History {
     "clerk",
     {
       ...{ rpc: "Schedule", namespace: "blue", key: null, digest: "tour", mark: "tour" },
-      ...{ workflow: null, startAt: null, concurrency: null },
+      ...{ workflow: null, startAt: null, concurrency: null, notify: null },
     },
     () => ({ kind: "scheduled", runId: RUN, created: true }),
   );
@@ -189,7 +189,8 @@ export function peopleHistory(): History {
     meta: { source: "simulation", seed: null, canaries: [{ namespace: "blue", word: "canary" }] },
     records,
     final: {
-      ...{ at: at + 1_000, drained: true, keys: [], slots: [], runs: [{ ...run, ...kept }] },
+      ...{ at: at + 1_000, drained: true, runs: [{ ...run, ...kept }] },
+      ...{ keys: [], slots: [], hooks: [], deliveries: [] },
       definitions: [{ id: 1, definition: DEFINITION }],
       owners: [{ partition: 7, node: "node-1", epoch: 1 }],
     },

@@ -3,6 +3,7 @@ import type { Moment, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Reason, RunState, Step } from "../../server/core/model.ts";
 import type { Concurrency } from "../../server/core/slots.ts";
+import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
 import type {
   AttemptRecord,
   DecisionRecord,
@@ -32,12 +33,29 @@ export interface FinalRows {
     readonly runId: string;
     readonly holds: boolean;
   }[];
+  readonly hooks: readonly {
+    readonly namespace: string;
+    readonly name: string;
+    readonly events: readonly OutboxKind[];
+  }[];
+  /** All that there is to tell, and what became of it. */
+  readonly deliveries: readonly FinalDelivery[];
   /** Who watches each partition at the end, where known; empty: not known. */
   readonly owners: readonly {
     readonly partition: number;
     readonly node: string;
     readonly epoch: number;
   }[];
+}
+
+export interface FinalDelivery
+  extends Pick<
+    DeliveryRecord,
+    "id" | "hook" | "kind" | "count" | "runId" | "n" | "state" | "nextTryAt"
+  > {
+  readonly namespace: string;
+  /** false: nobody has looked yet at what there is to tell. */
+  readonly made: boolean;
 }
 
 export interface FinalRun {

@@ -3,7 +3,7 @@
 // the same form, and `checker/check-history.ts` decides from it alone whether promises were kept.
 //
 //   calls     `call` when it is sent, then `answer` (a stream has several): ok, refused or unknown
-//   the rest  `fault`, `effect` (of a fake remote service), `owner` (of a partition)
+//   the rest  `fault`, `effect` (of a fake remote service), `owner` (of a partition), `webhook`
 //   final     the rows at the end, as the store's reads give them
 //
 // As text: JSON lines, `meta` first, a line for each record in the order of `at`, `final` last.
@@ -37,7 +37,13 @@ interface Happened {
   readonly process: string;
 }
 
-export type HistoryRecord = CallRecord | AnswerRecord | FaultRecord | EffectRecord | OwnerRecord;
+export type HistoryRecord =
+  | CallRecord
+  | AnswerRecord
+  | FaultRecord
+  | EffectRecord
+  | OwnerRecord
+  | WebhookRecord;
 
 /** A call when its caller sent it. */
 export interface CallRecord extends Happened {
@@ -94,6 +100,8 @@ export interface ScheduleAsk {
   /** When it is to begin; null: at once. */
   readonly startAt: Moment | null;
   readonly concurrency: Concurrency | null;
+  /** The hook that is told of its end; null: none is named. */
+  readonly notify: string | null;
 }
 
 export type Request =
@@ -310,6 +318,16 @@ export interface EffectRecord extends Happened {
   readonly step: number;
   /** The fence of the task that did it. */
   readonly fence: number;
+}
+
+/** A webhook as its receiver got it. */
+export interface WebhookRecord extends Happened {
+  readonly kind: "webhook";
+  /** Of the delivery: the same for each try. */
+  readonly id: string;
+  readonly url: string;
+  /** What it says, as text. */
+  readonly body: string;
 }
 
 export interface OwnerRecord extends Happened {

@@ -88,7 +88,10 @@ async function pauseSome(client: Client): Promise<void> {
   while (!world.faults.calm) {
     await clock.sleep(chance.between(200, 2_200));
     if (runIds.length === 0 || world.faults.calm) continue;
-    const runId = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
+    const silent = world.silentRuns.findLast((one) => runIds.includes(one));
+    const some = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
+    // What is lost while its run is paused goes ways of its own.
+    const runId = silent !== undefined && chance.happens(0.4) ? silent : some;
     world.faults.count("paused");
     void pauseFor(client, runId, chance.between(100, 6_000));
   }

@@ -21,6 +21,7 @@ import { requestDigest } from "../../server/rpc/request-digest.ts";
 import { type Client, heard } from "./client.ts";
 import type { Answer, ScheduleAsk } from "./history.ts";
 import { MARK_LABEL } from "./history-rows.ts";
+import { HEARS_NAMED } from "./receivers.ts";
 import { pickVersion, type Registered } from "./registrar.ts";
 import { answerSeen, nameIn, reasonOf } from "./seen.ts";
 import { runInput } from "./workload.ts";
@@ -36,6 +37,7 @@ const BATCH_SHARE = 0.12;
 const LATER_SHARE = 0.12;
 const LATER_MS_MAX = 4_000;
 const KEYED_SHARE = 0.25;
+const NOTIFY_SHARE = 0.2;
 /** Limits of the concurrency keys of a namespace. */
 const LIMITS: readonly number[] = [1, 2];
 
@@ -46,9 +48,11 @@ interface Begin {
   readonly startAt: number | null;
   readonly concurrency: Concurrency | null;
   readonly priority: number;
+  /** The hook that is told of its end. */
+  readonly notify: string | null;
 }
 
-const AT_ONCE: Begin = { startAt: null, concurrency: null, priority: 0 };
+const AT_ONCE: Begin = { startAt: null, concurrency: null, priority: 0, notify: null };
 
 interface Order {
   readonly ask: ScheduleAsk;
@@ -106,13 +110,15 @@ function randomBegin({ world, process, namespace }: Client): Begin {
   const isLater = chance.happens(LATER_SHARE);
   const startAt = isLater ? world.databaseClock.now() + chance.between(-200, LATER_MS_MAX) : null;
   if (isLater) world.faults.count("begins later");
-  if (!chance.happens(isLater ? 0.6 : KEYED_SHARE)) return { ...AT_ONCE, startAt };
+  const notify = chance.happens(NOTIFY_SHARE) ? HEARS_NAMED : null;
+  if (!chance.happens(isLater ? 0.6 : KEYED_SHARE)) return { ...AT_ONCE, startAt, notify };
   const place = chance.between(0, LIMITS.length - 1);
   const policy = chance.pick(["queue", "queue", "refuse", "cancel-oldest"] as const);
   world.faults.count(`slot or ${policy}`);
   const key = `${canaryOf(world, namespace)}-key-${place}`;
   const concurrency = { key, limit: LIMITS[place] ?? 1, policy };
-  return { startAt, concurrency, priority: chance.happens(0.3) ? chance.between(1, 9) : 0 };
+  const priority = chance.happens(0.3) ? chance.between(1, 9) : 0;
+  return { startAt, concurrency, priority, notify };
 }
 
 /** A registered version, or a definition for this run alone. */
@@ -134,13 +140,14 @@ export function scheduleRequest(
   mark: string,
   target: NonNullable<Target>,
   input: Payload | null = null,
-  { startAt, concurrency, priority }: Begin = AT_ONCE,
+  { startAt, concurrency, priority, notify }: Begin = AT_ONCE,
 ): ScheduleRequest {
   return create(ScheduleRequestSchema, {
     ...{ namespace, key: key ?? "", target, labels: { [MARK_LABEL]: mark }, priority },
     ...payloadField("input", input),
     ...(startAt !== null && { startTime: timestampFromMs(startAt) }),
     ...(concurrency && { concurrency: concurrencyMessage(concurrency) }),
+    ...(notify !== null && { notify: { hook: notify } }),
   });
 }
 
@@ -148,12 +155,12 @@ export function askOf(
   request: ScheduleRequest,
   key: string | null,
   mark: string,
-  { startAt, concurrency }: Pick<Begin, "startAt" | "concurrency"> = AT_ONCE,
+  { startAt, concurrency, notify }: Omit<Begin, "priority"> = AT_ONCE,
 ): ScheduleAsk {
   const { target } = request;
   const workflow =
     target.case === "workflow" ? { name: target.value.name, version: target.value.version } : null;
-  return { key, digest: requestDigest(request), mark, workflow, startAt, concurrency };
+  return { key, digest: requestDigest(request), mark, workflow, startAt, concurrency, notify };
 }
 
 /** Without a key nobody may repeat it: it might be a second run. */

@@ -18,12 +18,14 @@ import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
 import { type Scheduling, schedulings } from "./schedulings.ts";
 import { makesRoomFrom } from "./slots.ts";
 import type { Finding } from "./violation.ts";
+import { webhooksTell } from "./webhooks.ts";
 import { lostWords, unaskedWords } from "./words.ts";
 
 /**
  * G1. Every acknowledged Schedule, Complete and CancelRun has its row; every run, every reported
  * outcome and every cancel in the rows was asked for by some call; runs are of the version that was
- * named. A run that does another one again keeps what it should, and only that.
+ * named. A run that does another one again keeps what it should, and only that; webhooks tell all
+ * of it, and only that.
  */
 export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostSchedules(facts);
@@ -32,6 +34,7 @@ export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostWords(facts);
   yield* lostVersions(facts);
   yield* lostReruns(facts);
+  yield* webhooksTell(facts);
   yield* unaskedRows(facts);
 }
 

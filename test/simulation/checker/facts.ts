@@ -19,6 +19,7 @@ import type {
   TaskReport,
   TaskSeen,
   TokenParts,
+  WebhookRecord,
 } from "../history.ts";
 import type { FinalRun, OutcomeFact } from "../history-rows.ts";
 import type { Bounds } from "./violation.ts";
@@ -41,6 +42,7 @@ export interface Facts {
   readonly faults: readonly FaultRecord[];
   readonly effects: readonly EffectRecord[];
   readonly owners: readonly OwnerRecord[];
+  readonly webhooks: readonly WebhookRecord[];
 }
 
 export interface Call<R extends Request = Request> {
@@ -141,7 +143,7 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
       ),
     });
   }
-  const of = <K extends "fault" | "effect" | "owner">(kind: K) =>
+  const of = <K extends "fault" | "effect" | "owner" | "webhook">(kind: K) =>
     history.records.filter(
       (record): record is Extract<typeof record, { kind: K }> => record.kind === kind,
     );
@@ -157,6 +159,7 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
     faults: of("fault"),
     effects: of("effect"),
     owners: of("owner"),
+    webhooks: of("webhook"),
   };
 }
 

@@ -3,12 +3,15 @@ import type { Request } from "../history.ts";
 import type { Call, Facts, Heard } from "./facts.ts";
 import { runsIn } from "./states.ts";
 import type { Finding } from "./violation.ts";
+import { webhooksDoNotLeak } from "./webhooks.ts";
 
 /**
  * G14. No answer to a call in one namespace, errors included, holds the canary word of another or
- * names a run of another; no token of another namespace is beaten or accepted.
+ * names a run of another; no token of another namespace is beaten or accepted, and no webhook tells
+ * of another.
  */
 export function* namespacesDoNotLeak(facts: Facts): Iterable<Finding> {
+  yield* webhooksDoNotLeak(facts);
   const words = new Map(
     facts.history.meta.canaries.map(({ word, namespace }) => [word, namespace]),
   );

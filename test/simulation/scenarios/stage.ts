@@ -110,6 +110,7 @@ export async function play(
       ...{ time, store, faults, witness, partitions: [0], isChecked: true },
       chance: chance.fork(),
       isStoreUp: () => isStoreUp,
+      postOf: () => async () => ({ kind: "delivered" }),
       onDefect: (what) => defects.push(what),
     }),
   );
@@ -118,7 +119,7 @@ export async function play(
     ...{ time, databaseClock, chance, faults, recorder, servers, canaries },
     network: createNetwork(time, faults),
     remote: createRemote(recorder),
-    callbacks: new Map(),
+    ...{ callbacks: new Map(), silentRuns: [] },
   } satisfies World;
   const stage = stageOf(world, store, witness, (up) => {
     isStoreUp = up;
@@ -128,7 +129,10 @@ export async function play(
   await time.run(START_MS + SETTLING_MS, () => false);
   await played(world, () => script(stage));
   const rest = await untilAtRest(world, store);
-  const ending = { namespaces: NAMESPACES, at: databaseClock.now(), drained: rest === "" };
+  const ending = {
+    ...{ namespaces: NAMESPACES, at: databaseClock.now(), drained: rest === "" },
+    deliveriesMade: new Set<string>(),
+  };
   const moments = new Map<string, number>();
   const { rows, broken } = await finalRows(store, witness, ending, moments);
   const meta = { source: "simulation", seed: null, canaries } as const;
