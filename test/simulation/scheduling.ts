@@ -44,7 +44,7 @@ const LIMITS: readonly number[] = [1, 2];
 type Target = MessageInitShape<typeof ScheduleRequestSchema>["target"];
 
 /** What is left to chance about when a run begins. */
-interface Begin {
+export interface Begin {
   readonly startAt: number | null;
   readonly concurrency: Concurrency | null;
   readonly priority: number;

@@ -131,10 +131,11 @@ function lanesSeen(facts: Facts): LaneOf {
 function readyFrom(
   { run, verifies }: RunFacts,
   before: HandOut | undefined,
-  { task, step }: HandOut,
+  { task, step, strategy }: HandOut,
   firstReadyAt: Moment | null,
 ): Moment | null {
-  if (!before) return task === "perform" ? firstReadyAt : null;
+  // Of the strategies behind the first one no row tells when they were begun.
+  if (!before) return task === "perform" && strategy === 0 ? firstReadyAt : null;
   if (before.task !== task || !before.end || before.settled) return null;
   if (verifies.get(step)?.some(({ fence }) => fence === before.fence)) return null;
   const { kind } = before.end.outcome;

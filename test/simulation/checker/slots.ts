@@ -2,7 +2,7 @@
 // free goes to who waits for it, and nothing of a run that has ended keeps one.
 import type { Moment } from "../../../server/core/attempt.ts";
 import { allHandOuts, type Facts, isEndState, type RunFacts } from "./facts.ts";
-import { concernsWatching, latestAct } from "./lateness.ts";
+import { latestAct, outagesOf } from "./lateness.ts";
 import { schedulings } from "./schedulings.ts";
 import type { Finding } from "./violation.ts";
 
@@ -45,7 +45,7 @@ export function* slotsOfTheEnded(facts: Facts): Iterable<Finding> {
  * no other run of the key is there.
  */
 export function* freeSlotsLeft(facts: Facts): Iterable<Finding> {
-  const faults = facts.faults.filter(concernsWatching);
+  const outages = outagesOf(facts);
   const bounds = { ...facts.bounds, detectMs: facts.bounds.detectMs + facts.bounds.meetMs };
   for (const [name, runs] of runsByKey(facts)) {
     for (const { run } of runs) {
@@ -57,7 +57,7 @@ export function* freeSlotsLeft(facts: Facts): Iterable<Finding> {
         return [other.endedAt ?? Number.POSITIVE_INFINITY];
       });
       const freeAt = Math.max(asked, ...ends);
-      if (gaveUpAt <= latestAct(faults, bounds, freeAt, gaveUpAt)) continue;
+      if (gaveUpAt <= latestAct(outages, bounds, freeAt)) continue;
       const text = `run ${run.runId} waited for a slot of ${name} until ${gaveUpAt}, and from ${freeAt} on no run had one`;
       yield { runId: run.runId, text };
     }

@@ -3,20 +3,20 @@ import type { Moment } from "../../../server/core/attempt.ts";
 import type { OwnerRecord, TokenParts } from "../history.ts";
 import type { FinalRun } from "../history-rows.ts";
 import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
-import { concernsWatching, latestAct } from "./lateness.ts";
+import { latestAct, outagesOf } from "./lateness.ts";
 import { schedulings } from "./schedulings.ts";
 import { momentsOf } from "./states.ts";
 import type { Finding } from "./violation.ts";
 
 /**
  * G8. Each intervention came within `detectMs` of its due moment, or, where a server or the store
- * was hit by a fault before it acted, within `killedMs` or `frozenMs` of the last such fault; the
+ * was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
  * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
  * declared lost while an answered beat still kept it, and no run begun before its time.
  */
 export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
-  const faults = facts.faults.filter(concernsWatching);
+  const outages = outagesOf(facts);
   const late: Finding[] = [];
   let total = 0;
   for (const run of facts.runs.values()) {
@@ -25,7 +25,7 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
       const { rule, step, actedAt } = act;
       const dueAt = dueFrom(run, act);
       total += 1;
-      const allowedAt = latestAct(faults, bounds, dueAt, actedAt);
+      const allowedAt = latestAct(outages, bounds, dueAt);
       if (actedAt <= allowedAt) continue;
       const where = step === null ? `run ${runId}` : stepName(run, step);
       const text = `the watch "${rule}" of ${where} was due at ${dueAt} and acted at ${actedAt}, ${actedAt - allowedAt} ms after the latest moment allowed`;
@@ -37,7 +37,7 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   yield* begunTooEarly(facts);
   for (const run of facts.runs.values()) {
     for (const { name, wakeAt } of rowsWithMoment(run)) {
-      if (history.final.at <= latestAct(faults, bounds, wakeAt, history.final.at)) continue;
+      if (history.final.at <= latestAct(outages, bounds, wakeAt)) continue;
       const text = `${name} was due at ${wakeAt}, and at ${history.final.at} nobody had looked`;
       yield { runId: run.run.runId, text };
     }

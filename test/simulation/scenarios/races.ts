@@ -338,7 +338,7 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   43: {
     trap: "A stop that takes leases along",
-    scenarios: 2,
+    scenarios: 3,
     tests: {
       "integration/rpc/drain.test.ts": [
         "answers parked polls with an empty OK on both transports, then ends",
