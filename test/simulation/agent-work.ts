@@ -229,7 +229,7 @@ async function fallSilent(session: Session, held: Held): Promise<void> {
   world.faults.count("agent stopped beating");
   world.silentRuns.push(held.token.runId);
   session.muteUntilMs = clock.monotonicMs() + 2_600;
-  await clock.sleep(chance.between(2_050, chance.happens(0.3) ? 8_000 : 3_300));
+  await clock.sleep(chance.between(2_050, chance.happens(0.45) ? 8_000 : 3_300));
   held.over = true;
   session.held.delete(held);
   world.faults.count("report late");

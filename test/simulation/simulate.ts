@@ -23,6 +23,7 @@ import { createServerProcess } from "./server-process.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
 import { spread } from "./store-faults.ts";
 import { createStoreWitness } from "./store-witness.ts";
+import { unheardRejections } from "./unheard-rejections.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 import { QUEUES } from "./workload.ts";
 import type { World } from "./world.ts";
@@ -145,17 +146,6 @@ async function allThatIsToCome(store: Store) {
     due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
   );
   return { moments, deliveriesMade: new Set(made.map(({ id }) => id)) };
-}
-
-/** What nobody hears ends a real process. Node tells of it when nothing else is left to do. */
-async function unheardRejections(): Promise<readonly string[]> {
-  const unheard: string[] = [];
-  const hear = (error: unknown): void =>
-    void unheard.push(`nobody heard of ${error instanceof Error ? error.stack : String(error)}`);
-  process.on("unhandledRejection", hear);
-  await new Promise((go) => setImmediate(go));
-  process.off("unhandledRejection", hear);
-  return unheard;
 }
 
 /** Equal for equal histories, to the byte. */

@@ -25,6 +25,7 @@ import { createServerProcess, type ServerProcess } from "../server-process.ts";
 import type { SimProcess } from "../sim-process.ts";
 import { spread } from "../store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "../store-witness.ts";
+import { unheardRejections } from "../unheard-rejections.ts";
 import { createVirtualTime } from "../virtual-time.ts";
 import type { World } from "../world.ts";
 import { type AgentOptions, createScriptedAgent, type ScriptedAgent } from "./scripted-agent.ts";
@@ -48,6 +49,8 @@ export interface Stage {
   /** Resolves so long after the begin of the script. */
   at(ms: number): Promise<void>;
   pass(ms: number): Promise<void>;
+  /** The moment in so many milliseconds, by the database's clock. */
+  startsIn(ms: number): number;
   /** The server that watches all runs, and one that does not. */
   watching(): ServerProcess;
   other(): ServerProcess;
@@ -139,6 +142,7 @@ export async function play(
   await time.run(START_MS + SETTLING_MS, () => false);
   await played(world, () => script(stage));
   const rest = await untilAtRest(world, store);
+  defects.push(...(await unheardRejections()));
   const ending = {
     ...{ namespaces: NAMESPACES, at: databaseClock.now(), drained: rest === "" },
     deliveriesMade: new Set<string>(),
@@ -223,6 +227,7 @@ function stageOf(
     now: () => time.now() - startedAtMs,
     at: (ms: number) => wait(Math.max(0, startedAtMs + ms - time.now())),
     pass: wait,
+    startsIn: (ms: number) => world.databaseClock.now() + ms,
     watching: () => server(true),
     other: () => server(false),
     agent: (name: string, options?: AgentOptions) => createScriptedAgent(world, name, options),
