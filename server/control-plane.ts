@@ -154,11 +154,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       deliveries?.start();
     },
     async stop() {
+      // It may wait long for answers, and our partitions are watched meanwhile.
+      await deliveries?.stop();
       await beat.stop();
       await inbox.stop();
       await housekeeping.stop();
       await watches.stop();
-      await deliveries?.stop();
       await Promise.all([claims.idle(), heartbeats.idle(), schedule.idle(), advance.idle()]);
       await ownership.stop();
     },

@@ -83,10 +83,14 @@ export function createWatches(options: WatchesOptions): Watches {
    * Waits for what is under way, but not for long: a run that somebody holds must hold up no other.
    */
   async function settled(): Promise<void> {
-    const patience = new AbortController();
-    const over = clock.sleep(PATIENCE_MS, patience.signal).catch(() => undefined);
-    await Promise.race([Promise.all(pending.values()), over]);
-    patience.abort();
+    if (pending.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const patience = clock.after(PATIENCE_MS, resolve);
+      void Promise.all(pending.values()).finally(() => {
+        patience.cancel();
+        resolve();
+      });
+    });
   }
 
   /** Sends the row's event through the one door, unless it is under way already. */

@@ -11,6 +11,7 @@ const LOOK_EVERY_MS = 120;
 const CODES: readonly string[] = ["busy", "odd"];
 /** Tasks that seldom end well while anything may go wrong: rare ways need them (workload-rare). */
 const VAGUE_TASK = "vague";
+const VAGUE_UNDO_TASK = "vague-undo";
 const FAILING_TASK = "fail";
 const LATER_TASK = "later";
 const SILENT_TASKS: readonly string[] = ["silent", "slow-undo"];
@@ -170,6 +171,8 @@ function specialIntent(session: Session, held: Held): Intent | null {
     return { acts: false, outcome: randomFailure(session, held, "permanent") };
   if (isHard(held, session, VAGUE_TASK) && chance.happens(0.75))
     return { acts: chance.happens(0.5), outcome: UNKNOWN };
+  if (isHard(held, session, VAGUE_UNDO_TASK) && chance.happens(0.75))
+    return { acts: chance.happens(0.25), outcome: UNKNOWN };
   if (isHard(held, session, LATER_TASK) && chance.happens(0.7))
     return { acts: chance.happens(0.6), outcome: { kind: "deferred" } };
   if (SILENT_TASKS.includes(held.task.task) && !session.world.faults.calm && chance.happens(0.4))
@@ -224,8 +227,9 @@ async function fallSilent(session: Session, held: Held): Promise<void> {
   const { clock, chance } = process;
   if (chance.happens(0.5)) act(session, held);
   world.faults.count("agent stopped beating");
+  world.silentRuns.push(held.token.runId);
   session.muteUntilMs = clock.monotonicMs() + 2_600;
-  await clock.sleep(chance.between(2_050, chance.happens(0.3) ? 8_000 : 3_300));
+  await clock.sleep(chance.between(2_050, chance.happens(0.45) ? 8_000 : 3_300));
   held.over = true;
   session.held.delete(held);
   world.faults.count("report late");

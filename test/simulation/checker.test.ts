@@ -1,17 +1,26 @@
 import { describe, expect, test } from "vitest";
 import { BROKEN_CALLS } from "./broken-calls.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
+import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
+import { BROKEN_SLOTS } from "./broken-slots.ts";
+import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
 import { addFault, type Mutable, must, runOf, waitLonger } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
+import { rerunsHistory } from "./good-history-reruns.ts";
+import { slotsHistory } from "./good-history-slots.ts";
+import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 
 const BROKEN_HISTORIES = [
   ...[...BROKEN_CALLS, ...BROKEN_ROWS].map((broken) => ({ ...broken, good: goodHistory })),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
+  ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),
+  ...BROKEN_WEBHOOKS.map((broken) => ({ ...broken, good: webhooksHistory })),
+  ...BROKEN_RERUNS.map((broken) => ({ ...broken, good: rerunsHistory })),
 ];
 
 function changed(
@@ -31,6 +40,9 @@ describe("the checker", () => {
   test("finds nothing in a history as it should be", () => {
     expect(checkHistory(goodHistory())).toEqual([]);
     expect(checkHistory(peopleHistory())).toEqual([]);
+    expect(checkHistory(slotsHistory())).toEqual([]);
+    expect(checkHistory(rerunsHistory())).toEqual([]);
+    expect(checkHistory(webhooksHistory())).toEqual([]);
   });
 
   test("judges a history that was written to a file and read again as it judged it before", () => {
@@ -66,6 +78,22 @@ describe("the checker is silent where nothing is proven", () => {
     const bounds = { ...boundsFor("processes"), detectShare: 1 };
     expect(checkHistory(late(3_000), bounds)).toEqual([]);
     expect(checkHistory(late(3_001), bounds).map(({ promise }) => promise)).toEqual(["G8"]);
+  });
+
+  test("a moment that was written before the clock went back comes as much later, and no more", () => {
+    const late = (backMs: number, ms: number, jumpedMsBefore = 100): History =>
+      changed((history) => {
+        const act = must(runOf(history, "r1").interventions[0], "intervention");
+        const fault = { kind: "clock", did: "jump", byMs: -backMs } as const;
+        addFault(history, { at: act.dueAt - jumpedMsBefore, fault });
+        act.actedAt = act.dueAt + ms;
+      });
+    const bounds = { ...boundsFor("processes"), detectShare: 1 };
+    const g8 = (history: History): readonly unknown[] =>
+      checkHistory(history, bounds).filter(({ promise }) => promise === "G8");
+    expect(g8(late(8_000, 9_000))).toEqual([]);
+    expect(g8(late(8_000, 9_001))).toHaveLength(1);
+    expect(g8(late(8_000, 1_001, 13_001))).toHaveLength(1);
   });
 
   test("on a busy machine one moment in a hundred may be met late", () => {

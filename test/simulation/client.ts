@@ -1,38 +1,27 @@
-// Clients of one namespace: one that schedules runs with keys and without, repeats what was not
-// answered, and uses a key again for another request; one that cancels; some that watch; and one
-// that registers workflows (registrar.ts).
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+// Clients of one namespace: one that schedules runs (scheduling.ts), one that cancels, some that
+// watch, and one that registers workflows (registrar.ts).
+import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {
   CancelRunRequestSchema,
   GetRunRequestSchema,
   ListRunsRequestSchema,
-  type ScheduleRequest,
-  ScheduleRequestSchema,
   SchedulerService,
   Undo,
   WaitRunRequestSchema,
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { Payload } from "../../server/core/payload.ts";
-import { definitionMessage } from "../../server/rpc/convert-definition.ts";
-import { payloadField } from "../../server/rpc/payload.ts";
-import { requestDigest } from "../../server/rpc/request-digest.ts";
 import type { Answer } from "./history.ts";
-import { MARK_LABEL } from "./history-rows.ts";
 import { startPeople } from "./people.ts";
-import { pickVersion, type Registered, registerSome } from "./registrar.ts";
+import { type Registered, registerSome } from "./registrar.ts";
+import { rerunSome } from "./reruns.ts";
+import { scheduleAll } from "./scheduling.ts";
 import { answerSeen, canariesIn, runSeen } from "./seen.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
-import { runInput } from "./workload.ts";
-import { randomDefinition } from "./workload-rare.ts";
-import { canaryOf, canaryWords, type World } from "./world.ts";
+import { canaryWords, type World } from "./world.ts";
 
 const CALL_MS_MAX = 3_000;
-/** Runs of a namespace at least: a simulated world with fewer proves too little. */
-const RUNS_LEAST = 10;
 const TRIES_MAX = 40;
-const NAMED_SHARE = 0.35;
 
 export interface Clients {
   /** Runs that some client knows of. */
@@ -74,113 +63,17 @@ export function startClients(world: World, options: ClientOptions): Clients {
   void cancelSome(client("canceller"));
   void readSome(client("reader"));
   void watchSome(client("watcher"));
+  void rerunSome(client("redoer"));
   startPeople(client);
   return { runIds, isDone: () => done };
 }
 
-async function scheduleAll(client: Client, registered: readonly Registered[]): Promise<void> {
-  const { world, process, runs, withinMs, namespace } = client;
-  const { chance, clock } = process;
-  const canary = canaryOf(world, namespace);
-  const requestOf = (key: string | null, mark: string): ScheduleRequest =>
-    scheduleRequest(namespace, key, mark, randomTarget(client, registered), runInput(canary));
-  const open: Promise<void>[] = [];
-  for (let number = 1; number <= runs; number++) {
-    await clock.sleep(chance.between(0, (2 * withinMs) / runs));
-    const key = chance.happens(0.8) ? `${canary}-${number}` : null;
-    const mark = `${canary}-run-${number}`;
-    const request = requestOf(key, mark);
-    open.push(scheduleUntilAnswered(client, request, key, mark));
-    if (key === null || !chance.happens(0.25)) continue;
-    const isSame = chance.happens(0.5);
-    world.faults.count(isSame ? "key repeated" : "key reused");
-    const other = isSame ? request : requestOf(key, `${mark}-other`);
-    const otherMark = isSame ? mark : `${mark}-other`;
-    const laterMs = chance.between(0, 400);
-    open.push(
-      clock.sleep(laterMs).then(() => scheduleUntilAnswered(client, other, key, otherMark)),
-    );
-  }
-  await Promise.all(open);
-  // What was sent without a key and lost is not sent again: the seed still has runs enough.
-  for (let number = runs + 1; new Set(client.runIds).size < RUNS_LEAST; number++) {
-    const [key, mark] = [`${canary}-${number}`, `${canary}-run-${number}`];
-    const request = requestOf(key, mark);
-    await scheduleUntilAnswered(client, request, key, mark);
-  }
-}
-
-type Target = MessageInitShape<typeof ScheduleRequestSchema>["target"];
-
-/** A registered version, or a definition for this run alone. */
-function randomTarget({ world, process, namespace }: Client, registered: readonly Registered[]) {
-  const { chance } = process;
-  const version = chance.happens(NAMED_SHARE) ? pickVersion(chance, registered) : null;
-  if (version) {
-    const isDefault = version.version === 0;
-    world.faults.count(isDefault ? "run of the default version" : "run of a registered version");
-    return { case: "workflow", value: version } satisfies Target;
-  }
-  const definition = randomDefinition(chance, canaryOf(world, namespace));
-  return { case: "definition", value: definitionMessage(definition) } satisfies Target;
-}
-
-export function scheduleRequest(
-  namespace: string,
-  key: string | null,
-  mark: string,
-  target: NonNullable<Target>,
-  input: Payload | null = null,
-): ScheduleRequest {
-  const labels = { [MARK_LABEL]: mark };
-  const common = { namespace, key: key ?? "", target, labels };
-  return create(ScheduleRequestSchema, { ...common, ...payloadField("input", input) });
-}
-
-/** Without a key nobody may repeat it: it might be a second run. */
-async function scheduleUntilAnswered(
-  client: Client,
-  request: ScheduleRequest,
-  key: string | null,
-  mark: string,
-): Promise<void> {
-  const { world, process, namespace, runIds } = client;
-  const { chance, clock } = process;
-  for (let tries = 0; tries < (key === null ? 1 : TRIES_MAX); tries++) {
-    const server = chance.pick(world.servers);
-    const call = world.recorder.call(process.name, server.name, {
-      rpc: "Schedule",
-      namespace,
-      key,
-      digest: requestDigest(request),
-      mark,
-      workflow: request.target.case === "workflow" ? versionSeen(request.target.value) : null,
-    });
-    const method = SchedulerService.method.schedule;
-    const reply = await world.network.unary(process, server, method, request, CALL_MS_MAX);
-    const answer = answerSeen(reply, ({ runId, created }) => ({
-      kind: "scheduled",
-      runId,
-      created,
-    }));
-    heard(client, call, answer, reply.bytes);
-    if (answer.kind === "scheduled") runIds.push(answer.runId);
-    if (answer.kind !== "unknown") return;
-    await clock.sleep(chance.between(50, 600));
-  }
-}
-
-export function versionSeen({
-  name,
-  version,
-}: {
-  readonly name: string;
-  readonly version: number;
-}) {
-  return { name, version };
-}
-
-function heard({ world, process }: Client, call: number, answer: Answer, bytes: Uint8Array): void {
+export function heard(
+  { world, process }: Client,
+  call: number,
+  answer: Answer,
+  bytes: Uint8Array,
+): void {
   world.recorder.answer(process.name, call, answer, canariesIn(bytes, canaryWords(world)));
 }
 
@@ -231,7 +124,7 @@ async function readSome(client: Client): Promise<void> {
   const { world, process, runIds, namespace } = client;
   const { chance, clock } = process;
   while (!world.faults.calm) {
-    await clock.sleep(chance.between(300, 1_500));
+    await clock.sleep(chance.between(500, 2_500));
     const server = chance.pick(world.servers);
     if (runIds.length === 0 || chance.happens(0.2)) {
       const call = world.recorder.call(process.name, server.name, { rpc: "ListRuns", namespace });

@@ -1,5 +1,6 @@
 // Which rows of the state table a run of the simulation took, from what was committed.
 // Each effect of a pass is followed by itself; a way that the table does not have is a violation.
+// Steps that a run keeps of another one begin at their end.
 import { isDeepStrictEqual } from "node:util";
 import { evolve, untouchedStep } from "../../server/core/evolve.ts";
 import type { Step, View } from "../../server/core/model.ts";
@@ -79,7 +80,7 @@ export function createEdges(): Edges {
         const after = evolve(view, effect, shape);
         if (effect.kind === "run-moved")
           take("run", { from: view.run.state.kind, on: effect.by, to: effect.state.kind });
-        else if ("step" in effect || "attempt" in effect)
+        else if (effect.kind !== "kept" && ("step" in effect || "attempt" in effect))
           for (const step of after.steps.values())
             if (view.steps.get(step.no) !== step)
               moved(view.steps.get(step.no), step, shape(step.no).needs, effect.kind);

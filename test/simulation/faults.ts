@@ -44,6 +44,13 @@ export const FAULT_KINDS = [
   "run of a registered version",
   "run of the default version",
   "registered again",
+  "begins later",
+  "slot or queue",
+  "slot or refuse",
+  "slot or cancel-oldest",
+  "batch",
+  "retried",
+  "re-run",
   "report again",
   "report deferred",
   "report cannot tell",
@@ -58,6 +65,9 @@ export const FAULT_KINDS = [
   "signal repeated",
   "approved",
   "rejected",
+  "webhook lost",
+  "webhook refused",
+  "answer to a webhook lost",
   "answered retry",
   "answered retry-changed",
   "answered succeed",
@@ -140,6 +150,9 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "flight failed and may be repeated": 0.04,
   "row held by another": 0.06,
   "notification lost": 1,
+  "webhook lost": 0.4,
+  "webhook refused": 0.4,
+  "answer to a webhook lost": 0.4,
 };
 const ABSENT_SHARE = 0.25;
 

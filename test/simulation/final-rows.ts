@@ -59,6 +59,25 @@ export async function atRest(store: Store, namespaces: readonly string[]): Promi
   return { unsettled, open };
 }
 
+export async function deliveriesOf(store: Store, namespaces: readonly string[]) {
+  const found = [];
+  for (const namespace of namespaces) {
+    const id = (await store.namespace(namespace))?.id ?? 0;
+    const page = { states: [], hook: null, limit: NAMESPACE_RUNS_MAX, after: null };
+    const all = await store.outbox.deliveries(id, page);
+    found.push(...all.map((row) => ({ namespace, ...row })));
+  }
+  return found;
+}
+
+export interface Ended {
+  readonly namespaces: readonly string[];
+  readonly at: number;
+  readonly drained: boolean;
+  /** Ids of webhooks that somebody has made of what there was to tell. */
+  readonly deliveriesMade: ReadonlySet<string>;
+}
+
 export interface Ending {
   readonly rows: FinalRows;
   /** Invariants of the core that a run breaks. */
@@ -68,7 +87,7 @@ export interface Ending {
 export async function finalRows(
   store: Store,
   witness: StoreWitness,
-  { namespaces, at, drained }: { namespaces: readonly string[]; at: number; drained: boolean },
+  { namespaces, at, drained, deliveriesMade }: Ended,
   /** Every moment that is still to come, by run. */
   momentOf: ReadonlyMap<string, number>,
 ): Promise<Ending> {
@@ -92,6 +111,14 @@ export async function finalRows(
     definitions: [...witness.definitions].map(([id, definition]) => ({ id, definition })),
     runs,
     keys: await keysOf(store, witness, namespaces),
+    slots: await slotsOf(store, namespaces, runs),
+    hooks: await hooksOf(store, namespaces),
+    deliveries: (await deliveriesOf(store, namespaces)).map(
+      ({ namespace, id, hook, kind, count, runId, n, state, nextTryAt }) => ({
+        ...{ namespace, id, hook, kind, count, runId, n, state, nextTryAt },
+        made: deliveriesMade.has(id),
+      }),
+    ),
     owners: [...witness.owners].map(([partition, owner]) => ({ partition, ...owner })),
   };
   return { rows, broken };
@@ -103,12 +130,42 @@ async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly 
     const namespace = await store.namespace(name);
     if (namespace) names.set(namespace.id, name);
   }
-  return [...witness.keys.values()].map(({ namespaceId, key, runId, digest }) => ({
+  // Those of re-runs are named otherwise, as no caller may name a run.
+  const named = [...witness.keys.values()].filter(({ key }) => !key.startsWith("\u0001"));
+  return named.map(({ namespaceId, key, runId, digest }) => ({
     namespace: names.get(namespaceId) ?? "",
     key,
     runId,
     digest,
   }));
+}
+
+async function hooksOf(store: Store, namespaces: readonly string[]): Promise<FinalRows["hooks"]> {
+  const found: FinalRows["hooks"][number][] = [];
+  for (const namespace of namespaces) {
+    const all = await store.outbox.hooks((await store.namespace(namespace))?.id ?? 0);
+    found.push(...all.map(({ name, events }) => ({ namespace, name, events })));
+  }
+  return found;
+}
+
+async function slotsOf(
+  store: Store,
+  namespaces: readonly string[],
+  runs: readonly FinalRun[],
+): Promise<FinalRows["slots"]> {
+  const found: FinalRows["slots"][number][] = [];
+  for (const namespace of namespaces) {
+    const namespaceId = (await store.namespace(namespace))?.id ?? 0;
+    const keys = runs.flatMap((run) =>
+      run.namespace === namespace && run.concurrency ? [run.concurrency.key] : [],
+    );
+    const wanted = [...new Set(keys)].map((key) => ({ namespaceId, key }));
+    const all = await store.transact({ name: "final" }, (tx) => tx.lockSlots(wanted));
+    for (const { key, slots } of all)
+      found.push(...slots.map(({ runId, holds }) => ({ namespace, key, runId, holds })));
+  }
+  return found;
 }
 
 function load(store: Store, ref: RunRef, plan: Plan): Promise<View> {

@@ -127,7 +127,7 @@ export function peopleHistory(): History {
     "clerk",
     {
       ...{ rpc: "Schedule", namespace: "blue", key: null, digest: "tour", mark: "tour" },
-      workflow: null,
+      ...{ workflow: null, startAt: null, concurrency: null, notify: null },
     },
     () => ({ kind: "scheduled", runId: RUN, created: true }),
   );
@@ -189,7 +189,8 @@ export function peopleHistory(): History {
     meta: { source: "simulation", seed: null, canaries: [{ namespace: "blue", word: "canary" }] },
     records,
     final: {
-      ...{ at: at + 1_000, drained: true, keys: [], runs: [{ ...run, ...kept }] },
+      ...{ at: at + 1_000, drained: true, runs: [{ ...run, ...kept }] },
+      ...{ keys: [], slots: [], hooks: [], deliveries: [] },
       definitions: [{ id: 1, definition: DEFINITION }],
       owners: [{ partition: 7, node: "node-1", epoch: 1 }],
     },
@@ -223,7 +224,7 @@ function endedRun({ version, createdAt, visaAt, paidAt, endedAt }: Ended) {
       endedAt,
       wakeAt: null,
     },
-    ...{ steps, pivoted: false },
+    ...{ steps, concurrency: null, rerunOf: null, kept: [], pivoted: false },
     signals: [{ id: "g1", name: "go", takenBy: 3 }],
     decisions: ["ann", "bob"].map((approver) => ({ step: 2, approver, approved: true })),
   };

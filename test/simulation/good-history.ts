@@ -229,7 +229,14 @@ export function createStory() {
       const { runId, namespace, key } = order;
       const mark = `order ${runId}`;
       const workflow = namespace === "green" ? { name: DEFINITION.workflow, version: 1 } : null;
-      const named = { mark, workflow, digest: `trip ${runId}` };
+      const named = {
+        mark,
+        workflow,
+        digest: `trip ${runId}`,
+        startAt: null,
+        concurrency: null,
+        notify: null,
+      };
       const request = { rpc: "Schedule", namespace, key, ...named } as const;
       ask(process, request, () => {
         const created = !runs.has(runId);
@@ -364,7 +371,17 @@ export function createStory() {
       return structuredClone({
         meta: { source: "simulation" as const, seed: null, canaries },
         records,
-        final: { at, drained: true, definitions, runs: final, keys, owners },
+        final: {
+          at,
+          drained: true,
+          definitions,
+          runs: final,
+          keys,
+          slots: [],
+          hooks: [],
+          deliveries: [],
+          owners,
+        },
       });
     },
   });

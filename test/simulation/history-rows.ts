@@ -2,11 +2,14 @@
 import type { Moment, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Reason, RunState, Step } from "../../server/core/model.ts";
+import type { Concurrency } from "../../server/core/slots.ts";
+import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
 import type {
   AttemptRecord,
   DecisionRecord,
   EscalationRecord,
   InterventionRecord,
+  RerunOf,
   RunDetail,
   SignalRecord,
 } from "../../server/store/reads.ts";
@@ -23,12 +26,36 @@ export interface FinalRows {
     readonly runId: string;
     readonly digest: string;
   }[];
+  /** Of concurrency keys: who holds one or waits for one at the end. */
+  readonly slots: readonly {
+    readonly namespace: string;
+    readonly key: string;
+    readonly runId: string;
+    readonly holds: boolean;
+  }[];
+  readonly hooks: readonly {
+    readonly namespace: string;
+    readonly name: string;
+    readonly events: readonly OutboxKind[];
+  }[];
+  /** All that there is to tell, and what became of it. */
+  readonly deliveries: readonly FinalDelivery[];
   /** Who watches each partition at the end, where known; empty: not known. */
   readonly owners: readonly {
     readonly partition: number;
     readonly node: string;
     readonly epoch: number;
   }[];
+}
+
+export interface FinalDelivery
+  extends Pick<
+    DeliveryRecord,
+    "id" | "hook" | "kind" | "count" | "runId" | "n" | "state" | "nextTryAt"
+  > {
+  readonly namespace: string;
+  /** false: nobody has looked yet at what there is to tell. */
+  readonly made: boolean;
 }
 
 export interface FinalRun {
@@ -39,6 +66,10 @@ export interface FinalRun {
   readonly key: string | null;
   /** The label `request`. */
   readonly mark: string | null;
+  readonly concurrency: Concurrency | null;
+  readonly rerunOf: RerunOf | null;
+  /** Steps of the run that it does again; `of`: the one that made their effects. */
+  readonly kept: readonly { readonly step: number; readonly of: string; readonly fence: number }[];
   readonly state: RunState["kind"];
   readonly reason: Reason | null;
   readonly version: number;
@@ -110,6 +141,12 @@ export function finalRun(
     definitionId: run.definitionId,
     key: run.key,
     mark: run.labels[MARK_LABEL] ?? null,
+    concurrency: run.concurrency,
+    rerunOf: run.rerunOf,
+    kept: [...detail.kept].map(([step, of]) => {
+      const row = detail.attempts.find((one) => one.step === step && one.kind === "answer");
+      return { step, of, fence: row?.fence ?? 0 };
+    }),
     state: run.state,
     reason: run.reason,
     version: run.stateVersion,

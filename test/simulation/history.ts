@@ -3,7 +3,7 @@
 // the same form, and `checker/check-history.ts` decides from it alone whether promises were kept.
 //
 //   calls     `call` when it is sent, then `answer` (a stream has several): ok, refused or unknown
-//   the rest  `fault`, `effect` (of a fake remote service), `owner` (of a partition)
+//   the rest  `fault`, `effect` (of a fake remote service), `owner` (of a partition), `webhook`
 //   final     the rows at the end, as the store's reads give them
 //
 // As text: JSON lines, `meta` first, a line for each record in the order of `at`, `final` last.
@@ -14,6 +14,7 @@ import type { Moment, TaskKind } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import type { RunState } from "../../server/core/model.ts";
+import type { Concurrency } from "../../server/core/slots.ts";
 
 import type { FinalRows, OutcomeFact } from "./history-rows.ts";
 
@@ -36,7 +37,13 @@ interface Happened {
   readonly process: string;
 }
 
-export type HistoryRecord = CallRecord | AnswerRecord | FaultRecord | EffectRecord | OwnerRecord;
+export type HistoryRecord =
+  | CallRecord
+  | AnswerRecord
+  | FaultRecord
+  | EffectRecord
+  | OwnerRecord
+  | WebhookRecord;
 
 /** A call when its caller sent it. */
 export interface CallRecord extends Happened {
@@ -81,17 +88,39 @@ export interface TaskReport {
   readonly digest: string;
 }
 
+/** A run that somebody asks for. */
+export interface ScheduleAsk {
+  readonly key: string | null;
+  /** Equal for equal requests. */
+  readonly digest: string;
+  /** Value of the label `request`, unique for each *intended* run; repeats keep it. */
+  readonly mark: string;
+  /** The registered version that was named; version 0: the default one. null: inline. */
+  readonly workflow: { readonly name: string; readonly version: number } | null;
+  /** When it is to begin; null: at once. */
+  readonly startAt: Moment | null;
+  readonly concurrency: Concurrency | null;
+  /** The hook that is told of its end; null: none is named. */
+  readonly notify: string | null;
+}
+
 export type Request =
+  | ({ readonly rpc: "Schedule"; readonly namespace: string } & ScheduleAsk)
   | {
-      readonly rpc: "Schedule";
+      readonly rpc: "ScheduleBatch";
       readonly namespace: string;
-      readonly key: string | null;
+      readonly runs: readonly ScheduleAsk[];
+    }
+  /** A run that has ended is done again. */
+  | {
+      readonly rpc: "RetryRun" | "RerunFrom";
+      readonly namespace: string;
+      readonly runId: string;
+      readonly requestId: string;
+      /** The step from which; "": from the start; null: from what did not succeed. */
+      readonly from: string | null;
       /** Equal for equal requests. */
       readonly digest: string;
-      /** Value of the label `request`, unique for each *intended* run; repeats keep it. */
-      readonly mark: string;
-      /** The registered version that was named; version 0: the default one. null: inline. */
-      readonly workflow: { readonly name: string; readonly version: number } | null;
     }
   | {
       readonly rpc: "RegisterWorkflow";
@@ -165,17 +194,27 @@ export type StandRpc = "PauseRun" | "ResumeRun";
 
 export type Answer =
   | OkAnswer
-  /** A code that says that nothing was done, with the reason of its ErrorInfo. */
-  | { readonly kind: "refused"; readonly code: string; readonly reason: string }
+  | Refused
   /** No answer, or UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL or UNKNOWN. */
   | { readonly kind: "unknown"; readonly code: string };
 
+interface Scheduled {
+  readonly kind: "scheduled";
+  readonly runId: string;
+  readonly created: boolean;
+}
+
+/** Nothing was done, with the reason of its ErrorInfo. */
+interface Refused {
+  readonly kind: "refused";
+  readonly code: string;
+  readonly reason: string;
+}
+
 export type OkAnswer =
-  | {
-      readonly kind: "scheduled";
-      readonly runId: string;
-      readonly created: boolean;
-    }
+  | Scheduled
+  /** In the order of the batch. */
+  | { readonly kind: "batch"; readonly results: readonly (Scheduled | Refused)[] }
   | {
       readonly kind: "registered";
       readonly name: string;
@@ -279,6 +318,16 @@ export interface EffectRecord extends Happened {
   readonly step: number;
   /** The fence of the task that did it. */
   readonly fence: number;
+}
+
+/** A webhook as its receiver got it. */
+export interface WebhookRecord extends Happened {
+  readonly kind: "webhook";
+  /** Of the delivery: the same for each try. */
+  readonly id: string;
+  readonly url: string;
+  /** What it says, as text. */
+  readonly body: string;
 }
 
 export interface OwnerRecord extends Happened {

@@ -86,9 +86,12 @@ async function pauseSome(client: Client): Promise<void> {
   const { world, process, runIds } = client;
   const { chance, clock } = process;
   while (!world.faults.calm) {
-    await clock.sleep(chance.between(150, 1_500));
+    await clock.sleep(chance.between(200, 2_200));
     if (runIds.length === 0 || world.faults.calm) continue;
-    const runId = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
+    const silent = world.silentRuns.findLast((one) => runIds.includes(one));
+    const some = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
+    // What is lost while its run is paused goes ways of its own.
+    const runId = silent !== undefined && chance.happens(0.4) ? silent : some;
     world.faults.count("paused");
     void pauseFor(client, runId, chance.between(100, 6_000));
   }
@@ -139,7 +142,7 @@ async function signalSome(client: Client): Promise<void> {
   const { chance, clock } = process;
   const canary = canaryOf(world, namespace);
   for (let number = 1; !world.faults.calm; number++) {
-    await clock.sleep(chance.between(50, 900));
+    await clock.sleep(chance.between(100, 1_200));
     if (runIds.length === 0) continue;
     const runId = chance.pick(runIds.slice(-6));
     const repeats = chance.happens(0.3);
@@ -162,7 +165,7 @@ async function decideSome(client: Client): Promise<void> {
   const { world, process, runIds, namespace } = client;
   const { chance, clock } = process;
   while (!world.faults.calm) {
-    await clock.sleep(chance.between(100, 900));
+    await clock.sleep(chance.between(150, 1_350));
     if (runIds.length === 0) continue;
     const runId = chance.pick(runIds.slice(-8));
     const { message } = await tell(client, {
@@ -194,7 +197,7 @@ async function answerAll(client: Client): Promise<void> {
   const { world, process, namespace } = client;
   const { chance, clock } = process;
   for (;;) {
-    await clock.sleep(chance.between(200, 1_500));
+    await clock.sleep(chance.between(300, 1_900));
     const { message } = await tell(client, {
       method: OperatorService.method.listEscalations,
       request: create(ListEscalationsRequestSchema, { namespace, pageSize: PAGE }),

@@ -16,6 +16,7 @@ export interface Recorder {
   answer(process: string, call: number, answer: Answer, canaries: readonly string[]): void;
   fault(fault: FaultRecord["fault"], target: string, server: boolean): void;
   effect(effect: Omit<EffectRecord, "at" | "process" | "kind">): void;
+  webhook(id: string, url: string, body: string): void;
   owner(process: string, owner: Omit<OwnerRecord, "at" | "process" | "kind">): void;
 }
 
@@ -37,6 +38,9 @@ export function createRecorder(now: () => Moment): Recorder {
     },
     effect(effect: Omit<EffectRecord, "at" | "process" | "kind">) {
       records.push({ kind: "effect", at: now(), process: "remote", ...effect });
+    },
+    webhook(id: string, url: string, body: string) {
+      records.push({ kind: "webhook", at: now(), process: "receiver", id, url, body });
     },
     owner(process: string, owner: Omit<OwnerRecord, "at" | "process" | "kind">) {
       records.push({ kind: "owner", at: now(), process, ...owner });

@@ -23,7 +23,9 @@ export async function report(session: Session, held: Held, outcome: Reported): P
     await reportAgain(session, held, otherThan(session, held, outcome));
   if (outcome.kind === "unknown" && !faults.calm && session.process.chance.happens(0.6)) {
     faults.count("report unknown, settled later");
-    await session.process.clock.sleep(session.process.chance.between(0, 800));
+    const { chance, clock } = session.process;
+    // Mostly soon enough; else somebody may have done it again by then.
+    await clock.sleep(chance.happens(0.6) ? chance.between(0, 800) : chance.between(800, 4_000));
     await reportAgain(session, held, lateOutcome(session, held));
   }
 }

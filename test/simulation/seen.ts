@@ -22,6 +22,7 @@ const UNKNOWN_CODES: ReadonlySet<string> = new Set([
 ]);
 
 const RUN_STATES: Readonly<Record<string, CoreRunState["kind"]>> = {
+  PENDING: "PENDING",
   RUNNING: "RUNNING",
   PAUSED: "PAUSED",
   FINISHING: "FINISHING",
@@ -116,7 +117,7 @@ export function reportSeen(status: Status | undefined, repeated: boolean): Repor
   return { kind: "refused", reason: reasonOf(status) };
 }
 
-function reasonOf(status: Status): string {
+export function reasonOf(status: Status): string {
   for (const detail of status.details) {
     const info = anyUnpack(detail, ErrorInfoSchema);
     if (info) return info.reason;

@@ -16,6 +16,7 @@ import { createRequestCheck, type RequestCheck } from "../../server/rpc/request-
 import { createSchedulerService } from "../../server/rpc/scheduler-service.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
 import type { Store } from "../../server/store/store.ts";
+import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Chance } from "./chance.ts";
 import type { Faults } from "./faults.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
@@ -43,6 +44,8 @@ export interface ServerDeps {
   readonly witness: StoreWitness;
   readonly partitions: readonly number[];
   readonly isStoreUp: () => boolean;
+  /** How a process sends webhooks. */
+  readonly postOf: (process: SimProcess) => Post;
   /** Whether requests go through the rules of the contract. */
   readonly isChecked: boolean;
   /** A defect of the server came to light. */
@@ -94,7 +97,14 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
   const { clock, chance } = process;
   const { faults, witness, onDefect } = deps;
   const check = deps.isChecked ? checking : trusting;
-  const store = createFaultyStore({ store: deps.store, process, faults, witness, isReachable });
+  const store = createFaultyStore({
+    store: deps.store,
+    process,
+    faults,
+    witness,
+    isReachable,
+    partitions: deps.partitions.length,
+  });
   const plane = createControlPlane({
     store,
     clock,
@@ -102,6 +112,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     log: planeLog(onDefect),
     address: process.name,
     isRetryable,
+    post: deps.postOf(process),
     partitions: deps.partitions,
   });
   const { scheduler, dispatcher } = plane;

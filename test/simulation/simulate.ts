@@ -3,6 +3,7 @@
 // have been kept.
 import { createHash } from "node:crypto";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import type { Store } from "../../server/store/store.ts";
 import type { AgentShape } from "./agent.ts";
 import { type Callbacks, createCallbacks } from "./callbacks.ts";
 import { type Chance, createChance } from "./chance.ts";
@@ -12,14 +13,17 @@ import { startClients } from "./client.ts";
 import { createDatabaseClock } from "./database-clock.ts";
 import { createEdges, type EdgeName } from "./edges.ts";
 import { createFaults, type FaultKind } from "./faults.ts";
-import { atRest, finalRows } from "./final-rows.ts";
+import { atRest, deliveriesOf, finalRows } from "./final-rows.ts";
 import { type History, historyText } from "./history.ts";
 import { createNetwork } from "./network.ts";
+import { putHooks, receiversFor } from "./receivers.ts";
 import { createRecorder } from "./recorder.ts";
 import { createRemote } from "./remote.ts";
 import { createServerProcess } from "./server-process.ts";
-import { createSimProcess } from "./sim-process.ts";
+import { createSimProcess, type SimProcess } from "./sim-process.ts";
+import { spread } from "./store-faults.ts";
 import { createStoreWitness } from "./store-witness.ts";
+import { unheardRejections } from "./unheard-rejections.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 import { QUEUES } from "./workload.ts";
 import type { World } from "./world.ts";
@@ -38,7 +42,9 @@ const PARTITIONS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7];
 const NAMESPACES: readonly string[] = ["default", "other"];
 const RUNS_PER_NAMESPACE = 14;
 /** Requests are checked by the rules of the contract in one of so many seeds. */
-const CHECKED_SEEDS = 8;
+const CHECKED_SEEDS = 20;
+/** Every webhook is waited for in one of so many seeds: they have longer pauses than all else. */
+const TOLD_SEEDS = 10;
 /** Faults for so long; runs are scheduled in the first part of it. */
 const FAULTS_MS_MIN = 9_000;
 const FAULTS_MS_MAX = 20_000;
@@ -65,14 +71,16 @@ export async function simulate(seed: number): Promise<Simulated> {
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
   const seen = { onDefect, isChecked, witness };
-  const deps = { ...seen, time, store, faults, isStoreUp, partitions: PARTITIONS };
+  await putHooks(store, NAMESPACES);
+  const postOf = (process: SimProcess) => receiversFor({ time, faults, recorder }, process);
+  const deps = { ...seen, time, store, faults, isStoreUp, postOf, partitions: PARTITIONS };
   const servers = Array.from({ length: chance.between(2, 3) }, (_, place) =>
     createServerProcess(`server-${place + 1}`, { ...deps, chance: chance.fork() }),
   );
   const network = createNetwork(time, faults);
   const remote = createRemote(recorder);
   const canaries = NAMESPACES.map((namespace) => ({ namespace, word: `canary-of-${namespace}` }));
-  const shared = { time, databaseClock, chance, faults, recorder };
+  const shared = { time, databaseClock, chance, faults, recorder, silentRuns: [] };
   const callbacks = new Map<string, Callbacks>();
   const world: World = { ...shared, network, remote, servers, canaries, callbacks };
   for (const namespace of NAMESPACES) {
@@ -97,19 +105,16 @@ export async function simulate(seed: number): Promise<Simulated> {
   const violations: string[] = [];
   const drained = await drain(time, async () => {
     if (!clients.every((client) => client.isDone())) return "clients still schedule";
-    const { open } = await atRest(store, NAMESPACES);
-    return open.length === 0 ? null : open.join(", ");
+    return leftToDo(store, seed % TOLD_SEEDS === 0);
   });
   if (drained !== null)
     violations.push(`not at rest ${DRAIN_MS_MAX} ms after the heal: ${drained}`);
 
   databaseMs = () => Number.MAX_SAFE_INTEGER;
-  const { due } = await store.dueRows(PARTITIONS, Number.MAX_SAFE_INTEGER);
-  const moments = new Map(
-    due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
-  );
+  const { deliveriesMade, moments } = await allThatIsToCome(store);
   databaseMs = databaseClock.now;
-  const ending = { namespaces: NAMESPACES, at: databaseClock.now(), drained: drained === null };
+  const at = databaseClock.now();
+  const ending = { namespaces: NAMESPACES, at, drained: drained === null, deliveriesMade };
   const { rows, broken } = await finalRows(store, witness, ending, moments);
   const history: History = {
     meta: { source: "simulation", seed, canaries },
@@ -123,15 +128,24 @@ export async function simulate(seed: number): Promise<Simulated> {
   return { seed, history, violations, runs: rows.runs.length, faults: counts, edges: edges.taken };
 }
 
-/** What nobody hears ends a real process. Node tells of it when nothing else is left to do. */
-async function unheardRejections(): Promise<readonly string[]> {
-  const unheard: string[] = [];
-  const hear = (error: unknown): void =>
-    void unheard.push(`nobody heard of ${error instanceof Error ? error.stack : String(error)}`);
-  process.on("unhandledRejection", hear);
-  await new Promise((go) => setImmediate(go));
-  process.off("unhandledRejection", hear);
-  return unheard;
+/** null: nothing. */
+async function leftToDo(store: Store, withWebhooks: boolean): Promise<string | null> {
+  const { open } = await atRest(store, NAMESPACES);
+  if (open.length > 0) return open.join(", ");
+  const untold = withWebhooks ? await deliveriesOf(store, NAMESPACES) : [];
+  const pending = untold.filter(({ state }) => state === "pending").length;
+  return pending === 0 ? null : `${pending} webhooks are to be sent`;
+}
+
+/** By a clock that is far ahead: moments of runs, and deliveries of what nobody has looked at. */
+async function allThatIsToCome(store: Store) {
+  const made = await deliveriesOf(store, NAMESPACES);
+  const { due } = await store.dueRows(PARTITIONS, Number.MAX_SAFE_INTEGER);
+  await store.outbox.due(spread(PARTITIONS, PARTITIONS.length), 0);
+  const moments = new Map(
+    due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
+  );
+  return { moments, deliveriesMade: new Set(made.map(({ id }) => id)) };
 }
 
 /** Equal for equal histories, to the byte. */

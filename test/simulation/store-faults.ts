@@ -19,6 +19,17 @@ export interface StoreWire {
   readonly witness: StoreWitness;
   /** Whether this process reaches the store now. */
   readonly isReachable: () => boolean;
+  /** How many partitions the world has. */
+  readonly partitions: number;
+}
+
+/** What is told of causes is spread over all partitions of the region, where the world has few. */
+const PARTITIONS_OF_REGION = 256;
+
+export function spread(partitions: readonly number[], of: number): readonly number[] {
+  return partitions.flatMap((partition) =>
+    Array.from({ length: PARTITIONS_OF_REGION / of }, (_, place) => partition + of * place),
+  );
 }
 
 /** How long the fate of a commit without an answer is asked for, at most. */
@@ -51,8 +62,12 @@ export function createFaultyStore(wire: StoreWire): Store {
       listVersions: (...asked) => read("listVersions", () => store.reads.listVersions(...asked)),
     } satisfies Store["reads"]),
     partitions: faultyPartitions(wire, call),
-    // Nothing is sent from here: no process of a simulation has a way to send webhooks.
-    outbox: store.outbox,
+    outbox: Object.freeze({
+      ...store.outbox,
+      due: (partitions, limit) =>
+        call("due", () => store.outbox.due(spread(partitions, wire.partitions), limit)),
+      settle: (tried) => call("settle", () => store.outbox.settle(tried)),
+    } satisfies Store["outbox"]),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),

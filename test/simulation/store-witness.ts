@@ -63,6 +63,14 @@ export function createStoreWitness(
           reserved.push(...holders);
           return holders;
         },
+        releaseKeys: async (released: readonly KeyHolder[]) => {
+          await tx.releaseKeys(released);
+          for (const holder of released)
+            reserved.splice(
+              reserved.findIndex(({ runId }) => runId === holder.runId),
+              1,
+            );
+        },
         write: async (records: readonly PassRecord[]) => {
           await tx.write(records);
           passes.push(...records);

@@ -47,7 +47,7 @@ const stuckUndo: Maker = (chance, canary) => [
   {
     ...{ id: "s0", needs: [], task: "book", timeouts: QUICK, input: json({ canary }) },
     compensate: {
-      task: chance.pick([POISON_TASK, "slow-undo", "slow-undo"]),
+      task: chance.pick([POISON_TASK, "slow-undo", "vague-undo", "vague-undo"]),
       // An unknown is final, and a failure that is told afterwards is not.
       retry: [
         { on: ["drover.unknown"], attempts: chance.pick([1, 1, 3]) },
@@ -112,13 +112,16 @@ const answeredLate: Maker = (chance, canary) => [
     retry: [{ attempts: chance.between(1, 3), initialMs: 1_500 }],
     onFailure: chance.pick(["fail", "compensate", "continue", "escalate"]),
     ...(chance.happens(0.4) ? { fallback: [{ task: "later", queue: "slow" }] } : {}),
-    ...(chance.happens(0.3)
-      ? { effects: "verifiable" as const, verify: { task: FIND_TASK, timeouts: QUICK } }
-      : {}),
+    ...(chance.happens(0.3) ? VERIFIABLE : {}),
     ...(chance.happens(0.5) ? { compensate: randomUndo(chance) } : {}),
   },
   { id: "s1", needs: ["s0"], ...waitingWork(chance) },
 ];
+
+const VERIFIABLE = Object.freeze({
+  effects: "verifiable" as const,
+  verify: { task: FIND_TASK, timeouts: QUICK },
+});
 
 /** An agent that is thought lost speaks again when the next way has begun, or is held. */
 const thoughtLost: Maker = (chance, canary) => [
@@ -126,7 +129,7 @@ const thoughtLost: Maker = (chance, canary) => [
     ...{ id: "s0", needs: [], task: "silent", input: json({ canary }), timeouts: QUICK },
     retry: [{ attempts: 1 }],
     fallback: chance.happens(0.5) ? [{ task: "plan-b" }, { task: "silent", queue: "slow" }] : [],
-    ...(chance.happens(0.4) ? { effects: "once" as const } : {}),
+    ...chance.pick([{}, {}, { effects: "once" as const }, VERIFIABLE, VERIFIABLE]),
     onFailure: chance.pick(["escalate", "escalate", "escalate", "fail", "continue"]),
   },
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
@@ -134,7 +137,7 @@ const thoughtLost: Maker = (chance, canary) => [
 
 const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, twoEffects, pastPivot, failingBranch, inexpressible, answeredLate],
-  ...[unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost],
+  ...[unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
 ];
 
 const RARE_SHARE = 0.25;

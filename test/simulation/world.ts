@@ -17,6 +17,8 @@ export interface World {
   readonly recorder: Recorder;
   readonly network: Network;
   readonly remote: Remote;
+  /** Runs whose agent has fallen silent over them, the last one last. */
+  readonly silentRuns: string[];
   readonly servers: readonly ServerProcess[];
   /** How the remote service speaks for itself, by namespace. */
   readonly callbacks: ReadonlyMap<string, Callbacks>;

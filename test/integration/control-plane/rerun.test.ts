@@ -125,6 +125,30 @@ it("what is kept is undone under the key and the input with which it was made, i
   expect(await stateOf(plane, refOf(third.runId))).toBe("COMPENSATED");
 });
 
+it("what a person said had succeeded, without an input, is kept and undone without one", async () => {
+  const task = newTask();
+  const { workflow, steps } = holiday(task, "fail");
+  const [flight, hotel] = steps;
+  if (!flight || !hotel) throw new Error("a holiday has two steps");
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: an expression of a workflow.
+  const broke = { ...flight, input: json('{"to":"${input.list[0]}"}') };
+  const definition = { workflow, steps: [broke, hotel] };
+  const old = await schedule(plane, definition, { input: json('{"list":[]}') });
+  const answer = { answer: "succeed", by: "ann", why: "", n: 1 } as const;
+  await plane.scheduler.tell(old, {
+    ...{ kind: "answer", ...answer, payload: json('{"booking":7}') },
+  });
+  const agent = newAgent(plane);
+  await agent.report(await agent.take(`${task}-hotel`), broken);
+  expect(await stateOf(plane, old)).toBe("FAILED");
+  const { runId } = await again(old);
+  const second = await agent.take(`${task}-hotel`);
+  await plane.scheduler.tell(refOf(runId), { kind: "cancel", undo: true, note: "" });
+  await agent.report(second, broken);
+  const undo = await agent.take(`${task}-undo`);
+  expect(undo).toMatchObject({ runId, effectKey: `${old.runId}/flight/0`, input: null });
+});
+
 it("the same request again is the same run, also side by side; another under its id is refused", async () => {
   const task = newTask();
   const old = await failedRun(holiday(task, "fail"), task);

@@ -4,7 +4,6 @@
 import type { TokenParts } from "../history.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import {
-  type Call,
   callsTo,
   endedBySupervisor,
   type Facts,
@@ -15,13 +14,18 @@ import {
   tokenKey,
 } from "./facts.ts";
 import { lostVersions } from "./registered.ts";
+import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
+import { type Scheduling, schedulings } from "./schedulings.ts";
+import { makesRoomFrom } from "./slots.ts";
 import type { Finding } from "./violation.ts";
+import { webhooksTell } from "./webhooks.ts";
 import { lostWords, unaskedWords } from "./words.ts";
 
 /**
  * G1. Every acknowledged Schedule, Complete and CancelRun has its row; every run, every reported
  * outcome and every cancel in the rows was asked for by some call; runs are of the version that was
- * named.
+ * named. A run that does another one again keeps what it should, and only that; webhooks tell all
+ * of it, and only that.
  */
 export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostSchedules(facts);
@@ -29,13 +33,15 @@ export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostCancels(facts);
   yield* lostWords(facts);
   yield* lostVersions(facts);
+  yield* lostReruns(facts);
+  yield* webhooksTell(facts);
   yield* unaskedRows(facts);
 }
 
 function* lostSchedules(facts: Facts): Iterable<Finding> {
-  for (const call of callsTo(facts, "Schedule")) {
-    const { key, mark } = call.request;
-    for (const { answer } of call.answers) {
+  for (const { ask, answers } of schedulings(facts)) {
+    const { key, mark } = ask;
+    for (const { answer } of answers) {
       if (answer.kind !== "scheduled") continue;
       const { runId } = answer;
       const run = facts.runs.get(runId)?.run;
@@ -111,19 +117,21 @@ function wasLeft(facts: Facts, runId: string): boolean {
 }
 
 function* unaskedRows(facts: Facts): Iterable<Finding> {
-  const marks = new Set(
-    callsTo(facts, "Schedule").map(({ request }) => `${request.namespace}/${request.mark}`),
-  );
+  const marks = new Set(schedulings(facts).map(({ namespace, ask }) => `${namespace}/${ask.mark}`));
   const cancelled = new Set(callsTo(facts, "CancelRun").map(({ request }) => request.runId));
   for (const run of facts.runs.values()) {
-    const { runId, namespace, mark, reason } = run.run;
-    if (!marks.has(`${namespace}/${mark}`))
+    const { runId, namespace, mark, reason, state } = run.run;
+    if (run.run.rerunOf === null && !marks.has(`${namespace}/${mark}`))
       yield {
         runId,
         text: `run ${runId} ("${mark}" in ${namespace}) is stored; nobody asked for it`,
       };
     if (reason === "CANCELLED_BY_USER" && !cancelled.has(runId))
       yield { runId, text: `run ${runId} is stored as cancelled by a user; nobody cancelled it` };
+    if (state === "CANCELLED" && reason === "NEVER_STARTED" && !cancelled.has(runId))
+      yield { runId, text: `run ${runId} was cancelled before it began; nobody cancelled it` };
+    if (reason === "CANCELLED_BY_NEWER" && makesRoomFrom(facts, run) === Number.POSITIVE_INFINITY)
+      yield { runId, text: `run ${runId} made room for a newer run of its key; there is none` };
     for (const row of run.run.attempts) {
       if (row.kind === "engine" || row.kind === "answer") continue;
       if (endedBySupervisor(row.outcome)) continue;
@@ -142,14 +150,14 @@ function* unaskedRows(facts: Facts): Iterable<Finding> {
  * request; KEY_REUSED is answered only where two requests were sent; the key's row names the run.
  */
 export function* oneKeyOneRun(facts: Facts): Iterable<Finding> {
-  const byKey = new Map<string, Call<ScheduleRequest>[]>();
-  for (const call of callsTo(facts, "Schedule")) {
-    const { namespace, key } = call.request;
-    if (key === null) continue;
-    const name = keyName(namespace, key);
-    byKey.set(name, [...(byKey.get(name) ?? []), call]);
+  const byKey = new Map<string, Scheduling[]>();
+  for (const one of schedulings(facts)) {
+    if (one.ask.key === null) continue;
+    const name = keyName(one.namespace, one.ask.key);
+    byKey.set(name, [...(byKey.get(name) ?? []), one]);
   }
   for (const [name, calls] of byKey) yield* brokenKey(facts, name, calls);
+  yield* oneRequestOneRerun(facts);
   const runOfKey = new Map<string, string>();
   for (const { run } of facts.runs.values()) {
     if (run.key === null) continue;
@@ -169,16 +177,10 @@ export function* oneKeyOneRun(facts: Facts): Iterable<Finding> {
   }
 }
 
-type ScheduleRequest = Extract<Call["request"], { rpc: "Schedule" }>;
-
-function* brokenKey(
-  facts: Facts,
-  name: string,
-  calls: readonly Call<ScheduleRequest>[],
-): Iterable<Finding> {
-  const answered = calls.flatMap((call) =>
-    call.answers.flatMap(({ answer }) =>
-      answer.kind === "scheduled" ? [{ ...answer, digest: call.request.digest }] : [],
+function* brokenKey(facts: Facts, name: string, asked: readonly Scheduling[]): Iterable<Finding> {
+  const answered = asked.flatMap(({ answers, ask }) =>
+    answers.flatMap(({ answer }) =>
+      answer.kind === "scheduled" ? [{ ...answer, digest: ask.digest }] : [],
     ),
   );
   const [first] = answered;
@@ -194,11 +196,8 @@ function* brokenKey(
     const stored = facts.history.final.keys.find((row) => keyName(row.namespace, row.key) === name);
     if (!stored) yield { runId, text: `${name} was acknowledged, but its reservation is gone` };
   }
-  const reused = calls.find((call) => {
-    const fate = fateOf(call);
-    return fate.kind === "refused" && fate.reason === "KEY_REUSED";
-  });
-  if (reused && new Set(calls.map((call) => call.request.digest)).size === 1)
+  const reused = asked.find(({ fate }) => fate.kind === "refused" && fate.reason === "KEY_REUSED");
+  if (reused && new Set(asked.map(({ ask }) => ask.digest)).size === 1)
     yield {
       runId: null,
       text: `${name} was refused as reused, but only one request was ever sent`,
@@ -210,14 +209,13 @@ function* brokenKey(
  * accepted or had no definite answer.
  */
 export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
-  const schedules = callsTo(facts, "Schedule");
+  yield* refusedReruns(facts);
+  const schedules = schedulings(facts);
   const cancels = callsTo(facts, "CancelRun");
   for (const run of facts.runs.values()) {
     const { runId, mark, namespace, reason } = run.run;
-    const asked = schedules.filter(
-      ({ request }) => request.mark === mark && request.namespace === namespace,
-    );
-    if (allRefused(asked.map(fateOf)))
+    const asked = schedules.filter((one) => one.ask.mark === mark && one.namespace === namespace);
+    if (run.run.rerunOf === null && allRefused(asked.map(({ fate }) => fate)))
       yield { runId, text: `every Schedule of "${mark}" was refused, but run ${runId} is stored` };
     const stops = cancels.filter(({ request }) => request.runId === runId);
     if (reason === "CANCELLED_BY_USER" && allRefused(stops.map(fateOf)))

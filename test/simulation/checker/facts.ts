@@ -19,6 +19,7 @@ import type {
   TaskReport,
   TaskSeen,
   TokenParts,
+  WebhookRecord,
 } from "../history.ts";
 import type { FinalRun, OutcomeFact } from "../history-rows.ts";
 import type { Bounds } from "./violation.ts";
@@ -41,6 +42,7 @@ export interface Facts {
   readonly faults: readonly FaultRecord[];
   readonly effects: readonly EffectRecord[];
   readonly owners: readonly OwnerRecord[];
+  readonly webhooks: readonly WebhookRecord[];
 }
 
 export interface Call<R extends Request = Request> {
@@ -141,7 +143,7 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
       ),
     });
   }
-  const of = <K extends "fault" | "effect" | "owner">(kind: K) =>
+  const of = <K extends "fault" | "effect" | "owner" | "webhook">(kind: K) =>
     history.records.filter(
       (record): record is Extract<typeof record, { kind: K }> => record.kind === kind,
     );
@@ -157,6 +159,7 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
     faults: of("fault"),
     effects: of("effect"),
     owners: of("owner"),
+    webhooks: of("webhook"),
   };
 }
 
@@ -345,6 +348,20 @@ export function callsTo<R extends Request["rpc"]>(
   );
 }
 
+/**
+ * What a copy of the call may have done although the caller heard that nothing was: the two came
+ * at different times, and what was refused at first may be right later.
+ */
+export function wasRepeated({ faults }: Facts, { sent }: Call): boolean {
+  return faults.some(
+    ({ fault, at, target }) =>
+      fault.kind === "network" &&
+      fault.did === "repeated" &&
+      at === sent.at &&
+      target === sent.server,
+  );
+}
+
 /** What the caller knows of a call that does one thing. */
 export function fateOf(call: Call): Fate {
   const [heard] = call.answers;
@@ -352,6 +369,11 @@ export function fateOf(call: Call): Fate {
   if (heard.answer.kind === "refused") return { kind: "refused", reason: heard.answer.reason };
   const { answer } = heard;
   return { kind: "accepted", repeated: answer.kind === "done" && answer.repeated };
+}
+
+/** The run that made the effect of a step that is kept of it, and the last fence there. */
+export function keptOf({ run }: RunFacts, step: number): FinalRun["kept"][number] | undefined {
+  return run.kept.find((one) => one.step === step);
 }
 
 /** "flight of run r1" for a sentence. */

@@ -7,25 +7,29 @@ import {
   callsTo,
   type Facts,
   type HandOut,
+  keptOf,
   type Report,
   type RunFacts,
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { tooManyOfKey } from "./slots.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
  * G3. The hand-outs of a step, by their rows and open leases, have fences 1, 2, 3 and so on, the
  * verifies of one fence numbers 1, 2, 3, and none begins before the one before has ended; what
  * agents received are exactly these, and a report or a callback about one of them always finds it;
- * no beat renews a lease that was sent after a later hand-out.
+ * no beat renews a lease that was sent after a later hand-out. At no time are more runs of one
+ * concurrency key under way than the highest limit that any of them allows.
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
-    for (const { no } of run.plan.steps) yield* overlaps(run, tasksOf(run, no), facts.bounds);
+    for (const { no } of run.plan.steps) yield* overlaps(run, no, facts.bounds);
   yield* strayTasks(facts);
   yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
+  yield* tooManyOfKey(facts);
 }
 
 /** Every task of a step, in the order in which they must have been handed out. */
@@ -40,16 +44,12 @@ export function taskName(run: RunFacts, { task, fence, attempt, step }: HandOut)
   return `${what} of ${stepName(run, step)}`;
 }
 
-function* overlaps(
-  run: RunFacts,
-  handOuts: readonly HandOut[],
-  { transactionMs }: Bounds,
-): Iterable<Finding> {
+function* overlaps(run: RunFacts, no: number, { transactionMs }: Bounds): Iterable<Finding> {
   const { runId } = run.run;
   let before: HandOut | null = null;
-  for (const handOut of handOuts) {
+  for (const handOut of tasksOf(run, no)) {
     const where = taskName(run, handOut);
-    const expected = expectedAfter(before, handOut);
+    const expected = expectedAfter(before, handOut, keptOf(run, no)?.fence ?? 0);
     if (expected !== null)
       yield { runId, text: `${where} was handed out where ${expected} should have been` };
     // Its row says when it was settled: a verify may have been out by then.
@@ -68,8 +68,8 @@ function* overlaps(
 }
 
 /** What should have been instead; null: it is as it should be. */
-function expectedAfter(before: HandOut | null, handOut: HandOut): string | null {
-  const fence = before?.fence ?? 0;
+function expectedAfter(before: HandOut | null, handOut: HandOut, first: number): string | null {
+  const fence = before?.fence ?? first;
   if (handOut.task !== "verify") return handOut.fence === fence + 1 ? null : `fence ${fence + 1}`;
   const number = before?.task === "verify" && before.fence === handOut.fence ? before.attempt : 0;
   if (handOut.fence === fence && handOut.attempt === number + 1) return null;
@@ -289,7 +289,7 @@ function activation(
   const step = run.run.steps.find((row) => row.no === no);
   const takenAt = run.handOuts.get(no)?.[0]?.startedAt ?? null;
   const begunAt = step?.firstReadyAt ?? null;
-  if (!plan) return [];
+  if (!plan || keptOf(run, no)) return [];
   const ends = plan.needs.map((need) => needEnd(run, need));
   const allEnded = ends.every((end) => end !== null);
   const state = step?.forward.kind ?? "BLOCKED";

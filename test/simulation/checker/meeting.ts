@@ -13,6 +13,7 @@ import {
   tokenKey,
 } from "./facts.ts";
 import { stoodStill } from "./hand-outs.ts";
+import { freeSlotsLeft } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
 /**
@@ -22,7 +23,6 @@ import type { Finding } from "./violation.ts";
  */
 export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const waits = waitsOf(facts);
-  if (waits.length === 0) return;
   const laneOf = lanesSeen(facts);
   const faults = facts.faults.filter(({ fault }) => fault.kind !== "notification");
   for (const run of facts.runs.values()) {
@@ -40,6 +40,7 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
       }
     }
   }
+  yield* freeSlotsLeft(facts);
 }
 
 interface Span {
@@ -130,10 +131,11 @@ function lanesSeen(facts: Facts): LaneOf {
 function readyFrom(
   { run, verifies }: RunFacts,
   before: HandOut | undefined,
-  { task, step }: HandOut,
+  { task, step, strategy }: HandOut,
   firstReadyAt: Moment | null,
 ): Moment | null {
-  if (!before) return task === "perform" ? firstReadyAt : null;
+  // Of the strategies behind the first one no row tells when they were begun.
+  if (!before) return task === "perform" && strategy === 0 ? firstReadyAt : null;
   if (before.task !== task || !before.end || before.settled) return null;
   if (verifies.get(step)?.some(({ fence }) => fence === before.fence)) return null;
   const { kind } = before.end.outcome;

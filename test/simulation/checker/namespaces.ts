@@ -3,12 +3,15 @@ import type { Request } from "../history.ts";
 import type { Call, Facts, Heard } from "./facts.ts";
 import { runsIn } from "./states.ts";
 import type { Finding } from "./violation.ts";
+import { webhooksDoNotLeak } from "./webhooks.ts";
 
 /**
  * G14. No answer to a call in one namespace, errors included, holds the canary word of another or
- * names a run of another; no token of another namespace is beaten or accepted.
+ * names a run of another; no token of another namespace is beaten or accepted, and no webhook tells
+ * of another.
  */
 export function* namespacesDoNotLeak(facts: Facts): Iterable<Finding> {
+  yield* webhooksDoNotLeak(facts);
   const words = new Map(
     facts.history.meta.canaries.map(({ word, namespace }) => [word, namespace]),
   );
@@ -35,6 +38,8 @@ function runsTouched(request: Call["request"], { answer }: Heard): readonly stri
   switch (answer.kind) {
     case "scheduled":
       return [answer.runId];
+    case "batch":
+      return answer.results.flatMap((one) => (one.kind === "scheduled" ? [one.runId] : []));
     case "polled":
       return answer.tasks.map(({ token }) => token.runId);
     case "completed":

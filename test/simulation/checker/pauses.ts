@@ -1,11 +1,13 @@
 // A paused run is granted nothing: a part of G16.
 import { allHandOuts, type Call, type Facts, fateOf, type RunFacts } from "./facts.ts";
 import { taskName } from "./hand-outs.ts";
+import { makesRoomFrom } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
 /**
- * From the answer to an accepted PauseRun to the next call that may let the run move, no task of it
- * is handed out. Where such a call was sent before, it may have come after the pause: no word then.
+ * From the answer to an accepted PauseRun to the next call that may let the run move, or to a newer
+ * run of its key that has it cancelled, no task of it is handed out. Where such a call was sent
+ * before, it may have come after the pause: no word then.
  */
 export function* pausesHold(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
@@ -15,7 +17,8 @@ export function* pausesHold(facts: Facts): Iterable<Finding> {
       const [heard] = pause.answers;
       if (!heard || fateOf(pause).kind !== "accepted") continue;
       if (moves.some(({ place }) => place < heard.place)) continue;
-      const untilAt = moves[0]?.sent.at ?? Number.POSITIVE_INFINITY;
+      const movedAt = moves[0]?.sent.at ?? Number.POSITIVE_INFINITY;
+      const untilAt = Math.min(movedAt, makesRoomFrom(facts, run));
       const tasks = [...allHandOuts(run), ...[...run.verifies.values()].flat()];
       for (const task of tasks) {
         if (task.startedAt <= heard.at + facts.clockBackMs) continue;

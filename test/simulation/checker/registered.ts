@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Definition } from "../../../server/core/definition.ts";
 import { planOf } from "../../../server/core/plan.ts";
 import { callsTo, type Facts } from "./facts.ts";
+import { schedulings } from "./schedulings.ts";
 import type { Finding } from "./violation.ts";
 
 interface Version {
@@ -22,15 +23,15 @@ interface Version {
 export function* lostVersions(facts: Facts): Iterable<Finding> {
   const known = acknowledged(facts);
   for (const [name, versions] of known) yield* confused(name, versions);
-  for (const call of callsTo(facts, "Schedule")) {
-    const { workflow, namespace } = call.request;
+  for (const { call, ask, namespace, answers } of schedulings(facts)) {
+    const { workflow } = ask;
     if (!workflow) continue;
     const name = `"${workflow.name}" of ${namespace}`;
     const which = workflow.version === 0 ? name : `version ${workflow.version} of ${name}`;
     const versions = (known.get(name) ?? []).filter(
       ({ version }) => workflow.version === 0 || version === workflow.version,
     );
-    for (const { answer, at } of call.answers) {
+    for (const { answer, at } of answers) {
       if (answer.kind === "refused" && answer.reason === "WORKFLOW_NOT_FOUND")
         if (versions.some(({ place }) => place < call.place))
           yield { runId: null, text: `${which} was registered, and not found at ${at}` };

@@ -5,6 +5,8 @@ import type { Step } from "../../../server/core/model.ts";
 import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/state-table.ts";
 import type { RunSeen } from "../history.ts";
 import { type Call, type Facts, fateOf, isEndState, type RunFacts, stepName } from "./facts.ts";
+import { schedulings } from "./schedulings.ts";
+import { slotsOfTheEnded } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
 type Ways = ReadonlyMap<string, ReadonlySet<string>>;
@@ -66,6 +68,7 @@ function oneEscalated(ways: Ways): Ways {
  */
 export function* statesFollowTheMachine(facts: Facts): Iterable<Finding> {
   const looks = looksByRun(facts);
+  const later = beginLater(facts);
   for (const run of facts.runs.values()) {
     const { runId, state, version, endedAt } = run.run;
     if (isEndState(state) !== (endedAt !== null))
@@ -77,7 +80,8 @@ export function* statesFollowTheMachine(facts: Facts): Iterable<Finding> {
         runId,
         text: `run ${runId} was seen in version ${ahead.version}, stored is ${version}`,
       };
-    const runLooks = [{ version: 0, state: "RUNNING" }, ...seen, { version, state }];
+    const first = { version: 0, state: later.has(run) ? "PENDING" : "RUNNING" };
+    const runLooks = [first, ...seen, { version, state }];
     yield* strayWays(runId, `run ${runId}`, byVersion(runLooks), RUN_WAYS);
     for (const step of run.plan.steps) {
       const shown = shownFinal(run, step.no);
@@ -91,6 +95,21 @@ export function* statesFollowTheMachine(facts: Facts): Iterable<Finding> {
       yield* strayWays(runId, stepName(run, step.no), path, STEP_WAYS);
     }
   }
+}
+
+/** Those that need not begin when they are made. */
+function beginLater(facts: Facts): ReadonlySet<RunFacts> {
+  const marks = new Set(
+    schedulings(facts).flatMap(({ namespace, ask }) =>
+      ask.startAt === null ? [] : [`${namespace}/${ask.mark}`],
+    ),
+  );
+  return new Set(
+    [...facts.runs.values()].filter(
+      ({ run: { concurrency, namespace, mark } }) =>
+        concurrency !== null || marks.has(`${namespace}/${mark}`),
+    ),
+  );
 }
 
 /** null: the rows do not tell whether it is still to come. */
@@ -162,6 +181,7 @@ function* strayWays(
 /**
  * G7. In the rows at the end, each open run has a step or a run moment that will wake it, or an
  * open escalation; each moving step has its moment; and if owners are known, its partition has one.
+ * No run that has ended holds a slot.
  */
 export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
   const { owners } = facts.history.final;
@@ -181,6 +201,7 @@ export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
       yield { runId, text: `nobody watches partition ${partition} of run ${runId}` };
     for (const text of unwatched(run)) yield { runId, text };
   }
+  yield* slotsOfTheEnded(facts);
 }
 
 function unwatched(run: RunFacts): readonly string[] {
@@ -200,7 +221,8 @@ function unwatched(run: RunFacts): readonly string[] {
   // A paused run waits for whoever paused it.
   const person = state === "PAUSED" || (state === "ESCALATED" && open.size > 0);
   const moved = person || (state !== "ESCALATED" && moments.length > 0);
-  if (!moved && (state !== "STOPPING" || wakeAt === null))
+  const isTimed = state === "STOPPING" || state === "PENDING";
+  if (!moved && (!isTimed || wakeAt === null))
     found.push(`run ${runId} is ${state}, and nothing will ever move it`);
   // After the pivot the deadline is past, or will be, and stops nothing.
   if (state === "RUNNING" && wakeAt === null && !pivoted)
@@ -285,7 +307,9 @@ function readingsIn(
   call: Call,
   answer: Call["answers"][number]["answer"],
 ): readonly { readonly runId: string; readonly version: number }[] {
-  if (answer.kind === "scheduled") return [{ runId: answer.runId, version: 0 }];
+  const made = answer.kind === "batch" ? answer.results : [answer];
+  const runIds = made.flatMap((one) => (one.kind === "scheduled" ? [one.runId] : []));
+  if (runIds.length > 0) return runIds.map((runId) => ({ runId, version: 0 }));
   const { request } = call;
   const fate = fateOf(call);
   if (fate.kind === "refused" && fate.reason === "RUN_NOT_FOUND" && "runId" in request)

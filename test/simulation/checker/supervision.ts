@@ -1,20 +1,22 @@
 // What did not happen is noticed in time, by one supervisor: G8 and G9.
 import type { Moment } from "../../../server/core/attempt.ts";
-import type { FaultRecord, OwnerRecord, TokenParts } from "../history.ts";
+import type { OwnerRecord, TokenParts } from "../history.ts";
 import type { FinalRun } from "../history-rows.ts";
-import { callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
+import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
+import { latestAct, outagesOf } from "./lateness.ts";
+import { schedulings } from "./schedulings.ts";
 import { momentsOf } from "./states.ts";
-import type { Bounds, Finding } from "./violation.ts";
+import type { Finding } from "./violation.ts";
 
 /**
  * G8. Each intervention came within `detectMs` of its due moment, or, where a server or the store
- * was hit by a fault before it acted, within `killedMs` or `frozenMs` of the last such fault; the
+ * was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
  * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
- * declared lost while an answered beat still kept it.
+ * declared lost while an answered beat still kept it, and no run begun before its time.
  */
 export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
-  const faults = facts.faults.filter(concernsWatching);
+  const outages = outagesOf(facts);
   const late: Finding[] = [];
   let total = 0;
   for (const run of facts.runs.values()) {
@@ -23,7 +25,7 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
       const { rule, step, actedAt } = act;
       const dueAt = dueFrom(run, act);
       total += 1;
-      const allowedAt = latestAct(faults, bounds, dueAt, actedAt);
+      const allowedAt = latestAct(outages, bounds, dueAt);
       if (actedAt <= allowedAt) continue;
       const where = step === null ? `run ${runId}` : stepName(run, step);
       const text = `the watch "${rule}" of ${where} was due at ${dueAt} and acted at ${actedAt}, ${actedAt - allowedAt} ms after the latest moment allowed`;
@@ -32,12 +34,31 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   }
   if (late.length > total * (1 - bounds.detectShare)) yield* late;
   yield* lostTooEarly(facts);
+  yield* begunTooEarly(facts);
   for (const run of facts.runs.values()) {
     for (const { name, wakeAt } of rowsWithMoment(run)) {
-      if (history.final.at <= latestAct(faults, bounds, wakeAt, history.final.at)) continue;
+      if (history.final.at <= latestAct(outages, bounds, wakeAt)) continue;
       const text = `${name} was due at ${wakeAt}, and at ${history.final.at} nobody had looked`;
       yield { runId: run.run.runId, text };
     }
+  }
+}
+
+/** A run that was to start later hands out nothing before its time. */
+function* begunTooEarly(facts: Facts): Iterable<Finding> {
+  const startsAt = new Map(
+    schedulings(facts).flatMap(({ ask: { startAt, mark }, namespace, fate }) =>
+      startAt === null || fate.kind === "refused" ? [] : [[`${namespace}/${mark}`, startAt]],
+    ),
+  );
+  for (const run of facts.runs.values()) {
+    const { runId, namespace, mark, rerunOf } = run.run;
+    if (rerunOf) continue;
+    const startAt = startsAt.get(`${namespace}/${mark}`) ?? 0;
+    const first = Math.min(...allHandOuts(run).map(({ startedAt }) => startedAt));
+    if (first + facts.bounds.transactionMs >= startAt) continue;
+    const text = `run ${runId} was to start at ${startAt}, and its first task was handed out at ${first}`;
+    yield { runId, text };
   }
 }
 
@@ -95,35 +116,6 @@ function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: Moment 
       ),
     ),
   ];
-}
-
-/** Both ends of a fault count: with the end of an outage, watching begins anew. */
-function latestAct(
-  faults: readonly FaultRecord[],
-  bounds: Bounds,
-  dueAt: Moment,
-  actedAt: Moment,
-): Moment {
-  let latest = dueAt + bounds.detectMs;
-  for (const { at, fault } of faults) {
-    // Not in order of `at`, where the clock went back.
-    if (at > actedAt) continue;
-    const frozen = fault.kind !== "heal" && LONG_FAULTS.has(fault.did);
-    latest = Math.max(latest, at + (frozen ? bounds.frozenMs : bounds.killedMs));
-  }
-  return latest;
-}
-
-/** The others are over within `killedMs`: a process that is gone, or one lost transaction. */
-const LONG_FAULTS: ReadonlySet<string> = new Set([
-  ...["pause", "resume", "cut", "join", "down", "up", "jump"],
-]);
-
-/** Supervisors see the store and not the messages of clients and agents. */
-function concernsWatching({ fault, server }: FaultRecord): boolean {
-  if (fault.kind === "store" || fault.kind === "clock") return true;
-  if (fault.kind === "network") return server && LONG_FAULTS.has(fault.did);
-  return server && fault.kind === "process";
 }
 
 /**

@@ -1,4 +1,5 @@
 // Undoing is whole, in order and not too early; a cancel stops what goes forward: G11 and G16.
+import type { EffectRecord } from "../history.ts";
 import type { OutcomeFact } from "../history-rows.ts";
 import {
   allHandOuts,
@@ -7,6 +8,7 @@ import {
   type Facts,
   fateOf,
   type HandOut,
+  keptOf,
   quietFrom,
   type RunFacts,
   stepName,
@@ -30,6 +32,7 @@ export function* undoneInReverse(facts: Facts): Iterable<Finding> {
     yield* leftBehind(facts, run);
   }
   yield* leftAtRemote(facts);
+  yield* keptAtRemote(facts);
 }
 
 function* undoneTooEarly(
@@ -101,7 +104,7 @@ function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
   if (state === "COMPENSATED" && undone.length === 0)
     yield { runId, text: `run ${runId} is COMPENSATED, but nothing was undone` };
   for (const { no } of undone) {
-    if (run.handOuts.get(no)?.some(({ task }) => task === "perform")) continue;
+    if (keptOf(run, no) || run.handOuts.get(no)?.some(({ task }) => task === "perform")) continue;
     if (answered(run, no, "succeed").length > 0) continue;
     yield { runId, text: `${stepName(run, no)} was undone, but nobody had ever performed it` };
   }
@@ -109,6 +112,11 @@ function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
 
 /** Ended without undoing, though nothing but undoing was ever asked for. */
 function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
+  // What never began leaves alone what it has kept.
+  const began = run.steps.some(({ no, forward }) => {
+    return forward.kind !== "BLOCKED" && !run.kept.some(({ step }) => step === no);
+  });
+  if (!began) return false;
   // A person may leave things as they are, whatever was asked for.
   if (run.escalations.some(({ answer }) => answer?.answer === "fail")) return false;
   if (run.state === "FAILED") {
@@ -129,6 +137,10 @@ function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
  */
 function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
   const { runId } = run.run;
+  const kept = keptOf(run, no);
+  const maker = kept && facts.runs.get(kept.of);
+  const made = maker?.plan.steps.find(({ id }) => id === run.plan.steps[no]?.id);
+  if (kept) return maker && made ? hasEffect(facts, maker, made.no) : false;
   const tasks = tasksOf(run, no).filter(({ task }) => task !== "compensate");
   const said = answered(run, no, "succeed", "fail");
   if (said.length > 0) return said.some(({ by }) => by === "succeed") && tasks.length > 0;
@@ -166,21 +178,51 @@ function markAfter(
 
 function* leftAtRemote(facts: Facts): Iterable<Finding> {
   const undone = new Set(facts.effects.flatMap(({ did, key }) => (did === "undone" ? [key] : [])));
-  for (const { did, key, runId, step, fence, at } of facts.effects) {
+  for (const effect of facts.effects) {
+    const { did, key, runId, step, at } = effect;
     const run = facts.runs.get(runId);
     if (!run || did !== "made" || undone.has(key) || run.run.state !== "COMPENSATED") continue;
     if (!run.plan.steps[step]?.compensate) continue;
     // Whoever is asked may say that nothing is there, or that it is undone.
     if (answered(run, step, "succeed", "fail").length > 0) continue;
-    const handOut = run.handOuts
-      .get(step)
-      ?.find((other) => other.task === "perform" && other.fence === fence);
-    // Made by an agent that was frozen past its lease and settle: not promised.
-    const quietAt = handOut ? quietFrom(run, handOut) : null;
-    if (quietAt !== null && at + facts.clockBackMs > quietAt) continue;
+    if (madeTooLate(facts, run, effect)) continue;
     const text = `the remote service still has the effect "${key}" of ${stepName(run, step)}, made at ${at}, in a COMPENSATED run`;
     yield { runId, text };
   }
+}
+
+/** The same of effects that a run has kept of another one. */
+function* keptAtRemote(facts: Facts): Iterable<Finding> {
+  const undone = new Set(facts.effects.flatMap(({ did, key }) => (did === "undone" ? [key] : [])));
+  for (const run of facts.runs.values()) {
+    if (run.run.state !== "COMPENSATED") continue;
+    for (const { step, of } of run.run.kept) {
+      const plan = run.plan.steps[step];
+      if (!plan?.compensate || answered(run, step, "succeed", "fail").length > 0) continue;
+      const maker = facts.runs.get(of);
+      if (!maker || !hasEffect(facts, run, step)) continue;
+      const no = maker.plan.steps.find(({ id }) => id === plan.id)?.no ?? -1;
+      const left = facts.effects.find(
+        (one) => one.did === "made" && one.runId === of && one.step === no && !undone.has(one.key),
+      );
+      if (!left || madeTooLate(facts, maker, left)) continue;
+      const text = `the remote service still has the effect "${left.key}", which ${stepName(run, step)} kept of run ${of}, in a COMPENSATED run`;
+      yield { runId: run.run.runId, text };
+    }
+  }
+}
+
+/** By an agent that was frozen past its lease and settle: not promised. */
+function madeTooLate(
+  { clockBackMs }: Facts,
+  run: RunFacts,
+  { step, fence, at }: EffectRecord,
+): boolean {
+  const handOut = run.handOuts
+    .get(step)
+    ?.find((other) => other.task === "perform" && other.fence === fence);
+  const quietAt = handOut ? quietFrom(run, handOut) : null;
+  return quietAt !== null && at + clockBackMs > quietAt;
 }
 
 /**

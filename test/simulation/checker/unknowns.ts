@@ -1,6 +1,14 @@
 // What is unknown is not repeated blindly, and no key is shared by two strategies: parts of G12.
 import type { OutcomeFact } from "../history-rows.ts";
-import { answered, type Facts, type HandOut, quietFrom, type RunFacts, stepName } from "./facts.ts";
+import {
+  answered,
+  type Facts,
+  type HandOut,
+  keptOf,
+  quietFrom,
+  type RunFacts,
+  stepName,
+} from "./facts.ts";
 import { taskName, tasksOf } from "./hand-outs.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
@@ -65,7 +73,9 @@ export function* keysOfStrategies(facts: Facts): Iterable<Finding> {
   for (const { task } of facts.seen) {
     const { runId, step, task: kind, fence } = task.token;
     const run = facts.runs.get(runId);
-    const where = run ? stepName(run, step) : `step ${step} of run ${runId}`;
+    const own = run ? stepName(run, step) : `step ${step} of run ${runId}`;
+    const of = run && keptOf(run, step)?.of;
+    const where = of ? `step "${task.stepId}" of run ${of}` : own;
     const key = task.effectKey ?? task.idempotencyKey;
     const owner = owners.get(key) ?? where;
     owners.set(key, owner);

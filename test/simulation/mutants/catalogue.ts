@@ -154,6 +154,77 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "facts.strategy * 0}",
     why: "the remote service takes the second way for a repeat of the first",
   },
+  {
+    name: "slot granted above the limit",
+    file: "core/slots.ts",
+    find: "if (holders >= slot.limit) break;",
+    replace: "if (holders > slot.limit) break;",
+    why: "more runs of a key are under way than its limit allows",
+  },
+  {
+    name: "slot not given back",
+    file: "scheduler/slots.ts",
+    find: "const ends = records.filter(({ before, after }) => endsIn(before.run, after.run));",
+    replace: "const ends = records.slice(records.length);",
+    why: "a run that has ended keeps its slot, and who waits for it never begins",
+  },
+  {
+    name: "limit counted without its lock",
+    file: "core/slots.ts",
+    find: `const holders = slots.filter(({ holds }) => holds).length;
+  const slot: Slot = { ...asks, holds: false, leaving: false };
+  if (holders < asks.limit && holders === slots.length)`,
+    replace: `const seen = slots.filter(({ since }) => since < asks.since - 300);
+  const holders = seen.filter(({ holds }) => holds).length;
+  const slot: Slot = { ...asks, holds: false, leaving: false };
+  if (holders < asks.limit && holders === seen.length)`,
+    why: "two runs of a key that ask at the same time do not see each other",
+  },
+  {
+    name: "free slot told to nobody",
+    file: "core/on-message.ts",
+    find: "if (waitsForSlot(pass)) begin(pass);",
+    replace: "waitsForSlot(pass);",
+    why: "a run that has got its slot does not begin",
+  },
+  {
+    name: "begun before its time",
+    file: "core/decide.ts",
+    find: "if (startAt && startAt > now)",
+    replace: "if (startAt && startAt > now + 2_000)",
+    why: "a run that is to start soon begins at once",
+  },
+  {
+    name: "kept steps done again",
+    file: "scheduler/rerun.ts",
+    find: 'if (from.kind === "start" || steps.size === 0) return [];',
+    replace: 'if (from.kind !== "step" || steps.size === 0) return [];',
+    why: "a retry does again what had succeeded",
+  },
+  {
+    name: "kept effect undone under another key",
+    file: "dispatch/handed-task.ts",
+    find: "facts.effectOf ?? ready.runId",
+    replace: "ready.runId",
+    why: "the remote service keeps what an earlier run had made",
+  },
+  {
+    name: "webhook settled without an answer",
+    file: "supervisor/deliveries.ts",
+    find: 'if (result.kind === "delivered")',
+    replace: 'if (result.kind === "delivered" || result.why === "no answer")',
+    why: "nobody is told of what got lost on its way",
+  },
+  {
+    name: "unwatched while webhooks are answered",
+    file: "control-plane.ts",
+    find: `await deliveries?.stop();
+      await beat.stop();`,
+    replace: `await watches.stop();
+      await deliveries?.stop();
+      await beat.stop();`,
+    why: "a server that stops holds its partitions for long and does not look at them",
+  },
 ];
 
 /** Mutants that the engine has no place for yet, with what must come first. */
@@ -161,5 +232,4 @@ export const NOT_YET: Readonly<Record<string, string>> = {
   "task id reused after failover": "a store that fails over and has lost its tail",
   "cancel not inherited by a child": "child runs",
   "low-water mark on a plain sequence": "the low-water mark of claims",
-  "limit counted without its lock": "limits of lanes and keys",
 };

@@ -144,6 +144,22 @@ test("37: a flight that lost twice changed nothing, and its callers are told to 
     expect((await one.report(task, success())).answers).toEqual(["accepted"]);
   }));
 
+test("43: a server that stops watches its runs until its webhooks are answered", () =>
+  play(
+    async ({ agent, watching, schedule, look, stop, pass }) => {
+      await schedule(flow({ a: { kind: "wait", forMs: 10 } }));
+      const run = await schedule(flow({ a: { kind: "wait", forMs: 4_000 } }));
+      // The end of the first one is being told.
+      await pass(2_500);
+      const stopped = stop(watching());
+      await pass(3_000);
+      expect((await look(run)).run).toBe("COMPLETED DONE");
+      await stopped;
+      expect((await agent("one").poll()).tasks).toEqual([]);
+    },
+    { webhookMs: 9_000 },
+  ));
+
 test("43: a clean stop answers parked polls, hands over what it watched, and takes no lease", () =>
   play(async ({ agent, watching, other, stop, start, schedule, look, at, now }) => {
     const [here, there] = [watching(), other()];

@@ -70,29 +70,26 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   6: {
     trap: "Undoing or retrying while a lost attempt may still act",
-    scenarios: 1,
+    scenarios: 2,
     tests: {
       "unit/core/compensation.test.ts": [
         "an attempt that was lost before the verdict has settled too",
       ],
     },
-    waitsFor: ["`verify`, and retries of steps that are not idempotent"],
   },
   7: {
     trap: "The report of an attempt whose lease has ended",
-    scenarios: 3,
+    scenarios: 4,
     tests: {
       "integration/control-plane/late-reports.test.ts": [
         "settles its step while no other task of it was handed out, on any server",
         "changes nothing once another task was handed out, and is kept as evidence",
       ],
     },
-    waitsFor: ["the escalation of an effect that may be doubled"],
   },
   8: {
     trap: "One key over two inputs, and effects that undoing forgets",
-    scenarios: 2,
-    waitsFor: ["fallbacks: a key for each strategy"],
+    scenarios: 4,
   },
   9: {
     trap: "Hedging against the fence",
@@ -104,7 +101,15 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   11: {
     trap: "A change of one run that touches another",
-    waitsFor: ["messages between runs: child runs, freed slots, schedules"],
+    scenarios: 2,
+    tests: {
+      "integration/control-plane/messages.test.ts": [
+        "is brought to its run by the owner of the run's partition",
+        "is applied once, however many bring it at the same time",
+        "waits with its run while that is being changed, and is found by the next pass",
+      ],
+    },
+    waitsFor: ["child runs and schedules"],
   },
   12: {
     trap: "Loads that grow with the run, and one hot run that stops a server",
@@ -146,17 +151,16 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   16: {
     trap: "States without a deadline, an owner or a name",
-    scenarios: 2,
+    scenarios: 3,
     tests: {
       "unit/core/state-table.test.ts": [
         "leads out of every state that is not final, and out of none that is",
       ],
     },
-    waitsFor: ["PENDING runs"],
   },
   17: {
     trap: "Wake-ups that a pause swallows",
-    waitsFor: ["pause and resume"],
+    scenarios: 2,
   },
   18: {
     trap: "Retention that drops what open runs need",
@@ -164,7 +168,7 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   19: {
     trap: "A callback that comes before its token",
-    waitsFor: ["deferred outcomes and their callbacks"],
+    scenarios: 2,
   },
   20: {
     trap: "Take-overs that are late, or starve",
@@ -191,7 +195,7 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   22: {
     trap: "A repeated Complete that hands out more",
-    scenarios: 1,
+    scenarios: 2,
     tests: {
       "integration/control-plane/late-reports.test.ts": [
         "is found again after the run has ended, by its attempt row alone",
@@ -214,12 +218,19 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   24: {
     trap: "A claim that cannot deliver its input",
-    scenarios: 1,
-    waitsFor: ["expressions in inputs"],
+    scenarios: 2,
   },
   25: {
     trap: "Limits that are counted on live rows",
-    waitsFor: ["limits of lanes and of run keys"],
+    scenarios: 2,
+    tests: {
+      "integration/control-plane/concurrency.test.ts": [
+        "holds when two servers schedule at the same moment: the second waits for the first",
+        "of 3 holds for 40 runs of two servers, and each of them gets its turn",
+        "is kept for who got it when the server dies before it could say so",
+      ],
+    },
+    waitsFor: ["limits of lanes"],
   },
   26: {
     trap: "Turns, versions and hand-overs that jump the queue",
@@ -235,12 +246,11 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   27: {
     trap: "Final states that are opened again",
-    scenarios: 1,
-    waitsFor: ["retry and re-run as new runs"],
+    scenarios: 3,
   },
   28: {
     trap: "Signals that are lost or doubled",
-    waitsFor: ["signals"],
+    scenarios: 1,
   },
   29: {
     trap: "Watchers that nobody can wake",
@@ -264,14 +274,13 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   31: {
     trap: "Two events of one run in one batch",
-    scenarios: 5,
+    scenarios: 6,
     tests: { "property/run.test.ts": ["the random runs take every row of the state table"] },
-    waitsFor: ["pause, and child runs"],
+    waitsFor: ["child runs"],
   },
   32: {
     trap: "One branch with a person while others run",
-    scenarios: 1,
-    waitsFor: ["answers to escalations, and their groups"],
+    scenarios: 2,
   },
   33: {
     trap: "What is undone of cancelled steps, maps and children",
@@ -334,11 +343,16 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   42: {
     trap: "Tables that the text needs and nobody made",
-    waitsFor: ["signals, slots, limits, lane states, fires, the outbox, overrides, messages"],
+    tests: {
+      "integration/control-plane/concurrency.test.ts": [
+        "stores nothing, not even the key of the call, and says who holds the slot",
+      ],
+    },
+    waitsFor: ["limits, lane states, fires"],
   },
   43: {
     trap: "A stop that takes leases along",
-    scenarios: 2,
+    scenarios: 3,
     tests: {
       "integration/rpc/drain.test.ts": [
         "answers parked polls with an empty OK on both transports, then ends",

@@ -11,18 +11,20 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import { definitionMessage } from "../../../server/rpc/convert-definition.ts";
-import { requestDigest } from "../../../server/rpc/request-digest.ts";
-import { scheduleRequest, versionSeen } from "../client.ts";
-import type { Answer, Request } from "../history.ts";
+import type { Answer, Request, ScheduleAsk } from "../history.ts";
 import { MARK_LABEL } from "../history-rows.ts";
+import { askOf, type Begin, scheduleRequest } from "../scheduling.ts";
 import { answerSeen, canariesIn, runSeen } from "../seen.ts";
 import type { ServerProcess } from "../server-process.ts";
 import { createSimProcess, type SimProcess } from "../sim-process.ts";
 import { canaryWords, type World } from "../world.ts";
 import type { Via } from "./scripted-agent.ts";
 import type { ScriptedFaults } from "./scripted-faults.ts";
+import type { Send } from "./scripted-people.ts";
 
-export interface ScheduleOptions extends Via {
+export interface ScheduleOptions
+  extends Via,
+    Partial<Pick<ScheduleAsk, "startAt" | "concurrency">> {
   readonly key?: string;
   /** Labels beside the mark, in this order. */
   readonly labels?: Readonly<Record<string, string>>;
@@ -33,6 +35,7 @@ export interface ScheduleOptions extends Via {
 export type ScriptedTarget = Definition | { readonly name: string; readonly version: number };
 
 export interface ScriptedClient {
+  readonly send: Send;
   schedule(target: ScriptedTarget, options?: ScheduleOptions): Promise<Answer>;
   register(definition: Definition, options?: Via): Promise<Answer>;
   cancel(runId: string, undo: "undo" | "leave", options?: Via): Promise<Answer>;
@@ -69,15 +72,18 @@ export function createScriptedClient(
   }
 
   return Object.freeze({
+    send: (via, asked, method, request, ok) =>
+      ask(via, asked, async (caller, server, deadlineMs) => {
+        const reply = await world.network.unary(caller, server, method, request, deadlineMs);
+        return { answer: answerSeen(reply, ok), bytes: reply.bytes };
+      }),
     schedule(target: ScriptedTarget, options: ScheduleOptions = {}) {
       const { key = null, mark = `run-${++marks}`, labels = {} } = options;
-      const request = requestOf(target, key, mark, labels);
-      const { value, case: kind } = request.target;
-      const asked = {
-        ...({ rpc: "Schedule", namespace: NAMESPACE, key, mark } as const),
-        digest: requestDigest(request),
-        workflow: kind === "workflow" ? versionSeen(value) : null,
-      };
+      const { startAt = null, concurrency = null } = options;
+      const begin = { startAt, concurrency, priority: 0, notify: null };
+      const request = requestOf(target, key, mark, labels, begin);
+      const common = { rpc: "Schedule", namespace: NAMESPACE } as const;
+      const asked = { ...common, ...askOf(request, key, mark, begin) };
       return ask(options, asked, async (caller, server, deadlineMs) => {
         const method = SchedulerService.method.schedule;
         const reply = await world.network.unary(caller, server, method, request, deadlineMs);
@@ -152,12 +158,20 @@ function requestOf(
   key: string | null,
   mark: string,
   labels: Readonly<Record<string, string>>,
+  begin: Begin,
 ): ScheduleRequest {
   const named = "steps" in target ? null : target;
   const inline = "steps" in target ? definitionMessage(target) : null;
   const request = named
-    ? scheduleRequest(NAMESPACE, key, mark, { case: "workflow", value: named })
-    : scheduleRequest(NAMESPACE, key, mark, { case: "definition", value: inline ?? {} });
+    ? scheduleRequest(NAMESPACE, key, mark, { case: "workflow", value: named }, null, begin)
+    : scheduleRequest(
+        NAMESPACE,
+        key,
+        mark,
+        { case: "definition", value: inline ?? {} },
+        null,
+        begin,
+      );
   request.labels = { ...labels, [MARK_LABEL]: mark };
   return request;
 }

@@ -18,11 +18,14 @@ import { createDatabaseClock, jumpClock } from "../database-clock.ts";
 import { createEdges } from "../edges.ts";
 import { atRest, finalRows } from "../final-rows.ts";
 import { createNetwork } from "../network.ts";
+import { putHooks } from "../receivers.ts";
 import { createRecorder } from "../recorder.ts";
 import { createRemote } from "../remote.ts";
 import { createServerProcess, type ServerProcess } from "../server-process.ts";
 import type { SimProcess } from "../sim-process.ts";
+import { spread } from "../store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "../store-witness.ts";
+import { unheardRejections } from "../unheard-rejections.ts";
 import { createVirtualTime } from "../virtual-time.ts";
 import type { World } from "../world.ts";
 import { type AgentOptions, createScriptedAgent, type ScriptedAgent } from "./scripted-agent.ts";
@@ -33,17 +36,21 @@ import {
   type ScriptedTarget,
 } from "./scripted-client.ts";
 import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
+import { createScriptedPeople, type ScriptedPeople } from "./scripted-people.ts";
 
 export interface Stage {
   readonly servers: readonly ServerProcess[];
   readonly faults: ScriptedFaults;
   readonly remote: World["remote"];
   readonly client: ScriptedClient;
+  readonly people: ScriptedPeople;
   /** Milliseconds since the begin of the script. */
   now(): number;
   /** Resolves so long after the begin of the script. */
   at(ms: number): Promise<void>;
   pass(ms: number): Promise<void>;
+  /** The moment in so many milliseconds, by the database's clock. */
+  startsIn(ms: number): number;
   /** The server that watches all runs, and one that does not. */
   watching(): ServerProcess;
   other(): ServerProcess;
@@ -80,6 +87,8 @@ export interface Look {
 export interface PlayOptions {
   /** Default 2. */
   readonly servers?: number;
+  /** How long the receiver of a webhook takes to answer, in ms; left out: nobody hears of any. */
+  readonly webhookMs?: number;
 }
 
 export const HEARTBEAT_MS = 3_000;
@@ -93,7 +102,7 @@ const REST_MS_MAX = 120_000;
 
 export async function play(
   script: (stage: Stage) => Promise<void>,
-  { servers: count = 2 }: PlayOptions = {},
+  { servers: count = 2, webhookMs }: PlayOptions = {},
 ): Promise<void> {
   const time = createVirtualTime(START_MS);
   const databaseClock = createDatabaseClock(time);
@@ -104,12 +113,17 @@ export async function play(
   const witness = createStoreWitness(time, recorder, edges);
   const chance = createChance(1, 0);
   const defects: string[] = [];
+  if (webhookMs !== undefined) await putHooks(store, NAMESPACES);
   let isStoreUp = true;
   const servers = Array.from({ length: count }, (_, place) =>
     createServerProcess(`server-${place + 1}`, {
       ...{ time, store, faults, witness, partitions: [0], isChecked: true },
       chance: chance.fork(),
       isStoreUp: () => isStoreUp,
+      postOf: (process) => async () => {
+        await process.clock.sleep(webhookMs ?? 0);
+        return { kind: "failed", why: "it has not understood" };
+      },
       onDefect: (what) => defects.push(what),
     }),
   );
@@ -118,7 +132,7 @@ export async function play(
     ...{ time, databaseClock, chance, faults, recorder, servers, canaries },
     network: createNetwork(time, faults),
     remote: createRemote(recorder),
-    callbacks: new Map(),
+    ...{ callbacks: new Map(), silentRuns: [] },
   } satisfies World;
   const stage = stageOf(world, store, witness, (up) => {
     isStoreUp = up;
@@ -128,8 +142,14 @@ export async function play(
   await time.run(START_MS + SETTLING_MS, () => false);
   await played(world, () => script(stage));
   const rest = await untilAtRest(world, store);
-  const ending = { namespaces: NAMESPACES, at: databaseClock.now(), drained: rest === "" };
+  defects.push(...(await unheardRejections()));
+  const ending = {
+    ...{ namespaces: NAMESPACES, at: databaseClock.now(), drained: rest === "" },
+    deliveriesMade: new Set<string>(),
+  };
   const moments = new Map<string, number>();
+  // Makes deliveries of what nobody has looked at yet.
+  await store.outbox.due(spread([0], 1), 0);
   const { rows, broken } = await finalRows(store, witness, ending, moments);
   const meta = { source: "simulation", seed: null, canaries } as const;
   const violations = checkHistory({ meta, records: recorder.records, final: rows });
@@ -158,9 +178,11 @@ export function flow(
 ): Definition {
   const timeouts = { heartbeatMs: HEARTBEAT_MS, settleMs: 1_000, cancelMs: 1_000 };
   const retry = [{ attempts: 3, initialMs: 500, jitter: 0 }];
-  const quick = Object.entries(steps).map(
-    ([id, step]) => [id, { retry, ...step, timeouts: { ...timeouts, ...step.timeouts } }] as const,
-  );
+  const quick = Object.entries(steps).map(([id, step]) => {
+    const isTask = step.kind === undefined || step.kind === "task";
+    const short = { retry, ...step, timeouts: { ...timeouts, ...step.timeouts } };
+    return [id, isTask ? short : step] as const;
+  });
   return workflow(Object.fromEntries(quick), { timeoutMs: 300_000, ...more });
 }
 
@@ -201,10 +223,11 @@ function stageOf(
   };
 
   return Object.freeze({
-    ...{ servers, faults, remote, client },
+    ...{ servers, faults, remote, client, people: createScriptedPeople(client.send) },
     now: () => time.now() - startedAtMs,
     at: (ms: number) => wait(Math.max(0, startedAtMs + ms - time.now())),
     pass: wait,
+    startsIn: (ms: number) => world.databaseClock.now() + ms,
     watching: () => server(true),
     other: () => server(false),
     agent: (name: string, options?: AgentOptions) => createScriptedAgent(world, name, options),

@@ -1,0 +1,50 @@
+// Every run that somebody asked for, by a call of its own or in a batch, and what was heard of it.
+import type { Moment } from "../../../server/core/attempt.ts";
+import type { Answer, ScheduleAsk } from "../history.ts";
+import { type Call, callsTo, type Facts, type Fate, fateOf, wasRepeated } from "./facts.ts";
+
+export interface Scheduling {
+  readonly call: Call;
+  readonly namespace: string;
+  readonly ask: ScheduleAsk;
+  readonly answers: readonly { readonly at: Moment; readonly place: number; answer: Answer }[];
+  readonly fate: Fate;
+}
+
+export function schedulings(facts: Facts): readonly Scheduling[] {
+  return [...alone(facts), ...batched(facts)];
+}
+
+function alone(facts: Facts): readonly Scheduling[] {
+  return callsTo(facts, "Schedule").map((call) => {
+    const { namespace } = call.request;
+    const fate = surely(facts, call, fateOf(call));
+    return { call, namespace, ask: call.request, answers: call.answers, fate };
+  });
+}
+
+/** What is wrong with one run of a batch concerns no other. */
+function batched(facts: Facts): readonly Scheduling[] {
+  return callsTo(facts, "ScheduleBatch").flatMap((call) =>
+    call.request.runs.map((ask, index): Scheduling => {
+      const answers = call.answers.map(({ at, place, answer }) => {
+        const own = answer.kind === "batch" ? answer.results[index] : answer;
+        return { at, place, answer: own ?? ({ kind: "unknown", code: "NOTHING" } as const) };
+      });
+      const fate = surely(facts, call, fateOfAnswer(answers[0]?.answer));
+      return { call, namespace: call.request.namespace, ask, answers, fate };
+    }),
+  );
+}
+
+/** A slot may come free before a copy of the call comes. */
+function surely(facts: Facts, call: Call, fate: Fate): Fate {
+  const mayHave = fate.kind === "refused" && fate.reason === "CONCURRENCY_LIMIT";
+  return mayHave && wasRepeated(facts, call) ? { kind: "unknown" } : fate;
+}
+
+function fateOfAnswer(answer: Answer | undefined): Fate {
+  if (!answer || answer.kind === "unknown") return { kind: "unknown" };
+  if (answer.kind === "refused") return { kind: "refused", reason: answer.reason };
+  return { kind: "accepted", repeated: false };
+}

@@ -1,0 +1,124 @@
+// The outside is told of everything, truly, and at least once: parts of G1 and G14.
+import type { FinalDelivery } from "../history-rows.ts";
+import { type Facts, isEndState, type RunFacts } from "./facts.ts";
+import { schedulings } from "./schedulings.ts";
+import type { Finding } from "./violation.ts";
+
+/**
+ * A part of G1. Of each end every hook that hears of it has one webhook, and of each escalation,
+ * alone or with others of its cause; what is stored as delivered was received; and what was
+ * received is stored, is the same each time, and says of the run what its rows say.
+ */
+export function* webhooksTell(facts: Facts): Iterable<Finding> {
+  const { deliveries } = facts.history.final;
+  yield* untoldEnds(facts);
+  yield* untoldEscalations(facts);
+  const received = new Map<string, { readonly url: string; readonly body: string }>();
+  const stored = new Map(deliveries.map((one) => [one.id, one]));
+  for (const { id, url, body, at } of facts.webhooks) {
+    const row = stored.get(id);
+    const first = received.get(id) ?? { url, body };
+    received.set(id, first);
+    if (first.body !== body || first.url !== url)
+      yield { runId: row?.runId ?? null, text: `webhook ${id} did not say the same each time` };
+    const problem = row ? untrue(facts, row, body, at) : "is not stored";
+    if (problem) yield { runId: row?.runId ?? null, text: `webhook ${id} ${problem}` };
+  }
+  for (const { id, state, hook, runId } of deliveries)
+    if (state === "delivered" && !received.has(id))
+      yield { runId, text: `webhook ${id} to "${hook}" is stored as delivered; nobody got it` };
+}
+
+function* untoldEnds(facts: Facts): Iterable<Finding> {
+  const { hooks, deliveries } = facts.history.final;
+  const ends = deliveries.filter(({ kind }) => kind === "run-ended");
+  const told = Map.groupBy(ends, ({ runId, hook }) => `${runId}/${hook}`);
+  const named = new Map(
+    schedulings(facts).map(({ namespace, ask }) => [`${namespace}/${ask.mark}`, ask.notify]),
+  );
+  for (const { run } of facts.runs.values()) {
+    const { runId, namespace, mark, rerunOf, state } = run;
+    const notify = rerunOf ? null : named.get(`${namespace}/${mark}`);
+    for (const hook of hooks.filter((one) => one.namespace === namespace)) {
+      const hears = hook.events.includes("run-ended") || notify === hook.name;
+      const wanted = hears && isEndState(state) ? 1 : 0;
+      const found = told.get(`${runId}/${hook.name}`)?.length ?? 0;
+      if (found === wanted) continue;
+      const text = `the end of run ${runId} (${state}) is told "${hook.name}" ${found} times, and should be ${wanted}`;
+      yield { runId, text };
+    }
+  }
+}
+
+/** One that is closed in the pass that opens it need not be told as opened. */
+function* untoldEscalations(facts: Facts): Iterable<Finding> {
+  const { hooks, deliveries } = facts.history.final;
+  for (const { namespace, name, events } of hooks) {
+    const rows = [...facts.runs.values()].flatMap(({ run }) =>
+      run.namespace === namespace ? run.escalations : [],
+    );
+    const closed = rows.filter(({ closedAt }) => closedAt !== null);
+    const brief = closed.filter(({ openedAt, closedAt }) => openedAt === closedAt).length;
+    const counts = (kind: FinalDelivery["kind"]): number =>
+      deliveries
+        .filter((one) => one.namespace === namespace && one.hook === name && one.kind === kind)
+        .reduce((total, { count }) => total + count, 0);
+    for (const [kind, most] of [
+      ["escalation-opened", rows.length],
+      ["escalation-closed", closed.length],
+    ] as const) {
+      const found = counts(kind);
+      if (!events.includes(kind) || (found <= most && found >= most - brief)) continue;
+      const text = `"${name}" of ${namespace} is told of ${found} × ${kind}, and there were ${most}`;
+      yield { runId: null, text };
+    }
+  }
+}
+
+/** What is wrong with what a receiver was told; null: nothing. */
+function untrue(facts: Facts, row: FinalDelivery, body: string, at: number): string | null {
+  const said: unknown = JSON.parse(body);
+  const run = facts.runs.get(row.runId);
+  if (!run) return `is about run ${row.runId}, which is not stored`;
+  const wanted = { id: row.id, kind: row.kind, namespace: row.namespace, count: row.count };
+  if (!isObject(said)) return "is no object";
+  for (const [field, value] of Object.entries(wanted))
+    if (said[field] !== value) return `says that ${field} is ${said[field]}, stored is ${value}`;
+  return aboutRun(facts, row, run, said, at);
+}
+
+function aboutRun(
+  { clockBackMs }: Facts,
+  { kind, n }: FinalDelivery,
+  { run }: RunFacts,
+  said: Readonly<Record<string, unknown>>,
+  at: number,
+): string | null {
+  if (!isObject(said.run) || said.run.id !== run.runId) return "is about another run";
+  if (kind !== "run-ended") {
+    if (run.escalations.some((row) => row.n === n)) return null;
+    return `is about escalation ${n} of run ${run.runId}, which is not stored`;
+  }
+  if (!isObject(said.end) || said.end.state !== run.state || said.end.reason !== run.reason)
+    return `says that run ${run.runId} ended as ${JSON.stringify(said.end)}, and it is ${run.state}`;
+  return run.endedAt === null || run.endedAt > at + clockBackMs
+    ? `came at ${at}, before run ${run.runId} had ended`
+    : null;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+/** A part of G14: nobody is told of another namespace. */
+export function* webhooksDoNotLeak(facts: Facts): Iterable<Finding> {
+  const { meta, final } = facts.history;
+  const stored = new Map(final.deliveries.map((one) => [one.id, one]));
+  for (const { id, body } of facts.webhooks)
+    for (const { namespace, word } of meta.canaries) {
+      const row = stored.get(id);
+      if (!row || row.namespace === namespace || !body.includes(word)) continue;
+      const text = `webhook ${id} to a hook of ${row.namespace} holds the canary of ${namespace}`;
+      yield { runId: row.runId, text };
+    }
+}

@@ -1,0 +1,67 @@
+// Who is told by webhooks: a receiver for each namespace, with two hooks. One hears of everything,
+// the other only of the ends for which it was named. A webhook may get lost on its way, its answer
+// on the way back, and the receiver may say that it failed.
+
+import { OUTBOX_KINDS, type OutboxKind } from "../../server/store/outbox.ts";
+import type { Store } from "../../server/store/store.ts";
+import type { Post, PostResult } from "../../server/supervisor/deliveries.ts";
+import type { Faults } from "./faults.ts";
+import type { Recorder } from "./recorder.ts";
+import type { SimProcess } from "./sim-process.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** As the real one waits for an answer. */
+const TIMEOUT_MS = 10_000;
+const HEARS_ALL = "hears-all";
+export const HEARS_NAMED = "hears-named";
+const SECRET = { value: "nobody guesses this", digest: "" };
+
+const HOOKS: readonly { readonly name: string; readonly events: readonly OutboxKind[] }[] = [
+  { name: HEARS_ALL, events: OUTBOX_KINDS },
+  { name: HEARS_NAMED, events: [] },
+];
+
+export async function putHooks(store: Store, namespaces: readonly string[]): Promise<void> {
+  for (const namespace of namespaces) {
+    const namespaceId = (await store.namespace(namespace))?.id ?? 0;
+    for (const { name, events } of HOOKS)
+      await store.outbox.putHook({
+        ...{ namespaceId, name, events, secret: SECRET },
+        url: `https://${namespace}.example/${name}`,
+      });
+  }
+}
+
+export interface ReceiversOptions {
+  readonly time: VirtualTime;
+  readonly faults: Faults;
+  readonly recorder: Recorder;
+}
+
+/** How a process sends; what it does not live to hear of, it never hears. */
+export function receiversFor(
+  { time, faults, recorder }: ReceiversOptions,
+  sender: SimProcess,
+): Post {
+  return ({ id, url, body }) =>
+    new Promise((resolve) => {
+      const hear = (inMs: number, result: PostResult): void =>
+        void sender.post(inMs, () => resolve(result));
+      const silence = { kind: "failed", why: "no answer" } as const;
+      if (faults.strikes("webhook lost")) {
+        hear(TIMEOUT_MS, silence);
+        return;
+      }
+      const backMs = sender.chance.between(0, 20);
+      const isLost = faults.strikes("answer to a webhook lost");
+      time.after(sender.chance.between(0, 20), () => {
+        if (!isLost && faults.strikes("webhook refused")) {
+          hear(backMs, { kind: "failed", why: "answered 500" });
+          return;
+        }
+        recorder.webhook(id, url, body);
+        if (isLost) hear(TIMEOUT_MS, silence);
+        else hear(backMs, { kind: "delivered" });
+      });
+    });
+}

@@ -1,0 +1,60 @@
+/** Reports and the poll that rides on them: whichever ends first, nobody fails unheard. */
+import { expect, it, onTestFinished } from "vitest";
+import { createDispatch } from "../../server/dispatch/dispatch.ts";
+import { createWaiters } from "../../server/dispatch/waiters.ts";
+import type { Advanced } from "../../server/scheduler/advance.ts";
+import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import { createServerClock } from "../support/server-clock.ts";
+
+const NAMESPACE = { id: 1, name: "default", region: 0 };
+const LANE = 7;
+const RUN_ID = "01890000-0000-7000-8000-000000000000";
+
+/** What would have ended a process that listens to nothing. */
+function unheardRejections(): readonly unknown[] {
+  const unheard: unknown[] = [];
+  const hear = (error: unknown): void => void unheard.push(error);
+  process.on("unhandledRejection", hear);
+  onTestFinished(() => void process.off("unhandledRejection", hear));
+  return unheard;
+}
+
+it("a rider that fails while its reports are under way ends nothing, and is heard after them", async () => {
+  const unheard = unheardRejections();
+  const landing = Promise.withResolvers<Advanced>();
+  const waiters = createWaiters();
+  const clock = createServerClock();
+  const dispatch = createDispatch({
+    ...{ store: createMemoryStore({ now: () => 0, elapsedMs: () => 0 }), clock, waiters },
+    random: { fraction: () => 0.5, bytes: (count) => new Uint8Array(count) },
+    advance: { submit: () => landing.promise },
+    claims: { claim: async () => null, look: async () => undefined, idle: async () => undefined },
+    lanes: { of: async () => [{ lane: LANE, weight: 1 }] },
+    heartbeats: { beat: async () => [], idle: async () => undefined },
+    onError: () => undefined,
+  });
+  const token = {
+    namespace: "default",
+    runId: RUN_ID,
+    step: 0,
+    task: "perform",
+    fence: 1,
+  } as const;
+  const answer = dispatch.complete(
+    {
+      namespace: NAMESPACE,
+      agent: { id: "one", version: "", session: "s1" },
+      results: [{ token: { ...token, secret: "" }, outcome: { kind: "released" }, digest: "" }],
+      next: { pollSeq: 1, queues: [{ name: "default", weight: 1 }], tasks: ["a"], maxTasks: 1 },
+    },
+    new AbortController().signal,
+  );
+  await new Promise((go) => setImmediate(go));
+  const [rider] = waiters.waitingFor(new Set([LANE]));
+  if (!rider) throw new Error("nobody rides on the reports");
+  waiters.fail(rider, new Error("what it was granted cannot be read"));
+  await new Promise((go) => setImmediate(go));
+  expect(unheard).toEqual([]);
+  landing.resolve({ kind: "done" });
+  await expect(answer).rejects.toThrow("what it was granted cannot be read");
+});
