@@ -110,8 +110,8 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
   };
   // The key changes exactly when the input may: with the strategy. An effect that a run before this
   // one made is undone under that run's key. A gate is another one after each wave.
-  const wave = facts.items ? `after-${facts.items.begun}` : facts.strategy;
-  const effectKey = `${facts.effectOf ?? ready.runId}/${step.id}/${wave}`;
+  const way = facts.items ? `after-${facts.items.begun}` : facts.strategy;
+  const effectKey = `${facts.effectOf ?? ready.runId}/${step.id}/${way}`;
   const suffix = { perform: "", verify: "v", compensate: "u" }[ready.task];
   return {
     token: formatTaskToken(token),

@@ -295,7 +295,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     trap: "What the same request is",
     scenarios: 3,
     tests: {
-      "integration/rpc/runs.test.ts": [
+      "unit/request-digest.test.ts": [
         "does not depend on key, namespace, or the order of labels",
         "never changes, since keys outlive servers",
       ],
