@@ -11,6 +11,7 @@ import { addDev } from "./verbs/dev.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
 import { addHookVerbs } from "./verbs/hook.ts";
 import { addMigrate } from "./verbs/migrate.ts";
+import { addQueueVerbs } from "./verbs/queue.ts";
 import { addRunBulk } from "./verbs/run-bulk.ts";
 import { addRunCancel } from "./verbs/run-cancel.ts";
 import { addRunDecide } from "./verbs/run-decide.ts";
@@ -63,6 +64,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunRetry(run, ended);
   addRunBulk(run, ended);
   addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
+  addQueueVerbs(program.command("queue").description("queues: what waits, pause, resume"), ended);
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   prepareAll(program);
   return program;

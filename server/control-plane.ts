@@ -66,12 +66,15 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const lanes = createLanes(store);
   const onError = (error: unknown) => log.warn({ event: "dispatch.failed", err: String(error) });
 
+  const wake = (of: Iterable<number>): void => {
+    const filled = [...of];
+    if (filled.length === 0) return;
+    void claims.look(filled);
+    ownership.announceLanes(filled);
+  };
   const tell = (told: Told): void => {
     for (const run of told.runs) watch.changed(run);
-    if (told.lanes.size > 0) {
-      void claims.look(told.lanes);
-      ownership.announceLanes([...told.lanes]);
-    }
+    wake(told.lanes);
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
     if (told.outside) deliveries?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
@@ -135,6 +138,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         return answer;
       },
       runChange: watch.change,
+      pauseQueue: store.queues.pause,
+      resumeQueue: async (of) => wake(await store.queues.resume(of)),
     },
     dispatcher: createDispatch({
       ...{ store, clock, random, advance, onError },

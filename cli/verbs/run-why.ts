@@ -86,6 +86,8 @@ function actionWords(action: PersonAction, runId: string): string {
       return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
     case ActionKind.PAUSE:
       return "pause the run (PauseRun)";
+    case ActionKind.RESUME_QUEUE:
+      return `drover queue resume ${clean(action.queue)}`;
     case ActionKind.RESUME:
       return "resume the run (ResumeRun)";
     case ActionKind.CANCEL: {

@@ -52,6 +52,12 @@ function whatWords(
       const last = lastPolledAt === null ? "" : `, since the last poll ${ago(lastPolledAt)}`;
       return `${of} waits for an agent: nobody polls ${where}${last}`;
     }
+    case "queue-to-resume": {
+      const { queue, pause } = waitsFor;
+      const what = pause.of === "queue" ? `queue "${queue}"` : "the namespace";
+      const why = pause.reason === "" ? "" : ` (${pause.reason})`;
+      return `${of} is held, as ${what} is paused${why}`;
+    }
     case "agent-working": {
       const { agentId, lastBeatAt, progress } = waitsFor;
       const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;

@@ -30,10 +30,12 @@ import { failureOf, OUTCOMES } from "./convert-attempt.ts";
 import { progressMessage } from "./convert-progress.ts";
 import { runMessage } from "./convert-run.ts";
 import { TASK_KINDS } from "./convert-task.ts";
+import { pauseMessage } from "./queues.ts";
 import { timeField } from "./time-field.ts";
 
 const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   "agent-to-poll": WaitKind.AGENT_TO_POLL,
+  "queue-to-resume": WaitKind.QUEUE_TO_RESUME,
   "agent-working": WaitKind.AGENT_WORKING,
   "agent-to-stop": WaitKind.AGENT_TO_STOP,
   backoff: WaitKind.BACKOFF,
@@ -134,6 +136,12 @@ function detailOf(waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
       const value = { queue, task, polled, alarms, ...timeField("lastPollTime", lastPolledAt) };
       return { detail: { case: "lane", value } };
     }
+    case "queue-to-resume": {
+      const { queue, taskName: task, pause } = waitsFor;
+      const wholeNamespace = pause.of === "namespace";
+      const value = { queue, task, wholeNamespace, pause: pauseMessage(pause) };
+      return { detail: { case: "pause", value } };
+    }
     case "agent-working":
     case "agent-to-stop":
     case "callback":
@@ -210,6 +218,10 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
       return { kind: ActionKind.PAUSE };
     case "resume":
       return { kind: ActionKind.RESUME };
+    case "resume-queue":
+      return { kind: ActionKind.RESUME_QUEUE, queue: action.queue };
+    case "resume-namespace":
+      return { kind: ActionKind.RESUME_NAMESPACE };
     case "cancel":
       return { kind: ActionKind.CANCEL, choices: [...action.undo] };
   }

@@ -8,6 +8,7 @@ import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
 import type { Notify } from "../store/outbox.ts";
+import type { Pause, QueueRef } from "../store/queues.ts";
 import type { Namespace, RunRef } from "../store/store.ts";
 
 export interface ScheduleRequest {
@@ -107,4 +108,11 @@ export interface Scheduler {
    * rejects. Woken in this process at once, by another server's change within a second.
    */
   runChange(run: RunRef, version: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Once it has answered nothing of the queue is handed out, by any server; leased work goes on.
+   * Idempotent by state.
+   */
+  pauseQueue(of: QueueRef, reason: string): Promise<Pause>;
+  /** What waits in the queue is handed out at once. Idempotent by state. */
+  resumeQueue(of: QueueRef): Promise<void>;
 }

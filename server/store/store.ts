@@ -21,6 +21,7 @@ import type { PassRecord } from "./changes.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
+import type { Queues } from "./queues.ts";
 import type { Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
@@ -180,7 +181,10 @@ export interface Tx {
   insertRuns(runs: readonly NewRun[]): Promise<void>;
   /** Writes the difference that each pass made, and appends the rows that its effects carry. */
   write(passes: readonly PassRecord[]): Promise<void>;
-  /** Locks up to `limit` ready rows of each lane, by priority and age; locked ones are skipped. */
+  /**
+   * Locks up to `limit` ready rows of each lane, by priority and age; locked ones are skipped. A
+   * lane whose queue or namespace is paused gives none.
+   */
   lockReady(
     lanes: readonly { readonly lane: number; readonly limit: number }[],
   ): Promise<readonly ReadyRow[]>;
@@ -240,7 +244,7 @@ export interface DueRow extends RunRef {
   /** Of the task; of an escalation its number. */
   readonly fence: number;
   readonly wakeAt: Moment;
-  /** Somebody polled its lane in the last minute (ready rows). */
+  /** Somebody polled its lane in the last minute, or nobody may take of it (ready rows). */
   readonly polled: boolean;
 }
 
@@ -296,7 +300,7 @@ export interface WatchedRun {
 }
 
 export interface Pulse {
-  /** Lanes of the question that have a ready row. */
+  /** Lanes of the question that have a ready row which may be taken. */
   readonly lanes: readonly number[];
   /** Watched runs that are still open, with their version; one left out has ended. */
   readonly runs: readonly WatchedRun[];
@@ -306,6 +310,7 @@ export interface Store {
   readonly reads: Reads;
   readonly partitions: Partitions;
   readonly outbox: Outbox;
+  readonly queues: Queues;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;

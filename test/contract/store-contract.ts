@@ -17,6 +17,7 @@ import { describeMessages } from "./messages.ts";
 import { describeOutbox } from "./outbox.ts";
 import { describePartitions } from "./partitions.ts";
 import { describePeople } from "./people.ts";
+import { describeQueues } from "./queues.ts";
 import { describeRandomRuns } from "./random-runs.ts";
 import { describeReads } from "./reads.ts";
 import { describeReruns } from "./reruns.ts";
@@ -45,6 +46,7 @@ export function describeStore(
     describe("runs", () => describeRuns(opened));
     describe("row guards", () => describeGuards(opened));
     describe("claims", () => describeClaims(opened));
+    describe("queues", () => describeQueues(opened));
     describe("beats", () => describeBeats(opened));
     describe("due rows", () => describeDue(opened));
     describe("history", () => describeHistory(opened));

@@ -135,6 +135,8 @@ function eventsOf(action: Action): readonly RunEvent[] {
     case "cancel":
       return action.undo.map((how) => cancelEvent(how === "compensate"));
     case "start-agent":
+    case "resume-queue":
+    case "resume-namespace":
     case "complete-deferred":
       return [];
   }

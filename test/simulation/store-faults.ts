@@ -52,6 +52,13 @@ export function createFaultyStore(wire: StoreWire): Store {
     partitions: faultyPartitions(wire, call),
     // Nothing is sent from here: no process of a simulation has a way to send webhooks.
     outbox: store.outbox,
+    queues: Object.freeze({
+      pause: (...asked) => call("pauseQueue", () => store.queues.pause(...asked)),
+      resume: (...asked) => call("resumeQueue", () => store.queues.resume(...asked)),
+      namespacePause: (...asked) =>
+        read("namespacePause", () => store.queues.namespacePause(...asked)),
+      list: (...asked) => read("listQueues", () => store.queues.list(...asked)),
+    } satisfies Store["queues"]),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),

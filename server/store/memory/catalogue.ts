@@ -6,6 +6,7 @@ import type { Definition } from "../../core/definition.ts";
 import { definitionText } from "../definition-text.ts";
 import type { WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
+import type { KnownLane } from "./queues.ts";
 
 type CatalogueCalls = Pick<
   Store,
@@ -25,6 +26,8 @@ export interface Catalogue extends CatalogueCalls {
   /** Newest first. */
   versions(namespaceId: number, name: string): readonly WorkflowVersion[];
   namespaceName(id: number): string;
+  /** By their ids, the first of which is 1. */
+  knownLanes(): readonly KnownLane[];
 }
 
 interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
@@ -140,24 +143,24 @@ function workflows(
   };
 }
 
-function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues"> {
-  const all: LaneKey[] = [];
+function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes"> {
+  const all: KnownLane[] = [];
   const ids = new Map<string, number>();
   const idOf = (key: LaneKey): number => {
     const name = JSON.stringify([key.namespaceId, key.queue, key.task]);
     const known = ids.get(name);
     if (known !== undefined) return known;
-    const id = all.push(key);
+    const { namespaceId, queue, task } = key;
+    const id = all.push({ lane: all.length + 1, namespaceId, queue, task });
     ids.set(name, id);
     return id;
   };
   return {
+    knownLanes: () => all,
     lanes: async (keys) => keys.map(idOf),
     lanesOfQueues: async (namespaceId, queues) =>
-      all.flatMap(({ queue, task, ...key }, index) =>
-        key.namespaceId === namespaceId && queues.includes(queue)
-          ? [{ lane: index + 1, queue, task }]
-          : [],
+      all.flatMap(({ lane, queue, task, ...key }) =>
+        key.namespaceId === namespaceId && queues.includes(queue) ? [{ lane, queue, task }] : [],
       ),
   };
 }

@@ -7,6 +7,7 @@
 //   signal, decision, step_override, message       what people and other runs have said to it
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
+//   queue                 what people say about queues
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -15,7 +16,7 @@ import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
 import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
-import type { DeliveryRecord, HookRecord, OutboxKind } from "../outbox.ts";
+import type { Pause, QueueRef } from "../queues.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -24,7 +25,8 @@ import type {
 } from "../reads.ts";
 import { endedRun } from "../run-head.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
-import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
+import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
+import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
 export interface RunRow extends Omit<NewRun, "run" | "wakeAt"> {
@@ -71,6 +73,7 @@ export interface ReadyRow extends StepRef {
 }
 
 export interface LeaseRow extends StepRef {
+  readonly lane: number;
   readonly lease: Lease;
   readonly progress: string | null;
   readonly details: Payload | null;
@@ -111,30 +114,8 @@ export interface OverrideRow {
   readonly input: Payload | null;
 }
 
-export interface HookRow extends HookRecord {
-  readonly namespaceId: number;
-  readonly secret: string;
-}
-
-/** What a hook wants to hear, until a delivery tells it. */
-export interface OutboxRow {
-  readonly id: number;
-  readonly partition: number;
-  readonly namespaceId: number;
-  readonly kind: OutboxKind;
-  readonly runId: RunId;
-  readonly n: number;
-  readonly hook: string;
-  readonly url: string | null;
-  readonly cause: string;
-}
-
-export interface DeliveryRow extends DeliveryRecord {
-  /** Place in the order in which deliveries were made. */
-  readonly no: number;
-  readonly partition: number;
-  readonly namespaceId: number;
-  readonly cause: string;
+export interface QueueRow extends QueueRef {
+  readonly pause: Pause | null;
 }
 
 export interface SlotRow extends Slot, ConcurrencyKey {}
@@ -174,12 +155,12 @@ export interface PartitionRow {
   readonly epoch: number;
 }
 
-export interface Tables {
+export interface Tables extends OutboxTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
   readonly ready: Table<ReadyRow, "lane" | "partition">;
-  readonly lease: Table<LeaseRow, "session" | "partition">;
+  readonly lease: Table<LeaseRow, "lane" | "session" | "partition">;
   readonly due: Table<DueRow, "partition">;
   readonly attempt: Table<AttemptRow, "run" | "step">;
   readonly intervention: Table<InterventionRecord, "run">;
@@ -188,11 +169,9 @@ export interface Tables {
   readonly decision: Table<DecisionRow, "run">;
   readonly override: Table<OverrideRow, "run">;
   readonly kept: Table<KeptInsert & { readonly runId: RunId }, "run">;
-  readonly hook: Table<HookRow, "namespace">;
-  readonly outbox: NumberedTable<OutboxRow, "partition">;
-  readonly delivery: NumberedTable<DeliveryRow, "partition" | "namespace">;
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly slot: Table<SlotRow, "key">;
+  readonly queue: Table<QueueRow, "namespace">;
   readonly idempotency: Table<KeyRow, never>;
   readonly agentSession: Table<AgentSessionRow, never>;
   readonly lanePoller: Table<LanePollerRow, "lane">;
@@ -237,6 +216,10 @@ export function endedHeadOf(tables: Tables, row: RunRow, ended: EndedRun): RunHe
   return headOf(row, endedRun(ended.state, { ...ended, escalations }));
 }
 
+export function queueKey({ namespaceId, queue }: QueueRef): string {
+  return `${namespaceId}/${queue}`;
+}
+
 export function overrideKey({ runId, step, strategy }: Omit<OverrideRow, "input">): string {
   return `${stepKey(runId, step)}/${strategy}`;
 }
@@ -271,10 +254,14 @@ export function createTables(journal: Journal): Tables {
       key: ofStep,
       indexes: { lane: (row) => row.lane, partition: partitionOf },
     }),
-    lease: createTable<LeaseRow, "session" | "partition">(journal, {
+    lease: createTable<LeaseRow, "lane" | "session" | "partition">(journal, {
       name: "lease",
       key: ofStep,
-      indexes: { session: (row) => row.lease.session, partition: partitionOf },
+      indexes: {
+        lane: (row) => row.lane,
+        session: (row) => row.lease.session,
+        partition: partitionOf,
+      },
     }),
     due: createTable<DueRow, "partition">(journal, {
       name: "due",
@@ -339,33 +326,9 @@ function createTablesOfPeople(
   };
 }
 
-function createTablesOfOutbox(journal: Journal): Pick<Tables, "hook" | "outbox" | "delivery"> {
-  return {
-    hook: createTable<HookRow, "namespace">(journal, {
-      name: "hook",
-      key: (row) => `${row.namespaceId}/${row.name}`,
-      indexes: { namespace: (row) => row.namespaceId },
-    }),
-    outbox: numbered(
-      createTable<OutboxRow, "partition">(journal, {
-        name: "outbox",
-        key: (row) => String(row.id),
-        indexes: { partition: (row) => row.partition },
-      }),
-    ),
-    delivery: numbered(
-      createTable<DeliveryRow, "partition" | "namespace">(journal, {
-        name: "delivery",
-        key: (row) => row.id,
-        indexes: { partition: (row) => row.partition, namespace: (row) => row.namespaceId },
-      }),
-    ),
-  };
-}
-
 type SmallTables = Pick<
   Tables,
-  "idempotency" | "agentSession" | "lanePoller" | "writer" | "partitionLease"
+  "idempotency" | "agentSession" | "lanePoller" | "queue" | "writer" | "partitionLease"
 >;
 
 function createSmallTables(journal: Journal): SmallTables {
@@ -384,6 +347,11 @@ function createSmallTables(journal: Journal): SmallTables {
       name: "lane_poller",
       key: (row) => `${row.lane}/${row.node}`,
       indexes: { lane: (row) => row.lane },
+    }),
+    queue: createTable<QueueRow, "namespace">(journal, {
+      name: "queue",
+      key: queueKey,
+      indexes: { namespace: (row) => row.namespaceId },
     }),
     writer: createTable<WriterRow, never>(journal, {
       name: "writer",

@@ -19,6 +19,7 @@ import type {
   Tx,
 } from "../store.ts";
 import { factsOf } from "./facts.ts";
+import type { PauseOf } from "./looks.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { stepOfRow } from "./step-rows.ts";
 import {
@@ -37,6 +38,7 @@ const ORDER = ["writer", "keys", "runs", "steps", "concurrency keys", "writes an
 type Place = (typeof ORDER)[number];
 
 interface Open extends Writing {
+  readonly pauseOf: PauseOf;
   readonly locked: Set<RunId>;
   /** Throws where the call would break the order of locks. */
   readonly enter: (place: Place) => void;
@@ -50,7 +52,12 @@ export interface OpenTransaction {
 
 export function openTransaction(
   tables: Tables,
-  { now, transaction, name }: { now: Moment; transaction: number; name: string },
+  {
+    now,
+    transaction,
+    name,
+    pauseOf,
+  }: { now: Moment; transaction: number; name: string; pauseOf: PauseOf },
 ): OpenTransaction {
   let over = false;
   let reached = 0;
@@ -63,7 +70,7 @@ export function openTransaction(
     reached = at;
   };
   const open: Open = {
-    ...{ tables, now, transaction, enter },
+    ...{ tables, now, transaction, enter, pauseOf },
     locked: new Set(),
     nextNumber: () => number++,
   };
@@ -301,11 +308,12 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
 }
 
 function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant"> {
-  const { tables, now } = open;
+  const { tables, now, pauseOf } = open;
   return {
     lockReady: async (lanes) => {
       open.enter("writes and claims");
-      return lanes.flatMap(({ lane, limit }) =>
+      const free = lanes.filter(({ lane }) => pauseOf(lane) === null);
+      return free.flatMap(({ lane, limit }) =>
         tables.ready
           .where("lane", lane)
           .filter(({ ready: { until } }) => until === null || until > now)
@@ -344,7 +352,7 @@ function grant({ tables, now }: Open, wanted: Grant): Granted {
     throw new Error(
       `step ${step} of ${runId} is ready with fence ${row.ready.fence}, not ${fence}`,
     );
-  const { partition, heartbeatMs, cancelMs, stallMs } = row;
+  const { partition, lane, heartbeatMs, cancelMs, stallMs } = row;
   const { task, attempt, until } = row.ready;
   const attemptBy = Math.min(now + row.attemptMs, until ?? Number.MAX_SAFE_INTEGER);
   const wakeAt = Math.min(
@@ -358,7 +366,7 @@ function grant({ tables, now }: Open, wanted: Grant): Granted {
     ...{ cancel: { kind: "none" }, wakeAt },
   };
   tables.lease.insert({
-    ...{ runId, partition, step, lease },
+    ...{ runId, partition, step, lane, lease },
     ...{ progress: null, details: null },
   });
   return { ...wanted, grantedAt: now, attemptBy };

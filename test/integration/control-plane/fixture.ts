@@ -144,11 +144,12 @@ export interface PollOptions {
   readonly waitMs?: number;
   readonly maxTasks?: number;
   readonly signal?: AbortSignal;
+  readonly queue?: string;
 }
 
 export interface Agent {
   readonly session: string;
-  /** Asks for one task name of the queue `default`. */
+  /** Asks for one task name of one queue, `default` unless the options say another. */
   poll(task: string, options?: PollOptions): Promise<readonly HandedTask[]>;
   take(task: string): Promise<HandedTask>;
   report(task: HandedTask, outcome: Reported, digest?: string): Promise<string>;
@@ -197,7 +198,7 @@ function agentOf(
   const poll: Agent["poll"] = async (task, options = {}) => {
     polls = options.pollSeq ?? polls + 1;
     const { lostPolls = [], waitMs = 10_000, maxTasks = 10, signal = idle } = options;
-    const queues = [{ name: "default", weight: 1 }];
+    const queues = [{ name: options.queue ?? "default", weight: 1 }];
     const request = { namespace, agent, pollSeq: polls, queues, tasks: [task], maxTasks };
     const answer = await dispatcher.poll({ ...request, waitMs, lostPolls }, signal);
     return answer.tasks;

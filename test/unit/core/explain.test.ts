@@ -78,6 +78,48 @@ describe("a run that has not begun", () => {
   });
 });
 
+describe("a task in a queue that is paused", () => {
+  const paused = (of: "queue" | "namespace"): Signs => {
+    const pause = { of, since: START + 5_000, reason: "the bank is down" };
+    return { ...NO_SIGNS, pauses: new Map([[0, pause]]) };
+  };
+
+  test("waits for whoever resumes its queue, and nobody is asked meanwhile", () => {
+    const world = createWorld(workflow({ a: { queue: "bank", onPickup: "escalate" } }));
+    world.advance(60_000);
+    const wait = waitOf(world, "a", paused("queue"));
+    expect(wait).toMatchObject({
+      waitsFor: { kind: "queue-to-resume", queue: "bank", pause: { of: "queue" } },
+      since: START + 5_000,
+      next: { what: "look-again" },
+      actions: [{ kind: "resume-queue", queue: "bank" }],
+    });
+    expect(stepSentence(world.plan, wait, world.now())).toContain(
+      '"a" is held, as queue "bank" is paused (the bank is down)',
+    );
+  });
+
+  test("or the namespace, if that is paused", () => {
+    const world = createWorld(workflow({ a: { queue: "bank" } }));
+    world.advance(60_000);
+    expect(waitOf(world, "a", paused("namespace"))).toMatchObject({
+      waitsFor: { pause: { of: "namespace" } },
+      actions: [{ kind: "resume-namespace" }],
+    });
+  });
+
+  test("and that is what the run waits for", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    world.advance(60_000);
+    const { waitsOn } = explained(world, {
+      ...NO_SIGNS,
+      polls: new Map([[1, world.now()]]),
+      pauses: new Map([[0, { of: "queue", since: START, reason: "" }]]),
+    });
+    expect(waitsOn).toEqual([0, 1]);
+  });
+});
+
 describe("a task in its queue", () => {
   const polledAt = (at: number | null): Signs => ({ ...NO_SIGNS, polls: new Map([[0, at]]) });
 

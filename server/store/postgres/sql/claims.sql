@@ -2,12 +2,18 @@
 
 -- name: lock_ready
 -- Up to `most` rows of each lane in its order; what another claim or a pass holds is skipped, and so
--- is a row whose time is over: its ready moment ends it.
+-- is a row whose time is over: its ready moment ends it. A paused lane gives nothing: this look is what
+-- a pause relies on (claims_under_way).
 -- Plan: ready_lane, one probe a lane.
 select r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.until,
   encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
   r.cancel_ms, r.stall_ms
-from unnest($1::integer[], $2::integer[]) as w (lane, most)
+from (
+  select u.lane, u.most
+  from unnest($1::integer[], $2::integer[]) as u (lane, most)
+  where not exists (select from paused_lane as p where p.lane = u.lane)
+  offset 0
+) as w
 cross join lateral (
   select *
   from ready as c
@@ -59,6 +65,7 @@ where exists (
   select from ready as r
   where r.lane = w.lane and (r.until is null or r.until > now())
 )
+and not exists (select from paused_lane as p where p.lane = w.lane)
 union all
 select 1, null, o.run_id, o.version
 from unnest($2::smallint[], $3::uuid[]) as u (partition, run_id)

@@ -8,6 +8,8 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Pause } from "./queue_pb.ts";
+import { file_drover_v1_queue } from "./queue_pb.ts";
 import type { Failure, OutcomeKind } from "./run_pb.ts";
 import { file_drover_v1_run } from "./run_pb.ts";
 import type { Progress, TaskKind } from "./task_pb.ts";
@@ -20,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/explain.proto.
  */
 export const file_drover_v1_explain: GenFile = /*@__PURE__*/
-  fileDesc("Chdkcm92ZXIvdjEvZXhwbGFpbi5wcm90bxIJZHJvdmVyLnYxIrMECgRXYWl0Eg8KB3N0ZXBfaWQYASABKAkSDAoEdW5kbxgCIAEoCBIoCgt3YWl0aW5nX2ZvchgDIAEoDjITLmRyb3Zlci52MS5XYWl0S2luZBIQCghzZW50ZW5jZRgEIAEoCRIuCgpzaW5jZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCgRuZXh0GAYgASgOMhMuZHJvdmVyLnYxLk5leHRLaW5kEi0KCW5leHRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoFdHJpZWQYCCABKAsyEC5kcm92ZXIudjEuVHJpZWQSKAoHYWN0aW9ucxgJIAMoCzIXLmRyb3Zlci52MS5QZXJzb25BY3Rpb24SEAoId2FpdHNfb24YCiADKAkSJgoJdGFza19raW5kGAsgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEiMKBGxhbmUYDCABKAsyEy5kcm92ZXIudjEuTGFuZVdhaXRIABIlCgVhZ2VudBgNIAEoCzIULmRyb3Zlci52MS5BZ2VudFdhaXRIABIVCgtzaWduYWxfbmFtZRgOIAEoCUgAEisKCGFwcHJvdmFsGA8gASgLMhcuZHJvdmVyLnYxLkFwcHJvdmFsV2FpdEgAEi8KCmVzY2FsYXRpb24YECABKAsyGS5kcm92ZXIudjEuRXNjYWxhdGlvbldhaXRIAEIICgZkZXRhaWwiewoITGFuZVdhaXQSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIOCgZwb2xsZWQYAyABKAgSMgoObGFzdF9wb2xsX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFsYXJtcxgFIAEoDSKfAgoJQWdlbnRXYWl0EhAKCGFnZW50X2lkGAEgASgJEjIKDmxhc3RfYmVhdF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCghwcm9ncmVzcxgDIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIxCg1wcm9ncmVzc190aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0ChBhdHRlbXB0X2VuZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgpzdG9wX2NhdXNlGAYgASgOMhQuZHJvdmVyLnYxLlN0b3BDYXVzZRISCgpzdG9wX2hlYXJkGAcgASgIIkIKDEFwcHJvdmFsV2FpdBIRCglhcHByb3ZlcnMYASADKAkSEQoJYXBwcm92YWxzGAIgASgNEgwKBG5lZWQYAyABKA0iPQoORXNjYWxhdGlvbldhaXQSCgoCaWQYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkilwIKBVRyaWVkEhAKCGF0dGVtcHRzGAEgASgNEgwKBGxvc3QYAiABKA0SEgoKaGFuZGVkX291dBgDIAEoDRIQCgh2ZXJpZmllcxgEIAEoDRIQCghzdHJhdGVneRgFIAEoDRISCgpzdHJhdGVnaWVzGAYgASgNEiwKDGxhc3Rfb3V0Y29tZRgHIAEoDjIWLmRyb3Zlci52MS5PdXRjb21lS2luZBIoCgxsYXN0X2ZhaWx1cmUYCCABKAsyEi5kcm92ZXIudjEuRmFpbHVyZRIVCg1sYXN0X2FnZW50X2lkGAkgASgJEjMKD2xhc3RfZW5kZWRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAisQEKDFBlcnNvbkFjdGlvbhIjCgRraW5kGAEgASgOMhUuZHJvdmVyLnYxLkFjdGlvbktpbmQSDwoHc3RlcF9pZBgCIAEoCRIVCg1lc2NhbGF0aW9uX2lkGAMgASgJEg8KB2Nob2ljZXMYBCADKAkSEwoLc2lnbmFsX25hbWUYBSABKAkSDQoFcXVldWUYBiABKAkSDAoEdGFzaxgHIAEoCRIRCglhcHByb3ZlcnMYCCADKAkqsgMKCFdhaXRLaW5kEhkKFVdBSVRfS0lORF9VTlNQRUNJRklFRBAAEhsKF1dBSVRfS0lORF9BR0VOVF9UT19QT0xMEAESGwoXV0FJVF9LSU5EX0FHRU5UX1dPUktJTkcQAhIbChdXQUlUX0tJTkRfQUdFTlRfVE9fU1RPUBADEhUKEVdBSVRfS0lORF9CQUNLT0ZGEAQSEwoPV0FJVF9LSU5EX0FHQUlOEAUSFAoQV0FJVF9LSU5EX1NFVFRMRRAGEhMKD1dBSVRfS0lORF9USU1FUhAHEhQKEFdBSVRfS0lORF9TSUdOQUwQCBIWChJXQUlUX0tJTkRfQVBQUk9WQUwQCRIWChJXQUlUX0tJTkRfQ0FMTEJBQ0sQChIUChBXQUlUX0tJTkRfUEVSU09OEAsSFAoQV0FJVF9LSU5EX1JFU1VNRRAMEhMKD1dBSVRfS0lORF9TVEVQUxANEhgKFFdBSVRfS0lORF9FTkRfT0ZfUlVOEA4SEwoPV0FJVF9LSU5EX0VOREVEEA8SEwoPV0FJVF9LSU5EX1NUQVJUEBASEgoOV0FJVF9LSU5EX1NMT1QQESqOAwoITmV4dEtpbmQSGQoVTkVYVF9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUTkVYVF9LSU5EX0xPT0tfQUdBSU4QARITCg9ORVhUX0tJTkRfQUxBUk0QAhIWChJORVhUX0tJTkRfRVNDQUxBVEUQAxIXChNORVhUX0tJTkRfRkFMTF9CQUNLEAQSEgoOTkVYVF9LSU5EX0ZBSUwQBRIZChVORVhUX0tJTkRfQ0hFQ0tfTEVBU0UQBhIaChZORVhUX0tJTkRfVEVMTF9UT19TVE9QEAcSFwoTTkVYVF9LSU5EX0VORF9MRUFTRRAIEhgKFE5FWFRfS0lORF9NQUtFX1JFQURZEAkSFQoRTkVYVF9LSU5EX1NVQ0NFRUQQChISCg5ORVhUX0tJTkRfU0tJUBALEh4KGk5FWFRfS0lORF9DT1VOVF9BU19VTktOT1dOEAwSEgoOTkVYVF9LSU5EX1VORE8QDRITCg9ORVhUX0tJTkRfU1RBUlQQDhIVChFORVhUX0tJTkRfR0lWRV9VUBAPKvgBCgpBY3Rpb25LaW5kEhsKF0FDVElPTl9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXQUNUSU9OX0tJTkRfU1RBUlRfQUdFTlQQARIWChJBQ1RJT05fS0lORF9BTlNXRVIQAhIWChJBQ1RJT05fS0lORF9TSUdOQUwQAxIWChJBQ1RJT05fS0lORF9ERUNJREUQBBIhCh1BQ1RJT05fS0lORF9DT01QTEVURV9ERUZFUlJFRBAFEhUKEUFDVElPTl9LSU5EX1BBVVNFEAYSFgoSQUNUSU9OX0tJTkRfUkVTVU1FEAcSFgoSQUNUSU9OX0tJTkRfQ0FOQ0VMEAgqawoJU3RvcENhdXNlEhoKFlNUT1BfQ0FVU0VfVU5TUEVDSUZJRUQQABISCg5TVE9QX0NBVVNFX1JVThABEhYKElNUT1BfQ0FVU0VfVElNRU9VVBACEhYKElNUT1BfQ0FVU0VfU1RBTExFRBADYgZwcm90bzM", [file_drover_v1_run, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("Chdkcm92ZXIvdjEvZXhwbGFpbi5wcm90bxIJZHJvdmVyLnYxItoECgRXYWl0Eg8KB3N0ZXBfaWQYASABKAkSDAoEdW5kbxgCIAEoCBIoCgt3YWl0aW5nX2ZvchgDIAEoDjITLmRyb3Zlci52MS5XYWl0S2luZBIQCghzZW50ZW5jZRgEIAEoCRIuCgpzaW5jZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCgRuZXh0GAYgASgOMhMuZHJvdmVyLnYxLk5leHRLaW5kEi0KCW5leHRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoFdHJpZWQYCCABKAsyEC5kcm92ZXIudjEuVHJpZWQSKAoHYWN0aW9ucxgJIAMoCzIXLmRyb3Zlci52MS5QZXJzb25BY3Rpb24SEAoId2FpdHNfb24YCiADKAkSJgoJdGFza19raW5kGAsgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEiMKBGxhbmUYDCABKAsyEy5kcm92ZXIudjEuTGFuZVdhaXRIABIlCgVhZ2VudBgNIAEoCzIULmRyb3Zlci52MS5BZ2VudFdhaXRIABIVCgtzaWduYWxfbmFtZRgOIAEoCUgAEisKCGFwcHJvdmFsGA8gASgLMhcuZHJvdmVyLnYxLkFwcHJvdmFsV2FpdEgAEi8KCmVzY2FsYXRpb24YECABKAsyGS5kcm92ZXIudjEuRXNjYWxhdGlvbldhaXRIABIlCgVwYXVzZRgeIAEoCzIULmRyb3Zlci52MS5QYXVzZVdhaXRIAEIICgZkZXRhaWwiewoITGFuZVdhaXQSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIOCgZwb2xsZWQYAyABKAgSMgoObGFzdF9wb2xsX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFsYXJtcxgFIAEoDSJiCglQYXVzZVdhaXQSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIXCg93aG9sZV9uYW1lc3BhY2UYAyABKAgSHwoFcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2UinwIKCUFnZW50V2FpdBIQCghhZ2VudF9pZBgBIAEoCRIyCg5sYXN0X2JlYXRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJQoIcHJvZ3Jlc3MYAyABKAsyEy5kcm92ZXIudjEuUHJvZ3Jlc3MSMQoNcHJvZ3Jlc3NfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQYXR0ZW1wdF9lbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoKc3RvcF9jYXVzZRgGIAEoDjIULmRyb3Zlci52MS5TdG9wQ2F1c2USEgoKc3RvcF9oZWFyZBgHIAEoCCJCCgxBcHByb3ZhbFdhaXQSEQoJYXBwcm92ZXJzGAEgAygJEhEKCWFwcHJvdmFscxgCIAEoDRIMCgRuZWVkGAMgASgNIj0KDkVzY2FsYXRpb25XYWl0EgoKAmlkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIPCgdtZXNzYWdlGAMgASgJIpcCCgVUcmllZBIQCghhdHRlbXB0cxgBIAEoDRIMCgRsb3N0GAIgASgNEhIKCmhhbmRlZF9vdXQYAyABKA0SEAoIdmVyaWZpZXMYBCABKA0SEAoIc3RyYXRlZ3kYBSABKA0SEgoKc3RyYXRlZ2llcxgGIAEoDRIsCgxsYXN0X291dGNvbWUYByABKA4yFi5kcm92ZXIudjEuT3V0Y29tZUtpbmQSKAoMbGFzdF9mYWlsdXJlGAggASgLMhIuZHJvdmVyLnYxLkZhaWx1cmUSFQoNbGFzdF9hZ2VudF9pZBgJIAEoCRIzCg9sYXN0X2VuZGVkX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrEBCgxQZXJzb25BY3Rpb24SIwoEa2luZBgBIAEoDjIVLmRyb3Zlci52MS5BY3Rpb25LaW5kEg8KB3N0ZXBfaWQYAiABKAkSFQoNZXNjYWxhdGlvbl9pZBgDIAEoCRIPCgdjaG9pY2VzGAQgAygJEhMKC3NpZ25hbF9uYW1lGAUgASgJEg0KBXF1ZXVlGAYgASgJEgwKBHRhc2sYByABKAkSEQoJYXBwcm92ZXJzGAggAygJKtEDCghXYWl0S2luZBIZChVXQUlUX0tJTkRfVU5TUEVDSUZJRUQQABIbChdXQUlUX0tJTkRfQUdFTlRfVE9fUE9MTBABEhsKF1dBSVRfS0lORF9BR0VOVF9XT1JLSU5HEAISGwoXV0FJVF9LSU5EX0FHRU5UX1RPX1NUT1AQAxIVChFXQUlUX0tJTkRfQkFDS09GRhAEEhMKD1dBSVRfS0lORF9BR0FJThAFEhQKEFdBSVRfS0lORF9TRVRUTEUQBhITCg9XQUlUX0tJTkRfVElNRVIQBxIUChBXQUlUX0tJTkRfU0lHTkFMEAgSFgoSV0FJVF9LSU5EX0FQUFJPVkFMEAkSFgoSV0FJVF9LSU5EX0NBTExCQUNLEAoSFAoQV0FJVF9LSU5EX1BFUlNPThALEhQKEFdBSVRfS0lORF9SRVNVTUUQDBITCg9XQUlUX0tJTkRfU1RFUFMQDRIYChRXQUlUX0tJTkRfRU5EX09GX1JVThAOEhMKD1dBSVRfS0lORF9FTkRFRBAPEhMKD1dBSVRfS0lORF9TVEFSVBAQEhIKDldBSVRfS0lORF9TTE9UEBESHQoZV0FJVF9LSU5EX1FVRVVFX1RPX1JFU1VNRRAeKo4DCghOZXh0S2luZBIZChVORVhUX0tJTkRfVU5TUEVDSUZJRUQQABIYChRORVhUX0tJTkRfTE9PS19BR0FJThABEhMKD05FWFRfS0lORF9BTEFSTRACEhYKEk5FWFRfS0lORF9FU0NBTEFURRADEhcKE05FWFRfS0lORF9GQUxMX0JBQ0sQBBISCg5ORVhUX0tJTkRfRkFJTBAFEhkKFU5FWFRfS0lORF9DSEVDS19MRUFTRRAGEhoKFk5FWFRfS0lORF9URUxMX1RPX1NUT1AQBxIXChNORVhUX0tJTkRfRU5EX0xFQVNFEAgSGAoUTkVYVF9LSU5EX01BS0VfUkVBRFkQCRIVChFORVhUX0tJTkRfU1VDQ0VFRBAKEhIKDk5FWFRfS0lORF9TS0lQEAsSHgoaTkVYVF9LSU5EX0NPVU5UX0FTX1VOS05PV04QDBISCg5ORVhUX0tJTkRfVU5ETxANEhMKD05FWFRfS0lORF9TVEFSVBAOEhUKEU5FWFRfS0lORF9HSVZFX1VQEA8quAIKCkFjdGlvbktpbmQSGwoXQUNUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIbChdBQ1RJT05fS0lORF9TVEFSVF9BR0VOVBABEhYKEkFDVElPTl9LSU5EX0FOU1dFUhACEhYKEkFDVElPTl9LSU5EX1NJR05BTBADEhYKEkFDVElPTl9LSU5EX0RFQ0lERRAEEiEKHUFDVElPTl9LSU5EX0NPTVBMRVRFX0RFRkVSUkVEEAUSFQoRQUNUSU9OX0tJTkRfUEFVU0UQBhIWChJBQ1RJT05fS0lORF9SRVNVTUUQBxIWChJBQ1RJT05fS0lORF9DQU5DRUwQCBIcChhBQ1RJT05fS0lORF9SRVNVTUVfUVVFVUUQHhIgChxBQ1RJT05fS0lORF9SRVNVTUVfTkFNRVNQQUNFEB8qawoJU3RvcENhdXNlEhoKFlNUT1BfQ0FVU0VfVU5TUEVDSUZJRUQQABISCg5TVE9QX0NBVVNFX1JVThABEhYKElNUT1BfQ0FVU0VfVElNRU9VVBACEhYKElNUT1BfQ0FVU0VfU1RBTExFRBADYgZwcm90bzM", [file_drover_v1_queue, file_drover_v1_run, file_drover_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * What a run or one of its steps waits for.
@@ -152,6 +154,14 @@ export type Wait = Message<"drover.v1.Wait"> & {
      */
     value: EscalationWait;
     case: "escalation";
+  } | {
+    /**
+     * With QUEUE_TO_RESUME.
+     *
+     * @generated from field: drover.v1.PauseWait pause = 30;
+     */
+    value: PauseWait;
+    case: "pause";
   } | { case: undefined; value?: undefined };
 };
 
@@ -211,6 +221,48 @@ export type LaneWait = Message<"drover.v1.LaneWait"> & {
  */
 export const LaneWaitSchema: GenMessage<LaneWait> = /*@__PURE__*/
   messageDesc(file_drover_v1_explain, 1);
+
+/**
+ * A task in a queue that hands out nothing.
+ *
+ * @generated from message drover.v1.PauseWait
+ */
+export type PauseWait = Message<"drover.v1.PauseWait"> & {
+  /**
+   * Queue.
+   *
+   * @generated from field: string queue = 1;
+   */
+  queue: string;
+
+  /**
+   * Name of the task.
+   *
+   * @generated from field: string task = 2;
+   */
+  task: string;
+
+  /**
+   * Whether the whole namespace is paused, not this queue alone.
+   *
+   * @generated from field: bool whole_namespace = 3;
+   */
+  wholeNamespace: boolean;
+
+  /**
+   * Since when, and why.
+   *
+   * @generated from field: drover.v1.Pause pause = 4;
+   */
+  pause?: Pause | undefined;
+};
+
+/**
+ * Describes the message drover.v1.PauseWait.
+ * Use `create(PauseWaitSchema)` to create a new message.
+ */
+export const PauseWaitSchema: GenMessage<PauseWait> = /*@__PURE__*/
+  messageDesc(file_drover_v1_explain, 2);
 
 /**
  * A task with an agent.
@@ -273,7 +325,7 @@ export type AgentWait = Message<"drover.v1.AgentWait"> & {
  * Use `create(AgentWaitSchema)` to create a new message.
  */
 export const AgentWaitSchema: GenMessage<AgentWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 2);
+  messageDesc(file_drover_v1_explain, 3);
 
 /**
  * An approval step that waits.
@@ -308,7 +360,7 @@ export type ApprovalWait = Message<"drover.v1.ApprovalWait"> & {
  * Use `create(ApprovalWaitSchema)` to create a new message.
  */
 export const ApprovalWaitSchema: GenMessage<ApprovalWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 3);
+  messageDesc(file_drover_v1_explain, 4);
 
 /**
  * A question to a person.
@@ -343,7 +395,7 @@ export type EscalationWait = Message<"drover.v1.EscalationWait"> & {
  * Use `create(EscalationWaitSchema)` to create a new message.
  */
 export const EscalationWaitSchema: GenMessage<EscalationWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 4);
+  messageDesc(file_drover_v1_explain, 5);
 
 /**
  * What was tried of a step, or of its undoing.
@@ -427,7 +479,7 @@ export type Tried = Message<"drover.v1.Tried"> & {
  * Use `create(TriedSchema)` to create a new message.
  */
 export const TriedSchema: GenMessage<Tried> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 5);
+  messageDesc(file_drover_v1_explain, 6);
 
 /**
  * Something that can be done.
@@ -471,7 +523,7 @@ export type PersonAction = Message<"drover.v1.PersonAction"> & {
   signalName: string;
 
   /**
-   * With START_AGENT: queue to poll.
+   * With START_AGENT: queue to poll. With RESUME_QUEUE: queue to resume.
    *
    * @generated from field: string queue = 6;
    */
@@ -497,7 +549,7 @@ export type PersonAction = Message<"drover.v1.PersonAction"> & {
  * Use `create(PersonActionSchema)` to create a new message.
  */
 export const PersonActionSchema: GenMessage<PersonAction> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 6);
+  messageDesc(file_drover_v1_explain, 7);
 
 /**
  * What a run or a step waits for.
@@ -630,6 +682,13 @@ export const WaitKind = {
    * @generated from enum value: WAIT_KIND_SLOT = 17;
    */
   SLOT: 17,
+
+  /**
+   * Its queue, or the whole namespace, is paused; see `pause`.
+   *
+   * @generated from enum value: WAIT_KIND_QUEUE_TO_RESUME = 30;
+   */
+  QUEUE_TO_RESUME: 30,
 } as const;
 
 /**
@@ -659,7 +718,7 @@ export const NextKind = {
   UNSPECIFIED: 0,
 
   /**
-   * Agents poll for the task and are busy: the supervisor looks again.
+   * Agents poll for the task and are busy, or its queue is paused: the supervisor looks again.
    *
    * @generated from enum value: NEXT_KIND_LOOK_AGAIN = 1;
    */
@@ -846,6 +905,20 @@ export const ActionKind = {
    * @generated from enum value: ACTION_KIND_CANCEL = 8;
    */
   CANCEL: 8,
+
+  /**
+   * ResumeQueue of `queue`.
+   *
+   * @generated from enum value: ACTION_KIND_RESUME_QUEUE = 30;
+   */
+  RESUME_QUEUE: 30,
+
+  /**
+   * ResumeNamespace.
+   *
+   * @generated from enum value: ACTION_KIND_RESUME_NAMESPACE = 31;
+   */
+  RESUME_NAMESPACE: 31,
 } as const;
 
 /**

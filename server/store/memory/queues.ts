@@ -1,0 +1,87 @@
+// Queues: what people say about them. As transactions are serial here, a pause waits for nobody.
+import type { Moment } from "../../core/attempt.ts";
+import {
+  type LanePause,
+  type Pause,
+  type QueuePage,
+  type QueueRecord,
+  type QueueRef,
+  type Queues,
+  READY_COUNTED_MAX,
+} from "../queues.ts";
+import type { LaneKey } from "../store.ts";
+import { type QueueRow, queueKey, type Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
+
+export interface KnownLane extends LaneKey {
+  readonly lane: number;
+}
+
+export interface QueueWorld {
+  readonly tables: Tables;
+  readonly now: () => Moment;
+  /** Every lane, by its id less one. */
+  readonly lanes: () => readonly KnownLane[];
+}
+
+export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
+  const { tables, now } = world;
+  const rowOf = (of: QueueRef): QueueRow =>
+    tables.queue.get(queueKey(of)) ?? { ...of, pause: null };
+  const lanesOf = ({ namespaceId, queue }: QueueRef) =>
+    world
+      .lanes()
+      .filter((one) => one.namespaceId === namespaceId && (queue === "" || one.queue === queue));
+
+  return Object.freeze({
+    pause: (of: QueueRef, reason: string) =>
+      run(() => {
+        const row = rowOf(of);
+        const pause = row.pause ?? { since: now(), reason };
+        tables.queue.put({ ...row, pause });
+        return pause;
+      }),
+    resume: (of: QueueRef) =>
+      run(() => {
+        tables.queue.put({ ...rowOf(of), pause: null });
+        return lanesOf(of).map(({ lane }) => lane);
+      }),
+    namespacePause: (namespaceId: number) => run(() => rowOf({ namespaceId, queue: "" }).pause),
+    list: (namespaceId: number, { names, after, limit }: QueuePage) =>
+      run(() => {
+        const known = [
+          ...lanesOf({ namespaceId, queue: "" }),
+          ...tables.queue.where("namespace", namespaceId),
+        ];
+        const all = [...known.map(({ queue }) => queue), ...(names ?? [])];
+        return [...new Set(all)]
+          .filter((name) => name !== "" && (names === null || names.includes(name)))
+          .sort()
+          .filter((name) => after === null || name > after)
+          .slice(0, limit)
+          .map((name) => recordOf(rowOf({ namespaceId, queue: name })));
+      }),
+  } satisfies Queues);
+
+  function recordOf({ namespaceId, queue, pause }: QueueRow): QueueRecord {
+    const lanes = lanesOf({ namespaceId, queue }).map(({ lane }) => lane);
+    const count = (of: (lane: number) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
+    return {
+      name: queue,
+      ready: count((lane) => Math.min(READY_COUNTED_MAX, tables.ready.where("lane", lane).length)),
+      leased: count((lane) => tables.lease.where("lane", lane).length),
+      pause,
+    };
+  }
+}
+
+/** What keeps a lane; of its queue and its namespace the former first. */
+export function lanePause({ tables, lanes }: QueueWorld, lane: number): LanePause | null {
+  const key = lanes()[lane - 1];
+  if (!key) return null;
+  const { namespaceId, queue } = key;
+  const own: Pause | null = tables.queue.get(queueKey({ namespaceId, queue }))?.pause ?? null;
+  const all = tables.queue.get(queueKey({ namespaceId, queue: "" }))?.pause ?? null;
+  if (own) return { ...own, of: "queue" };
+  return all && { ...all, of: "namespace" };
+}

@@ -1,0 +1,47 @@
+// What people say about queues: that nothing is handed out of one, and how much at most.
+
+import type { LanePause } from "../core/explanation.ts";
+
+export type { LanePause };
+
+/** A queue, or with `queue` "" all queues of the namespace. */
+export interface QueueRef {
+  readonly namespaceId: number;
+  readonly queue: string;
+}
+
+export type Pause = Pick<LanePause, "since" | "reason">;
+
+export interface QueueRecord {
+  readonly name: string;
+  /** Tasks that wait for an agent: counted up to 10,000 of each of its task names. */
+  readonly ready: number;
+  /** Tasks with agents. */
+  readonly leased: number;
+  /** Of the queue itself. */
+  readonly pause: Pause | null;
+}
+
+/** Tasks of one lane that are counted. */
+export const READY_COUNTED_MAX = 10_000;
+
+export interface QueuePage {
+  /** Queues of these names, in any case; null: all that are known. */
+  readonly names: readonly string[] | null;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface Queues {
+  /**
+   * From its return on no claim takes from these lanes, on any server: claims that were under way
+   * have ended. Idempotent: the first reason stays.
+   */
+  pause(of: QueueRef, reason: string): Promise<Pause>;
+  /** Returns its lanes, of which waiters may take again. */
+  resume(of: QueueRef): Promise<readonly number[]>;
+  /** Of the namespace as a whole. */
+  namespacePause(namespaceId: number): Promise<Pause | null>;
+  /** By name. */
+  list(namespaceId: number, page: QueuePage): Promise<readonly QueueRecord[]>;
+}

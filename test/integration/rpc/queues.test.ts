@@ -1,0 +1,74 @@
+/** Queues over the wire: listed, paused, let go on. */
+import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
+import { startWorld, type World } from "./rpc-world.ts";
+
+const { listQueues, pauseQueue, resumeQueue } = OperatorService.method;
+
+let world: World;
+let grpc: GrpcClient;
+beforeEach(async () => {
+  world = await startWorld();
+  grpc = grpcClient(world.port);
+});
+afterEach(async () => {
+  grpc.close();
+  await world.close();
+});
+
+const answerTo: Ask = async (method, request) => {
+  const { answer, message } = await grpc.unary(method, request);
+  if (!answer) throw new Error(message);
+  return answer;
+};
+type Ask = <M extends Parameters<GrpcClient["unary"]>[0]>(
+  method: M,
+  request: MessageInitShape<M["input"]>,
+) => Promise<MessageShape<M["output"]>>;
+
+describe("a queue", () => {
+  test("that is paused says since when and why, until it is resumed", async () => {
+    const asked = { queue: "bank", reason: "the bank is down" };
+    const { queue } = await answerTo(pauseQueue, asked);
+    expect(queue).toMatchObject({ name: "bank", depth: 0, leased: 0 });
+    expect(queue?.pause).toMatchObject({ reason: "the bank is down" });
+    const since = queue?.pause?.sinceTime;
+    expect(since && timestampMs(since)).toBe(Date.UTC(2026, 0, 1));
+    const again = await answerTo(pauseQueue, { queue: "bank", reason: "because" });
+    expect(again.queue?.pause?.reason).toBe("the bank is down");
+    const resumed = await answerTo(resumeQueue, { queue: "bank" });
+    expect(resumed.queue?.pause).toBeUndefined();
+    expect((await answerTo(resumeQueue, { queue: "bank" })).queue?.pause).toBeUndefined();
+  });
+
+  test.for<[string, object, string]>([
+    ["without a name", { queue: "" }, "queue"],
+    ["of a hostile name", { queue: "a b" }, "queue"],
+    ["for a reason that is a book", { queue: "bank", reason: "x".repeat(1_025) }, "reason"],
+  ])("%s is not paused", async ([, request, path]) => {
+    const { reason, fields } = await grpc.unary(pauseQueue, request);
+    expect(reason).toBe("INVALID_REQUEST");
+    expect(fields.map(([field]) => field)).toEqual([path]);
+    expect((await answerTo(listQueues, {})).queues).toEqual([]);
+  });
+
+  test("of a namespace that is not there is none", async () => {
+    const request = { namespace: "nowhere", queue: "bank" };
+    for (const method of [pauseQueue, resumeQueue, listQueues])
+      expect((await grpc.unary(method, request)).reason).toBe("NAMESPACE_NOT_FOUND");
+  });
+
+  test("is listed by name, page by page", async () => {
+    for (const queue of ["c", "a", "b"]) await answerTo(pauseQueue, { queue });
+    const first = await answerTo(listQueues, { pageSize: 2 });
+    expect(first.queues.map(({ name }) => name)).toEqual(["a", "b"]);
+    const rest = await answerTo(listQueues, { pageSize: 2, pageToken: first.nextPageToken });
+    expect(rest.queues.map(({ name }) => name)).toEqual(["c"]);
+    expect(rest.nextPageToken).toBe("");
+    const { reason } = await grpc.unary(listQueues, { pageToken: "none of ours" });
+    expect(reason).toBe("PAGE_TOKEN_INVALID");
+  });
+});
