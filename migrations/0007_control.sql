@@ -26,5 +26,11 @@ from lane as l
 join queue as q on q.namespace_id = l.namespace_id and q.name = any (array[l.queue, ''])
 where q.paused_at is not null;
 
+create view limited_lane as
+select l.id as lane, l.namespace_id, l.queue
+from lane as l
+join queue as q on q.namespace_id = l.namespace_id and q.name = l.queue
+where q.leases_max is not null or q.rate is not null;
+
 -- Counts the leases of a queue.
 create index lease_lane on lease (lane);

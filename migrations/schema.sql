@@ -689,6 +689,14 @@ create view paused_lane as
      join queue q on q.namespace_id = l.namespace_id and (q.name = any (array[l.queue, ''::text]))
   where q.paused_at is not null;
 
+create view limited_lane as
+ select l.id as lane,
+    l.namespace_id,
+    l.queue
+   from lane l
+     join queue q on q.namespace_id = l.namespace_id and q.name = l.queue
+  where q.leases_max is not null or q.rate is not null;
+
 -- comments
 
 comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';

@@ -12,12 +12,14 @@ import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
 import type { Loop } from "./loop.ts";
-import { type Advance, createAdvance, type HandOver, type Told } from "./scheduler/advance.ts";
+import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
+import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
+import type { Told } from "./scheduler/told.ts";
 import { createWatch } from "./scheduler/watch.ts";
 import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
@@ -138,8 +140,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         return answer;
       },
       runChange: watch.change,
-      pauseQueue: store.queues.pause,
-      resumeQueue: async (of) => wake(await store.queues.resume(of)),
+      ...createQueueControl({ queues: store.queues, wake }),
     },
     dispatcher: createDispatch({
       ...{ store, clock, random, advance, onError },

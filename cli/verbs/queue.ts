@@ -1,14 +1,16 @@
-/** `drover queue list`, `pause`, `resume`: what waits for agents, and whether it is handed out. */
+/** `drover queue list`, `pause`, `resume`, `limit`: what waits for agents, and what they get. */
 import {
   ListQueuesResponseSchema,
   type Pause,
   PauseQueueResponseSchema,
   type Queue,
+  type QueueLimits,
   ResumeQueueResponseSchema,
+  SetQueueLimitsResponseSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes } from "../failure.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { clean, moment } from "../words.ts";
@@ -18,6 +20,7 @@ const depthMax = 10_000;
 
 export function addQueueVerbs(queue: Command, ended: Ended): void {
   addList(queue, ended);
+  addLimit(queue, ended);
   queue
     .command("pause")
     .description("hand out nothing new of a queue; what is with an agent goes on")
@@ -46,6 +49,59 @@ export function addQueueVerbs(queue: Command, ended: Ended): void {
     });
 }
 
+interface LimitOptions {
+  readonly leased?: number;
+  readonly perSecond?: number;
+  readonly burst?: number;
+  readonly none?: boolean;
+}
+
+function addLimit(queue: Command, ended: Ended): void {
+  queue
+    .command("limit")
+    .description("set how much of a queue is handed out; what is not named has no limit any more")
+    .argument("<queue>", "name of the queue")
+    .option("--leased <n>", "most tasks with agents at a time", wholeNumber(1, 1_000_000))
+    .option("--per-second <rate>", "most tasks per second, as 5 or 0.2", rateOf)
+    .option(
+      "--burst <n>",
+      "most of them at once; those of a second by default",
+      wholeNumber(1, 100_000),
+    )
+    .option("--none", "no limits any more")
+    .action(async (name: string, options: LimitOptions, command: Command) => {
+      const { leased = 0, perSecond = 0, burst = 0, none } = options;
+      if ((leased === 0 && perSecond === 0) !== (none ?? false))
+        throw usageFailure(
+          "say --leased, --per-second or both, or --none",
+          "drover queue limit --help",
+        );
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const limits = { leased, perSecond, burst };
+      const answer = await operator.setQueueLimits({ namespace, queue: name, limits });
+      output.data(SetQueueLimitsResponseSchema, answer);
+      const words = limitWords(answer.queue?.limits) || "none";
+      if (output.format === "table") output.line(`queue ${clean(name)} limits: ${words}`);
+      ended(exitCodes.done);
+    });
+}
+
+function rateOf(text: string): number {
+  const rate = Number(text);
+  if (text.trim() !== "" && rate >= 0.001 && rate <= 100_000) return rate;
+  throw new InvalidArgumentError("It must be a number from 0.001 to 100000.");
+}
+
+function limitWords(limits: QueueLimits | undefined): string {
+  if (!limits) return "";
+  const { leased, perSecond, burst } = limits;
+  return [
+    ...(leased > 0 ? [`${leased} with agents`] : []),
+    ...(perSecond > 0 ? [`${perSecond} a second, ${burst} at once`] : []),
+  ].join("; ");
+}
+
 function addList(queue: Command, ended: Ended): void {
   queue
     .command("list")
@@ -60,9 +116,10 @@ function addList(queue: Command, ended: Ended): void {
         clean(one.name),
         `${one.depth}${one.depth >= depthMax ? " or more" : ""}`,
         String(one.leased),
+        limitWords(one.limits),
         pauseWords(one.pause),
       ]);
-      const head = ["QUEUE", "WAIT", "WITH AGENTS", "PAUSED"];
+      const head = ["QUEUE", "WAIT", "WITH AGENTS", "LIMITS", "PAUSED"];
       if (output.format === "table") printTable(output, head, rows);
       if (rows.length === 0) output.note("no queue: no step and no agent has named one");
       if (answer.namespacePause)

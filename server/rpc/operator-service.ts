@@ -29,7 +29,7 @@ import { escalationPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 
 export interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "tell" | "pauseQueue" | "resumeQueue">;
+  readonly scheduler: Pick<Scheduler, "tell" | "pauseQueue" | "resumeQueue" | "limitQueue">;
   readonly store: Pick<
     Store,
     "reads" | "definition" | "outbox" | "queues" | "claimEscalation" | "releaseEscalation"

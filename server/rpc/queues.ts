@@ -1,6 +1,8 @@
 // Queues: listed, paused, let go on.
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue_pb.ts";
+import { isLimited, type QueueLimits } from "../core/limits.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Pause, QueueRecord, QueueRef } from "../store/queues.ts";
 import type { Store } from "../store/store.ts";
@@ -10,12 +12,12 @@ import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 
 export interface QueueCallDeps {
-  readonly scheduler: Pick<Scheduler, "pauseQueue" | "resumeQueue">;
+  readonly scheduler: Pick<Scheduler, "pauseQueue" | "resumeQueue" | "limitQueue">;
   readonly store: Pick<Store, "queues">;
   readonly namespaces: Namespaces;
 }
 
-type QueueCalls = "listQueues" | "pauseQueue" | "resumeQueue";
+type QueueCalls = "listQueues" | "pauseQueue" | "resumeQueue" | "setQueueLimits";
 
 export function createQueueCalls({
   scheduler,
@@ -56,11 +58,31 @@ export function createQueueCalls({
       await scheduler.resumeQueue(of);
       return await queueNow(of);
     },
+    async setQueueLimits(request) {
+      const of = await refOf(request);
+      await scheduler.limitQueue(of, limitsFrom(request.limits));
+      return await queueNow(of);
+    },
   };
 }
 
-function queueMessage({ name, ready, leased, pause }: QueueRecord) {
-  return { name, depth: ready, leased, ...(pause ? { pause: pauseMessage(pause) } : {}) };
+function limitsFrom(limits: LimitsMessage | undefined): QueueLimits {
+  const { leased = 0, perSecond = 0, burst = 0 } = limits ?? {};
+  const rate = { perSecond, burst: burst === 0 ? Math.max(1, Math.ceil(perSecond)) : burst };
+  return { leasesMax: leased === 0 ? null : leased, rate: perSecond === 0 ? null : rate };
+}
+
+function queueMessage({ name, ready, leased, pause, limits }: QueueRecord) {
+  return {
+    ...{ name, depth: ready, leased },
+    ...(pause ? { pause: pauseMessage(pause) } : {}),
+    ...(isLimited(limits) ? { limits: limitsMessage(limits) } : {}),
+  };
+}
+
+function limitsMessage({ leasesMax, rate }: QueueLimits) {
+  const { perSecond = 0, burst = 0 } = rate ?? {};
+  return { leased: leasesMax ?? 0, perSecond, burst };
 }
 
 export function pauseMessage({ since, reason }: Pause) {

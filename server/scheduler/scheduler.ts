@@ -4,6 +4,7 @@
 import type { Moment } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Answer, RunEvent } from "../core/event.ts";
+import type { QueueLimits } from "../core/limits.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
@@ -115,4 +116,6 @@ export interface Scheduler {
   pauseQueue(of: QueueRef, reason: string): Promise<Pause>;
   /** What waits in the queue is handed out at once. Idempotent by state. */
   resumeQueue(of: QueueRef): Promise<void>;
+  /** Once it has answered no server hands out more; what agents have already stays theirs. */
+  limitQueue(of: QueueRef, limits: QueueLimits): Promise<void>;
 }

@@ -1,6 +1,7 @@
 // What people say about queues: that nothing is handed out of one, and how much at most.
 
 import type { LanePause } from "../core/explanation.ts";
+import type { QueueLimits, QueueUse } from "../core/limits.ts";
 
 export type { LanePause };
 
@@ -20,7 +21,11 @@ export interface QueueRecord {
   readonly leased: number;
   /** Of the queue itself. */
   readonly pause: Pause | null;
+  readonly limits: QueueLimits;
 }
+
+/** A queue with limits whose row the transaction has locked. */
+export interface LockedQueue extends QueueRef, QueueUse {}
 
 /** Tasks of one lane that are counted. */
 export const READY_COUNTED_MAX = 10_000;
@@ -40,6 +45,11 @@ export interface Queues {
   pause(of: QueueRef, reason: string): Promise<Pause>;
   /** Returns its lanes, of which waiters may take again. */
   resume(of: QueueRef): Promise<readonly number[]>;
+  /**
+   * From its return on no claim takes more, on any server. A new rate begins with a full bucket.
+   * Returns the queue's lanes, of which waiters may perhaps take more.
+   */
+  setLimits(of: QueueRef, limits: QueueLimits): Promise<readonly number[]>;
   /** Of the namespace as a whole. */
   namespacePause(namespaceId: number): Promise<Pause | null>;
   /** By name. */

@@ -21,7 +21,7 @@ import type { PassRecord } from "./changes.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
-import type { Queues } from "./queues.ts";
+import type { LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
@@ -123,6 +123,17 @@ export interface ReadyRow extends RunRef {
   readonly stallMs: number | null;
 }
 
+/** A lane whose queue has limits. */
+export interface LimitedLane extends QueueRef {
+  readonly lane: number;
+}
+
+export interface LockedReady {
+  readonly rows: readonly ReadyRow[];
+  /** Those that gave nothing yet: their queues have to be locked first. */
+  readonly limited: readonly LimitedLane[];
+}
+
 /** Who gets a locked ready row. */
 export interface Grant {
   readonly ready: ReadyRow;
@@ -180,16 +191,27 @@ export interface Tx {
   releaseKeys(keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[]): Promise<void>;
   insertRuns(runs: readonly NewRun[]): Promise<void>;
   /** Writes the difference that each pass made, and appends the rows that its effects carry. */
-  write(passes: readonly PassRecord[]): Promise<void>;
+  write(passes: readonly PassRecord[]): Promise<Written>;
   /**
    * Locks up to `limit` ready rows of each lane, by priority and age; locked ones are skipped. A
-   * lane whose queue or namespace is paused gives none.
+   * lane whose queue or namespace is paused gives none; one of a queue with limits only when the
+   * caller has locked that queue, and so says `queuesLocked`.
    */
   lockReady(
     lanes: readonly { readonly lane: number; readonly limit: number }[],
-  ): Promise<readonly ReadyRow[]>;
+    queuesLocked?: boolean,
+  ): Promise<LockedReady>;
+  /** Locks queues with limits, in one order, and then counts; those without any are left out. */
+  lockQueues(queues: readonly QueueRef[]): Promise<readonly LockedQueue[]>;
+  /** Writes the buckets of locked queues. */
+  writeBuckets(queues: readonly LockedQueue[]): Promise<void>;
   /** Moves locked ready rows to `lease`. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
+}
+
+export interface Written {
+  /** Lanes of queues with limits of which a task has ended: others of them may be handed out. */
+  readonly freed: readonly number[];
 }
 
 export interface Writer {

@@ -54,6 +54,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     outbox: store.outbox,
     queues: Object.freeze({
       pause: (...asked) => call("pauseQueue", () => store.queues.pause(...asked)),
+      setLimits: (...asked) => call("limitQueue", () => store.queues.setLimits(...asked)),
       resume: (...asked) => call("resumeQueue", () => store.queues.resume(...asked)),
       namespacePause: (...asked) =>
         read("namespacePause", () => store.queues.namespacePause(...asked)),

@@ -73,7 +73,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
 
   function transact<T>({ name }: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T> {
     return run(async (transaction) => {
-      const { tx, end } = openTransaction(tables, { now: now(), transaction, name, pauseOf });
+      const { tx, end } = openTransaction(world, { now: now(), transaction, name });
       try {
         return await work(tx);
       } finally {

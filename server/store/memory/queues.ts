@@ -1,7 +1,9 @@
 // Queues: what people say about them. As transactions are serial here, a pause waits for nobody.
 import type { Moment } from "../../core/attempt.ts";
+import { isLimited, type QueueLimits, UNLIMITED } from "../../core/limits.ts";
 import {
   type LanePause,
+  type LockedQueue,
   type Pause,
   type QueuePage,
   type QueueRecord,
@@ -9,7 +11,7 @@ import {
   type Queues,
   READY_COUNTED_MAX,
 } from "../queues.ts";
-import type { LaneKey } from "../store.ts";
+import type { LaneKey, LimitedLane, Tx } from "../store.ts";
 import { type QueueRow, queueKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -27,7 +29,7 @@ export interface QueueWorld {
 export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
   const { tables, now } = world;
   const rowOf = (of: QueueRef): QueueRow =>
-    tables.queue.get(queueKey(of)) ?? { ...of, pause: null };
+    tables.queue.get(queueKey(of)) ?? { ...of, pause: null, limits: UNLIMITED, bucket: null };
   const lanesOf = ({ namespaceId, queue }: QueueRef) =>
     world
       .lanes()
@@ -44,6 +46,15 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
     resume: (of: QueueRef) =>
       run(() => {
         tables.queue.put({ ...rowOf(of), pause: null });
+        return lanesOf(of).map(({ lane }) => lane);
+      }),
+    setLimits: (of: QueueRef, limits: QueueLimits) =>
+      run(() => {
+        const row = rowOf(of);
+        const { rate } = limits;
+        const tokens = Math.min(row.bucket?.tokens ?? Number.POSITIVE_INFINITY, rate?.burst ?? 0);
+        const bucket = rate && { tokens, filledAt: row.bucket?.filledAt ?? now() };
+        tables.queue.put({ ...row, limits, bucket });
         return lanesOf(of).map(({ lane }) => lane);
       }),
     namespacePause: (namespaceId: number) => run(() => rowOf({ namespaceId, queue: "" }).pause),
@@ -63,7 +74,7 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
       }),
   } satisfies Queues);
 
-  function recordOf({ namespaceId, queue, pause }: QueueRow): QueueRecord {
+  function recordOf({ namespaceId, queue, pause, limits }: QueueRow): QueueRecord {
     const lanes = lanesOf({ namespaceId, queue }).map(({ lane }) => lane);
     const count = (of: (lane: number) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
     return {
@@ -71,6 +82,7 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
       ready: count((lane) => Math.min(READY_COUNTED_MAX, tables.ready.where("lane", lane).length)),
       leased: count((lane) => tables.lease.where("lane", lane).length),
       pause,
+      limits,
     };
   }
 }
@@ -84,4 +96,51 @@ export function lanePause({ tables, lanes }: QueueWorld, lane: number): LanePaus
   const all = tables.queue.get(queueKey({ namespaceId, queue: "" }))?.pause ?? null;
   if (own) return { ...own, of: "queue" };
   return all && { ...all, of: "namespace" };
+}
+
+/** The queue of a lane, if it has limits. */
+export function limitedLane({ tables, lanes }: QueueWorld, lane: number): LimitedLane | null {
+  const key = lanes()[lane - 1];
+  if (!key) return null;
+  const { namespaceId, queue } = key;
+  const row = tables.queue.get(queueKey({ namespaceId, queue }));
+  return row && isLimited(row.limits) ? { lane, namespaceId, queue } : null;
+}
+
+/** All lanes of the limited queues that these lanes are of. */
+export function freedLanes(world: QueueWorld, ended: readonly number[]): readonly number[] {
+  const queues = new Set(
+    ended.flatMap((lane) => {
+      const limited = limitedLane(world, lane);
+      return limited ? [queueKey(limited)] : [];
+    }),
+  );
+  if (queues.size === 0) return [];
+  return world.lanes().flatMap((one) => (queues.has(queueKey(one)) ? [one.lane] : []));
+}
+
+export function queueLocksOf(
+  { tables, lanes }: QueueWorld,
+  enter: () => void,
+): Pick<Tx, "lockQueues" | "writeBuckets"> {
+  return {
+    lockQueues: async (queues) => {
+      enter();
+      return queues.flatMap((of): readonly LockedQueue[] => {
+        const row = tables.queue.get(queueKey(of));
+        if (!row || !isLimited(row.limits)) return [];
+        const { namespaceId, queue, limits, bucket } = row;
+        const own = new Set(
+          lanes().flatMap((one) => (queueKey(one) === queueKey(row) ? [one.lane] : [])),
+        );
+        const leased = tables.lease.all().filter(({ lane }) => own.has(lane)).length;
+        return [{ namespaceId, queue, limits, bucket, leased }];
+      });
+    },
+    writeBuckets: async (queues) => {
+      enter();
+      for (const { bucket, ...of } of queues)
+        if (bucket) tables.queue.put({ ...tables.queue.expect(queueKey(of)), bucket });
+    },
+  };
 }

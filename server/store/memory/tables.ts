@@ -10,6 +10,7 @@
 //   queue                 what people say about queues
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
+import type { Bucket, QueueLimits } from "../../core/limits.ts";
 import type { StoredMessage } from "../../core/message.ts";
 import type { End, Lease, Ready, Run, Step } from "../../core/model.ts";
 import type { Payload } from "../../core/payload.ts";
@@ -116,6 +117,8 @@ export interface OverrideRow {
 
 export interface QueueRow extends QueueRef {
   readonly pause: Pause | null;
+  readonly limits: QueueLimits;
+  readonly bucket: Bucket | null;
 }
 
 export interface SlotRow extends Slot, ConcurrencyKey {}

@@ -19,7 +19,7 @@ import type {
   Tx,
 } from "../store.ts";
 import { factsOf } from "./facts.ts";
-import type { PauseOf } from "./looks.ts";
+import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { stepOfRow } from "./step-rows.ts";
 import {
@@ -38,7 +38,7 @@ const ORDER = ["writer", "keys", "runs", "steps", "concurrency keys", "writes an
 type Place = (typeof ORDER)[number];
 
 interface Open extends Writing {
-  readonly pauseOf: PauseOf;
+  readonly world: QueueWorld;
   readonly locked: Set<RunId>;
   /** Throws where the call would break the order of locks. */
   readonly enter: (place: Place) => void;
@@ -51,14 +51,10 @@ export interface OpenTransaction {
 }
 
 export function openTransaction(
-  tables: Tables,
-  {
-    now,
-    transaction,
-    name,
-    pauseOf,
-  }: { now: Moment; transaction: number; name: string; pauseOf: PauseOf },
+  world: QueueWorld,
+  { now, transaction, name }: { now: Moment; transaction: number; name: string },
 ): OpenTransaction {
+  const { tables } = world;
   let over = false;
   let reached = 0;
   let number = 0;
@@ -70,7 +66,7 @@ export function openTransaction(
     reached = at;
   };
   const open: Open = {
-    ...{ tables, now, transaction, enter, pauseOf },
+    ...{ tables, now, transaction, enter, world },
     locked: new Set(),
     nextNumber: () => number++,
   };
@@ -299,21 +295,28 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
     },
     write: async (passes) => {
       open.enter("writes and claims");
+      const ended: number[] = [];
       for (const pass of passes) {
         expectLocked(open, pass.head.runId, "write a pass");
-        writePass(open, pass);
+        ended.push(...writePass(open, pass));
       }
+      return { freed: freedLanes(open.world, ended) };
     },
   };
 }
 
-function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant"> {
-  const { tables, now, pauseOf } = open;
+function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant" | "lockQueues" | "writeBuckets"> {
+  const { tables, now, world } = open;
   return {
-    lockReady: async (lanes) => {
+    ...queueLocksOf(world, () => open.enter("writes and claims")),
+    lockReady: async (lanes, queuesLocked = false) => {
       open.enter("writes and claims");
-      const free = lanes.filter(({ lane }) => pauseOf(lane) === null);
-      return free.flatMap(({ lane, limit }) =>
+      const free = lanes.filter(({ lane }) => lanePause(world, lane) === null);
+      const limited = queuesLocked
+        ? []
+        : free.flatMap(({ lane }) => limitedLane(world, lane) ?? []);
+      const served = free.filter(({ lane }) => !limited.some((one) => one.lane === lane));
+      const rows = served.flatMap(({ lane, limit }) =>
         tables.ready
           .where("lane", lane)
           .filter(({ ready: { until } }) => until === null || until > now)
@@ -321,6 +324,7 @@ function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant"> {
           .slice(0, limit)
           .map(claimable),
       );
+      return { rows, limited };
     },
     grant: async (grants) => {
       open.enter("writes and claims");

@@ -47,7 +47,8 @@ export function insertRun({ tables, now }: Writing, { run, wakeAt, ...row }: New
   else tables.runOpen.insert({ runId, partition, run, wakeAt });
 }
 
-export function writePass(writing: Writing, record: PassRecord): void {
+/** Returns the lanes of the leases that have gone. */
+export function writePass(writing: Writing, record: PassRecord): readonly number[] {
   const changes = rowChanges(record);
   writeRun(writing, changes);
   for (const step of changes.steps) writing.tables.step.put(stepRow(changes.head.runId, step));
@@ -57,6 +58,7 @@ export function writePass(writing: Writing, record: PassRecord): void {
   writeEscalations(writing, changes);
   writePeople(writing, changes);
   writeMessages(writing, changes);
+  return [...leases.values()].map(({ lane }) => lane);
 }
 
 function writeRun({ tables, now }: Writing, changes: RowChanges): void {

@@ -2,8 +2,10 @@
 // began before: those that begin later see it, so a claim itself waits for nobody and pays nothing.
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
+import type { QueueLimits } from "../../core/limits.ts";
 import { DroverError } from "../../errors.ts";
 import {
+  type LockedQueue,
   type Pause,
   type QueuePage,
   type QueueRecord,
@@ -11,6 +13,8 @@ import {
   type Queues,
   READY_COUNTED_MAX,
 } from "../queues.ts";
+import { writeEach } from "./batch.ts";
+import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
 /** No transaction of ours lives longer than 5 s. */
@@ -34,12 +38,23 @@ export function createQueues(query: Query, lists: Query, clock: Clock): Queues {
     },
     async resume({ namespaceId, queue }: QueueRef): Promise<readonly number[]> {
       await query("resume_queue", [namespaceId, queue]);
-      const rows = await query<{ lane: number }>("queue_lanes", [namespaceId, queue]);
-      return rows.map(({ lane }) => lane);
+      return lanesOf(query, { namespaceId, queue });
+    },
+    async setLimits({ namespaceId, queue }: QueueRef, limits: QueueLimits) {
+      const { leasesMax, rate } = limits;
+      const said = [leasesMax, rate?.perSecond ?? null, rate?.burst ?? null];
+      await query("set_queue_limits", [namespaceId, queue, ...said]);
+      await claimsOver(query, clock);
+      return lanesOf(query, { namespaceId, queue });
     },
     namespacePause: (namespaceId: number) => pauseOf({ namespaceId, queue: "" }),
     list: (namespaceId: number, page: QueuePage) => listQueues(lists, namespaceId, page),
   } satisfies Queues);
+}
+
+async function lanesOf(query: Query, { namespaceId, queue }: QueueRef): Promise<readonly number[]> {
+  const rows = await query<{ lane: number }>("queue_lanes", [namespaceId, queue]);
+  return rows.map(({ lane }) => lane);
 }
 
 interface PauseRow {
@@ -58,7 +73,7 @@ async function claimsOver(query: Query, clock: Clock): Promise<void> {
     if (clock.monotonicMs() > until)
       throw new DroverError(
         "STORE_UNAVAILABLE",
-        "it is paused, and a claim that began before is still under way: repeat the call",
+        "it is written, and a claim that began before is still under way: repeat the call",
       );
     await clock.sleep(LOOK_AGAIN_MS);
     const still = await underWay();
@@ -66,7 +81,18 @@ async function claimsOver(query: Query, clock: Clock): Promise<void> {
   }
 }
 
-interface QueueRow {
+interface LimitsRow {
+  leases_max: number | null;
+  rate: number | null;
+  burst: number | null;
+}
+
+function limitsOf({ leases_max: leasesMax, rate: perSecond, burst }: LimitsRow): QueueLimits {
+  const rate = perSecond === null || burst === null ? null : { perSecond, burst };
+  return { leasesMax, rate };
+}
+
+interface QueueRow extends LimitsRow {
   name: string;
   ready: number;
   leased: number;
@@ -81,8 +107,60 @@ async function listQueues(
 ): Promise<readonly QueueRecord[]> {
   const asked = [namespaceId, names, after, limit, READY_COUNTED_MAX];
   const rows = await query<QueueRow>("list_queues", asked);
-  return rows.map(({ name, ready, leased, paused_at: since, pause_reason: reason }) => ({
-    ...{ name, ready, leased },
-    pause: since === null ? null : { since, reason: reason ?? "" },
-  }));
+  return rows.map((row) => {
+    const { name, ready, leased, paused_at: since, pause_reason: reason } = row;
+    const pause = since === null ? null : { since, reason: reason ?? "" };
+    return { name, ready, leased, pause, limits: limitsOf(row) };
+  });
+}
+
+interface LockedRow extends LimitsRow {
+  namespace_id: number;
+  name: string;
+  tokens: number | null;
+  filled_at: Moment | null;
+}
+
+/** The count is a statement of its own: it sees what the lock has waited for. */
+export async function lockQueues(
+  query: Query,
+  queues: readonly QueueRef[],
+): Promise<readonly LockedQueue[]> {
+  const locked = await query<LockedRow>("lock_queues", columnsOf(queues));
+  const rows = locked.map((row): LockedQueue => {
+    const { namespace_id: namespaceId, name: queue, tokens, filled_at: filledAt } = row;
+    const bucket = tokens === null || filledAt === null ? null : { tokens, filledAt };
+    return { namespaceId, queue, limits: limitsOf(row), leased: 0, bucket };
+  });
+  const counted = rows.filter(({ limits }) => limits.leasesMax !== null);
+  if (counted.length === 0) return rows;
+  const counts = await query<{ namespace_id: number; name: string; leased: number }>(
+    "count_leases",
+    columnsOf(counted),
+  );
+  return rows.map((row) => {
+    const of = counts.find((c) => c.namespace_id === row.namespaceId && c.name === row.queue);
+    return { ...row, leased: of?.leased ?? 0 };
+  });
+}
+
+export async function writeBuckets(query: Query, queues: readonly LockedQueue[]): Promise<void> {
+  const rows = queues.flatMap(({ bucket, ...of }) => (bucket ? [{ ...of, bucket }] : []));
+  await writeEach(
+    query,
+    "write_buckets",
+    rows,
+    (row) => row.namespaceId,
+    (row) => row.queue,
+    (row) => row.bucket.tokens,
+    (row) => row.bucket.filledAt,
+  );
+}
+
+function columnsOf(queues: readonly QueueRef[]): unknown[][] {
+  return columns(
+    queues,
+    (of) => of.namespaceId,
+    (of) => of.queue,
+  );
 }

@@ -1,4 +1,4 @@
-// drover queue list, pause and resume.
+// drover queue list, pause, resume and limit.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { drover } from "../../support/drover-process.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
@@ -55,3 +55,28 @@ test("queues are listed with what waits, and a paused namespace is said", async 
   expect(stdout).toMatch(/bank +10000 or more +3 +since 2026-01-01 00:00:00Z/);
   expect(stderr).toContain("the namespace is paused since 2026-01-01 00:00:00Z: moving");
 });
+
+test("limits are set all at once, and taken away", async () => {
+  const asked: unknown[] = [];
+  server.play({
+    setQueueLimits: ({ limits }) => {
+      asked.push(limits);
+      const given = limits?.leased ? { limits: { ...limits, burst: 5 } } : {};
+      return { queue: { name: "bank", ...given } };
+    },
+  });
+  const { stdout } = await queue("limit", "bank", "--leased", "10", "--per-second", "4.5");
+  expect(stdout).toBe("queue bank limits: 10 with agents; 4.5 a second, 5 at once\n");
+  expect((await queue("limit", "bank", "--none")).stdout).toBe("queue bank limits: none\n");
+  expect(asked).toMatchObject([
+    { leased: 10, perSecond: 4.5, burst: 0 },
+    { leased: 0, perSecond: 0, burst: 0 },
+  ]);
+});
+
+test.for([[], ["--none", "--leased", "3"], ["--per-second", "lots"], ["--leased", "0"]])(
+  "limits that say nothing, or two things, are a mistake of usage: %o",
+  async (args) => {
+    expect((await queue("limit", "bank", ...args)).code).toBe(2);
+  },
+);

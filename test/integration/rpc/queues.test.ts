@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { startWorld, type World } from "./rpc-world.ts";
 
-const { listQueues, pauseQueue, resumeQueue } = OperatorService.method;
+const { listQueues, pauseQueue, resumeQueue, setQueueLimits } = OperatorService.method;
 
 let world: World;
 let grpc: GrpcClient;
@@ -53,6 +53,30 @@ describe("a queue", () => {
     expect(reason).toBe("INVALID_REQUEST");
     expect(fields.map(([field]) => field)).toEqual([path]);
     expect((await answerTo(listQueues, {})).queues).toEqual([]);
+  });
+
+  test("has the limits that were set last, all of them", async () => {
+    const set = async (limits?: object) =>
+      (await answerTo(setQueueLimits, { queue: "bank", ...(limits && { limits }) })).queue?.limits;
+    expect(await set({ leased: 10 })).toMatchObject({ leased: 10, perSecond: 0, burst: 0 });
+    expect(await set({ perSecond: 2.5 })).toMatchObject({ leased: 0, perSecond: 2.5, burst: 3 });
+    expect(await set({ perSecond: 0.5, burst: 0 })).toMatchObject({ perSecond: 0.5, burst: 1 });
+    expect(await set({ leased: 1, perSecond: 9, burst: 90 })).toMatchObject({ burst: 90 });
+    expect(await set()).toBeUndefined();
+  });
+
+  test.for<[object, string]>([
+    [{ leased: -1 }, "limits.leased"],
+    [{ leased: 1_000_001 }, "limits.leased"],
+    [{ perSecond: -1 }, "limits.per_second"],
+    [{ perSecond: 0.0001 }, "limits.per_second"],
+    [{ perSecond: Number.NaN }, "limits.per_second"],
+    [{ perSecond: Number.POSITIVE_INFINITY }, "limits.per_second"],
+    [{ burst: -5 }, "limits.burst"],
+  ])("has no such limits: %o", async ([limits, path]) => {
+    const { reason, fields } = await grpc.unary(setQueueLimits, { queue: "bank", limits });
+    expect(reason).toBe("INVALID_REQUEST");
+    expect(fields.map(([field]) => field)).toEqual([path]);
   });
 
   test("of a namespace that is not there is none", async () => {

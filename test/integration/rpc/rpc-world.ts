@@ -171,6 +171,7 @@ function schedulerStub(queues: Queues): Mutable<Scheduler> {
     tell: async () => ({ kind: "done" }),
     runChange: (_run, _version, signal) => aborted(signal),
     pauseQueue: queues.pause,
+    limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
     resumeQueue: async (of) => void (await queues.resume(of)),
   };
 }

@@ -55,7 +55,7 @@ page as (
   order by n.name
   limit $4::integer
 )
-select p.name, q.paused_at, q.pause_reason,
+select p.name, q.paused_at, q.pause_reason, q.leases_max, q.rate, q.burst,
   coalesce(sum(c.ready), 0)::integer as ready, coalesce(sum(c.leased), 0)::integer as leased
 from page as p
 left join queue as q on q.namespace_id = $1::integer and q.name = p.name
@@ -68,3 +68,40 @@ left join lateral (
 ) as c on true
 group by p.name, q.namespace_id, q.name
 order by p.name;
+
+-- name: set_queue_limits
+-- A new rate begins with a full bucket; another one keeps what is in it.
+insert into queue as q (namespace_id, name, leases_max, rate, burst, tokens, filled_at)
+values ($1::integer, $2::text, $3::integer, $4::double precision, $5::integer, $5::integer,
+  case when $4::double precision is not null then now() end)
+on conflict (namespace_id, name) do update
+set leases_max = excluded.leases_max, rate = excluded.rate, burst = excluded.burst,
+  tokens = case when q.rate is null then excluded.tokens else least(q.tokens, excluded.tokens) end,
+  filled_at = case when q.rate is null or excluded.rate is null then excluded.filled_at
+    else q.filled_at end;
+
+-- name: lock_queues
+-- In one order. Those that have no limits any more are left out. Plan: queue by key.
+select q.namespace_id, q.name, q.leases_max, q.rate, q.burst, q.tokens, q.filled_at
+from unnest($1::integer[], $2::text[]) as u (namespace_id, name)
+join queue as q on q.namespace_id = u.namespace_id and q.name = u.name
+where q.leases_max is not null or q.rate is not null
+order by q.namespace_id, q.name
+for no key update of q;
+
+-- name: count_leases
+-- After the lock: it sees what the lock has waited for. Plan: lease_lane.
+select l.namespace_id, l.queue as name,
+  sum((select count(*) from lease as e where e.lane = l.id))::integer as leased
+from unnest($1::integer[], $2::text[]) as u (namespace_id, name)
+join lane as l on l.namespace_id = u.namespace_id and l.queue = u.name
+group by l.namespace_id, l.queue;
+
+-- name: write_buckets
+-- Of locked queues. Plan: queue by key.
+update queue as q
+set tokens = u.tokens, filled_at = to_timestamp(u.filled_at / 1000.0)
+from unnest($1::integer[], $2::text[], $3::double precision[], $4::bigint[])
+  as u (namespace_id, name, tokens, filled_at)
+where q.namespace_id = u.namespace_id and q.name = u.name
+returning q.name;
