@@ -1,4 +1,4 @@
--- What people say about what is handed out: pauses and limits of queues and of whole namespaces.
+-- What people say about what is handed out: pauses of queues, namespaces and workflows, limits of queues.
 
 -- One row for each queue that something was said about; it stays. Claims of a queue with limits write it.
 create table queue (
@@ -25,6 +25,16 @@ select l.id as lane, q.name as queue, q.paused_at, q.pause_reason
 from lane as l
 join queue as q on q.namespace_id = l.namespace_id and q.name = any (array[l.queue, ''])
 where q.paused_at is not null;
+
+create table paused_workflow (
+  namespace_id integer not null,
+  name text not null,
+  paused_at timestamptz not null default now(),
+  reason text not null,
+  primary key (namespace_id, name)
+);
+comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
+comment on column ready.lane is 'Negative: nobody may claim it, as the workflow of its run is paused.';
 
 create view limited_lane as
 select l.id as lane, l.namespace_id, l.queue

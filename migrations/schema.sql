@@ -258,6 +258,14 @@ create table partition_lease (
 )
 with (fillfactor=20);
 
+create table paused_workflow (
+  namespace_id integer not null,
+  name text not null,
+  paused_at timestamp with time zone default now() not null,
+  reason text not null,
+  constraint paused_workflow_pkey primary key (namespace_id, name)
+);
+
 create table queue (
   namespace_id integer not null,
   name text not null,
@@ -719,11 +727,13 @@ comment on column lease.progress_at is 'When the progress last became another on
 comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
 comment on table outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
 comment on column outbox.n is 'The number of the escalation; 0: about the run.';
+comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
 comment on table queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
 comment on column queue.leases_max is 'Most tasks with agents at a time; null: any number.';
 comment on column queue.rate is 'Tasks handed out per second, and at most burst at once; null: any number.';
 comment on column queue.tokens is 'What the bucket of the rate held at filled_at.';
 comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
+comment on column ready.lane is 'Negative: nobody may claim it, as the workflow of its run is paused.';
 comment on table rerun is 'A run that does another one again.';
 comment on column rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
 comment on column run.state is 'null while a row in run_open says it; written once, at the end.';

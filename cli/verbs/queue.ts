@@ -1,7 +1,6 @@
 /** `drover queue list`, `pause`, `resume`, `limit`: what waits for agents, and what they get. */
 import {
   ListQueuesResponseSchema,
-  type Pause,
   PauseQueueResponseSchema,
   type Queue,
   type QueueLimits,
@@ -13,7 +12,7 @@ import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, pauseWords } from "../words.ts";
 
 const pageMax = 1_000;
 const depthMax = 10_000;
@@ -127,12 +126,6 @@ function addList(queue: Command, ended: Ended): void {
       if (answer.nextPageToken !== "") output.note(`only the first ${rows.length} by name`);
       ended(exitCodes.done);
     });
-}
-
-function pauseWords(pause: Pause | undefined): string {
-  if (!pause) return "";
-  const why = pause.reason === "" ? "" : `: ${clean(pause.reason)}`;
-  return `since ${moment(pause.sinceTime)}${why}`;
 }
 
 function tell(queue: Queue | undefined, output: Output): void {

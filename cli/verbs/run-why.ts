@@ -88,6 +88,10 @@ function actionWords(action: PersonAction, runId: string): string {
       return "pause the run (PauseRun)";
     case ActionKind.RESUME_QUEUE:
       return `drover queue resume ${clean(action.queue)}`;
+    case ActionKind.RESUME_NAMESPACE:
+      return "drover namespace resume";
+    case ActionKind.RESUME_WORKFLOW:
+      return `drover workflow resume ${clean(action.workflow)}`;
     case ActionKind.RESUME:
       return "resume the run (ResumeRun)";
     case ActionKind.CANCEL: {

@@ -15,7 +15,8 @@ import { CliFailure, type Ended, exitCodes, failureOf } from "../failure.ts";
 import { readText } from "../input.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, moment, pauseWords } from "../words.ts";
+import { addWorkflowPause } from "./workflow-pause.ts";
 
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
   workflow
@@ -61,6 +62,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
     });
   addVersions(workflow, ended);
   addDefault(workflow, ended);
+  addWorkflowPause(workflow, ended);
 }
 
 function addVersions(workflow: Command, ended: Ended): void {
@@ -87,6 +89,7 @@ function printVersions({ workflow, versions }: GetWorkflowResponse, output: Outp
     moment(createdTime),
   ]);
   printTable(output, ["VERSION", "DEFAULT", "OPEN RUNS", "REGISTERED"], rows);
+  if (workflow?.pause) output.note(`paused ${pauseWords(workflow.pause)}`);
   output.note(`  next: drover workflow default ${clean(workflow?.name ?? "")} VERSION`);
 }
 

@@ -62,7 +62,7 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
       since: Math.max(pause.since, ready.readyAt),
       next: { what: afterPickup(planned, step, ready, true), at: ready.wakeAt },
       actions: [
-        pause.of === "queue" ? { kind: "resume-queue", queue } : { kind: "resume-namespace" },
+        pause.of === "queue" ? { kind: "resume-queue", queue } : { kind: `resume-${pause.of}` },
       ],
     };
   const lastPolledAt = seen.signs.polls.get(step.no) ?? null;

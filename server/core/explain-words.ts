@@ -54,7 +54,7 @@ function whatWords(
     }
     case "queue-to-resume": {
       const { queue, pause } = waitsFor;
-      const what = pause.of === "queue" ? `queue "${queue}"` : "the namespace";
+      const what = pause.of === "queue" ? `queue "${queue}"` : `the ${pause.of}`;
       const why = pause.reason === "" ? "" : ` (${pause.reason})`;
       return `${of} is held, as ${what} is paused${why}`;
     }

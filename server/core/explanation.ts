@@ -49,9 +49,9 @@ export interface Signs {
   readonly pauses: ReadonlyMap<number, LanePause>;
 }
 
-/** Somebody has paused the queue, or all queues of the namespace. */
+/** Somebody has paused the queue, all queues of the namespace, or the workflow. */
 export interface LanePause {
-  readonly of: "queue" | "namespace";
+  readonly of: "queue" | "namespace" | "workflow";
   readonly since: Moment;
   /** In the words of whoever did; may be empty. */
   readonly reason: string;
@@ -155,7 +155,7 @@ export interface AgentToPoll {
   readonly alarms: number;
 }
 
-/** In a queue that is paused. */
+/** In a queue out of which nobody may take it. */
 export interface QueueToResume {
   readonly kind: "queue-to-resume";
   readonly task: TaskKind;
@@ -246,5 +246,6 @@ export type Action =
   | { readonly kind: "resume" }
   | { readonly kind: "resume-queue"; readonly queue: string }
   | { readonly kind: "resume-namespace" }
+  | { readonly kind: "resume-workflow" }
   /** CancelRun. */
   | { readonly kind: "cancel"; readonly undo: readonly ("compensate" | "leave")[] };

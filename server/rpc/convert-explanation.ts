@@ -5,6 +5,7 @@ import {
   ActionKind,
   type AgentWaitSchema,
   NextKind,
+  PausedThing,
   type PersonActionSchema,
   StopCause,
   type TriedSchema,
@@ -20,6 +21,7 @@ import type {
   Action,
   NextKind as CoreNextKind,
   Wait as CoreWait,
+  LanePause,
   Tried,
   WaitsFor,
 } from "../core/explanation.ts";
@@ -70,6 +72,12 @@ const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
   undo: NextKind.UNDO,
   start: NextKind.START,
   "give-up": NextKind.GIVE_UP,
+});
+
+const PAUSED: Readonly<Record<LanePause["of"], PausedThing>> = Object.freeze({
+  queue: PausedThing.QUEUE,
+  namespace: PausedThing.NAMESPACE,
+  workflow: PausedThing.WORKFLOW,
 });
 
 const STOP_CAUSES: Readonly<Record<CancelCause, StopCause>> = Object.freeze({
@@ -138,8 +146,7 @@ function detailOf(waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
     }
     case "queue-to-resume": {
       const { queue, taskName: task, pause } = waitsFor;
-      const wholeNamespace = pause.of === "namespace";
-      const value = { queue, task, wholeNamespace, pause: pauseMessage(pause) };
+      const value = { queue, task, of: PAUSED[pause.of], pause: pauseMessage(pause) };
       return { detail: { case: "pause", value } };
     }
     case "agent-working":
@@ -222,6 +229,8 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
       return { kind: ActionKind.RESUME_QUEUE, queue: action.queue };
     case "resume-namespace":
       return { kind: ActionKind.RESUME_NAMESPACE };
+    case "resume-workflow":
+      return { kind: ActionKind.RESUME_WORKFLOW, workflow: plan.workflow };
     case "cancel":
       return { kind: ActionKind.CANCEL, choices: [...action.undo] };
   }

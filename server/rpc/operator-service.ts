@@ -23,13 +23,13 @@ import { createHookCalls } from "./hooks.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
-import { createQueueCalls } from "./queues.ts";
+import { type Control, createQueueCalls } from "./queues.ts";
 import { accepted } from "./run-commands.ts";
 import { escalationPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 
 export interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "tell" | "pauseQueue" | "resumeQueue" | "limitQueue">;
+  readonly scheduler: Pick<Scheduler, "tell" | Control>;
   readonly store: Pick<
     Store,
     "reads" | "definition" | "outbox" | "queues" | "claimEscalation" | "releaseEscalation"

@@ -1,8 +1,9 @@
-// Queues: listed, paused, let go on.
+// Queues: listed, limited, paused, let go on; and so namespaces and workflows.
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue_pb.ts";
 import { isLimited, type QueueLimits } from "../core/limits.ts";
+import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Pause, QueueRecord, QueueRef } from "../store/queues.ts";
 import type { Store } from "../store/store.ts";
@@ -12,12 +13,28 @@ import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 
 export interface QueueCallDeps {
-  readonly scheduler: Pick<Scheduler, "pauseQueue" | "resumeQueue" | "limitQueue">;
+  readonly scheduler: Pick<Scheduler, Control>;
   readonly store: Pick<Store, "queues">;
   readonly namespaces: Namespaces;
 }
 
-type QueueCalls = "listQueues" | "pauseQueue" | "resumeQueue" | "setQueueLimits";
+/** What the calls of this file ask of the scheduler. */
+export type Control =
+  | "pauseQueue"
+  | "resumeQueue"
+  | "limitQueue"
+  | "pauseWorkflow"
+  | "resumeWorkflow";
+
+type QueueCalls =
+  | "listQueues"
+  | "pauseQueue"
+  | "resumeQueue"
+  | "setQueueLimits"
+  | "pauseNamespace"
+  | "resumeNamespace"
+  | "pauseWorkflow"
+  | "resumeWorkflow";
 
 export function createQueueCalls({
   scheduler,
@@ -62,6 +79,31 @@ export function createQueueCalls({
       const of = await refOf(request);
       await scheduler.limitQueue(of, limitsFrom(request.limits));
       return await queueNow(of);
+    },
+    async pauseNamespace({ namespace, reason }) {
+      const { id: namespaceId } = await namespaces.find(namespace);
+      const pause = await scheduler.pauseQueue({ namespaceId, queue: "" }, reason);
+      return { pause: pauseMessage(pause) };
+    },
+    async resumeNamespace({ namespace }) {
+      const { id: namespaceId } = await namespaces.find(namespace);
+      await scheduler.resumeQueue({ namespaceId, queue: "" });
+      return {};
+    },
+    async pauseWorkflow({ namespace: of, workflow, reason }) {
+      const namespace = await namespaces.find(of);
+      const pause = await scheduler.pauseWorkflow({ namespaceId: namespace.id, workflow }, reason);
+      if (pause) return { pause: pauseMessage(pause) };
+      throw new DroverError(
+        "WORKFLOW_NOT_FOUND",
+        `There is no workflow "${workflow}" in the namespace "${namespace.name}": check its name.`,
+        { metadata: { name: workflow } },
+      );
+    },
+    async resumeWorkflow({ namespace, workflow }) {
+      const { id: namespaceId } = await namespaces.find(namespace);
+      await scheduler.resumeWorkflow({ namespaceId, workflow });
+      return {};
     },
   };
 }

@@ -1,8 +1,12 @@
-// What people say about queues: the store writes it, and waiters take again what they may.
+// What people say about queues and workflows: the store writes it, and waiters take again what they
+// may.
 import type { Queues } from "../store/queues.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-type QueueControl = Pick<Scheduler, "pauseQueue" | "resumeQueue" | "limitQueue">;
+type QueueControl = Pick<
+  Scheduler,
+  "pauseQueue" | "resumeQueue" | "limitQueue" | "pauseWorkflow" | "resumeWorkflow"
+>;
 
 export interface QueueControlOptions {
   readonly queues: Queues;
@@ -14,6 +18,8 @@ export function createQueueControl({ queues, wake }: QueueControlOptions): Queue
   return Object.freeze({
     pauseQueue: queues.pause,
     resumeQueue: async (of) => wake(await queues.resume(of)),
+    pauseWorkflow: queues.pauseWorkflow,
+    resumeWorkflow: async (of) => wake(await queues.resumeWorkflow(of)),
     limitQueue: async (of, limits) => wake(await queues.setLimits(of, limits)),
   } satisfies QueueControl);
 }

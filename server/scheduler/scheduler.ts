@@ -9,7 +9,7 @@ import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
 import type { Notify } from "../store/outbox.ts";
-import type { Pause, QueueRef } from "../store/queues.ts";
+import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
 import type { Namespace, RunRef } from "../store/store.ts";
 
 export interface ScheduleRequest {
@@ -116,6 +116,13 @@ export interface Scheduler {
   pauseQueue(of: QueueRef, reason: string): Promise<Pause>;
   /** What waits in the queue is handed out at once. Idempotent by state. */
   resumeQueue(of: QueueRef): Promise<void>;
+  /**
+   * Once it has answered nothing of its runs is handed out, also of those that begin later. null:
+   * there is no such workflow. Idempotent by state.
+   */
+  pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
+  /** What waits of its runs is handed out at once. Idempotent by state. */
+  resumeWorkflow(of: WorkflowRef): Promise<void>;
   /** Once it has answered no server hands out more; what agents have already stays theirs. */
   limitQueue(of: QueueRef, limits: QueueLimits): Promise<void>;
 }

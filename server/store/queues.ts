@@ -1,9 +1,15 @@
-// What people say about queues: that nothing is handed out of one, and how much at most.
+// What people say about what is handed out: nothing of a queue, a namespace or a workflow; so much
+// of a queue at most.
 
 import type { LanePause } from "../core/explanation.ts";
 import type { QueueLimits, QueueUse } from "../core/limits.ts";
 
 export type { LanePause };
+
+export interface WorkflowRef {
+  readonly namespaceId: number;
+  readonly workflow: string;
+}
 
 /** A queue, or with `queue` "" all queues of the namespace. */
 export interface QueueRef {
@@ -50,6 +56,14 @@ export interface Queues {
    * Returns the queue's lanes, of which waiters may perhaps take more.
    */
   setLimits(of: QueueRef, limits: QueueLimits): Promise<readonly number[]>;
+  /**
+   * From its return on no claim takes a task of its runs, on any server, also of those that begin
+   * later. null: no run can have this workflow. Idempotent: the first reason stays.
+   */
+  pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
+  /** Returns the lanes that have got ready rows by it. */
+  resumeWorkflow(of: WorkflowRef): Promise<readonly number[]>;
+  workflowPause(of: WorkflowRef): Promise<Pause | null>;
   /** Of the namespace as a whole. */
   namespacePause(namespaceId: number): Promise<Pause | null>;
   /** By name. */

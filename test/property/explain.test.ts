@@ -137,6 +137,7 @@ function eventsOf(action: Action): readonly RunEvent[] {
     case "start-agent":
     case "resume-queue":
     case "resume-namespace":
+    case "resume-workflow":
     case "complete-deferred":
       return [];
   }

@@ -56,6 +56,12 @@ export function createFaultyStore(wire: StoreWire): Store {
       pause: (...asked) => call("pauseQueue", () => store.queues.pause(...asked)),
       setLimits: (...asked) => call("limitQueue", () => store.queues.setLimits(...asked)),
       resume: (...asked) => call("resumeQueue", () => store.queues.resume(...asked)),
+      pauseWorkflow: (...asked) =>
+        call("pauseWorkflow", () => store.queues.pauseWorkflow(...asked)),
+      resumeWorkflow: (...asked) =>
+        call("resumeWorkflow", () => store.queues.resumeWorkflow(...asked)),
+      workflowPause: (...asked) =>
+        read("workflowPause", () => store.queues.workflowPause(...asked)),
       namespacePause: (...asked) =>
         read("namespacePause", () => store.queues.namespacePause(...asked)),
       list: (...asked) => read("listQueues", () => store.queues.list(...asked)),

@@ -4,6 +4,7 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { Definition } from "../../core/definition.ts";
 import { definitionText } from "../definition-text.ts";
+import type { WorkflowRef } from "../queues.ts";
 import type { WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
 import type { KnownLane } from "./queues.ts";
@@ -26,6 +27,7 @@ export interface Catalogue extends CatalogueCalls {
   /** Newest first. */
   versions(namespaceId: number, name: string): readonly WorkflowVersion[];
   namespaceName(id: number): string;
+  isWorkflow(of: WorkflowRef): boolean;
   /** By their ids, the first of which is 1. */
   knownLanes(): readonly KnownLane[];
 }
@@ -57,15 +59,19 @@ function namespaces(): Pick<Catalogue, "namespace" | "createNamespace" | "namesp
   };
 }
 
-function definitions(): Pick<Catalogue, "internDefinition" | "definition"> {
+function definitions(): Pick<Catalogue, "internDefinition" | "definition" | "isWorkflow"> {
   const all: Definition[] = [];
+  const names = new Set<string>();
+  const nameOf = (namespaceId: number, workflow: string): string => `${namespaceId}/${workflow}`;
   const ids = new Map<string, number>();
   return {
+    isWorkflow: ({ namespaceId, workflow }) => names.has(nameOf(namespaceId, workflow)),
     internDefinition: async (namespaceId, definition) => {
       const content = `${namespaceId} ${definitionText(definition)}`;
       const known = ids.get(content);
       if (known !== undefined) return known;
       const id = all.push(structuredClone(definition));
+      names.add(nameOf(namespaceId, definition.workflow));
       ids.set(content, id);
       return id;
     },

@@ -5,7 +5,7 @@ import type { LanePause } from "../queues.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
-import { stepKey, type Tables } from "./tables.ts";
+import { stepKey, type Tables, workflowKey } from "./tables.ts";
 
 /** What keeps a lane, if it is paused. */
 export type PauseOf = (lane: number) => LanePause | null;
@@ -73,7 +73,8 @@ function momentsOf(
   });
   const ready = tables.ready.where("partition", partition).map((row): DueRow => {
     const { fence, wakeAt } = row.ready;
-    const polled = isPolled(tables, now, row.lane) || pauseOf(row.lane) !== null;
+    const isHeld = row.lane < 0 || pauseOf(row.lane) !== null;
+    const polled = isHeld || isPolled(tables, now, row.lane);
     return { ...ofStep(row), kind: "ready", fence, wakeAt, polled };
   });
   const due = tables.due.where("partition", partition).map((row): DueRow => {
@@ -120,12 +121,18 @@ export function runSigns(tables: Tables, now: Moment, runId: RunId, pauseOf: Pau
   const polls = steps.flatMap((no) => {
     const row = tables.ready.get(stepKey(runId, no));
     if (!row) return [];
-    const seen = tables.lanePoller.where("lane", row.lane).map(({ seenAt }) => seenAt);
+    const seen = tables.lanePoller.where("lane", Math.abs(row.lane)).map(({ seenAt }) => seenAt);
     return [[no, seen.length === 0 ? null : Math.max(...seen)] as const];
   });
   const pauses = polls.flatMap(([no]) => {
-    const pause = pauseOf(tables.ready.expect(stepKey(runId, no)).lane);
+    const { lane } = tables.ready.expect(stepKey(runId, no));
+    const pause = (lane < 0 ? workflowPauseOf(tables, runId) : null) ?? pauseOf(Math.abs(lane));
     return pause ? [[no, pause] as const] : [];
   });
   return { now, leases: new Map(leases), polls: new Map(polls), pauses: new Map(pauses) };
+}
+
+function workflowPauseOf(tables: Tables, runId: RunId): LanePause | null {
+  const paused = tables.pausedWorkflow.get(workflowKey(tables.run.expect(runId)));
+  return paused ? { of: "workflow", ...paused.pause } : null;
 }

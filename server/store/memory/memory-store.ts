@@ -42,8 +42,9 @@ export interface MemoryStoreOptions {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, versions, namespaceName, knownLanes, ...catalogue } = createCatalogue(now);
-  const world = { tables, now, lanes: knownLanes };
+  const { workflows, versions, namespaceName, knownLanes, isWorkflow, ...catalogue } =
+    createCatalogue(now);
+  const world = { tables, now, lanes: knownLanes, isWorkflow };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const partitions = createPartitions(tables, transactions, elapsedMs);
   const { run } = transactions;

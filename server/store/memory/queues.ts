@@ -10,9 +10,10 @@ import {
   type QueueRef,
   type Queues,
   READY_COUNTED_MAX,
+  type WorkflowRef,
 } from "../queues.ts";
 import type { LaneKey, LimitedLane, Tx } from "../store.ts";
-import { type QueueRow, queueKey, type Tables } from "./tables.ts";
+import { type QueueRow, queueKey, type ReadyRow, type Tables, workflowKey } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 export interface KnownLane extends LaneKey {
@@ -24,6 +25,8 @@ export interface QueueWorld {
   readonly now: () => Moment;
   /** Every lane, by its id less one. */
   readonly lanes: () => readonly KnownLane[];
+  /** Some run may have it: a definition of this name is known. */
+  readonly isWorkflow: (of: WorkflowRef) => boolean;
 }
 
 export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
@@ -57,6 +60,26 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
         tables.queue.put({ ...row, limits, bucket });
         return lanesOf(of).map(({ lane }) => lane);
       }),
+    pauseWorkflow: (of: WorkflowRef, reason: string) =>
+      run(() => {
+        if (!world.isWorkflow(of)) return null;
+        const known = tables.pausedWorkflow.get(workflowKey(of));
+        const pause = known?.pause ?? { since: now(), reason };
+        tables.pausedWorkflow.put({ ...of, pause });
+        for (const row of tables.ready.all())
+          if (row.lane > 0 && isOf(tables, row, of)) tables.ready.put({ ...row, lane: -row.lane });
+        return pause;
+      }),
+    resumeWorkflow: (of: WorkflowRef) =>
+      run(() => {
+        const known = tables.pausedWorkflow.get(workflowKey(of));
+        if (known) tables.pausedWorkflow.removeRow(known);
+        const held = tables.ready.all().filter((row) => row.lane < 0 && isOf(tables, row, of));
+        for (const row of held) tables.ready.put({ ...row, lane: -row.lane });
+        return [...new Set(held.map(({ lane }) => -lane))];
+      }),
+    workflowPause: (of: WorkflowRef) =>
+      run(() => tables.pausedWorkflow.get(workflowKey(of))?.pause ?? null),
     namespacePause: (namespaceId: number) => run(() => rowOf({ namespaceId, queue: "" }).pause),
     list: (namespaceId: number, { names, after, limit }: QueuePage) =>
       run(() => {
@@ -79,12 +102,20 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
     const count = (of: (lane: number) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
     return {
       name: queue,
-      ready: count((lane) => Math.min(READY_COUNTED_MAX, tables.ready.where("lane", lane).length)),
+      ready: count((lane) => {
+        const rows = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
+        return Math.min(READY_COUNTED_MAX, rows.length);
+      }),
       leased: count((lane) => tables.lease.where("lane", lane).length),
       pause,
       limits,
     };
   }
+}
+
+function isOf(tables: Tables, { runId }: ReadyRow, of: WorkflowRef): boolean {
+  const { namespaceId, workflow } = tables.run.expect(runId);
+  return namespaceId === of.namespaceId && workflow === of.workflow;
 }
 
 /** What keeps a lane; of its queue and its namespace the former first. */

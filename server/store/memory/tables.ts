@@ -7,7 +7,7 @@
 //   signal, decision, step_override, message       what people and other runs have said to it
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
-//   queue                 what people say about queues
+//   queue, paused_workflow               what people say about queues and workflows
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { Bucket, QueueLimits } from "../../core/limits.ts";
@@ -17,7 +17,7 @@ import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
 import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
-import type { Pause, QueueRef } from "../queues.ts";
+import type { Pause, QueueRef, WorkflowRef } from "../queues.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -61,6 +61,7 @@ interface StepRef extends RunRef {
 }
 
 export interface ReadyRow extends StepRef {
+  /** Negative while its workflow is paused: no claim looks there. */
   readonly lane: number;
   readonly priority: number;
   /** Place within the priority: the transaction that made it ready, then its number there. */
@@ -113,6 +114,10 @@ export interface OverrideRow {
   readonly step: number;
   readonly strategy: number;
   readonly input: Payload | null;
+}
+
+export interface PausedWorkflowRow extends WorkflowRef {
+  readonly pause: Pause;
 }
 
 export interface QueueRow extends QueueRef {
@@ -175,6 +180,7 @@ export interface Tables extends OutboxTables {
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly slot: Table<SlotRow, "key">;
   readonly queue: Table<QueueRow, "namespace">;
+  readonly pausedWorkflow: Table<PausedWorkflowRow, never>;
   readonly idempotency: Table<KeyRow, never>;
   readonly agentSession: Table<AgentSessionRow, never>;
   readonly lanePoller: Table<LanePollerRow, "lane">;
@@ -221,6 +227,10 @@ export function endedHeadOf(tables: Tables, row: RunRow, ended: EndedRun): RunHe
 
 export function queueKey({ namespaceId, queue }: QueueRef): string {
   return `${namespaceId}/${queue}`;
+}
+
+export function workflowKey({ namespaceId, workflow }: WorkflowRef): string {
+  return `${namespaceId}/${workflow}`;
 }
 
 export function overrideKey({ runId, step, strategy }: Omit<OverrideRow, "input">): string {
@@ -331,7 +341,13 @@ function createTablesOfPeople(
 
 type SmallTables = Pick<
   Tables,
-  "idempotency" | "agentSession" | "lanePoller" | "queue" | "writer" | "partitionLease"
+  | "idempotency"
+  | "agentSession"
+  | "lanePoller"
+  | "queue"
+  | "pausedWorkflow"
+  | "writer"
+  | "partitionLease"
 >;
 
 function createSmallTables(journal: Journal): SmallTables {
@@ -355,6 +371,11 @@ function createSmallTables(journal: Journal): SmallTables {
       name: "queue",
       key: queueKey,
       indexes: { namespace: (row) => row.namespaceId },
+    }),
+    pausedWorkflow: createTable<PausedWorkflowRow, never>(journal, {
+      name: "paused_workflow",
+      key: workflowKey,
+      indexes: {},
     }),
     writer: createTable<WriterRow, never>(journal, {
       name: "writer",

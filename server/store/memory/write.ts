@@ -25,6 +25,7 @@ import {
   type ReadyRow,
   stepKey,
   type Tables,
+  workflowKey,
 } from "./tables.ts";
 
 /** The transaction that writes. */
@@ -93,10 +94,12 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
       return [step, row];
     }),
   );
-  for (const { step, lane, ready, task } of changes.readyNew) {
+  for (const { step, lane, ready, task, workflow } of changes.readyNew) {
     const { attemptMs, heartbeatMs, cancelMs, stallMs } = task.timeouts;
+    const { namespaceId } = changes.head;
+    const paused = tables.pausedWorkflow.get(workflowKey({ namespaceId, workflow }));
     tables.ready.insert({
-      ...{ runId, partition, step, lane, priority, ready },
+      ...{ runId, partition, step, lane: paused ? -lane : lane, priority, ready },
       ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
       transaction: writing.transaction,
       number: writing.nextNumber(),

@@ -121,6 +121,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
     async forgetOld(rowsMax) {
+      // Whoever resumed a workflow may have died before all of its ready rows were back.
+      await query("release_ready", [rowsMax]);
       await query("forget_sessions", [rowsMax]);
       await query("forget_lane_pollers", [rowsMax]);
       await query("forget_writers", []);

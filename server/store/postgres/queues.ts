@@ -1,5 +1,7 @@
-// Queues: what people say about them. A pause is first written and then waits for the claims that
-// began before: those that begin later see it, so a claim itself waits for nobody and pays nothing.
+// What people say about queues and workflows. A pause is first written and then waits for claims
+// that began before: those that begin later see it, so a claim waits for nobody and pays nothing.
+// That of a workflow then takes its ready rows out of their lanes; what a pass makes ready from
+// then on it puts beside them itself.
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
 import type { QueueLimits } from "../../core/limits.ts";
@@ -12,7 +14,9 @@ import {
   type QueueRef,
   type Queues,
   READY_COUNTED_MAX,
+  type WorkflowRef,
 } from "../queues.ts";
+import type { RunId } from "../run-head.ts";
 import { writeEach } from "./batch.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -20,6 +24,8 @@ import type { Query } from "./transaction.ts";
 /** No transaction of ours lives longer than 5 s. */
 const CLAIMS_MS_MAX = 6_000;
 const LOOK_AGAIN_MS = 5;
+const RUNS_MOVED_MAX = 500;
+const ROWS_MOVED_MAX = 1_000;
 
 /** `lists`: statements of people, on connections of their own. */
 export function createQueues(query: Query, lists: Query, clock: Clock): Queues {
@@ -47,6 +53,24 @@ export function createQueues(query: Query, lists: Query, clock: Clock): Queues {
       await claimsOver(query, clock);
       return lanesOf(query, { namespaceId, queue });
     },
+    async pauseWorkflow(of: WorkflowRef, reason: string) {
+      const named = [of.namespaceId, of.workflow];
+      const definitions = await query<{ id: number }>("definitions_of_workflow", named);
+      if (definitions.length === 0) return null;
+      await query("pause_workflow", [...named, reason]);
+      await claimsOver(query, clock);
+      await holdRuns(
+        { query, clock },
+        definitions.map(({ id }) => id),
+      );
+      return workflowPause(query, of);
+    },
+    async resumeWorkflow({ namespaceId, workflow }: WorkflowRef) {
+      await query("resume_workflow", [namespaceId, workflow]);
+      await claimsOver(query, clock);
+      return releaseRuns({ query, clock });
+    },
+    workflowPause: (of: WorkflowRef) => workflowPause(query, of),
     namespacePause: (namespaceId: number) => pauseOf({ namespaceId, queue: "" }),
     list: (namespaceId: number, page: QueuePage) => listQueues(lists, namespaceId, page),
   } satisfies Queues);
@@ -78,6 +102,44 @@ async function claimsOver(query: Query, clock: Clock): Promise<void> {
     await clock.sleep(LOOK_AGAIN_MS);
     const still = await underWay();
     left = left.filter((transaction) => still.has(transaction));
+  }
+}
+
+async function workflowPause(
+  query: Query,
+  { namespaceId, workflow }: WorkflowRef,
+): Promise<Pause | null> {
+  const [row] = await query<PauseRow>("workflow_pause", [namespaceId, workflow]);
+  return row ? { since: row.paused_at, reason: row.pause_reason } : null;
+}
+
+interface Mover {
+  readonly query: Query;
+  readonly clock: Clock;
+}
+
+/** Row by row it waits for nobody, so it can hold nobody up; it comes back for what is left. */
+async function holdRuns({ query, clock }: Mover, definitions: readonly number[]): Promise<void> {
+  const runs = await query<{ run_id: RunId }>("open_runs_of_definitions", [definitions]);
+  for (let from = 0; from < runs.length; from += RUNS_MOVED_MAX) {
+    const chunk = runs.slice(from, from + RUNS_MOVED_MAX).map(({ run_id: runId }) => runId);
+    for (;;) {
+      const [row] = await query<{ left: number }>("hold_ready", [chunk]);
+      if (!row || row.left === 0) break;
+      await clock.sleep(LOOK_AGAIN_MS);
+    }
+  }
+}
+
+async function releaseRuns({ query, clock }: Mover): Promise<readonly number[]> {
+  const lanes = new Set<number>();
+  for (;;) {
+    const [row] = await query<{ lanes: number[]; more: boolean }>("release_ready", [
+      ROWS_MOVED_MAX,
+    ]);
+    for (const lane of row?.lanes ?? []) lanes.add(lane);
+    if (!row?.more) return [...lanes];
+    if (row.lanes.length === 0) await clock.sleep(LOOK_AGAIN_MS);
   }
 }
 

@@ -14,8 +14,8 @@ interface SignRow {
   last_beat_at: Moment | null;
   progress: string | null;
   polled_at: Moment | null;
-  /** "": of the namespace; null: nothing is paused. */
-  paused_queue: string | null;
+  /** null: nothing is. */
+  paused: LanePause["of"] | null;
   paused_at: Moment | null;
   pause_reason: string | null;
 }
@@ -30,13 +30,9 @@ export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
     const { last_beat_at: lastBeatAt, progress } = row;
     if (row.is_lease) leases.set(row.step_no, { lastBeatAt, progress });
     else polls.set(row.step_no, row.polled_at);
-    const { paused_queue: queue, paused_at: since, pause_reason: reason } = row;
-    if (queue === null || since === null) continue;
-    pauses.set(row.step_no, {
-      of: queue === "" ? "namespace" : "queue",
-      since,
-      reason: reason ?? "",
-    });
+    const { paused: of, paused_at: since, pause_reason: reason } = row;
+    if (of === null || since === null) continue;
+    pauses.set(row.step_no, { of, since, reason: reason ?? "" });
   }
   return { now: rows[0]?.now ?? 0, leases, polls, pauses };
 }

@@ -281,5 +281,7 @@ async function insertReady(query: Query, changes: readonly RowChanges[]): Promis
     ({ row }) => row.task.timeouts.cancelMs,
     ({ row }) => row.task.timeouts.stallMs,
     ({ row }) => row.ready.wakeAt,
+    ({ head }) => head.namespaceId,
+    ({ row }) => row.workflow,
   );
 }

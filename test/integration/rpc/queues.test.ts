@@ -1,4 +1,4 @@
-/** Queues over the wire: listed, paused, let go on. */
+/** Queues over the wire: listed, limited, paused, let go on; so namespaces and workflows. */
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -7,6 +7,7 @@ import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { startWorld, type World } from "./rpc-world.ts";
 
 const { listQueues, pauseQueue, resumeQueue, setQueueLimits } = OperatorService.method;
+const { pauseNamespace, resumeNamespace, pauseWorkflow, resumeWorkflow } = OperatorService.method;
 
 let world: World;
 let grpc: GrpcClient;
@@ -94,5 +95,45 @@ describe("a queue", () => {
     expect(rest.nextPageToken).toBe("");
     const { reason } = await grpc.unary(listQueues, { pageToken: "none of ours" });
     expect(reason).toBe("PAGE_TOKEN_INVALID");
+  });
+});
+
+describe("a namespace", () => {
+  test("that is paused is said to be with its queues, until it is resumed", async () => {
+    const { pause } = await answerTo(pauseNamespace, { reason: "moving" });
+    expect(pause).toMatchObject({ reason: "moving" });
+    expect((await answerTo(pauseNamespace, { reason: "because" })).pause).toEqual(pause);
+    const listed = await answerTo(listQueues, {});
+    expect(listed.namespacePause).toEqual(pause);
+    expect(listed.queues).toEqual([]);
+    await answerTo(resumeNamespace, {});
+    await answerTo(resumeNamespace, {});
+    expect((await answerTo(listQueues, {})).namespacePause).toBeUndefined();
+  });
+
+  test("that is not there is not paused", async () => {
+    for (const method of [pauseNamespace, resumeNamespace])
+      expect((await grpc.unary(method, { namespace: "nowhere" })).reason).toBe(
+        "NAMESPACE_NOT_FOUND",
+      );
+  });
+});
+
+describe("a workflow", () => {
+  test("is paused and resumed", async () => {
+    const { pause } = await answerTo(pauseWorkflow, { workflow: "holiday", reason: "prices" });
+    expect(pause).toMatchObject({ reason: "prices" });
+    await answerTo(resumeWorkflow, { workflow: "holiday" });
+  });
+
+  test("that is not there is not paused", async () => {
+    const { reason } = await grpc.unary(pauseWorkflow, { workflow: "nobody-s" });
+    expect(reason).toBe("WORKFLOW_NOT_FOUND");
+  });
+
+  test.for([pauseWorkflow, resumeWorkflow])("without a name is refused: $name", async (method) => {
+    const { reason, fields } = await grpc.unary(method, {});
+    expect(reason).toBe("INVALID_REQUEST");
+    expect(fields.map(([field]) => field)).toEqual(["workflow"]);
   });
 });

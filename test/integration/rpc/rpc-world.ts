@@ -171,6 +171,9 @@ function schedulerStub(queues: Queues): Mutable<Scheduler> {
     tell: async () => ({ kind: "done" }),
     runChange: (_run, _version, signal) => aborted(signal),
     pauseQueue: queues.pause,
+    pauseWorkflow: async ({ namespaceId, workflow }, reason) =>
+      workflow === "holiday" ? queues.pause({ namespaceId, queue: workflow }, reason) : null,
+    resumeWorkflow: async () => {},
     limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
     resumeQueue: async (of) => void (await queues.resume(of)),
   };

@@ -6,7 +6,7 @@
 import { describe, expect, test } from "vitest";
 import { explain } from "../../../server/core/explain.ts";
 import { runSentence, stepSentence } from "../../../server/core/explain-words.ts";
-import type { Explanation, Signs } from "../../../server/core/explanation.ts";
+import type { Explanation, LanePause, Signs } from "../../../server/core/explanation.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state-table.ts";
 import {
   broken,
@@ -79,7 +79,7 @@ describe("a run that has not begun", () => {
 });
 
 describe("a task in a queue that is paused", () => {
-  const paused = (of: "queue" | "namespace"): Signs => {
+  const paused = (of: LanePause["of"]): Signs => {
     const pause = { of, since: START + 5_000, reason: "the bank is down" };
     return { ...NO_SIGNS, pauses: new Map([[0, pause]]) };
   };
@@ -99,12 +99,12 @@ describe("a task in a queue that is paused", () => {
     );
   });
 
-  test("or the namespace, if that is paused", () => {
+  test.for(["namespace", "workflow"] as const)("or the %s, if that is paused", (of) => {
     const world = createWorld(workflow({ a: { queue: "bank" } }));
     world.advance(60_000);
-    expect(waitOf(world, "a", paused("namespace"))).toMatchObject({
-      waitsFor: { pause: { of: "namespace" } },
-      actions: [{ kind: "resume-namespace" }],
+    expect(waitOf(world, "a", paused(of))).toMatchObject({
+      waitsFor: { pause: { of } },
+      actions: [{ kind: `resume-${of}` }],
     });
   });
 

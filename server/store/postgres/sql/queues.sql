@@ -1,4 +1,5 @@
--- Queues: what people say about them. A claim reads it in the statement that locks ready rows.
+-- What people say about queues and workflows. A claim reads what concerns a queue in the statement that
+-- locks ready rows; what concerns a workflow is read by the statement that makes them.
 
 -- name: pause_queue
 -- No row: it is paused already.
@@ -62,7 +63,12 @@ left join queue as q on q.namespace_id = $1::integer and q.name = p.name
 left join lane as l on l.namespace_id = $1::integer and l.queue = p.name
 left join lateral (
   select
-    (select count(*) from (select from ready as r where r.lane = l.id limit $5::integer) as counted)
+    (
+      select count(*)
+      from (
+        select from ready as r where r.lane = any (array[l.id, -l.id]) limit $5::integer
+      ) as counted
+    )
       as ready,
     (select count(*) from lease as e where e.lane = l.id) as leased
 ) as c on true
@@ -105,3 +111,87 @@ from unnest($1::integer[], $2::text[], $3::double precision[], $4::bigint[])
   as u (namespace_id, name, tokens, filled_at)
 where q.namespace_id = u.namespace_id and q.name = u.name
 returning q.name;
+
+-- name: pause_workflow
+-- Nothing, if it is paused already.
+insert into paused_workflow (namespace_id, name, reason)
+values ($1::integer, $2::text, $3::text)
+on conflict (namespace_id, name) do nothing;
+
+-- name: workflow_pause
+select p.paused_at, p.reason as pause_reason
+from paused_workflow as p
+where p.namespace_id = $1::integer and p.name = $2::text;
+
+-- name: resume_workflow
+delete from paused_workflow where namespace_id = $1::integer and name = $2::text;
+
+-- name: definitions_of_workflow
+-- Also those that runs have brought along. Plan: definition by its unique key.
+select d.id
+from definition as d
+where d.namespace_id = $1::integer and d.body::jsonb ->> 'workflow' = $2::text;
+
+-- name: open_runs_of_definitions
+-- Plan: run_open_definition.
+select o.run_id from run_open as o where o.definition_id = any ($1::bigint[]);
+
+-- name: hold_ready
+-- Takes the ready rows of these runs out of their lanes, but for those that a claim or a pass has: it
+-- waits for nobody, and says how many are left. Plan: ready by key.
+with mine as materialized (
+  select r.run_id, r.step_no, r.item
+  from unnest($1::uuid[]) as u (run_id)
+  join ready as r on r.run_id = u.run_id
+  where r.lane > 0
+  for update of r skip locked
+),
+moved as (
+  update ready as r
+  set lane = -r.lane
+  from mine as m
+  where r.run_id = m.run_id and r.step_no = m.step_no and r.item = m.item
+  returning r.run_id
+)
+select (
+  select count(*)
+  from unnest($1::uuid[]) as u (run_id)
+  join ready as r on r.run_id = u.run_id
+  where r.lane > 0
+)::integer - (select count(*) from moved)::integer as left;
+
+-- name: release_ready
+-- Puts back up to $1 ready rows whose workflow is not paused any more, and says in which lanes, and
+-- whether there are more. Plan: ready_lane.
+with held as materialized (
+  select r.run_id, r.step_no, r.item
+  from (select x.run_id, x.step_no, x.item from ready as x where x.lane < 0 offset 0) as r
+  cross join lateral (
+    select n.namespace_id, n.workflow from run as n where n.id = r.run_id offset 0
+  ) as n
+  where not exists (
+    select from paused_workflow as p
+    where p.namespace_id = n.namespace_id and p.name = n.workflow
+  )
+  limit $1::integer
+),
+mine as materialized (
+  select r.run_id, r.step_no, r.item
+  from held as h
+  cross join lateral (
+    select x.run_id, x.step_no, x.item
+    from ready as x
+    where x.run_id = h.run_id and x.step_no = h.step_no and x.item = h.item
+    for update skip locked
+  ) as r
+),
+moved as (
+  update ready as r
+  set lane = -r.lane
+  from mine as m
+  where r.run_id = m.run_id and r.step_no = m.step_no and r.item = m.item and r.lane < 0
+  returning r.lane
+)
+select (select coalesce(array_agg(distinct m.lane), '{}') from moved as m) as lanes,
+  (select count(*) from held) = $1::integer
+    or (select count(*) from held) > (select count(*) from moved) as more;

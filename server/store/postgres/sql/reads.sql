@@ -79,7 +79,7 @@ order by newest.n;
 -- lane of each ready row, and what keeps that lane; always one row, for the time.
 -- Plan: lease, ready by the run's key.
 select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at,
-  h.queue as paused_queue, h.paused_at, h.pause_reason
+  h.paused, h.paused_at, h.pause_reason
 from (select) as one
 left join (
   select l.step_no, true as is_lease, null::integer as lane, s.last_beat_at, l.progress,
@@ -89,15 +89,20 @@ left join (
   where l.run_id = $1::uuid and l.item = 0
   union all
   select r.step_no, false, r.lane, null, null,
-    (select max(p.seen_at) from lane_poller as p where p.lane = r.lane)
+    (select max(p.seen_at) from lane_poller as p where p.lane = abs(r.lane))
   from ready as r
   where r.run_id = $1::uuid and r.item = 0
 ) as x on true
 left join lateral (
-  select p.queue, p.paused_at, p.pause_reason
+  select 'workflow' as paused, w.paused_at, w.reason as pause_reason
+  from run as n
+  join paused_workflow as w on w.namespace_id = n.namespace_id and w.name = n.workflow
+  where x.lane < 0 and n.id = $1::uuid
+  union all
+  select case p.queue when '' then 'namespace' else 'queue' end, p.paused_at, p.pause_reason
   from paused_lane as p
-  where p.lane = x.lane
-  order by p.queue desc
+  where p.lane = abs(x.lane)
+  order by 1 desc
   limit 1
 ) as h on true
 order by x.step_no;

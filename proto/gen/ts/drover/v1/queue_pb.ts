@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/queue.proto.
  */
 export const file_drover_v1_queue: GenFile = /*@__PURE__*/
-  fileDesc("ChVkcm92ZXIvdjEvcXVldWUucHJvdG8SCWRyb3Zlci52MSJ9CgVRdWV1ZRIMCgRuYW1lGAEgASgJEg0KBWRlcHRoGAIgASgFEg4KBmxlYXNlZBgDIAEoBRIfCgVwYXVzZRgEIAEoCzIQLmRyb3Zlci52MS5QYXVzZRImCgZsaW1pdHMYBSABKAsyFi5kcm92ZXIudjEuUXVldWVMaW1pdHMiRwoFUGF1c2USLgoKc2luY2VfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAIgASgJIoMBChFMaXN0UXVldWVzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAgiegoSTGlzdFF1ZXVlc1Jlc3BvbnNlEiAKBnF1ZXVlcxgBIAMoCzIQLmRyb3Zlci52MS5RdWV1ZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSKQoPbmFtZXNwYWNlX3BhdXNlGAMgASgLMhAuZHJvdmVyLnYxLlBhdXNlIo8BChFQYXVzZVF1ZXVlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKBnJlYXNvbhgDIAEoCUIIukgFcgMYgAgiNQoSUGF1c2VRdWV1ZVJlc3BvbnNlEh8KBXF1ZXVlGAEgASgLMhAuZHJvdmVyLnYxLlF1ZXVlInYKElJlc3VtZVF1ZXVlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kIjYKE1Jlc3VtZVF1ZXVlUmVzcG9uc2USHwoFcXVldWUYASABKAsyEC5kcm92ZXIudjEuUXVldWUi4gEKC1F1ZXVlTGltaXRzEhsKBmxlYXNlZBgBIAEoBUILukgIGgYYwIQ9KAASmQEKCnBlcl9zZWNvbmQYAiABKAFChAG6SIABugF9ChdxdWV1ZV9saW1pdHMucGVyX3NlY29uZBIubXVzdCBiZSAwLCBmb3IgYW55IG51bWJlciwgb3IgMC4wMDEgdG8gMTAwLDAwMBoydGhpcyA9PSAwLjAgfHwgKHRoaXMgPj0gMC4wMDEgJiYgdGhpcyA8PSAxMDAwMDAuMCkSGgoFYnVyc3QYAyABKAVCC7pICBoGGKCNBigAIqEBChVTZXRRdWV1ZUxpbWl0c1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBImCgZsaW1pdHMYAyABKAsyFi5kcm92ZXIudjEuUXVldWVMaW1pdHMiOQoWU2V0UXVldWVMaW1pdHNSZXNwb25zZRIfCgVxdWV1ZRgBIAEoCzIQLmRyb3Zlci52MS5RdWV1ZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("ChVkcm92ZXIvdjEvcXVldWUucHJvdG8SCWRyb3Zlci52MSJ9CgVRdWV1ZRIMCgRuYW1lGAEgASgJEg0KBWRlcHRoGAIgASgFEg4KBmxlYXNlZBgDIAEoBRIfCgVwYXVzZRgEIAEoCzIQLmRyb3Zlci52MS5QYXVzZRImCgZsaW1pdHMYBSABKAsyFi5kcm92ZXIudjEuUXVldWVMaW1pdHMiRwoFUGF1c2USLgoKc2luY2VfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAIgASgJIoMBChFMaXN0UXVldWVzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAgiegoSTGlzdFF1ZXVlc1Jlc3BvbnNlEiAKBnF1ZXVlcxgBIAMoCzIQLmRyb3Zlci52MS5RdWV1ZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSKQoPbmFtZXNwYWNlX3BhdXNlGAMgASgLMhAuZHJvdmVyLnYxLlBhdXNlIo8BChFQYXVzZVF1ZXVlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKBnJlYXNvbhgDIAEoCUIIukgFcgMYgAgiNQoSUGF1c2VRdWV1ZVJlc3BvbnNlEh8KBXF1ZXVlGAEgASgLMhAuZHJvdmVyLnYxLlF1ZXVlInYKElJlc3VtZVF1ZXVlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kIjYKE1Jlc3VtZVF1ZXVlUmVzcG9uc2USHwoFcXVldWUYASABKAsyEC5kcm92ZXIudjEuUXVldWUi4gEKC1F1ZXVlTGltaXRzEhsKBmxlYXNlZBgBIAEoBUILukgIGgYYwIQ9KAASmQEKCnBlcl9zZWNvbmQYAiABKAFChAG6SIABugF9ChdxdWV1ZV9saW1pdHMucGVyX3NlY29uZBIubXVzdCBiZSAwLCBmb3IgYW55IG51bWJlciwgb3IgMC4wMDEgdG8gMTAwLDAwMBoydGhpcyA9PSAwLjAgfHwgKHRoaXMgPj0gMC4wMDEgJiYgdGhpcyA8PSAxMDAwMDAuMCkSGgoFYnVyc3QYAyABKAVCC7pICBoGGKCNBigAIqEBChVTZXRRdWV1ZUxpbWl0c1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBImCgZsaW1pdHMYAyABKAsyFi5kcm92ZXIudjEuUXVldWVMaW1pdHMiOQoWU2V0UXVldWVMaW1pdHNSZXNwb25zZRIfCgVxdWV1ZRgBIAEoCzIQLmRyb3Zlci52MS5RdWV1ZSJkChVQYXVzZU5hbWVzcGFjZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSGAoGcmVhc29uGAIgASgJQgi6SAVyAxiACCI5ChZQYXVzZU5hbWVzcGFjZVJlc3BvbnNlEh8KBXBhdXNlGAEgASgLMhAuZHJvdmVyLnYxLlBhdXNlIksKFlJlc3VtZU5hbWVzcGFjZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQiGQoXUmVzdW1lTmFtZXNwYWNlUmVzcG9uc2UilQEKFFBhdXNlV29ya2Zsb3dSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjAKCHdvcmtmbG93GAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSGAoGcmVhc29uGAMgASgJQgi6SAVyAxiACCI4ChVQYXVzZVdvcmtmbG93UmVzcG9uc2USHwoFcGF1c2UYASABKAsyEC5kcm92ZXIudjEuUGF1c2UifAoVUmVzdW1lV29ya2Zsb3dSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjAKCHdvcmtmbG93GAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQiGAoWUmVzdW1lV29ya2Zsb3dSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * A queue as it is now.
@@ -365,4 +365,188 @@ export type SetQueueLimitsResponse = Message<"drover.v1.SetQueueLimitsResponse">
  */
 export const SetQueueLimitsResponseSchema: GenMessage<SetQueueLimitsResponse> = /*@__PURE__*/
   messageDesc(file_drover_v1_queue, 10);
+
+/**
+ * Pauses all queues of a namespace.
+ *
+ * @generated from message drover.v1.PauseNamespaceRequest
+ */
+export type PauseNamespaceRequest = Message<"drover.v1.PauseNamespaceRequest"> & {
+  /**
+   * The namespace. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Why, for people. At most 1,024 characters.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message drover.v1.PauseNamespaceRequest.
+ * Use `create(PauseNamespaceRequestSchema)` to create a new message.
+ */
+export const PauseNamespaceRequestSchema: GenMessage<PauseNamespaceRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 11);
+
+/**
+ * It is paused.
+ *
+ * @generated from message drover.v1.PauseNamespaceResponse
+ */
+export type PauseNamespaceResponse = Message<"drover.v1.PauseNamespaceResponse"> & {
+  /**
+   * Since when, and why. If it was paused before, with the first reason.
+   *
+   * @generated from field: drover.v1.Pause pause = 1;
+   */
+  pause?: Pause | undefined;
+};
+
+/**
+ * Describes the message drover.v1.PauseNamespaceResponse.
+ * Use `create(PauseNamespaceResponseSchema)` to create a new message.
+ */
+export const PauseNamespaceResponseSchema: GenMessage<PauseNamespaceResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 12);
+
+/**
+ * Lets a namespace go on.
+ *
+ * @generated from message drover.v1.ResumeNamespaceRequest
+ */
+export type ResumeNamespaceRequest = Message<"drover.v1.ResumeNamespaceRequest"> & {
+  /**
+   * The namespace. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+};
+
+/**
+ * Describes the message drover.v1.ResumeNamespaceRequest.
+ * Use `create(ResumeNamespaceRequestSchema)` to create a new message.
+ */
+export const ResumeNamespaceRequestSchema: GenMessage<ResumeNamespaceRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 13);
+
+/**
+ * It goes on.
+ *
+ * @generated from message drover.v1.ResumeNamespaceResponse
+ */
+export type ResumeNamespaceResponse = Message<"drover.v1.ResumeNamespaceResponse"> & {
+};
+
+/**
+ * Describes the message drover.v1.ResumeNamespaceResponse.
+ * Use `create(ResumeNamespaceResponseSchema)` to create a new message.
+ */
+export const ResumeNamespaceResponseSchema: GenMessage<ResumeNamespaceResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 14);
+
+/**
+ * Pauses a workflow.
+ *
+ * @generated from message drover.v1.PauseWorkflowRequest
+ */
+export type PauseWorkflowRequest = Message<"drover.v1.PauseWorkflowRequest"> & {
+  /**
+   * Namespace of the workflow. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Name of the workflow. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string workflow = 2;
+   */
+  workflow: string;
+
+  /**
+   * Why, for people. At most 1,024 characters.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message drover.v1.PauseWorkflowRequest.
+ * Use `create(PauseWorkflowRequestSchema)` to create a new message.
+ */
+export const PauseWorkflowRequestSchema: GenMessage<PauseWorkflowRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 15);
+
+/**
+ * It is paused.
+ *
+ * @generated from message drover.v1.PauseWorkflowResponse
+ */
+export type PauseWorkflowResponse = Message<"drover.v1.PauseWorkflowResponse"> & {
+  /**
+   * Since when, and why. If it was paused before, with the first reason.
+   *
+   * @generated from field: drover.v1.Pause pause = 1;
+   */
+  pause?: Pause | undefined;
+};
+
+/**
+ * Describes the message drover.v1.PauseWorkflowResponse.
+ * Use `create(PauseWorkflowResponseSchema)` to create a new message.
+ */
+export const PauseWorkflowResponseSchema: GenMessage<PauseWorkflowResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 16);
+
+/**
+ * Lets a workflow go on.
+ *
+ * @generated from message drover.v1.ResumeWorkflowRequest
+ */
+export type ResumeWorkflowRequest = Message<"drover.v1.ResumeWorkflowRequest"> & {
+  /**
+   * Namespace of the workflow. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Name of the workflow. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string workflow = 2;
+   */
+  workflow: string;
+};
+
+/**
+ * Describes the message drover.v1.ResumeWorkflowRequest.
+ * Use `create(ResumeWorkflowRequestSchema)` to create a new message.
+ */
+export const ResumeWorkflowRequestSchema: GenMessage<ResumeWorkflowRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 17);
+
+/**
+ * It goes on.
+ *
+ * @generated from message drover.v1.ResumeWorkflowResponse
+ */
+export type ResumeWorkflowResponse = Message<"drover.v1.ResumeWorkflowResponse"> & {
+};
+
+/**
+ * Describes the message drover.v1.ResumeWorkflowResponse.
+ * Use `create(ResumeWorkflowResponseSchema)` to create a new message.
+ */
+export const ResumeWorkflowResponseSchema: GenMessage<ResumeWorkflowResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 18);
 
