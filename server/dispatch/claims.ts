@@ -1,8 +1,9 @@
 // Claims: ready rows become leases of waiting agents. One statement looks at all lanes that
 // somebody waits for, never one for each poll. A claim runs by itself when a poll parks or a lane
 // is announced, and at the end of each flight that has made something ready ("hand-over"), in its
-// transaction. A queue that has given what its rate allows is looked at when it may give more; one
-// whose tasks are all with agents, when one of them ends.
+// transaction. Namespaces share a claim evenly (shares.ts); what that cuts off has its next turn at
+// once. A queue that has given what its rate allows is looked at when it may give more; one whose
+// tasks are all with agents, when one of them ends.
 //
 // A task that was claimed for an agent which is gone by then is given back at once, uncounted.
 import type { Clock, Random, Timer } from "../clock.ts";
@@ -56,7 +57,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     waiters.reserve(takers);
     const startedAtMs = clock.monotonicMs();
     try {
-      const { matches, drained, full, queues } = await deal(tx, takers);
+      const { matches, drained, cut, full, queues } = await deal(tx, takers);
       const grants = matches.map(({ taker, row }): Grant => {
         const { agent, pollSeq } = taker.waiter;
         const secret = Buffer.from(random.bytes(16)).toString("hex");
@@ -76,6 +77,7 @@ export function createClaims(options: ClaimsOptions): Claims {
         deliver() {
           free(left);
           for (const queue of full) lookWhenOpen(queue, startedAtMs);
+          if (cut.size > 0) void look(cut);
           void deliver(won, startedAtMs);
         },
         giveUp(error) {

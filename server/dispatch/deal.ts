@@ -7,15 +7,19 @@ import { opensAt, room, taken } from "../core/limits.ts";
 import type { LockedQueue } from "../store/queues.ts";
 import type { LimitedLane, ReadyRow, Tx } from "../store/store.ts";
 import { type Match, match, type Room } from "./matching.ts";
+import { type Demand, sharesOf } from "./shares.ts";
 import type { Waiter } from "./waiters.ts";
 
-/** Rows locked of one lane at most; more waiters are served by the next claim. */
+/** Rows locked of one lane at most, and of all lanes of a claim; the rest is for the next one. */
 const LANE_ROWS_MAX = 500;
+const CLAIM_ROWS_MAX = 2_000;
 
 export interface Dealt {
   readonly matches: readonly Match<ReturnType<typeof takerOf>>[];
   /** Lanes that nobody needs to look at: see `Claim.drained`. */
   readonly drained: ReadonlySet<number>;
+  /** Lanes that had their turn and may have more for their waiters. */
+  readonly cut: ReadonlySet<number>;
   /** Queues that have given what they may. */
   readonly full: readonly FullQueue[];
   /** As they are once the matches are granted. */
@@ -33,6 +37,8 @@ interface Asked {
   readonly lane: number;
   /** Of its waiters together. */
   readonly places: number;
+  /** Of this claim. */
+  readonly share: number;
   /** Rows kept for other sessions that stand before what these may take. */
   readonly kept: number;
 }
@@ -104,6 +110,11 @@ function dealt(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look):
     return { lanes, count, queue: { ...queue, ...taken(queue, count, tx.now) } };
   });
   const full = after.filter(({ queue }) => room(queue, tx.now) === 0);
+  const isFull = (lane: number) => full.some(({ lanes }) => lanes.has(lane));
+  const cut = asked.filter((one) => {
+    const limit = limitOf(one, books);
+    return limit < one.places && countOf(rows, one.lane) >= limit && !isFull(one.lane);
+  });
   const drained = asked.filter(
     (one) => countOf(rows, one.lane) < limitOf(one, books) && !left.has(one.lane),
   );
@@ -113,6 +124,8 @@ function dealt(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look):
       ...drained.map(({ lane }) => lane),
       ...full.flatMap(({ lanes }) => [...lanes]),
     ]),
+    // A look that gave nothing is not worth another.
+    cut: new Set(matches.length === 0 ? [] : cut.map(({ lane }) => lane)),
     full: full.map(({ queue, lanes }) => {
       const at = opensAt(queue, tx.now);
       return { name: keyOf(queue), lanes, opensInMs: at === null ? null : at - tx.now };
@@ -123,17 +136,23 @@ function dealt(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look):
 
 /** What the waiters of each lane could take together. */
 function askedBy(takers: readonly Waiter[]): readonly Asked[] {
-  const places = new Map<number, number>();
-  for (const { lanes, places: of } of takers)
-    for (const { lane } of lanes) places.set(lane, (places.get(lane) ?? 0) + of);
-  return [...places].sort(([a], [b]) => a - b).map(([lane, of]) => ({ lane, places: of, kept: 0 }));
+  const demands = new Map<number, Demand>();
+  for (const { lanes, places, namespaceId } of takers)
+    for (const { lane } of lanes) {
+      const rows = (demands.get(lane)?.rows ?? 0) + places;
+      demands.set(lane, { lane, namespaceId, rows });
+    }
+  const shares = sharesOf([...demands.values()], CLAIM_ROWS_MAX);
+  return [...demands.values()]
+    .sort((a, b) => a.lane - b.lane)
+    .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, kept: 0 }));
 }
 
 /** Rows of a lane that are locked, at most. */
-function limitOf({ lane, places, kept }: Asked, books: readonly Book[], more = kept): number {
+function limitOf({ lane, share, kept }: Asked, books: readonly Book[], more = kept): number {
   const book = books.find(({ lanes }) => lanes.has(lane));
   if (book && book.places === 0) return 0;
-  return Math.min(Math.min(places, book?.places ?? places) + more, LANE_ROWS_MAX);
+  return Math.min(Math.min(share, book?.places ?? share) + more, LANE_ROWS_MAX);
 }
 
 function withLimits(asked: readonly Asked[], books: readonly Book[]) {
