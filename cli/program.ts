@@ -11,6 +11,8 @@ import { addDev } from "./verbs/dev.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
 import { addHookVerbs } from "./verbs/hook.ts";
 import { addMigrate } from "./verbs/migrate.ts";
+import { addNamespaceVerbs } from "./verbs/namespace.ts";
+import { addQueueVerbs } from "./verbs/queue.ts";
 import { addRunBulk } from "./verbs/run-bulk.ts";
 import { addRunCancel } from "./verbs/run-cancel.ts";
 import { addRunDecide } from "./verbs/run-decide.ts";
@@ -65,6 +67,11 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunRetry(run, ended);
   addRunBulk(run, ended);
   addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
+  addNamespaceVerbs(
+    program.command("namespace").description("the namespace: pause, resume"),
+    ended,
+  );
+  addQueueVerbs(program.command("queue").description("queues: what waits, pause, resume"), ended);
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   prepareAll(program);
   return program;

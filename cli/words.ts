@@ -5,6 +5,7 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
+import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 
 /** The name of an enum value without its prefix; a value of a newer server is shown by number. */
 export function word(desc: DescEnum, value: number): string {
@@ -81,6 +82,13 @@ export function payloadWords(payload: Payload | undefined): string {
 /** A name of a person, which counts as what the caller stated until somebody has verified it. */
 export function statedName(name: string, verified: boolean): string {
   return `${clean(name)}${verified ? "" : " (not verified)"}`;
+}
+
+/** since 2026-01-31 12:00:05Z: the bank is down */
+export function pauseWords(pause: Pause | undefined): string {
+  if (!pause) return "";
+  const why = pause.reason === "" ? "" : `: ${clean(pause.reason)}`;
+  return `since ${moment(pause.sinceTime)}${why}`;
 }
 
 /** a=b c=d */

@@ -256,6 +256,28 @@ create table partition_lease (
 )
 with (fillfactor=20);
 
+create table paused_workflow (
+  namespace_id integer not null,
+  name text not null,
+  paused_at timestamp with time zone default now() not null,
+  reason text not null,
+  constraint paused_workflow_pkey primary key (namespace_id, name)
+);
+
+create table queue (
+  namespace_id integer not null,
+  name text not null,
+  paused_at timestamp with time zone,
+  pause_reason text,
+  leases_max integer,
+  rate double precision,
+  burst integer,
+  tokens double precision,
+  filled_at timestamp with time zone,
+  constraint queue_pkey primary key (namespace_id, name)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
 create table ready (
   run_id uuid not null,
   step_no integer not null,
@@ -554,6 +576,7 @@ create index escalation_open on escalation using btree (namespace_id, run_id, n)
 create index escalation_wake on escalation using btree (partition, wake_at);
 create index idempotency_expiry on idempotency using btree (expires_at);
 create index inbox_waiting on inbox using btree (id) where (refused_at is null);
+create index lease_lane on lease using btree (lane);
 create index lease_session on lease using btree (session);
 create index lease_wake on lease using btree (partition, wake_at);
 create index message_wake on message using btree (partition, wake_at);
@@ -658,6 +681,23 @@ create view drover.inbox_refused as
    from inbox
   where refused_at is not null;
 
+create view paused_lane as
+ select l.id as lane,
+    q.name as queue,
+    q.paused_at,
+    q.pause_reason
+   from lane l
+     join queue q on q.namespace_id = l.namespace_id and (q.name = any (array[l.queue, ''::text]))
+  where q.paused_at is not null;
+
+create view limited_lane as
+ select l.id as lane,
+    l.namespace_id,
+    l.queue
+   from lane l
+     join queue q on q.namespace_id = l.namespace_id and q.name = l.queue
+  where q.leases_max is not null or q.rate is not null;
+
 -- comments
 
 comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
@@ -680,7 +720,13 @@ comment on column lease.progress_at is 'When the progress last became another on
 comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
 comment on table outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
 comment on column outbox.n is 'The number of the escalation; 0: about the run.';
+comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
+comment on table queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
+comment on column queue.leases_max is 'Most tasks with agents at a time; null: any number.';
+comment on column queue.rate is 'Tasks handed out per second, and at most burst at once; null: any number.';
+comment on column queue.tokens is 'What the bucket of the rate held at filled_at.';
 comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
+comment on column ready.lane is 'Negative: nobody may claim it, as the workflow of its run is paused.';
 comment on table rerun is 'A run that does another one again.';
 comment on column rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
 comment on column run.state is 'null while a row in run_open says it; written once, at the end.';

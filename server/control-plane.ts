@@ -12,12 +12,14 @@ import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
 import type { Loop } from "./loop.ts";
-import { type Advance, createAdvance, type HandOver, type Told } from "./scheduler/advance.ts";
+import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
+import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
+import type { Told } from "./scheduler/told.ts";
 import { createWatch } from "./scheduler/watch.ts";
 import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
@@ -66,12 +68,15 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const lanes = createLanes(store);
   const onError = (error: unknown) => log.warn({ event: "dispatch.failed", err: String(error) });
 
+  const wake = (of: Iterable<number>): void => {
+    const filled = [...of];
+    if (filled.length === 0) return;
+    void claims.look(filled);
+    ownership.announceLanes(filled);
+  };
   const tell = (told: Told): void => {
     for (const run of told.runs) watch.changed(run);
-    if (told.lanes.size > 0) {
-      void claims.look(told.lanes);
-      ownership.announceLanes([...told.lanes]);
-    }
+    wake(told.lanes);
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
     if (told.outside) deliveries?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
@@ -135,6 +140,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         return answer;
       },
       runChange: watch.change,
+      ...createQueueControl({ queues: store.queues, wake }),
     },
     dispatcher: createDispatch({
       ...{ store, clock, random, advance, onError },

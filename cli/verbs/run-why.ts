@@ -90,6 +90,12 @@ function actionWords(action: PersonAction, runId: string): string {
       return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
     case ActionKind.PAUSE:
       return `drover run pause ${runId}`;
+    case ActionKind.RESUME_QUEUE:
+      return `drover queue resume ${clean(action.queue)}`;
+    case ActionKind.RESUME_NAMESPACE:
+      return "drover namespace resume";
+    case ActionKind.RESUME_WORKFLOW:
+      return `drover workflow resume ${clean(action.workflow)}`;
     case ActionKind.RESUME:
       return `drover run resume ${runId}`;
     case ActionKind.CANCEL: {

@@ -17,7 +17,8 @@ import { readText } from "../input.ts";
 import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, moment, pauseWords } from "../words.ts";
+import { addWorkflowPause } from "./workflow-pause.ts";
 
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
   workflow
@@ -63,6 +64,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
     });
   addVersions(workflow, ended);
   addDefault(workflow, ended);
+  addWorkflowPause(workflow, ended);
 }
 
 function addVersions(workflow: Command, ended: Ended): void {
@@ -89,6 +91,7 @@ function printVersions({ workflow, versions }: GetWorkflowResponse, output: Outp
     moment(createdTime),
   ]);
   printTable(output, ["VERSION", "DEFAULT", "OPEN RUNS", "REGISTERED"], rows);
+  if (workflow?.pause) output.note(`paused ${pauseWords(workflow.pause)}`);
   output.note(`  next: drover workflow default ${clean(workflow?.name ?? "")} VERSION`);
 }
 

@@ -55,6 +55,16 @@ function found(place: Place, moving: Moving): Found {
 
 function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
   const { queue, task: taskName } = planTaskOf(planned, step, ready.task);
+  const pause = seen.signs.pauses.get(step.no);
+  if (pause)
+    return {
+      waitsFor: { kind: "queue-to-resume", task: ready.task, queue, taskName, pause },
+      since: Math.max(pause.since, ready.readyAt),
+      next: { what: afterPickup(planned, step, ready, true), at: ready.wakeAt },
+      actions: [
+        pause.of === "queue" ? { kind: "resume-queue", queue } : { kind: `resume-${pause.of}` },
+      ],
+    };
   const lastPolledAt = seen.signs.polls.get(step.no) ?? null;
   const polled = lastPolledAt !== null && seen.now - lastPolledAt < POLLED_MS;
   const { task, alarms } = ready;

@@ -52,6 +52,12 @@ function whatWords(
       const last = lastPolledAt === null ? "" : `, since the last poll ${ago(lastPolledAt)}`;
       return `${of} waits for an agent: nobody polls ${where}${last}`;
     }
+    case "queue-to-resume": {
+      const { queue, pause } = waitsFor;
+      const what = pause.of === "queue" ? `queue "${queue}"` : `the ${pause.of}`;
+      const why = pause.reason === "" ? "" : ` (${pause.reason})`;
+      return `${of} is held, as ${what} is paused${why}`;
+    }
     case "agent-working": {
       const { agentId, lastBeatAt, progress } = waitsFor;
       const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;
@@ -78,12 +84,8 @@ function whatWords(
       const by = approvers.length === 0 ? "anybody" : approvers.join(", ");
       return `${of} waits for approval by ${by} (${approvals} of ${need} so far)`;
     }
-    case "items": {
-      const { total, begun, open, failed } = waitsFor;
-      const bad = failed === 0 ? "" : `, ${failed} of them failed`;
-      const under = isUndo ? "" : `; ${open} are under way`;
-      return `${of} waits for its items: ${begun - open} of ${total} have ended${bad}${under}`;
-    }
+    case "items":
+      return itemWords({ name: of, isUndo }, waitsFor);
     case "callback":
       return `${of} waits for the outcome that ${waitsFor.agentId ?? "its agent"} has deferred`;
     case "person":
@@ -101,6 +103,15 @@ function whatWords(
     case "ended":
       return `${of} has ended`;
   }
+}
+
+function itemWords(
+  { name, isUndo }: Subject,
+  { total, begun, open, failed }: Extract<WaitsFor, { kind: "items" }>,
+): string {
+  const bad = failed === 0 ? "" : `, ${failed} of them failed`;
+  const under = isUndo ? "" : `; ${open} are under way`;
+  return `${name} waits for its items: ${begun - open} of ${total} have ended${bad}${under}`;
 }
 
 const CAUSES: Readonly<Record<CancelCause, string>> = Object.freeze({

@@ -47,6 +47,16 @@ export interface Signs {
   readonly leases: ReadonlyMap<number, LeaseSigns>;
   /** Of steps in their queue: when somebody last polled its lane; null: nobody has of late. */
   readonly polls: ReadonlyMap<number, Moment | null>;
+  /** Of steps in their queue: what keeps them there; steps that nothing keeps are left out. */
+  readonly pauses: ReadonlyMap<number, LanePause>;
+}
+
+/** Somebody has paused the queue, all queues of the namespace, or the workflow. */
+export interface LanePause {
+  readonly of: "queue" | "namespace" | "workflow";
+  readonly since: Moment;
+  /** In the words of whoever did; may be empty. */
+  readonly reason: string;
 }
 
 export interface LeaseSigns {
@@ -90,6 +100,7 @@ export interface StepWait extends Wait {
 
 export type WaitsFor =
   | AgentToPoll
+  | QueueToResume
   | AgentWorking
   | {
       readonly kind: "agent-to-stop";
@@ -148,6 +159,15 @@ export interface AgentToPoll {
   readonly alarms: number;
 }
 
+/** In a queue out of which nobody may take it. */
+export interface QueueToResume {
+  readonly kind: "queue-to-resume";
+  readonly task: TaskKind;
+  readonly queue: string;
+  readonly taskName: string;
+  readonly pause: LanePause;
+}
+
 export interface AgentWorking {
   readonly kind: "agent-working";
   readonly task: TaskKind;
@@ -166,7 +186,7 @@ export interface Next {
 }
 
 export type NextKind =
-  /** Its lane is polled: the supervisor looks at it again. */
+  /** Its lane is polled or paused: the supervisor looks at it again. */
   | "look-again"
   /** Nobody polls its lane: an alarm. */
   | "alarm"
@@ -230,5 +250,8 @@ export type Action =
   | { readonly kind: "complete-deferred"; readonly step: number }
   | { readonly kind: "pause" }
   | { readonly kind: "resume" }
+  | { readonly kind: "resume-queue"; readonly queue: string }
+  | { readonly kind: "resume-namespace" }
+  | { readonly kind: "resume-workflow" }
   /** CancelRun. */
   | { readonly kind: "cancel"; readonly undo: readonly ("compensate" | "leave")[] };

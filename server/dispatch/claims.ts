@@ -1,22 +1,22 @@
 // Claims: ready rows become leases of waiting agents. One statement looks at all lanes that
 // somebody waits for, never one for each poll. A claim runs by itself when a poll parks or a lane
 // is announced, and at the end of each flight that has made something ready ("hand-over"), in its
-// transaction.
+// transaction. Namespaces share a claim evenly (shares.ts); what that cuts off has its next turn at
+// once. A queue that has given what its rate allows is looked at when it may give more; one whose
+// tasks are all with agents, when one of them ends.
 //
 // A task that was claimed for an agent which is gone by then is given back at once, uncounted.
-import type { Clock, Random } from "../clock.ts";
+import type { Clock, Random, Timer } from "../clock.ts";
 import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
 import type { Claim, HandOver } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
-import type { Grant, Granted, ReadyRow, Store, Tx } from "../store/store.ts";
+import type { Grant, Granted, Store, Tx } from "../store/store.ts";
+import { deal, type FullQueue } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import { handedTasks, type Won } from "./handed-task.ts";
-import { type Match, match } from "./matching.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
-/** Rows locked of one lane at most; more waiters are served by the next claim. */
-const LANE_ROWS_MAX = 500;
 const SPACING_MS = 4;
 /** Payloads of one answer: clients refuse messages of more than 4 MiB unless told otherwise. */
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
@@ -26,6 +26,7 @@ export interface Claims extends HandOver {
    * Looks for ready rows of these lanes soon; many calls become one look. Resolves when it is over.
    */
   look(lanes: Iterable<number>): Promise<void>;
+  /** Resolves when no look is under way; looks that were to come later are dropped. */
   idle(): Promise<void>;
 }
 
@@ -45,6 +46,7 @@ export function createClaims(options: ClaimsOptions): Claims {
   let wanted = new Set<number>();
   let round = Promise.withResolvers<void>();
   let looking: Promise<void> | null = null;
+  const opening = new Map<string, { readonly timer: Timer; readonly lanes: ReadonlySet<number> }>();
 
   /**
    * Claims within the transaction; reserves first, so that no other flight serves the same waiters.
@@ -55,13 +57,14 @@ export function createClaims(options: ClaimsOptions): Claims {
     waiters.reserve(takers);
     const startedAtMs = clock.monotonicMs();
     try {
-      const { asked, rows, matches } = await deal(tx, takers);
+      const { matches, drained, cut, full, queues } = await deal(tx, takers);
       const grants = matches.map(({ taker, row }): Grant => {
         const { agent, pollSeq } = taker.waiter;
         const secret = Buffer.from(random.bytes(16)).toString("hex");
         return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq };
       });
       const granted = grants.length === 0 ? [] : await tx.grant(grants);
+      if (queues.length > 0) await tx.writeBuckets(queues);
       const byWaiter = new Map<Waiter, Granted[]>();
       for (const [place, { taker }] of matches.entries()) {
         const lease = granted[place];
@@ -70,9 +73,11 @@ export function createClaims(options: ClaimsOptions): Claims {
       const won = [...byWaiter].map(([waiter, leases]): Won => ({ waiter, granted: leases }));
       const left = takers.filter((waiter) => !byWaiter.has(waiter));
       return {
-        drained: drained(asked, rows, grants),
+        drained,
         deliver() {
           free(left);
+          for (const queue of full) lookWhenOpen(queue, startedAtMs);
+          if (cut.size > 0) void look(cut);
           void deliver(won, startedAtMs);
         },
         giveUp(error) {
@@ -90,6 +95,20 @@ export function createClaims(options: ClaimsOptions): Claims {
       free(takers);
       throw error;
     }
+  }
+
+  /** Time makes room for more: looks then at all lanes of the queue that have been refused. */
+  function lookWhenOpen({ name, lanes, opensInMs }: FullQueue, startedAtMs: number): void {
+    if (opensInMs === null) return;
+    const before = opening.get(name);
+    before?.timer.cancel();
+    const refused = new Set([...(before?.lanes ?? []), ...lanes]);
+    const leftMs = startedAtMs + opensInMs - clock.monotonicMs();
+    const timer = clock.after(Math.max(0, leftMs), () => {
+      opening.delete(name);
+      void look(refused);
+    });
+    opening.set(name, { timer, lanes: refused });
   }
 
   /** Returns places, and looks again for what came while they were reserved. */
@@ -165,6 +184,8 @@ export function createClaims(options: ClaimsOptions): Claims {
     },
     look,
     async idle() {
+      for (const { timer } of opening.values()) timer.cancel();
+      opening.clear();
       while (looking) await looking;
     },
   });
@@ -183,69 +204,4 @@ function tasksThatFit(tasks: readonly HandedTask[]): number {
 function isUnknown(error: unknown): boolean {
   if (!(error instanceof DroverError)) return false;
   return error.reason === "STORE_UNAVAILABLE" && error.metadata.fate !== "rolled-back";
-}
-
-interface Dealt {
-  readonly asked: ReturnType<typeof limits>;
-  readonly rows: readonly ReadyRow[];
-  readonly matches: readonly Match<ReturnType<typeof takerOf>>[];
-}
-
-/**
- * Locks rows and says who gets which. Rows kept for other sessions hide nothing that stands behind
- * them: as many more are locked, once.
- */
-async function deal(tx: Tx, takers: readonly Waiter[]): Promise<Dealt> {
-  const first = await dealOf(tx, takers, limits(takers));
-  const { asked, rows, matches } = first;
-  const kept = rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
-  const places = takers.reduce((sum, taker) => sum + taker.places, 0);
-  if (kept.length === 0 || matches.length === places) return first;
-  const more = asked.map(({ lane, limit }) => {
-    const full = rows.filter((row) => row.lane === lane).length === limit;
-    const extra = full ? kept.filter((row) => row.lane === lane).length : 0;
-    return { lane, limit: Math.min(limit + extra, LANE_ROWS_MAX) };
-  });
-  const grows = more.some(({ limit }, place) => limit > (asked[place]?.limit ?? 0));
-  return grows ? dealOf(tx, takers, more) : first;
-}
-
-async function dealOf(
-  tx: Tx,
-  takers: readonly Waiter[],
-  asked: ReturnType<typeof limits>,
-): Promise<Dealt> {
-  const rows = await tx.lockReady(asked);
-  return { asked, rows, matches: match(rows, takers.map(takerOf), tx.now) };
-}
-
-/** Rows of each lane that its waiters could take together. */
-function limits(takers: readonly Waiter[]): readonly { lane: number; limit: number }[] {
-  const places = new Map<number, number>();
-  for (const { lanes, places: of } of takers)
-    for (const { lane } of lanes) places.set(lane, (places.get(lane) ?? 0) + of);
-  return [...places]
-    .sort(([a], [b]) => a - b)
-    .map(([lane, limit]) => ({ lane, limit: Math.min(limit, LANE_ROWS_MAX) }));
-}
-
-/** Lanes that gave fewer rows than were asked for, all of which were granted. */
-function drained(
-  asked: ReturnType<typeof limits>,
-  rows: readonly ReadyRow[],
-  grants: readonly Grant[],
-): ReadonlySet<number> {
-  const granted = new Set(grants.map(({ ready }) => ready));
-  const left = new Set(rows.filter((row) => !granted.has(row)).map(({ lane }) => lane));
-  const counts = new Map<number, number>();
-  for (const { lane } of rows) counts.set(lane, (counts.get(lane) ?? 0) + 1);
-  return new Set(
-    asked
-      .filter(({ lane, limit }) => (counts.get(lane) ?? 0) < limit && !left.has(lane))
-      .map(({ lane }) => lane),
-  );
-}
-
-function takerOf(waiter: Waiter) {
-  return { session: waiter.agent.session, places: waiter.places, lanes: waiter.lanes, waiter };
 }

@@ -1,7 +1,8 @@
 // Which waiter gets which ready row: a pure choice over rows that a claim has locked.
 // Rows come in the order of their lanes (priority, then age). A waiter takes the best priority
 // first; between lanes of one priority its queues take turns by weight. A row that should go to
-// another session than the one that lost it waits for one until its moment has passed.
+// another session than the one that lost it waits for one until its moment has passed. Lanes of a
+// queue with limits give no more together than it has room for.
 import type { Moment } from "../core/attempt.ts";
 import type { ReadyRow } from "../store/store.ts";
 
@@ -22,11 +23,20 @@ export interface Match<T extends Taker> {
   readonly row: ReadyRow;
 }
 
+/** Lanes that give so many rows together, at most. */
+export interface Room {
+  readonly lanes: ReadonlySet<number>;
+  readonly places: number;
+}
+
 export function match<T extends Taker>(
   rows: readonly ReadyRow[],
   takers: readonly T[],
   now: Moment,
+  rooms: readonly Room[] = [],
 ): readonly Match<T>[] {
+  const left = new Map(rooms.map((room) => [room, room.places]));
+  const roomOf = (lane: number) => rooms.find(({ lanes }) => lanes.has(lane));
   const queues = new Map<number, ReadyRow[]>();
   for (const row of rows) queues.set(row.lane, [...(queues.get(row.lane) ?? []), row]);
   const matches: Match<T>[] = [];
@@ -41,6 +51,11 @@ export function match<T extends Taker>(
         row.lane,
         (queues.get(row.lane) ?? []).filter((other) => other !== row),
       );
+      const room = roomOf(row.lane);
+      if (!room) continue;
+      const places = (left.get(room) ?? 0) - 1;
+      left.set(room, places);
+      if (places <= 0) for (const lane of room.lanes) queues.delete(lane);
     }
   }
   return matches;

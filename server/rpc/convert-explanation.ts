@@ -5,6 +5,7 @@ import {
   ActionKind,
   type AgentWaitSchema,
   NextKind,
+  PausedThing,
   type PersonActionSchema,
   StopCause,
   type TriedSchema,
@@ -20,6 +21,7 @@ import type {
   Action,
   NextKind as CoreNextKind,
   Wait as CoreWait,
+  LanePause,
   Tried,
   WaitsFor,
 } from "../core/explanation.ts";
@@ -30,10 +32,12 @@ import { failureOf, OUTCOMES } from "./convert-attempt.ts";
 import { progressMessage } from "./convert-progress.ts";
 import { runMessage } from "./convert-run.ts";
 import { TASK_KINDS } from "./convert-task.ts";
+import { pauseMessage } from "./queues.ts";
 import { timeField } from "./time-field.ts";
 
 const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   "agent-to-poll": WaitKind.AGENT_TO_POLL,
+  "queue-to-resume": WaitKind.QUEUE_TO_RESUME,
   "agent-working": WaitKind.AGENT_WORKING,
   "agent-to-stop": WaitKind.AGENT_TO_STOP,
   backoff: WaitKind.BACKOFF,
@@ -70,6 +74,12 @@ const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
   start: NextKind.START,
   "give-up": NextKind.GIVE_UP,
   "next-wave": NextKind.NEXT_WAVE,
+});
+
+const PAUSED: Readonly<Record<LanePause["of"], PausedThing>> = Object.freeze({
+  queue: PausedThing.QUEUE,
+  namespace: PausedThing.NAMESPACE,
+  workflow: PausedThing.WORKFLOW,
 });
 
 const STOP_CAUSES: Readonly<Record<CancelCause, StopCause>> = Object.freeze({
@@ -135,6 +145,11 @@ function detailOf(waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
       const { queue, taskName: task, polled, alarms, lastPolledAt } = waitsFor;
       const value = { queue, task, polled, alarms, ...timeField("lastPollTime", lastPolledAt) };
       return { detail: { case: "lane", value } };
+    }
+    case "queue-to-resume": {
+      const { queue, taskName: task, pause } = waitsFor;
+      const value = { queue, task, of: PAUSED[pause.of], pause: pauseMessage(pause) };
+      return { detail: { case: "pause", value } };
     }
     case "agent-working":
     case "agent-to-stop":
@@ -212,6 +227,12 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
       return { kind: ActionKind.PAUSE };
     case "resume":
       return { kind: ActionKind.RESUME };
+    case "resume-queue":
+      return { kind: ActionKind.RESUME_QUEUE, queue: action.queue };
+    case "resume-namespace":
+      return { kind: ActionKind.RESUME_NAMESPACE };
+    case "resume-workflow":
+      return { kind: ActionKind.RESUME_WORKFLOW, workflow: plan.workflow };
     case "cancel":
       return { kind: ActionKind.CANCEL, choices: [...action.undo] };
   }

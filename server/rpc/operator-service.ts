@@ -24,15 +24,16 @@ import { createHookCalls } from "./hooks.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
+import { type Control, createQueueCalls } from "./queues.ts";
 import { accepted } from "./run-commands.ts";
 import { escalationPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 
 export interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "tell">;
+  readonly scheduler: Pick<Scheduler, "tell" | Control>;
   readonly store: Pick<
     Store,
-    "reads" | "definition" | "outbox" | "claimEscalation" | "releaseEscalation"
+    "reads" | "definition" | "outbox" | "queues" | "claimEscalation" | "releaseEscalation"
   >;
   readonly namespaces: Namespaces;
 }
@@ -66,6 +67,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     releaseEscalation: (request) => claim(deps.store.releaseEscalation, runs, request),
 
     ...createHookCalls(deps),
+    ...createQueueCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

@@ -40,7 +40,7 @@ import { createWorkflowCalls } from "./workflow-calls.ts";
 
 export interface SchedulerServiceDeps {
   readonly scheduler: Scheduler;
-  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion">;
+  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion" | "queues">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */

@@ -44,6 +44,7 @@ export interface RpcServerDeps {
     | "namespace"
     | "reads"
     | "outbox"
+    | "queues"
     | "claimEscalation"
     | "releaseEscalation"
     | "definition"

@@ -23,12 +23,13 @@ import {
   definitionOfText,
 } from "./definition-source.ts";
 import type { Namespaces } from "./namespaces.ts";
+import { pauseMessage } from "./queues.ts";
 import type { RequestCheck } from "./request-check.ts";
 import { workflowPageFrom } from "./run-list.ts";
 
 export interface WorkflowCallDeps {
   readonly scheduler: Pick<Scheduler, "registerWorkflow" | "setDefaultVersion">;
-  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion">;
+  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion" | "queues">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
@@ -85,9 +86,10 @@ async function getWorkflow(
   { namespace: of, name, version: wanted, includeVersions }: GetWorkflowRequest,
 ): Promise<MessageInitShape<typeof GetWorkflowResponseSchema>> {
   const namespace = await namespaces.find(of);
-  const [found, byDefault] = await Promise.all([
+  const [found, byDefault, pause] = await Promise.all([
     store.workflowVersion(namespace.id, name, wanted),
     store.workflowVersion(namespace.id, name, 0),
+    store.queues.workflowPause({ namespaceId: namespace.id, workflow: name }),
   ]);
   if (found === null)
     throw notFound(
@@ -106,6 +108,7 @@ async function getWorkflow(
       defaultVersion: byDefault?.version ?? 0,
       createdTime: timestampFromMs(found.createdAt),
       definition: definitionMessage(await store.definition(found.definitionId)),
+      ...(pause ? { pause: pauseMessage(pause) } : {}),
     },
     versions: versions.map(versionMessage),
   };

@@ -2,18 +2,17 @@
 // (pure), write what changed, hand over to whoever waits, commit, then tell. All events share
 // flights; a supervisor's count only while its writer row is there.
 import type { Clock, Random } from "../clock.ts";
-import type { Moment } from "../core/attempt.ts";
 import { decide } from "../core/decide.ts";
 import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
-import { plannedOf } from "../core/strategy.ts";
 import { createFlights, type Landing } from "../flights.ts";
-import { type Actor, messagesOf, type PassRecord } from "../store/changes.ts";
+import type { Actor, PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
+import { lanesFilled, type Told, told, type Worked } from "./told.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
@@ -34,24 +33,14 @@ export interface HandOver {
 
 /** Tasks claimed in a transaction, to be handed over once it has committed. */
 export interface Claim {
-  /** Lanes that have no ready row left: nobody needs to look there. */
+  /**
+   * Lanes that have no ready row left, or give none before a moment or an event that somebody waits
+   * for: nobody needs to look there.
+   */
   readonly drained: ReadonlySet<number>;
   deliver(): void;
   /** The transaction did not commit, or nobody knows. */
   giveUp(error: unknown): void;
-}
-
-/** What has happened, told after the commit. */
-export interface Told {
-  /** Lanes that have ready rows which nobody got yet. */
-  readonly lanes: ReadonlySet<number>;
-  readonly runs: readonly { readonly runId: RunId; readonly version: number }[];
-  /** A hook may want to hear of it. */
-  readonly outside: boolean;
-  /** Runs that have been told something: a pass of each has to apply it. */
-  readonly messaged: readonly RunRef[];
-  /** The earliest moment that was set. */
-  readonly wakeAt: Moment | null;
 }
 
 export interface AdvanceOptions {
@@ -111,8 +100,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
   });
 }
 
-interface Flown {
-  readonly records: readonly PassRecord[];
+interface Flown extends Worked {
   readonly landings: readonly Landing<Advanced>[];
 }
 
@@ -144,10 +132,10 @@ async function pass(
     });
   }
   const passed = await passSlotsOn(tx, records);
-  if (records.length > 0) await tx.write(passed.records);
+  const { freed } = records.length > 0 ? await tx.write(passed.records) : { freed: [] };
   if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
   return {
-    records: passed.records,
+    ...{ records: passed.records, freed },
     landings: items.map((item) => landing(item, answers, fenced, wait)),
   };
 }
@@ -320,7 +308,7 @@ async function withBeats(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
  * A flight that changes runs: its work, the hand-over to agents that wait for what it made ready,
  * the commit; then the tasks are delivered and the others told.
  */
-export async function commitAndTell<T extends { readonly records: readonly PassRecord[] }>(
+export async function commitAndTell<T extends Worked>(
   { store, handOver, tell }: Pick<AdvanceOptions, "store" | "handOver" | "tell">,
   use: TransactOptions,
   work: (tx: Tx) => Promise<T>,
@@ -329,70 +317,20 @@ export async function commitAndTell<T extends { readonly records: readonly PassR
   try {
     const flown = await store.transact(use, async (tx) => {
       const worked = await work(tx);
-      const claim = await handOver.claim(tx, lanesFilled(worked.records));
+      const claim = await handOver.claim(tx, lanesFilled(worked));
       if (claim) claims.push(claim);
       return worked;
     });
     for (const claim of claims) claim.deliver();
-    tell(told(flown.records, claims));
+    tell(
+      told(
+        flown,
+        claims.map(({ drained }) => drained),
+      ),
+    );
     return flown;
   } catch (error) {
     for (const claim of claims) claim.giveUp(error);
     throw error;
   }
-}
-
-function lanesFilled(records: readonly PassRecord[]): ReadonlySet<number> {
-  return new Set(
-    records.flatMap((record) =>
-      record.effects.flatMap((effect) => {
-        if (effect.kind !== "made-ready") return [];
-        const step = record.after.steps.get(effect.step);
-        const moving = step ? movingSide(step) : null;
-        if (!step || moving?.state.kind !== "READY") return [];
-        return [record.laneOf(step.no, moving.state.task, plannedOf(step)).lane];
-      }),
-    ),
-  );
-}
-
-function told(records: readonly PassRecord[], claims: readonly Claim[]): Told {
-  const lanes = new Set(lanesFilled(records));
-  for (const { drained } of claims) for (const lane of drained) lanes.delete(lane);
-  const moments = records.flatMap(({ effects, after: { run } }) => [
-    ...effects.flatMap((effect) =>
-      effect.kind === "backed-off" ||
-      effect.kind === "began-waiting" ||
-      effect.kind === "items-due" ||
-      effect.kind === "wake-moved"
-        ? [effect.wakeAt]
-        : [],
-    ),
-    ...(run.state.kind === "PENDING" ? [run.state.until] : []),
-  ]);
-  return {
-    lanes,
-    runs: records.map(({ head, after }) => ({ runId: head.runId, version: after.run.version })),
-    outside: records.some(isForHooks),
-    messaged: [
-      ...new Map(
-        records.flatMap(messagesOf).map(({ to }): [RunId, RunRef] => [to.runId, to]),
-      ).values(),
-    ],
-    wakeAt: moments.length === 0 ? null : Math.min(...moments),
-  };
-}
-
-/** Of these the store writes an outbox row, if a hook wants it. */
-function isForHooks({ after, effects }: PassRecord): boolean {
-  return (
-    isEnded(after.run.state) ||
-    effects.some(
-      ({ kind }) =>
-        kind === "escalated" ||
-        kind === "escalation-reminded" ||
-        kind === "escalation-answered" ||
-        kind === "escalation-closed",
-    )
-  );
 }

@@ -40,7 +40,10 @@ export async function laneOfPass(
     [...named.values()].map(({ queue, task }) => ({ namespaceId, queue, task })),
   );
   const byKey = new Map(
-    [...named].map(([key, task], at) => [key, { lane: lanes[at] ?? -1, task }]),
+    [...named].map(([key, task], at) => [
+      key,
+      { lane: lanes[at] ?? -1, task, workflow: plan.workflow },
+    ]),
   );
   return (place, task, planned) =>
     byKey.get(keyOf(place, task, planned)) ?? laneOf(place, task, planned);

@@ -15,11 +15,12 @@ import { partitionOf } from "../store/partition.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RerunOf } from "../store/reads.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
-import { commitAndTell, type HandOver, type Told } from "./advance.ts";
+import { commitAndTell, type HandOver } from "./advance.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { newRunId } from "./run-id.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import { type KeyedRun, makeRoom, openSlots } from "./slots.ts";
+import type { Told, Worked } from "./told.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
@@ -215,7 +216,7 @@ async function accept(
   options: ScheduleOptions,
   tx: Tx,
   items: readonly Item[],
-): Promise<{ records: readonly PassRecord[]; landings: readonly Landing<Scheduled>[] }> {
+): Promise<Worked & { landings: readonly Landing<Scheduled>[] }> {
   const ids = items.map(() => newRunId(tx.now, options.random));
   const holders = await reserve(tx, items, ids);
   const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
@@ -269,7 +270,7 @@ async function accept(
   // A call that was refused stores nothing: it may be repeated under the same key.
   const free = [...holders.values()].filter(({ runId }) => refused.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);
-  return { records, landings };
+  return { records, landings, freed: [] };
 }
 
 /** A run that asks for a slot now; one that is to start later asks for it then. */

@@ -4,10 +4,12 @@
 import type { Moment } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Answer, RunEvent } from "../core/event.ts";
+import type { QueueLimits } from "../core/limits.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
 import type { Notify } from "../store/outbox.ts";
+import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
 import type { Namespace, RunRef } from "../store/store.ts";
 
 export interface ScheduleRequest {
@@ -107,4 +109,20 @@ export interface Scheduler {
    * rejects. Woken in this process at once, by another server's change within a second.
    */
   runChange(run: RunRef, version: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Once it has answered nothing of the queue is handed out, by any server; leased work goes on.
+   * Idempotent by state.
+   */
+  pauseQueue(of: QueueRef, reason: string): Promise<Pause>;
+  /** What waits in the queue is handed out at once. Idempotent by state. */
+  resumeQueue(of: QueueRef): Promise<void>;
+  /**
+   * Once it has answered nothing of its runs is handed out, also of those that begin later. null:
+   * there is no such workflow. Idempotent by state.
+   */
+  pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
+  /** What waits of its runs is handed out at once. Idempotent by state. */
+  resumeWorkflow(of: WorkflowRef): Promise<void>;
+  /** Once it has answered no server hands out more; what agents have already stays theirs. */
+  limitQueue(of: QueueRef, limits: QueueLimits): Promise<void>;
 }

@@ -36,7 +36,7 @@ export type LaneOf = (
   step: number,
   task: TaskKind,
   planned: number,
-) => { readonly lane: number; readonly task: PlanTask };
+) => { readonly lane: number; readonly task: PlanTask; readonly workflow: string };
 
 /** A pass to be written. */
 export interface PassRecord {
@@ -53,6 +53,7 @@ export interface ReadyInsert {
   readonly ready: Ready;
   readonly lane: number;
   readonly task: PlanTask;
+  readonly workflow: string;
 }
 
 export interface AttemptChange {

@@ -112,7 +112,7 @@ export function laneOfPlan(plan: Plan, lanes: readonly number[]): LaneOf {
     const found = byPlace.get(taskAt(step, task, planned));
     if (!found || found.lane === -1)
       throw new Error(`step ${step} of ${plan.workflow} has no ${task} task ${planned}`);
-    return found;
+    return { ...found, workflow: plan.workflow };
   };
 }
 

@@ -18,14 +18,16 @@ import type { StoredMessage } from "../core/message.ts";
 import type { ItemOutputs, Items, Step, WaitingFor } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
+import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
 import type { PassRecord } from "./changes.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
+import type { LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
-export type { RunHead, RunId, RunRef };
+export type { BeatAnswer, BeatReport, RunHead, RunId, RunRef, SessionBeat };
 
 export interface Namespace {
   readonly id: number;
@@ -128,6 +130,17 @@ export interface ReadyRow extends RunRef {
   readonly stallMs: number | null;
 }
 
+/** A lane whose queue has limits. */
+export interface LimitedLane extends QueueRef {
+  readonly lane: number;
+}
+
+export interface LockedReady {
+  readonly rows: readonly ReadyRow[];
+  /** Those that gave nothing yet: their queues have to be locked first. */
+  readonly limited: readonly LimitedLane[];
+}
+
 /** Who gets a locked ready row. */
 export interface Grant {
   readonly ready: ReadyRow;
@@ -189,13 +202,27 @@ export interface Tx {
   releaseKeys(keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[]): Promise<void>;
   insertRuns(runs: readonly NewRun[]): Promise<void>;
   /** Writes the difference that each pass made, and appends the rows that its effects carry. */
-  write(passes: readonly PassRecord[]): Promise<void>;
-  /** Locks up to `limit` ready rows of each lane, by priority and age; locked ones are skipped. */
+  write(passes: readonly PassRecord[]): Promise<Written>;
+  /**
+   * Locks up to `limit` ready rows of each lane, by priority and age; locked ones are skipped. A
+   * lane whose queue or namespace is paused gives none; one of a queue with limits only when the
+   * caller has locked that queue, and so says `queuesLocked`.
+   */
   lockReady(
     lanes: readonly { readonly lane: number; readonly limit: number }[],
-  ): Promise<readonly ReadyRow[]>;
+    queuesLocked?: boolean,
+  ): Promise<LockedReady>;
+  /** Locks queues with limits, in one order, and then counts; those without any are left out. */
+  lockQueues(queues: readonly QueueRef[]): Promise<readonly LockedQueue[]>;
+  /** Writes the buckets of locked queues. */
+  writeBuckets(queues: readonly LockedQueue[]): Promise<void>;
   /** Moves locked ready rows to `lease`. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
+}
+
+export interface Written {
+  /** Lanes of queues with limits of which a task has ended: others of them may be handed out. */
+  readonly freed: readonly number[];
 }
 
 export interface Writer {
@@ -216,31 +243,6 @@ export interface TransactOptions {
   readonly lockTimeoutMs?: number;
 }
 
-export interface BeatReport {
-  readonly runId: RunId;
-  readonly step: number;
-  readonly fence: number;
-  readonly secret: string;
-  /** What the agent said; null leaves what is stored. */
-  readonly progress: string | null;
-  readonly details: Payload | null;
-}
-
-export interface SessionBeat {
-  readonly namespaceId: number;
-  readonly session: string;
-  readonly agentId: string;
-  readonly agentVersion: string;
-  readonly reports: readonly BeatReport[];
-}
-
-export type BeatAnswer =
-  | { readonly kind: "carry-on"; readonly leaseMs: number }
-  | { readonly kind: "cancel"; readonly withinMs: number }
-  | { readonly kind: "lease-lost" }
-  /** An advance holds the row: ask again in the next gathering. */
-  | { readonly kind: "busy" };
-
 export type DueKind = "lease" | "ready" | "backoff" | WaitingFor | "escalation" | "run" | "message";
 
 export interface DueRow extends RunRef {
@@ -250,7 +252,7 @@ export interface DueRow extends RunRef {
   /** Of the task; of an escalation its number. */
   readonly fence: number;
   readonly wakeAt: Moment;
-  /** Somebody polled its lane in the last minute (ready rows). */
+  /** Somebody polled its lane in the last minute, or nobody may take of it (ready rows). */
   readonly polled: boolean;
 }
 
@@ -308,7 +310,7 @@ export interface WatchedRun {
 }
 
 export interface Pulse {
-  /** Lanes of the question that have a ready row. */
+  /** Lanes of the question that have a ready row which may be taken. */
   readonly lanes: readonly number[];
   /** Watched runs that are still open, with their version; one left out has ended. */
   readonly runs: readonly WatchedRun[];
@@ -318,6 +320,7 @@ export interface Store {
   readonly reads: Reads;
   readonly partitions: Partitions;
   readonly outbox: Outbox;
+  readonly queues: Queues;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;

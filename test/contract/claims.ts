@@ -65,7 +65,7 @@ export function describeClaims(opened: Opened): void {
       workflow({ a: { task: "x" }, b: { task: "x" }, c: { task: "y" }, d: { queue: "other" } }),
     );
     const [x = 0, y = 0] = run.lanes;
-    const rows = await store.transact({ name: "look" }, (tx) =>
+    const { rows } = await store.transact({ name: "look" }, (tx) =>
       tx.lockReady([
         { lane: x, limit: 1 },
         { lane: y, limit: 5 },
@@ -89,10 +89,10 @@ export function describeClaims(opened: Opened): void {
     }));
     const step = steps.get(run.ref.runId)?.get(0);
     const until = stored?.state.kind === "RUNNING" ? stored.state.deadline : null;
-    const [row] = await store.transact({ name: "look" }, (tx) =>
+    const { rows } = await store.transact({ name: "look" }, (tx) =>
       tx.lockReady([{ lane: run.lanes[0] ?? 0, limit: 1 }]),
     );
-    expect(row).toEqual({
+    expect(rows[0]).toEqual({
       ...{ ...run.ref, step: 0, lane: run.lanes[0], priority: 4, task: "perform" },
       ...{ fence: 1, attempt: 1, until, avoid: null, stallMs: null, ...timeouts },
     });

@@ -330,7 +330,7 @@ export async function claimIn(
   options: ClaimOptions = {},
 ): Promise<readonly Granted[]> {
   const { session = SESSION, pollSeq = 1, agentId = "agent-1", limit = 100 } = options;
-  const rows = await tx.lockReady(lanes.map((lane) => ({ lane, limit })));
+  const { rows } = await tx.lockReady(lanes.map((lane) => ({ lane, limit })));
   return tx.grant(rows.map((ready) => ({ ready, secret: hex(16), session, agentId, pollSeq })));
 }
 

@@ -200,7 +200,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   const { lane, task: plan } = life.scheduled.laneOf(step.no, task, plannedNow(step));
   const { attemptMs, heartbeatMs, cancelMs, stallMs } = plan.timeouts;
   const granted = await life.store.transact({ name: "claim" }, async (tx) => {
-    const rows = await tx.lockReady([{ lane, limit: 100 }]);
+    const { rows } = await tx.lockReady([{ lane, limit: 100 }]);
     const row = rows.find((one) => one.step === step.no);
     // The time of the step may be over by the store's clock, too.
     if (!row && until !== null && until <= tx.now) return [];

@@ -109,7 +109,7 @@ export function describeRuns(opened: Opened): void {
     const run = await schedule(store, workflow({ a: {} }));
     const before = await look(store, run);
     const failed = store.transact({ name: "fails" }, async (tx) => {
-      const ready = await tx.lockReady(run.lanes.map((lane) => ({ lane, limit: 1 })));
+      const { rows: ready } = await tx.lockReady(run.lanes.map((lane) => ({ lane, limit: 1 })));
       const [row] = ready;
       if (row) {
         const lease = { secret: "aa".repeat(16), session: "bb".repeat(16) };

@@ -16,7 +16,9 @@ import { describeKeys } from "./keys.ts";
 import { describeMessages } from "./messages.ts";
 import { describeOutbox } from "./outbox.ts";
 import { describePartitions } from "./partitions.ts";
+import { describePausedWorkflows } from "./paused-workflows.ts";
 import { describePeople } from "./people.ts";
+import { describeQueues } from "./queues.ts";
 import { describeRandomRuns } from "./random-runs.ts";
 import { describeReads } from "./reads.ts";
 import { describeReruns } from "./reruns.ts";
@@ -45,6 +47,8 @@ export function describeStore(
     describe("runs", () => describeRuns(opened));
     describe("row guards", () => describeGuards(opened));
     describe("claims", () => describeClaims(opened));
+    describe("queues", () => describeQueues(opened));
+    describe("paused workflows", () => describePausedWorkflows(opened));
     describe("beats", () => describeBeats(opened));
     describe("due rows", () => describeDue(opened));
     describe("history", () => describeHistory(opened));

@@ -138,6 +138,9 @@ function eventsOf(action: Action): readonly RunEvent[] {
     case "cancel":
       return action.undo.map((how) => cancelEvent(how === "compensate"));
     case "start-agent":
+    case "resume-queue":
+    case "resume-namespace":
+    case "resume-workflow":
     case "complete-deferred":
       return [];
   }

@@ -68,6 +68,7 @@ export function createFaultyStore(wire: StoreWire): Store {
         call("due", () => store.outbox.due(spread(partitions, wire.partitions), limit)),
       settle: (tried) => call("settle", () => store.outbox.settle(tried)),
     } satisfies Store["outbox"]),
+    queues: faultyQueues(store, call, read),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),
@@ -185,4 +186,21 @@ function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
     lockRuns: (runs: readonly RunRef[], wait: boolean) =>
       tx.lockRuns(wait ? runs : runs.filter(() => !faults.strikes("row held by another")), wait),
   };
+}
+
+type Called = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+function faultyQueues(store: Store, call: Called, read: Called): Store["queues"] {
+  return Object.freeze({
+    pause: (...asked) => call("pauseQueue", () => store.queues.pause(...asked)),
+    setLimits: (...asked) => call("limitQueue", () => store.queues.setLimits(...asked)),
+    resume: (...asked) => call("resumeQueue", () => store.queues.resume(...asked)),
+    pauseWorkflow: (...asked) => call("pauseWorkflow", () => store.queues.pauseWorkflow(...asked)),
+    resumeWorkflow: (...asked) =>
+      call("resumeWorkflow", () => store.queues.resumeWorkflow(...asked)),
+    workflowPause: (...asked) => read("workflowPause", () => store.queues.workflowPause(...asked)),
+    namespacePause: (...asked) =>
+      read("namespacePause", () => store.queues.namespacePause(...asked)),
+    list: (...asked) => read("listQueues", () => store.queues.list(...asked)),
+  } satisfies Store["queues"]);
 }

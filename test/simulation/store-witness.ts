@@ -72,8 +72,9 @@ export function createStoreWitness(
             );
         },
         write: async (records: readonly PassRecord[]) => {
-          await tx.write(records);
+          const written = await tx.write(records);
           passes.push(...records);
+          return written;
         },
         grant: async (wanted: readonly Grant[]) => {
           const granted = await tx.grant(wanted);

@@ -155,3 +155,23 @@ describe("a match", () => {
     expect(match(rows, [a], NOW + 1).map(({ row: { step } }) => step)).toEqual([0]);
   });
 });
+
+describe("lanes of a queue with limits", () => {
+  const rows = rowsOf([0, 1, 2, 0, 1, 2].map((lane) => ({ lane })));
+  const lanesOf = (places: number) =>
+    match(rows, [taker("s1", [0, 1, 2], 9)], NOW, [{ lanes: new Set([0, 1]), places }]).map(
+      ({ row: { lane } }) => lane,
+    );
+
+  it("give no more together than it has room for, and other lanes all", () => {
+    expect(lanesOf(3).filter((lane) => lane < 2)).toHaveLength(3);
+    expect(lanesOf(1).filter((lane) => lane < 2)).toHaveLength(1);
+    expect(lanesOf(1).filter((lane) => lane === 2)).toHaveLength(2);
+  });
+
+  it("share what there is between takers", () => {
+    const room = { lanes: new Set([0, 1]), places: 2 };
+    const matches = match(rows, [taker("s1", [0], 1), taker("s2", [1], 5)], NOW, [room]);
+    expect(matches.map(({ taker: { session } }) => session)).toEqual(["s1", "s2"]);
+  });
+});

@@ -4,8 +4,10 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { Definition } from "../../core/definition.ts";
 import { definitionText } from "../definition-text.ts";
+import type { WorkflowRef } from "../queues.ts";
 import type { WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
+import type { KnownLane } from "./queues.ts";
 
 type CatalogueCalls = Pick<
   Store,
@@ -25,6 +27,9 @@ export interface Catalogue extends CatalogueCalls {
   /** Newest first. */
   versions(namespaceId: number, name: string): readonly WorkflowVersion[];
   namespaceName(id: number): string;
+  isWorkflow(of: WorkflowRef): boolean;
+  /** By their ids, the first of which is 1. */
+  knownLanes(): readonly KnownLane[];
 }
 
 interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
@@ -54,15 +59,19 @@ function namespaces(): Pick<Catalogue, "namespace" | "createNamespace" | "namesp
   };
 }
 
-function definitions(): Pick<Catalogue, "internDefinition" | "definition"> {
+function definitions(): Pick<Catalogue, "internDefinition" | "definition" | "isWorkflow"> {
   const all: Definition[] = [];
+  const names = new Set<string>();
+  const nameOf = (namespaceId: number, workflow: string): string => `${namespaceId}/${workflow}`;
   const ids = new Map<string, number>();
   return {
+    isWorkflow: ({ namespaceId, workflow }) => names.has(nameOf(namespaceId, workflow)),
     internDefinition: async (namespaceId, definition) => {
       const content = `${namespaceId} ${definitionText(definition)}`;
       const known = ids.get(content);
       if (known !== undefined) return known;
       const id = all.push(structuredClone(definition));
+      names.add(nameOf(namespaceId, definition.workflow));
       ids.set(content, id);
       return id;
     },
@@ -140,24 +149,24 @@ function workflows(
   };
 }
 
-function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues"> {
-  const all: LaneKey[] = [];
+function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes"> {
+  const all: KnownLane[] = [];
   const ids = new Map<string, number>();
   const idOf = (key: LaneKey): number => {
     const name = JSON.stringify([key.namespaceId, key.queue, key.task]);
     const known = ids.get(name);
     if (known !== undefined) return known;
-    const id = all.push(key);
+    const { namespaceId, queue, task } = key;
+    const id = all.push({ lane: all.length + 1, namespaceId, queue, task });
     ids.set(name, id);
     return id;
   };
   return {
+    knownLanes: () => all,
     lanes: async (keys) => keys.map(idOf),
     lanesOfQueues: async (namespaceId, queues) =>
-      all.flatMap(({ queue, task, ...key }, index) =>
-        key.namespaceId === namespaceId && queues.includes(queue)
-          ? [{ lane: index + 1, queue, task }]
-          : [],
+      all.flatMap(({ lane, queue, task, ...key }) =>
+        key.namespaceId === namespaceId && queues.includes(queue) ? [{ lane, queue, task }] : [],
       ),
   };
 }

@@ -1,10 +1,14 @@
 // What processes ask without locks: leases that never arrived, what is ready, and what is due.
 import type { Moment } from "../../core/attempt.ts";
 import { POLLED_MS } from "../../core/plan.ts";
+import type { LanePause } from "../queues.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
-import { stepKey, type Tables } from "./tables.ts";
+import { stepKey, type Tables, workflowKey } from "./tables.ts";
+
+/** What keeps a lane, if it is paused. */
+export type PauseOf = (lane: number) => LanePause | null;
 
 export function undelivered(
   tables: Tables,
@@ -22,12 +26,15 @@ export function pulse(
   now: Moment,
   lanes: readonly number[],
   runs: readonly RunRef[],
+  pauseOf: PauseOf,
 ): Pulse {
   return {
-    lanes: lanes.filter((lane) =>
-      tables.ready
-        .where("lane", lane)
-        .some(({ ready }) => ready.until === null || ready.until > now),
+    lanes: lanes.filter(
+      (lane) =>
+        !pauseOf(lane) &&
+        tables.ready
+          .where("lane", lane)
+          .some(({ ready }) => ready.until === null || ready.until > now),
     ),
     runs: runs.flatMap(({ runId, partition }) => {
       const open = tables.runOpen.get(runId);
@@ -41,9 +48,10 @@ export function dueRows(
   now: Moment,
   partitions: readonly number[],
   limit: number,
+  pauseOf: PauseOf,
 ): DueLook {
   const rows = partitions
-    .flatMap((partition) => momentsOf(tables, now, partition))
+    .flatMap((partition) => momentsOf(tables, now, partition, pauseOf))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   return {
     now,
@@ -52,7 +60,12 @@ export function dueRows(
   };
 }
 
-function momentsOf(tables: Tables, now: Moment, partition: number): readonly DueRow[] {
+function momentsOf(
+  tables: Tables,
+  now: Moment,
+  partition: number,
+  pauseOf: PauseOf,
+): readonly DueRow[] {
   const unpolled = { polled: false };
   const leases = tables.lease.where("partition", partition).map((row): DueRow => {
     const { fence, wakeAt } = row.lease;
@@ -60,7 +73,8 @@ function momentsOf(tables: Tables, now: Moment, partition: number): readonly Due
   });
   const ready = tables.ready.where("partition", partition).map((row): DueRow => {
     const { fence, wakeAt } = row.ready;
-    const polled = isPolled(tables, now, row.lane);
+    const isHeld = row.lane < 0 || pauseOf(row.lane) !== null;
+    const polled = isHeld || isPolled(tables, now, row.lane);
     return { ...ofStep(row), kind: "ready", fence, wakeAt, polled };
   });
   const due = tables.due.where("partition", partition).map((row): DueRow => {
@@ -96,7 +110,7 @@ function isPolled(tables: Tables, now: Moment, lane: number): boolean {
   return tables.lanePoller.where("lane", lane).some((row) => row.seenAt > now - POLLED_MS);
 }
 
-export function runSigns(tables: Tables, now: Moment, runId: RunId): RunSigns {
+export function runSigns(tables: Tables, now: Moment, runId: RunId, pauseOf: PauseOf): RunSigns {
   const steps = tables.step.where("run", runId).map(({ no }) => no);
   const leases = steps.flatMap((no) => {
     const row = tables.lease.get(stepKey(runId, no));
@@ -107,8 +121,18 @@ export function runSigns(tables: Tables, now: Moment, runId: RunId): RunSigns {
   const polls = steps.flatMap((no) => {
     const row = tables.ready.get(stepKey(runId, no));
     if (!row) return [];
-    const seen = tables.lanePoller.where("lane", row.lane).map(({ seenAt }) => seenAt);
+    const seen = tables.lanePoller.where("lane", Math.abs(row.lane)).map(({ seenAt }) => seenAt);
     return [[no, seen.length === 0 ? null : Math.max(...seen)] as const];
   });
-  return { now, leases: new Map(leases), polls: new Map(polls) };
+  const pauses = polls.flatMap(([no]) => {
+    const { lane } = tables.ready.expect(stepKey(runId, no));
+    const pause = (lane < 0 ? workflowPauseOf(tables, runId) : null) ?? pauseOf(Math.abs(lane));
+    return pause ? [[no, pause] as const] : [];
+  });
+  return { now, leases: new Map(leases), polls: new Map(polls), pauses: new Map(pauses) };
+}
+
+function workflowPauseOf(tables: Tables, runId: RunId): LanePause | null {
+  const paused = tables.pausedWorkflow.get(workflowKey(tables.run.expect(runId)));
+  return paused ? { of: "workflow", ...paused.pause } : null;
 }

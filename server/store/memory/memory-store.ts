@@ -3,6 +3,7 @@
 //   tables.ts          the rows        transactions.ts   one at a time, undone if they fail
 //   transaction.ts     Tx              write.ts          a pass, row by row
 //   catalogue.ts       definitions and lanes             partitions.ts   who watches what
+//   queues.ts          what people say about queues
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
@@ -15,6 +16,7 @@ import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPartitions } from "./partitions.ts";
+import { createQueues, lanePause } from "./queues.ts";
 import {
   changedInputs,
   countRuns,
@@ -41,7 +43,10 @@ export interface MemoryStoreOptions {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, versions, namespaceName, ...catalogue } = createCatalogue(now);
+  const { workflows, versions, namespaceName, knownLanes, isWorkflow, ...catalogue } =
+    createCatalogue(now);
+  const world = { tables, now, lanes: knownLanes, isWorkflow };
+  const pauseOf = (lane: number) => lanePause(world, lane);
   const partitions = createPartitions(tables, transactions, elapsedMs);
   const { run } = transactions;
 
@@ -52,7 +57,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     countRuns: (namespaceId, filter, most) =>
       run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
-    runSigns: (runId) => run(() => runSigns(tables, now(), runId)),
+    runSigns: (runId) => run(() => runSigns(tables, now(), runId, pauseOf)),
     listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
     listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
     listWorkflows: async (namespaceId, after, limit) =>
@@ -71,7 +76,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
 
   function transact<T>({ name }: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T> {
     return run(async (transaction) => {
-      const { tx, end } = openTransaction(tables, { now: now(), transaction, name });
+      const { tx, end } = openTransaction(world, { now: now(), transaction, name });
       try {
         return await work(tx);
       } finally {
@@ -85,6 +90,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     reads,
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
+    queues: createQueues(world, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
@@ -100,8 +106,8 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     // Users fill the inbox by SQL, so here it is always empty.
     takeInbox: async () => [],
     settleInbox: async () => undefined,
-    pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs)),
-    dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit)),
+    pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs, pauseOf)),
+    dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, pauseOf)),
     ready: () => run(() => undefined),
     close: async () => {
       partitions.close();

@@ -11,7 +11,8 @@ import {
   type ToldRun,
 } from "../outbox.ts";
 import type { RunId } from "../store.ts";
-import type { DeliveryRow, OutboxRow, RunRow, Tables } from "./tables.ts";
+import type { DeliveryRow, OutboxRow } from "./outbox-tables.ts";
+import type { RunRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 export interface OutboxWorld {

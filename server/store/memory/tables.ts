@@ -7,15 +7,17 @@
 //   signal, decision, step_override, message       what people and other runs have said to it
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
+//   queue, paused_workflow               what people say about queues and workflows
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
+import type { Bucket, QueueLimits } from "../../core/limits.ts";
 import type { StoredMessage } from "../../core/message.ts";
 import type { End, Lease, Ready, Run, Step } from "../../core/model.ts";
 import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
 import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
-import type { DeliveryRecord, HookRecord, OutboxKind } from "../outbox.ts";
+import type { Pause, QueueRef, WorkflowRef } from "../queues.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -24,7 +26,8 @@ import type {
 } from "../reads.ts";
 import { endedRun } from "../run-head.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
-import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
+import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
+import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
 export interface RunRow extends Omit<NewRun, "run" | "wakeAt"> {
@@ -58,6 +61,7 @@ interface StepRef extends RunRef {
 }
 
 export interface ReadyRow extends StepRef {
+  /** Negative while its workflow is paused: no claim looks there. */
   readonly lane: number;
   readonly priority: number;
   /** Place within the priority: the transaction that made it ready, then its number there. */
@@ -71,6 +75,7 @@ export interface ReadyRow extends StepRef {
 }
 
 export interface LeaseRow extends StepRef {
+  readonly lane: number;
   readonly lease: Lease;
   readonly progress: string | null;
   readonly details: Payload | null;
@@ -111,30 +116,14 @@ export interface OverrideRow {
   readonly input: Payload | null;
 }
 
-export interface HookRow extends HookRecord {
-  readonly namespaceId: number;
-  readonly secret: string;
+export interface PausedWorkflowRow extends WorkflowRef {
+  readonly pause: Pause;
 }
 
-/** What a hook wants to hear, until a delivery tells it. */
-export interface OutboxRow {
-  readonly id: number;
-  readonly partition: number;
-  readonly namespaceId: number;
-  readonly kind: OutboxKind;
-  readonly runId: RunId;
-  readonly n: number;
-  readonly hook: string;
-  readonly url: string | null;
-  readonly cause: string;
-}
-
-export interface DeliveryRow extends DeliveryRecord {
-  /** Place in the order in which deliveries were made. */
-  readonly no: number;
-  readonly partition: number;
-  readonly namespaceId: number;
-  readonly cause: string;
+export interface QueueRow extends QueueRef {
+  readonly pause: Pause | null;
+  readonly limits: QueueLimits;
+  readonly bucket: Bucket | null;
 }
 
 export interface SlotRow extends Slot, ConcurrencyKey {}
@@ -174,12 +163,12 @@ export interface PartitionRow {
   readonly epoch: number;
 }
 
-export interface Tables {
+export interface Tables extends OutboxTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
   readonly ready: Table<ReadyRow, "lane" | "partition">;
-  readonly lease: Table<LeaseRow, "session" | "partition">;
+  readonly lease: Table<LeaseRow, "lane" | "session" | "partition">;
   readonly due: Table<DueRow, "partition">;
   readonly attempt: Table<AttemptRow, "run" | "step">;
   readonly intervention: Table<InterventionRecord, "run">;
@@ -188,11 +177,10 @@ export interface Tables {
   readonly decision: Table<DecisionRow, "run">;
   readonly override: Table<OverrideRow, "run">;
   readonly kept: Table<KeptInsert & { readonly runId: RunId }, "run">;
-  readonly hook: Table<HookRow, "namespace">;
-  readonly outbox: NumberedTable<OutboxRow, "partition">;
-  readonly delivery: NumberedTable<DeliveryRow, "partition" | "namespace">;
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly slot: Table<SlotRow, "key">;
+  readonly queue: Table<QueueRow, "namespace">;
+  readonly pausedWorkflow: Table<PausedWorkflowRow, never>;
   readonly idempotency: Table<KeyRow, never>;
   readonly agentSession: Table<AgentSessionRow, never>;
   readonly lanePoller: Table<LanePollerRow, "lane">;
@@ -237,6 +225,14 @@ export function endedHeadOf(tables: Tables, row: RunRow, ended: EndedRun): RunHe
   return headOf(row, endedRun(ended.state, { ...ended, escalations }));
 }
 
+export function queueKey({ namespaceId, queue }: QueueRef): string {
+  return `${namespaceId}/${queue}`;
+}
+
+export function workflowKey({ namespaceId, workflow }: WorkflowRef): string {
+  return `${namespaceId}/${workflow}`;
+}
+
 export function overrideKey({ runId, step, strategy }: Omit<OverrideRow, "input">): string {
   return `${stepKey(runId, step)}/${strategy}`;
 }
@@ -271,10 +267,14 @@ export function createTables(journal: Journal): Tables {
       key: ofStep,
       indexes: { lane: (row) => row.lane, partition: partitionOf },
     }),
-    lease: createTable<LeaseRow, "session" | "partition">(journal, {
+    lease: createTable<LeaseRow, "lane" | "session" | "partition">(journal, {
       name: "lease",
       key: ofStep,
-      indexes: { session: (row) => row.lease.session, partition: partitionOf },
+      indexes: {
+        lane: (row) => row.lane,
+        session: (row) => row.lease.session,
+        partition: partitionOf,
+      },
     }),
     due: createTable<DueRow, "partition">(journal, {
       name: "due",
@@ -339,33 +339,15 @@ function createTablesOfPeople(
   };
 }
 
-function createTablesOfOutbox(journal: Journal): Pick<Tables, "hook" | "outbox" | "delivery"> {
-  return {
-    hook: createTable<HookRow, "namespace">(journal, {
-      name: "hook",
-      key: (row) => `${row.namespaceId}/${row.name}`,
-      indexes: { namespace: (row) => row.namespaceId },
-    }),
-    outbox: numbered(
-      createTable<OutboxRow, "partition">(journal, {
-        name: "outbox",
-        key: (row) => String(row.id),
-        indexes: { partition: (row) => row.partition },
-      }),
-    ),
-    delivery: numbered(
-      createTable<DeliveryRow, "partition" | "namespace">(journal, {
-        name: "delivery",
-        key: (row) => row.id,
-        indexes: { partition: (row) => row.partition, namespace: (row) => row.namespaceId },
-      }),
-    ),
-  };
-}
-
 type SmallTables = Pick<
   Tables,
-  "idempotency" | "agentSession" | "lanePoller" | "writer" | "partitionLease"
+  | "idempotency"
+  | "agentSession"
+  | "lanePoller"
+  | "queue"
+  | "pausedWorkflow"
+  | "writer"
+  | "partitionLease"
 >;
 
 function createSmallTables(journal: Journal): SmallTables {
@@ -384,6 +366,16 @@ function createSmallTables(journal: Journal): SmallTables {
       name: "lane_poller",
       key: (row) => `${row.lane}/${row.node}`,
       indexes: { lane: (row) => row.lane },
+    }),
+    queue: createTable<QueueRow, "namespace">(journal, {
+      name: "queue",
+      key: queueKey,
+      indexes: { namespace: (row) => row.namespaceId },
+    }),
+    pausedWorkflow: createTable<PausedWorkflowRow, never>(journal, {
+      name: "paused_workflow",
+      key: workflowKey,
+      indexes: {},
     }),
     writer: createTable<WriterRow, never>(journal, {
       name: "writer",

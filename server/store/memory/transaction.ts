@@ -21,6 +21,7 @@ import type {
 } from "../store.ts";
 import { factsOf } from "./facts.ts";
 import { itemOutputsOf } from "./item-outputs.ts";
+import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { stepOfRow } from "./step-rows.ts";
 import {
@@ -39,6 +40,7 @@ const ORDER = ["writer", "keys", "runs", "steps", "concurrency keys", "writes an
 type Place = (typeof ORDER)[number];
 
 interface Open extends Writing {
+  readonly world: QueueWorld;
   readonly locked: Set<RunId>;
   /** Throws where the call would break the order of locks. */
   readonly enter: (place: Place) => void;
@@ -51,9 +53,10 @@ export interface OpenTransaction {
 }
 
 export function openTransaction(
-  tables: Tables,
+  world: QueueWorld,
   { now, transaction, name }: { now: Moment; transaction: number; name: string },
 ): OpenTransaction {
+  const { tables } = world;
   let over = false;
   let reached = 0;
   let number = 0;
@@ -65,7 +68,7 @@ export function openTransaction(
     reached = at;
   };
   const open: Open = {
-    ...{ tables, now, transaction, enter },
+    ...{ tables, now, transaction, enter, world },
     locked: new Set(),
     nextNumber: () => number++,
   };
@@ -297,20 +300,28 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
     },
     write: async (passes) => {
       open.enter("writes and claims");
+      const ended: number[] = [];
       for (const pass of passes) {
         expectLocked(open, pass.head.runId, "write a pass");
-        writePass(open, pass);
+        ended.push(...writePass(open, pass));
       }
+      return { freed: freedLanes(open.world, ended) };
     },
   };
 }
 
-function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant"> {
-  const { tables, now } = open;
+function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant" | "lockQueues" | "writeBuckets"> {
+  const { tables, now, world } = open;
   return {
-    lockReady: async (lanes) => {
+    ...queueLocksOf(world, () => open.enter("writes and claims")),
+    lockReady: async (lanes, queuesLocked = false) => {
       open.enter("writes and claims");
-      return lanes.flatMap(({ lane, limit }) =>
+      const free = lanes.filter(({ lane }) => lanePause(world, lane) === null);
+      const limited = queuesLocked
+        ? []
+        : free.flatMap(({ lane }) => limitedLane(world, lane) ?? []);
+      const served = free.filter(({ lane }) => !limited.some((one) => one.lane === lane));
+      const rows = served.flatMap(({ lane, limit }) =>
         tables.ready
           .where("lane", lane)
           .filter(({ ready: { until } }) => until === null || until > now)
@@ -318,6 +329,7 @@ function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant"> {
           .slice(0, limit)
           .map(claimable),
       );
+      return { rows, limited };
     },
     grant: async (grants) => {
       open.enter("writes and claims");
@@ -349,7 +361,7 @@ function grant({ tables, now }: Open, wanted: Grant): Granted {
     throw new Error(
       `step ${step} of ${runId} is ready with fence ${row.ready.fence}, not ${fence}`,
     );
-  const { partition, heartbeatMs, cancelMs, stallMs } = row;
+  const { partition, lane, heartbeatMs, cancelMs, stallMs } = row;
   const { task, attempt, until } = row.ready;
   const attemptBy = Math.min(now + row.attemptMs, until ?? Number.MAX_SAFE_INTEGER);
   const wakeAt = Math.min(
@@ -363,7 +375,7 @@ function grant({ tables, now }: Open, wanted: Grant): Granted {
     ...{ cancel: { kind: "none" }, wakeAt },
   };
   tables.lease.insert({
-    ...{ runId, partition, step, lease },
+    ...{ runId, partition, step, lane, lease },
     ...{ progress: null, details: null },
   });
   return { ...wanted, grantedAt: now, attemptBy };

@@ -25,6 +25,7 @@ import {
   type ReadyRow,
   stepKey,
   type Tables,
+  workflowKey,
 } from "./tables.ts";
 
 /** The transaction that writes. */
@@ -47,7 +48,8 @@ export function insertRun({ tables, now }: Writing, { run, wakeAt, ...row }: New
   else tables.runOpen.insert({ runId, partition, run, wakeAt });
 }
 
-export function writePass(writing: Writing, record: PassRecord): void {
+/** Returns the lanes of the leases that have gone. */
+export function writePass(writing: Writing, record: PassRecord): readonly number[] {
   const changes = rowChanges(record);
   writeRun(writing, changes);
   for (const step of changes.steps) writing.tables.step.put(stepRow(changes.head.runId, step));
@@ -57,6 +59,7 @@ export function writePass(writing: Writing, record: PassRecord): void {
   writeEscalations(writing, changes);
   writePeople(writing, changes);
   writeMessages(writing, changes);
+  return [...leases.values()].map(({ lane }) => lane);
 }
 
 function writeRun({ tables, now }: Writing, changes: RowChanges): void {
@@ -91,10 +94,12 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
       return [step, row];
     }),
   );
-  for (const { step, lane, ready, task } of changes.readyNew) {
+  for (const { step, lane, ready, task, workflow } of changes.readyNew) {
     const { attemptMs, heartbeatMs, cancelMs, stallMs } = task.timeouts;
+    const { namespaceId } = changes.head;
+    const paused = tables.pausedWorkflow.get(workflowKey({ namespaceId, workflow }));
     tables.ready.insert({
-      ...{ runId, partition, step, lane, priority, ready },
+      ...{ runId, partition, step, lane: paused ? -lane : lane, priority, ready },
       ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
       transaction: writing.transaction,
       number: writing.nextNumber(),

@@ -27,6 +27,7 @@ import { createOutbox } from "./outbox.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
 import { createPool } from "./pool.ts";
+import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 import { createTx } from "./tx.ts";
@@ -51,6 +52,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     reads: createReads(lists),
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
+    queues: createQueues(query, guarded(queryOn(lists)), clock),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -119,6 +121,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
     async forgetOld(rowsMax) {
+      // Whoever resumed a workflow may have died before all of its ready rows were back.
+      await query("release_ready", [rowsMax]);
       await query("forget_sessions", [rowsMax]);
       await query("forget_lane_pollers", [rowsMax]);
       await query("forget_writers", []);

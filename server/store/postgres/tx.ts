@@ -6,6 +6,7 @@ import type {
   Granted,
   KeyHolder,
   KeyReservation,
+  LockedReady,
   ReadyRow,
   RunHead,
   RunId,
@@ -19,6 +20,7 @@ import { loadFacts } from "./facts.ts";
 import { loadItemOutputs } from "./item-outputs.ts";
 import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
+import { lockQueues, writeBuckets } from "./queues.ts";
 import { type EndedRunRow, endedHeadOf, headOf, type OpenRunRow } from "./run-rows.ts";
 import { slotsOf } from "./slots.ts";
 import { avoidOf } from "./step-rows.ts";
@@ -59,7 +61,9 @@ export function createTx({ now, query }: Begun): Tx {
     ...slotsOf(query),
     insertRuns: (runs) => insertRuns(query, runs),
     write: (passes) => writePasses(query, passes),
-    lockReady: (lanes) => lockReady(query, lanes),
+    lockReady: (lanes, queuesLocked = false) => lockReady(query, lanes, queuesLocked),
+    lockQueues: (queues) => lockQueues(query, queues),
+    writeBuckets: (queues) => writeBuckets(query, queues),
     grant: (grants) => grantLeases(query, grants),
   } satisfies Tx);
 }
@@ -127,6 +131,14 @@ async function loadAttempts(
   return byRun(rows, endedAttemptOf);
 }
 
+/** Of a lane that gave nothing yet: its queue has limits. */
+interface LimitedRow {
+  asked: number;
+  namespace_id: number;
+  queue: string;
+  run_id: null;
+}
+
 interface LockedReadyRow {
   run_id: string;
   partition: number;
@@ -148,16 +160,27 @@ interface LockedReadyRow {
 async function lockReady(
   query: Query,
   lanes: readonly { readonly lane: number; readonly limit: number }[],
-): Promise<readonly ReadyRow[]> {
-  const rows = await query<LockedReadyRow>(
-    "lock_ready",
-    columns(
+  queuesLocked: boolean,
+): Promise<LockedReady> {
+  const found = await query<LockedReadyRow | LimitedRow>("lock_ready", [
+    ...columns(
       lanes,
       (lane) => lane.lane,
       (lane) => lane.limit,
     ),
-  );
-  return rows.map((row) => ({
+    queuesLocked,
+  ]);
+  const limited = found.flatMap((row) => (row.run_id === null ? [row] : []));
+  return {
+    rows: found.flatMap((row) => (row.run_id === null ? [] : [readyRowOf(row)])),
+    limited: limited.map(({ asked: lane, namespace_id: namespaceId, queue }) => {
+      return { lane, namespaceId, queue };
+    }),
+  };
+}
+
+function readyRowOf(row: LockedReadyRow): ReadyRow {
+  return {
     runId: row.run_id,
     partition: row.partition,
     step: row.step_no,
@@ -172,7 +195,7 @@ async function lockReady(
     heartbeatMs: row.heartbeat_ms,
     cancelMs: row.cancel_ms,
     stallMs: row.stall_ms,
-  }));
+  };
 }
 
 function keyOf(runId: RunId, step: number): string {

@@ -7,11 +7,16 @@ import { attemptKinds, rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
-export async function writeAttempts(query: Query, changes: readonly RowChanges[]): Promise<void> {
+/** Returns the lanes of queues with limits of which leases have gone. */
+export async function writeAttempts(
+  query: Query,
+  changes: readonly RowChanges[],
+): Promise<readonly number[]> {
+  let freed: readonly number[] = [];
   const gone = ofEach(changes, (change) => change.leaseGone);
   const kept = ofEach(changes, (change) => change.attempts).map(attemptColumns);
   if (gone.length > 0 || kept.length > 0) {
-    const [result] = await query<{ gone: number }>("end_attempts", [
+    const [result] = await query<{ gone: number; freed: number[] }>("end_attempts", [
       ...columns(
         gone,
         ({ head }) => head.runId,
@@ -46,6 +51,7 @@ export async function writeAttempts(query: Query, changes: readonly RowChanges[]
     ]);
     if (result?.gone !== gone.length)
       throw new Error(`${gone.length} leases should have ended, ${result?.gone} were there`);
+    freed = result.freed;
   }
   await writeEach(
     query,
@@ -69,6 +75,7 @@ export async function writeAttempts(query: Query, changes: readonly RowChanges[]
     (row) => row.n,
     (row) => row.charged,
   );
+  return freed;
 }
 
 function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {

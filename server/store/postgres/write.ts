@@ -9,7 +9,7 @@ import {
   rowChanges,
   stored,
 } from "../changes.ts";
-import type { NewRun, RunHead } from "../store.ts";
+import type { NewRun, RunHead, Written } from "../store.ts";
 import { ofEach, writeEach, writeRows } from "./batch.ts";
 import {
   attemptKinds,
@@ -112,15 +112,16 @@ const openColumns: readonly ((row: OpenRow) => unknown)[] = [
   (row) => row.wakeAt,
 ];
 
-export async function writePasses(query: Query, records: readonly PassRecord[]): Promise<void> {
+export async function writePasses(query: Query, records: readonly PassRecord[]): Promise<Written> {
   const changes = records.map(rowChanges);
   await writeRuns(query, changes);
   await writeSteps(query, changes);
-  await writeAttempts(query, changes);
+  const freed = await writeAttempts(query, changes);
   await writeMoving(query, changes);
   await writeInterventions(query, changes);
   await writePeople(query, changes);
   await writeMessages(query, changes);
+  return { freed };
 }
 
 async function writeRuns(query: Query, changes: readonly RowChanges[]): Promise<void> {
@@ -281,5 +282,7 @@ async function insertReady(query: Query, changes: readonly RowChanges[]): Promis
     ({ row }) => row.task.timeouts.cancelMs,
     ({ row }) => row.task.timeouts.stallMs,
     ({ row }) => row.ready.wakeAt,
+    ({ head }) => head.namespaceId,
+    ({ row }) => row.workflow,
   );
 }

@@ -84,3 +84,35 @@ test("a question is found, read and answered", async () => {
   const told = (await drover(`run show ${runId}`)).stdout;
   expect(told).toMatch(/closed \S+ \S+Z: succeed, said ada \(not verified\): seen/);
 });
+
+test("queues, a workflow and the namespace are paused, explained, limited and resumed", async () => {
+  const steps = [{ id: "charge", task: "charge", queue: "bank" }];
+  const { runId } = await client.schedule({ workflow: { workflow: "payment", steps } });
+  await drover("queue pause bank --reason mending");
+  await drover("workflow pause payment --reason prices");
+  await drover("namespace pause --reason moving");
+  const agent = createAgent({
+    address: server.address,
+    id: "till",
+    queues: ["bank"],
+    log: silentLog,
+    handlers: { charge: () => ({ charged: 7 }) },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  const why = async () => (await drover(`run why ${runId}`)).stdout;
+  expect(await why()).toContain('"charge" is held, as the workflow is paused (prices)');
+  expect(await why()).toContain("drover workflow resume payment");
+  await drover("workflow resume payment");
+  expect(await why()).toContain('"charge" is held, as queue "bank" is paused (mending)');
+  expect(await why()).toContain("drover queue resume bank");
+  const listed = await drover("queue list");
+  expect(listed.stdout).toMatch(/^bank +1 +0 +since \S+ \S+Z: mending$/m);
+  expect(listed.stderr).toContain("the namespace is paused since");
+  await drover("queue limit bank --leased 3 --per-second 50");
+  await drover("queue resume bank");
+  expect(await why()).toContain('"charge" is held, as the namespace is paused (moving)');
+  await drover("namespace resume");
+  expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
+  expect((await drover("queue limit bank --none")).stdout).toBe("queue bank limits: none\n");
+});

@@ -177,7 +177,7 @@ export interface PollOptions {
 
 export interface Agent {
   readonly session: string;
-  /** Asks for one task name of one queue. */
+  /** Asks for one task name of one queue, `default` unless the options say another. */
   poll(task: string, options?: PollOptions): Promise<readonly HandedTask[]>;
   take(task: string, options?: PollOptions): Promise<HandedTask>;
   report(task: HandedTask, outcome: Reported, digest?: string): Promise<string>;

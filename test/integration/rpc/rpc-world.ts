@@ -14,6 +14,7 @@ import type { Log } from "../../../server/rpc/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/rpc/server.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
+import type { Queues } from "../../../server/store/queues.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
@@ -158,7 +159,7 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
   return formatCallbackToken({ ...TOKEN, ...over });
 }
 
-function schedulerStub(): Mutable<Scheduler> {
+function schedulerStub(queues: Queues): Mutable<Scheduler> {
   return {
     registerWorkflow: async () => ({ version: 3, created: true }),
     setDefaultVersion: async (_namespace, name, version) =>
@@ -170,6 +171,12 @@ function schedulerStub(): Mutable<Scheduler> {
     rerun: async () => ({ runId: RUN_ID, created: true }),
     tell: async () => ({ kind: "done" }),
     runChange: (_run, _version, signal) => aborted(signal),
+    pauseQueue: queues.pause,
+    pauseWorkflow: async ({ namespaceId, workflow }, reason) =>
+      workflow === "holiday" ? queues.pause({ namespaceId, queue: workflow }, reason) : null,
+    resumeWorkflow: async () => {},
+    limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
+    resumeQueue: async (of) => void (await queues.resume(of)),
   };
 }
 
@@ -186,7 +193,9 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     runItems: async () => ({ steps: new Map(), attempts: [] }),
     changedInputs: async () => [],
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
-    runSigns: async () => ({ now: 1_700_000_060_000, leases: new Map(), polls: new Map() }),
+    runSigns: async () => ({
+      ...{ now: 1_700_000_060_000, leases: new Map(), polls: new Map(), pauses: new Map() },
+    }),
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],
     listWorkflows: async () => [
@@ -195,7 +204,9 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     listVersions: async (_namespaceId, names) =>
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
-  const scheduler = schedulerStub();
+  // A namespace without hooks, webhooks and queues, which keeps what it is told.
+  const { outbox, queues } = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
+  const scheduler = schedulerStub(queues);
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
     heartbeat: async ({ reports }) => reports.map(() => ({ kind: "carry-on", leaseMs: 30_000 })),
@@ -213,8 +224,8 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       name === "holiday" && version <= 3
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
-    // A namespace without hooks and webhooks, which keeps what it is told.
-    outbox: createMemoryStore({ now: () => Date.UTC(2026, 0, 1) }).outbox,
+    outbox,
+    queues,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},

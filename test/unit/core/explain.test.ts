@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { DeadlineAnswer } from "../../../server/core/definition.ts";
 import { explain } from "../../../server/core/explain.ts";
 import { runSentence, stepSentence } from "../../../server/core/explain-words.ts";
-import type { Explanation, Signs } from "../../../server/core/explanation.ts";
+import type { Explanation, LanePause, Signs } from "../../../server/core/explanation.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state-table.ts";
 import {
   broken,
@@ -87,6 +87,48 @@ describe("a run that has not begun", () => {
       actions: [{ kind: "cancel" }],
     });
     expect(explained(world).steps).toEqual([]);
+  });
+});
+
+describe("a task in a queue that is paused", () => {
+  const paused = (of: LanePause["of"]): Signs => {
+    const pause = { of, since: START + 5_000, reason: "the bank is down" };
+    return { ...NO_SIGNS, pauses: new Map([[0, pause]]) };
+  };
+
+  test("waits for whoever resumes its queue, and nobody is asked meanwhile", () => {
+    const world = createWorld(workflow({ a: { queue: "bank", onPickup: "escalate" } }));
+    world.advance(60_000);
+    const wait = waitOf(world, "a", paused("queue"));
+    expect(wait).toMatchObject({
+      waitsFor: { kind: "queue-to-resume", queue: "bank", pause: { of: "queue" } },
+      since: START + 5_000,
+      next: { what: "look-again" },
+      actions: [{ kind: "resume-queue", queue: "bank" }],
+    });
+    expect(stepSentence(world.plan, wait, world.now())).toContain(
+      '"a" is held, as queue "bank" is paused (the bank is down)',
+    );
+  });
+
+  test.for(["namespace", "workflow"] as const)("or the %s, if that is paused", (of) => {
+    const world = createWorld(workflow({ a: { queue: "bank" } }));
+    world.advance(60_000);
+    expect(waitOf(world, "a", paused(of))).toMatchObject({
+      waitsFor: { pause: { of } },
+      actions: [{ kind: `resume-${of}` }],
+    });
+  });
+
+  test("and that is what the run waits for", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    world.advance(60_000);
+    const { waitsOn } = explained(world, {
+      ...NO_SIGNS,
+      polls: new Map([[1, world.now()]]),
+      pauses: new Map([[0, { of: "queue", since: START, reason: "" }]]),
+    });
+    expect(waitsOn).toEqual([0, 1]);
   });
 });
 

@@ -2,20 +2,29 @@
 
 -- name: lock_ready
 -- Up to `most` rows of each lane in its order; what another claim or a pass holds is skipped, and so
--- is a row whose time is over: its ready moment ends it.
+-- is a row whose time is over: its ready moment ends it. A paused lane gives nothing: this look is what
+-- a pause relies on (claims_under_way). A lane of a queue with limits gives a row without a run, which
+-- names the queue, until $3 says that this transaction has locked it.
 -- Plan: ready_lane, one probe a lane.
-select r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.until,
+select w.lane as asked, w.namespace_id, w.queue, r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.until,
   encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
   r.cancel_ms, r.stall_ms
-from unnest($1::integer[], $2::integer[]) as w (lane, most)
-cross join lateral (
+from (
+  select u.lane, u.most, f.namespace_id, f.queue
+  from unnest($1::integer[], $2::integer[]) as u (lane, most)
+  left join limited_lane as f on f.lane = u.lane
+  where not exists (select from paused_lane as p where p.lane = u.lane)
+  offset 0
+) as w
+left join lateral (
   select *
   from ready as c
-  where c.lane = w.lane and (c.until is null or c.until > now())
+  where c.lane = w.lane and (w.queue is null or $3::boolean) and (c.until is null or c.until > now())
   order by c.priority, c.ordered_by, c.ordinal
   limit w.most
   for update skip locked
-) as r;
+) as r on true
+where r.run_id is not null or (w.queue is not null and not $3::boolean);
 
 -- name: grant_leases
 -- Moves rows that this transaction has locked. The first look at a lease is at its silence, its end or
@@ -59,6 +68,7 @@ where exists (
   select from ready as r
   where r.lane = w.lane and (r.until is null or r.until > now())
 )
+and not exists (select from paused_lane as p where p.lane = w.lane)
 union all
 select 1, null, o.run_id, o.version
 from unnest($2::smallint[], $3::uuid[]) as u (partition, run_id)

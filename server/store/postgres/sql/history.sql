@@ -3,15 +3,15 @@
 -- name: end_attempts
 -- Ends leases ($1 to $3) and appends what ended, with the progress and details that the lease had.
 -- A late report that is known already stays as it is; of what no agent holds the last word counts.
--- Returns how many leases have gone.
+-- Returns how many leases have gone, and the lanes of queues with limits that they were of.
 -- Plan: lease by key.
 with gone as (
   delete from lease as l
   using unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, secret)
   where l.run_id = u.run_id and l.step_no = u.step_no
     and l.secret = decode(u.secret, 'hex')
-  returning l.run_id, l.step_no, l.fence, l.kind, l.progress, l.details_type, l.details_json,
-    l.details_data
+  returning l.run_id, l.step_no, l.fence, l.kind, l.lane, l.progress, l.details_type,
+    l.details_json, l.details_data
 ),
 kept as (
   insert into attempt as a (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at,
@@ -38,7 +38,14 @@ kept as (
     output_json = excluded.output_json, output_data = excluded.output_data
   where a.secret is null
 )
-select count(*)::integer as gone from gone;
+select count(*)::integer as gone,
+  (
+    select coalesce(array_agg(distinct o.id), '{}')
+    from gone as g
+    join limited_lane as f on f.lane = g.lane
+    join lane as o on o.namespace_id = f.namespace_id and o.queue = f.queue
+  ) as freed
+from gone;
 
 -- name: settle_attempts
 -- An attempt that had ended open counts as its agent says after all. Plan: attempt by key.

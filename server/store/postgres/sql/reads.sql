@@ -100,18 +100,33 @@ order by newest.n;
 
 -- name: run_signs
 -- What agents let hear of themselves: the last beat and the progress of each lease, the last poll of the
--- lane of each ready row; always one row, for the time. Plan: lease, ready by the run's key.
-select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at
+-- lane of each ready row, and what keeps that lane; always one row, for the time.
+-- Plan: lease, ready by the run's key.
+select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at,
+  h.paused, h.paused_at, h.pause_reason
 from (select) as one
 left join (
-  select l.step_no, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at
+  select l.step_no, true as is_lease, null::integer as lane, s.last_beat_at, l.progress,
+    null::timestamptz as polled_at
   from lease as l
   left join agent_session as s on s.session = l.session
   where l.run_id = $1::uuid
   union all
-  select r.step_no, false, null, null,
-    (select max(p.seen_at) from lane_poller as p where p.lane = r.lane)
+  select r.step_no, false, r.lane, null, null,
+    (select max(p.seen_at) from lane_poller as p where p.lane = abs(r.lane))
   from ready as r
   where r.run_id = $1::uuid
 ) as x on true
+left join lateral (
+  select 'workflow' as paused, w.paused_at, w.reason as pause_reason
+  from run as n
+  join paused_workflow as w on w.namespace_id = n.namespace_id and w.name = n.workflow
+  where x.lane < 0 and n.id = $1::uuid
+  union all
+  select case p.queue when '' then 'namespace' else 'queue' end, p.paused_at, p.pause_reason
+  from paused_lane as p
+  where p.lane = abs(x.lane)
+  order by 1 desc
+  limit 1
+) as h on true
 order by x.step_no;

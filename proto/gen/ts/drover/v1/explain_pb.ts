@@ -8,6 +8,8 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Pause } from "./queue_pb.ts";
+import { file_drover_v1_queue } from "./queue_pb.ts";
 import type { Failure, OutcomeKind } from "./run_pb.ts";
 import { file_drover_v1_run } from "./run_pb.ts";
 import type { Progress, TaskKind } from "./task_pb.ts";
@@ -20,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/explain.proto.
  */
 export const file_drover_v1_explain: GenFile = /*@__PURE__*/
-  fileDesc("Chdkcm92ZXIvdjEvZXhwbGFpbi5wcm90bxIJZHJvdmVyLnYxIrMECgRXYWl0Eg8KB3N0ZXBfaWQYASABKAkSDAoEdW5kbxgCIAEoCBIoCgt3YWl0aW5nX2ZvchgDIAEoDjITLmRyb3Zlci52MS5XYWl0S2luZBIQCghzZW50ZW5jZRgEIAEoCRIuCgpzaW5jZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCgRuZXh0GAYgASgOMhMuZHJvdmVyLnYxLk5leHRLaW5kEi0KCW5leHRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoFdHJpZWQYCCABKAsyEC5kcm92ZXIudjEuVHJpZWQSKAoHYWN0aW9ucxgJIAMoCzIXLmRyb3Zlci52MS5QZXJzb25BY3Rpb24SEAoId2FpdHNfb24YCiADKAkSJgoJdGFza19raW5kGAsgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEiMKBGxhbmUYDCABKAsyEy5kcm92ZXIudjEuTGFuZVdhaXRIABIlCgVhZ2VudBgNIAEoCzIULmRyb3Zlci52MS5BZ2VudFdhaXRIABIVCgtzaWduYWxfbmFtZRgOIAEoCUgAEisKCGFwcHJvdmFsGA8gASgLMhcuZHJvdmVyLnYxLkFwcHJvdmFsV2FpdEgAEi8KCmVzY2FsYXRpb24YECABKAsyGS5kcm92ZXIudjEuRXNjYWxhdGlvbldhaXRIAEIICgZkZXRhaWwiewoITGFuZVdhaXQSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIOCgZwb2xsZWQYAyABKAgSMgoObGFzdF9wb2xsX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFsYXJtcxgFIAEoDSKfAgoJQWdlbnRXYWl0EhAKCGFnZW50X2lkGAEgASgJEjIKDmxhc3RfYmVhdF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCghwcm9ncmVzcxgDIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIxCg1wcm9ncmVzc190aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0ChBhdHRlbXB0X2VuZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgpzdG9wX2NhdXNlGAYgASgOMhQuZHJvdmVyLnYxLlN0b3BDYXVzZRISCgpzdG9wX2hlYXJkGAcgASgIIkIKDEFwcHJvdmFsV2FpdBIRCglhcHByb3ZlcnMYASADKAkSEQoJYXBwcm92YWxzGAIgASgNEgwKBG5lZWQYAyABKA0iPQoORXNjYWxhdGlvbldhaXQSCgoCaWQYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkilwIKBVRyaWVkEhAKCGF0dGVtcHRzGAEgASgNEgwKBGxvc3QYAiABKA0SEgoKaGFuZGVkX291dBgDIAEoDRIQCgh2ZXJpZmllcxgEIAEoDRIQCghzdHJhdGVneRgFIAEoDRISCgpzdHJhdGVnaWVzGAYgASgNEiwKDGxhc3Rfb3V0Y29tZRgHIAEoDjIWLmRyb3Zlci52MS5PdXRjb21lS2luZBIoCgxsYXN0X2ZhaWx1cmUYCCABKAsyEi5kcm92ZXIudjEuRmFpbHVyZRIVCg1sYXN0X2FnZW50X2lkGAkgASgJEjMKD2xhc3RfZW5kZWRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAisQEKDFBlcnNvbkFjdGlvbhIjCgRraW5kGAEgASgOMhUuZHJvdmVyLnYxLkFjdGlvbktpbmQSDwoHc3RlcF9pZBgCIAEoCRIVCg1lc2NhbGF0aW9uX2lkGAMgASgJEg8KB2Nob2ljZXMYBCADKAkSEwoLc2lnbmFsX25hbWUYBSABKAkSDQoFcXVldWUYBiABKAkSDAoEdGFzaxgHIAEoCRIRCglhcHByb3ZlcnMYCCADKAkqxwMKCFdhaXRLaW5kEhkKFVdBSVRfS0lORF9VTlNQRUNJRklFRBAAEhsKF1dBSVRfS0lORF9BR0VOVF9UT19QT0xMEAESGwoXV0FJVF9LSU5EX0FHRU5UX1dPUktJTkcQAhIbChdXQUlUX0tJTkRfQUdFTlRfVE9fU1RPUBADEhUKEVdBSVRfS0lORF9CQUNLT0ZGEAQSEwoPV0FJVF9LSU5EX0FHQUlOEAUSFAoQV0FJVF9LSU5EX1NFVFRMRRAGEhMKD1dBSVRfS0lORF9USU1FUhAHEhQKEFdBSVRfS0lORF9TSUdOQUwQCBIWChJXQUlUX0tJTkRfQVBQUk9WQUwQCRIWChJXQUlUX0tJTkRfQ0FMTEJBQ0sQChIUChBXQUlUX0tJTkRfUEVSU09OEAsSFAoQV0FJVF9LSU5EX1JFU1VNRRAMEhMKD1dBSVRfS0lORF9TVEVQUxANEhgKFFdBSVRfS0lORF9FTkRfT0ZfUlVOEA4SEwoPV0FJVF9LSU5EX0VOREVEEA8SEwoPV0FJVF9LSU5EX1NUQVJUEBASEgoOV0FJVF9LSU5EX1NMT1QQERITCg9XQUlUX0tJTkRfSVRFTVMQEyqnAwoITmV4dEtpbmQSGQoVTkVYVF9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUTkVYVF9LSU5EX0xPT0tfQUdBSU4QARITCg9ORVhUX0tJTkRfQUxBUk0QAhIWChJORVhUX0tJTkRfRVNDQUxBVEUQAxIXChNORVhUX0tJTkRfRkFMTF9CQUNLEAQSEgoOTkVYVF9LSU5EX0ZBSUwQBRIZChVORVhUX0tJTkRfQ0hFQ0tfTEVBU0UQBhIaChZORVhUX0tJTkRfVEVMTF9UT19TVE9QEAcSFwoTTkVYVF9LSU5EX0VORF9MRUFTRRAIEhgKFE5FWFRfS0lORF9NQUtFX1JFQURZEAkSFQoRTkVYVF9LSU5EX1NVQ0NFRUQQChISCg5ORVhUX0tJTkRfU0tJUBALEh4KGk5FWFRfS0lORF9DT1VOVF9BU19VTktOT1dOEAwSEgoOTkVYVF9LSU5EX1VORE8QDRITCg9ORVhUX0tJTkRfU1RBUlQQDhIVChFORVhUX0tJTkRfR0lWRV9VUBAPEhcKE05FWFRfS0lORF9ORVhUX1dBVkUQESr4AQoKQWN0aW9uS2luZBIbChdBQ1RJT05fS0lORF9VTlNQRUNJRklFRBAAEhsKF0FDVElPTl9LSU5EX1NUQVJUX0FHRU5UEAESFgoSQUNUSU9OX0tJTkRfQU5TV0VSEAISFgoSQUNUSU9OX0tJTkRfU0lHTkFMEAMSFgoSQUNUSU9OX0tJTkRfREVDSURFEAQSIQodQUNUSU9OX0tJTkRfQ09NUExFVEVfREVGRVJSRUQQBRIVChFBQ1RJT05fS0lORF9QQVVTRRAGEhYKEkFDVElPTl9LSU5EX1JFU1VNRRAHEhYKEkFDVElPTl9LSU5EX0NBTkNFTBAIKmsKCVN0b3BDYXVzZRIaChZTVE9QX0NBVVNFX1VOU1BFQ0lGSUVEEAASEgoOU1RPUF9DQVVTRV9SVU4QARIWChJTVE9QX0NBVVNFX1RJTUVPVVQQAhIWChJTVE9QX0NBVVNFX1NUQUxMRUQQA2IGcHJvdG8z", [file_drover_v1_run, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("Chdkcm92ZXIvdjEvZXhwbGFpbi5wcm90bxIJZHJvdmVyLnYxItoECgRXYWl0Eg8KB3N0ZXBfaWQYASABKAkSDAoEdW5kbxgCIAEoCBIoCgt3YWl0aW5nX2ZvchgDIAEoDjITLmRyb3Zlci52MS5XYWl0S2luZBIQCghzZW50ZW5jZRgEIAEoCRIuCgpzaW5jZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCgRuZXh0GAYgASgOMhMuZHJvdmVyLnYxLk5leHRLaW5kEi0KCW5leHRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoFdHJpZWQYCCABKAsyEC5kcm92ZXIudjEuVHJpZWQSKAoHYWN0aW9ucxgJIAMoCzIXLmRyb3Zlci52MS5QZXJzb25BY3Rpb24SEAoId2FpdHNfb24YCiADKAkSJgoJdGFza19raW5kGAsgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEiMKBGxhbmUYDCABKAsyEy5kcm92ZXIudjEuTGFuZVdhaXRIABIlCgVhZ2VudBgNIAEoCzIULmRyb3Zlci52MS5BZ2VudFdhaXRIABIVCgtzaWduYWxfbmFtZRgOIAEoCUgAEisKCGFwcHJvdmFsGA8gASgLMhcuZHJvdmVyLnYxLkFwcHJvdmFsV2FpdEgAEi8KCmVzY2FsYXRpb24YECABKAsyGS5kcm92ZXIudjEuRXNjYWxhdGlvbldhaXRIABIlCgVwYXVzZRgeIAEoCzIULmRyb3Zlci52MS5QYXVzZVdhaXRIAEIICgZkZXRhaWwiewoITGFuZVdhaXQSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIOCgZwb2xsZWQYAyABKAgSMgoObGFzdF9wb2xsX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFsYXJtcxgFIAEoDSJtCglQYXVzZVdhaXQSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIiCgJvZhgDIAEoDjIWLmRyb3Zlci52MS5QYXVzZWRUaGluZxIfCgVwYXVzZRgEIAEoCzIQLmRyb3Zlci52MS5QYXVzZSKfAgoJQWdlbnRXYWl0EhAKCGFnZW50X2lkGAEgASgJEjIKDmxhc3RfYmVhdF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCghwcm9ncmVzcxgDIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIxCg1wcm9ncmVzc190aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0ChBhdHRlbXB0X2VuZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgpzdG9wX2NhdXNlGAYgASgOMhQuZHJvdmVyLnYxLlN0b3BDYXVzZRISCgpzdG9wX2hlYXJkGAcgASgIIkIKDEFwcHJvdmFsV2FpdBIRCglhcHByb3ZlcnMYASADKAkSEQoJYXBwcm92YWxzGAIgASgNEgwKBG5lZWQYAyABKA0iPQoORXNjYWxhdGlvbldhaXQSCgoCaWQYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkilwIKBVRyaWVkEhAKCGF0dGVtcHRzGAEgASgNEgwKBGxvc3QYAiABKA0SEgoKaGFuZGVkX291dBgDIAEoDRIQCgh2ZXJpZmllcxgEIAEoDRIQCghzdHJhdGVneRgFIAEoDRISCgpzdHJhdGVnaWVzGAYgASgNEiwKDGxhc3Rfb3V0Y29tZRgHIAEoDjIWLmRyb3Zlci52MS5PdXRjb21lS2luZBIoCgxsYXN0X2ZhaWx1cmUYCCABKAsyEi5kcm92ZXIudjEuRmFpbHVyZRIVCg1sYXN0X2FnZW50X2lkGAkgASgJEjMKD2xhc3RfZW5kZWRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiwwEKDFBlcnNvbkFjdGlvbhIjCgRraW5kGAEgASgOMhUuZHJvdmVyLnYxLkFjdGlvbktpbmQSDwoHc3RlcF9pZBgCIAEoCRIVCg1lc2NhbGF0aW9uX2lkGAMgASgJEg8KB2Nob2ljZXMYBCADKAkSEwoLc2lnbmFsX25hbWUYBSABKAkSDQoFcXVldWUYBiABKAkSDAoEdGFzaxgHIAEoCRIRCglhcHByb3ZlcnMYCCADKAkSEAoId29ya2Zsb3cYHiABKAkq5gMKCFdhaXRLaW5kEhkKFVdBSVRfS0lORF9VTlNQRUNJRklFRBAAEhsKF1dBSVRfS0lORF9BR0VOVF9UT19QT0xMEAESGwoXV0FJVF9LSU5EX0FHRU5UX1dPUktJTkcQAhIbChdXQUlUX0tJTkRfQUdFTlRfVE9fU1RPUBADEhUKEVdBSVRfS0lORF9CQUNLT0ZGEAQSEwoPV0FJVF9LSU5EX0FHQUlOEAUSFAoQV0FJVF9LSU5EX1NFVFRMRRAGEhMKD1dBSVRfS0lORF9USU1FUhAHEhQKEFdBSVRfS0lORF9TSUdOQUwQCBIWChJXQUlUX0tJTkRfQVBQUk9WQUwQCRIWChJXQUlUX0tJTkRfQ0FMTEJBQ0sQChIUChBXQUlUX0tJTkRfUEVSU09OEAsSFAoQV0FJVF9LSU5EX1JFU1VNRRAMEhMKD1dBSVRfS0lORF9TVEVQUxANEhgKFFdBSVRfS0lORF9FTkRfT0ZfUlVOEA4SEwoPV0FJVF9LSU5EX0VOREVEEA8SEwoPV0FJVF9LSU5EX1NUQVJUEBASEgoOV0FJVF9LSU5EX1NMT1QQERITCg9XQUlUX0tJTkRfSVRFTVMQExIdChlXQUlUX0tJTkRfUVVFVUVfVE9fUkVTVU1FEB4qpwMKCE5leHRLaW5kEhkKFU5FWFRfS0lORF9VTlNQRUNJRklFRBAAEhgKFE5FWFRfS0lORF9MT09LX0FHQUlOEAESEwoPTkVYVF9LSU5EX0FMQVJNEAISFgoSTkVYVF9LSU5EX0VTQ0FMQVRFEAMSFwoTTkVYVF9LSU5EX0ZBTExfQkFDSxAEEhIKDk5FWFRfS0lORF9GQUlMEAUSGQoVTkVYVF9LSU5EX0NIRUNLX0xFQVNFEAYSGgoWTkVYVF9LSU5EX1RFTExfVE9fU1RPUBAHEhcKE05FWFRfS0lORF9FTkRfTEVBU0UQCBIYChRORVhUX0tJTkRfTUFLRV9SRUFEWRAJEhUKEU5FWFRfS0lORF9TVUNDRUVEEAoSEgoOTkVYVF9LSU5EX1NLSVAQCxIeChpORVhUX0tJTkRfQ09VTlRfQVNfVU5LTk9XThAMEhIKDk5FWFRfS0lORF9VTkRPEA0SEwoPTkVYVF9LSU5EX1NUQVJUEA4SFQoRTkVYVF9LSU5EX0dJVkVfVVAQDxIXChNORVhUX0tJTkRfTkVYVF9XQVZFEBEq2QIKCkFjdGlvbktpbmQSGwoXQUNUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIbChdBQ1RJT05fS0lORF9TVEFSVF9BR0VOVBABEhYKEkFDVElPTl9LSU5EX0FOU1dFUhACEhYKEkFDVElPTl9LSU5EX1NJR05BTBADEhYKEkFDVElPTl9LSU5EX0RFQ0lERRAEEiEKHUFDVElPTl9LSU5EX0NPTVBMRVRFX0RFRkVSUkVEEAUSFQoRQUNUSU9OX0tJTkRfUEFVU0UQBhIWChJBQ1RJT05fS0lORF9SRVNVTUUQBxIWChJBQ1RJT05fS0lORF9DQU5DRUwQCBIcChhBQ1RJT05fS0lORF9SRVNVTUVfUVVFVUUQHhIgChxBQ1RJT05fS0lORF9SRVNVTUVfTkFNRVNQQUNFEB8SHwobQUNUSU9OX0tJTkRfUkVTVU1FX1dPUktGTE9XECAqegoLUGF1c2VkVGhpbmcSHAoYUEFVU0VEX1RISU5HX1VOU1BFQ0lGSUVEEAASFgoSUEFVU0VEX1RISU5HX1FVRVVFEAESGgoWUEFVU0VEX1RISU5HX05BTUVTUEFDRRACEhkKFVBBVVNFRF9USElOR19XT1JLRkxPVxADKmsKCVN0b3BDYXVzZRIaChZTVE9QX0NBVVNFX1VOU1BFQ0lGSUVEEAASEgoOU1RPUF9DQVVTRV9SVU4QARIWChJTVE9QX0NBVVNFX1RJTUVPVVQQAhIWChJTVE9QX0NBVVNFX1NUQUxMRUQQA2IGcHJvdG8z", [file_drover_v1_queue, file_drover_v1_run, file_drover_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * What a run or one of its steps waits for.
@@ -152,6 +154,14 @@ export type Wait = Message<"drover.v1.Wait"> & {
      */
     value: EscalationWait;
     case: "escalation";
+  } | {
+    /**
+     * With QUEUE_TO_RESUME.
+     *
+     * @generated from field: drover.v1.PauseWait pause = 30;
+     */
+    value: PauseWait;
+    case: "pause";
   } | { case: undefined; value?: undefined };
 };
 
@@ -211,6 +221,48 @@ export type LaneWait = Message<"drover.v1.LaneWait"> & {
  */
 export const LaneWaitSchema: GenMessage<LaneWait> = /*@__PURE__*/
   messageDesc(file_drover_v1_explain, 1);
+
+/**
+ * A task in a queue, out of which nobody may take it.
+ *
+ * @generated from message drover.v1.PauseWait
+ */
+export type PauseWait = Message<"drover.v1.PauseWait"> & {
+  /**
+   * Queue.
+   *
+   * @generated from field: string queue = 1;
+   */
+  queue: string;
+
+  /**
+   * Name of the task.
+   *
+   * @generated from field: string task = 2;
+   */
+  task: string;
+
+  /**
+   * What is paused.
+   *
+   * @generated from field: drover.v1.PausedThing of = 3;
+   */
+  of: PausedThing;
+
+  /**
+   * Since when, and why.
+   *
+   * @generated from field: drover.v1.Pause pause = 4;
+   */
+  pause?: Pause | undefined;
+};
+
+/**
+ * Describes the message drover.v1.PauseWait.
+ * Use `create(PauseWaitSchema)` to create a new message.
+ */
+export const PauseWaitSchema: GenMessage<PauseWait> = /*@__PURE__*/
+  messageDesc(file_drover_v1_explain, 2);
 
 /**
  * A task with an agent.
@@ -273,7 +325,7 @@ export type AgentWait = Message<"drover.v1.AgentWait"> & {
  * Use `create(AgentWaitSchema)` to create a new message.
  */
 export const AgentWaitSchema: GenMessage<AgentWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 2);
+  messageDesc(file_drover_v1_explain, 3);
 
 /**
  * An approval step that waits.
@@ -308,7 +360,7 @@ export type ApprovalWait = Message<"drover.v1.ApprovalWait"> & {
  * Use `create(ApprovalWaitSchema)` to create a new message.
  */
 export const ApprovalWaitSchema: GenMessage<ApprovalWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 3);
+  messageDesc(file_drover_v1_explain, 4);
 
 /**
  * A question to a person.
@@ -343,7 +395,7 @@ export type EscalationWait = Message<"drover.v1.EscalationWait"> & {
  * Use `create(EscalationWaitSchema)` to create a new message.
  */
 export const EscalationWaitSchema: GenMessage<EscalationWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 4);
+  messageDesc(file_drover_v1_explain, 5);
 
 /**
  * What was tried of a step, or of its undoing.
@@ -427,7 +479,7 @@ export type Tried = Message<"drover.v1.Tried"> & {
  * Use `create(TriedSchema)` to create a new message.
  */
 export const TriedSchema: GenMessage<Tried> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 5);
+  messageDesc(file_drover_v1_explain, 6);
 
 /**
  * Something that can be done.
@@ -471,7 +523,7 @@ export type PersonAction = Message<"drover.v1.PersonAction"> & {
   signalName: string;
 
   /**
-   * With START_AGENT: queue to poll.
+   * With START_AGENT: queue to poll. With RESUME_QUEUE: queue to resume.
    *
    * @generated from field: string queue = 6;
    */
@@ -490,6 +542,13 @@ export type PersonAction = Message<"drover.v1.PersonAction"> & {
    * @generated from field: repeated string approvers = 8;
    */
   approvers: string[];
+
+  /**
+   * With RESUME_WORKFLOW: workflow to resume.
+   *
+   * @generated from field: string workflow = 30;
+   */
+  workflow: string;
 };
 
 /**
@@ -497,7 +556,7 @@ export type PersonAction = Message<"drover.v1.PersonAction"> & {
  * Use `create(PersonActionSchema)` to create a new message.
  */
 export const PersonActionSchema: GenMessage<PersonAction> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 6);
+  messageDesc(file_drover_v1_explain, 7);
 
 /**
  * What a run or a step waits for.
@@ -637,6 +696,13 @@ export const WaitKind = {
    * @generated from enum value: WAIT_KIND_ITEMS = 19;
    */
   ITEMS: 19,
+
+  /**
+   * Its queue, the whole namespace or its workflow is paused; see `pause`.
+   *
+   * @generated from enum value: WAIT_KIND_QUEUE_TO_RESUME = 30;
+   */
+  QUEUE_TO_RESUME: 30,
 } as const;
 
 /**
@@ -666,7 +732,7 @@ export const NextKind = {
   UNSPECIFIED: 0,
 
   /**
-   * Agents poll for the task and are busy: the supervisor looks again.
+   * Agents poll for the task and are busy, or its queue is paused: the supervisor looks again.
    *
    * @generated from enum value: NEXT_KIND_LOOK_AGAIN = 1;
    */
@@ -860,6 +926,27 @@ export const ActionKind = {
    * @generated from enum value: ACTION_KIND_CANCEL = 8;
    */
   CANCEL: 8,
+
+  /**
+   * ResumeQueue of `queue`.
+   *
+   * @generated from enum value: ACTION_KIND_RESUME_QUEUE = 30;
+   */
+  RESUME_QUEUE: 30,
+
+  /**
+   * ResumeNamespace.
+   *
+   * @generated from enum value: ACTION_KIND_RESUME_NAMESPACE = 31;
+   */
+  RESUME_NAMESPACE: 31,
+
+  /**
+   * ResumeWorkflow of `workflow`.
+   *
+   * @generated from enum value: ACTION_KIND_RESUME_WORKFLOW = 32;
+   */
+  RESUME_WORKFLOW: 32,
 } as const;
 
 /**
@@ -874,6 +961,54 @@ export type ActionKind = (typeof ActionKind)[keyof typeof ActionKind] | UnknownE
  */
 export const ActionKindSchema: GenEnum<ActionKind> = /*@__PURE__*/
   enumDesc(file_drover_v1_explain, 2);
+
+/**
+ * What people pause.
+ *
+ * @generated from enum drover.v1.PausedThing
+ */
+export const PausedThing = {
+  /**
+   * Never sent by this version; a newer server may send one that a client does not know.
+   *
+   * @generated from enum value: PAUSED_THING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The queue.
+   *
+   * @generated from enum value: PAUSED_THING_QUEUE = 1;
+   */
+  QUEUE: 1,
+
+  /**
+   * All queues of the namespace.
+   *
+   * @generated from enum value: PAUSED_THING_NAMESPACE = 2;
+   */
+  NAMESPACE: 2,
+
+  /**
+   * The workflow of the run.
+   *
+   * @generated from enum value: PAUSED_THING_WORKFLOW = 3;
+   */
+  WORKFLOW: 3,
+} as const;
+
+/**
+ * What people pause.
+ *
+ * @generated from enum drover.v1.PausedThing
+ */
+export type PausedThing = (typeof PausedThing)[keyof typeof PausedThing] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.PausedThing.
+ */
+export const PausedThingSchema: GenEnum<PausedThing> = /*@__PURE__*/
+  enumDesc(file_drover_v1_explain, 3);
 
 /**
  * Why an agent is told to stop.
@@ -921,5 +1056,5 @@ export type StopCause = (typeof StopCause)[keyof typeof StopCause] | UnknownEnum
  * Describes the enum drover.v1.StopCause.
  */
 export const StopCauseSchema: GenEnum<StopCause> = /*@__PURE__*/
-  enumDesc(file_drover_v1_explain, 3);
+  enumDesc(file_drover_v1_explain, 4);
 

@@ -1,0 +1,137 @@
+/** `drover queue list`, `pause`, `resume`, `limit`: what waits for agents, and what they get. */
+import {
+  ListQueuesResponseSchema,
+  PauseQueueResponseSchema,
+  type Queue,
+  type QueueLimits,
+  ResumeQueueResponseSchema,
+  SetQueueLimitsResponseSchema,
+} from "@drover/proto/drover/v1/queue_pb.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import { contextOf, wholeNumber } from "../context.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { printTable } from "../table.ts";
+import { clean, pauseWords } from "../words.ts";
+
+const pageMax = 1_000;
+const depthMax = 10_000;
+
+export function addQueueVerbs(queue: Command, ended: Ended): void {
+  addList(queue, ended);
+  addLimit(queue, ended);
+  queue
+    .command("pause")
+    .description("hand out nothing new of a queue; what is with an agent goes on")
+    .argument("<queue>", "name of the queue")
+    .option("--reason <text>", "why, for people", "")
+    .action(async (name: string, { reason }: { reason: string }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.pauseQueue({ namespace, queue: name, reason });
+      output.data(PauseQueueResponseSchema, answer);
+      tell(answer.queue, output);
+      output.note(`  next: drover queue resume ${clean(name)}`);
+      ended(exitCodes.done);
+    });
+  queue
+    .command("resume")
+    .description("hand out again what waits in a queue")
+    .argument("<queue>", "name of the queue")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.resumeQueue({ namespace, queue: name });
+      output.data(ResumeQueueResponseSchema, answer);
+      tell(answer.queue, output);
+      ended(exitCodes.done);
+    });
+}
+
+interface LimitOptions {
+  readonly leased?: number;
+  readonly perSecond?: number;
+  readonly burst?: number;
+  readonly none?: boolean;
+}
+
+function addLimit(queue: Command, ended: Ended): void {
+  queue
+    .command("limit")
+    .description("set how much of a queue is handed out; what is not named has no limit any more")
+    .argument("<queue>", "name of the queue")
+    .option("--leased <n>", "most tasks with agents at a time", wholeNumber(1, 1_000_000))
+    .option("--per-second <rate>", "most tasks per second, as 5 or 0.2", rateOf)
+    .option(
+      "--burst <n>",
+      "most of them at once; those of a second by default",
+      wholeNumber(1, 100_000),
+    )
+    .option("--none", "no limits any more")
+    .action(async (name: string, options: LimitOptions, command: Command) => {
+      const { leased = 0, perSecond = 0, burst = 0, none } = options;
+      if ((leased === 0 && perSecond === 0) !== (none ?? false))
+        throw usageFailure(
+          "say --leased, --per-second or both, or --none",
+          "drover queue limit --help",
+        );
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const limits = { leased, perSecond, burst };
+      const answer = await operator.setQueueLimits({ namespace, queue: name, limits });
+      output.data(SetQueueLimitsResponseSchema, answer);
+      const words = limitWords(answer.queue?.limits) || "none";
+      if (output.format === "table") output.line(`queue ${clean(name)} limits: ${words}`);
+      ended(exitCodes.done);
+    });
+}
+
+function rateOf(text: string): number {
+  const rate = Number(text);
+  if (text.trim() !== "" && rate >= 0.001 && rate <= 100_000) return rate;
+  throw new InvalidArgumentError("It must be a number from 0.001 to 100000.");
+}
+
+function limitWords(limits: QueueLimits | undefined): string {
+  if (!limits) return "";
+  const { leased, perSecond, burst } = limits;
+  return [
+    ...(leased > 0 ? [`${leased} with agents`] : []),
+    ...(perSecond > 0 ? [`${perSecond} a second, ${burst} at once`] : []),
+  ].join("; ");
+}
+
+function addList(queue: Command, ended: Ended): void {
+  queue
+    .command("list")
+    .description("list the queues of the namespace: what waits, what agents have, what is paused")
+    .option("--limit <n>", "most queues to list", wholeNumber(1, pageMax), pageMax)
+    .action(async ({ limit }: { limit: number }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.listQueues({ namespace, pageSize: limit });
+      output.data(ListQueuesResponseSchema, answer);
+      const rows = answer.queues.map((one) => [
+        clean(one.name),
+        `${one.depth}${one.depth >= depthMax ? " or more" : ""}`,
+        String(one.leased),
+        limitWords(one.limits),
+        pauseWords(one.pause),
+      ]);
+      const head = ["QUEUE", "WAIT", "WITH AGENTS", "LIMITS", "PAUSED"];
+      if (output.format === "table") printTable(output, head, rows);
+      if (rows.length === 0) output.note("no queue: no step and no agent has named one");
+      if (answer.namespacePause)
+        output.note(`the namespace is paused ${pauseWords(answer.namespacePause)}`);
+      if (answer.nextPageToken !== "") output.note(`only the first ${rows.length} by name`);
+      ended(exitCodes.done);
+    });
+}
+
+function tell(queue: Queue | undefined, output: Output): void {
+  if (output.format !== "table" || !queue) return;
+  const state = queue.pause ? `is paused ${pauseWords(queue.pause)}` : "is not paused";
+  output.line(
+    `queue ${clean(queue.name)} ${state}; ${queue.depth} wait, ${queue.leased} with agents`,
+  );
+}

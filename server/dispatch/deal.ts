@@ -1,0 +1,172 @@
+// One claim's look: ready rows are locked for agents that wait, queues with limits before that, and
+// it is said who gets which.
+//
+// Lanes without limits cost one statement. A queue with limits is locked, counted and asked by
+// three more, so of two claims that want its last place the second counts what the first has taken.
+import { opensAt, room, taken } from "../core/limits.ts";
+import type { LockedQueue } from "../store/queues.ts";
+import type { LimitedLane, ReadyRow, Tx } from "../store/store.ts";
+import { type Match, match, type Room } from "./matching.ts";
+import { type Demand, sharesOf } from "./shares.ts";
+import type { Waiter } from "./waiters.ts";
+
+/** Rows locked of one lane at most, and of all lanes of a claim; the rest is for the next one. */
+const LANE_ROWS_MAX = 500;
+const CLAIM_ROWS_MAX = 2_000;
+
+export interface Dealt {
+  readonly matches: readonly Match<ReturnType<typeof takerOf>>[];
+  /** Lanes that nobody needs to look at: see `Claim.drained`. */
+  readonly drained: ReadonlySet<number>;
+  /** Lanes that had their turn and may have more for their waiters. */
+  readonly cut: ReadonlySet<number>;
+  /** Queues that have given what they may. */
+  readonly full: readonly FullQueue[];
+  /** As they are once the matches are granted. */
+  readonly queues: readonly LockedQueue[];
+}
+
+export interface FullQueue {
+  readonly name: string;
+  readonly lanes: ReadonlySet<number>;
+  /** Milliseconds from the start of the transaction until time makes room; null: a task's end. */
+  readonly opensInMs: number | null;
+}
+
+interface Asked {
+  readonly lane: number;
+  /** Of its waiters together. */
+  readonly places: number;
+  /** Of this claim. */
+  readonly share: number;
+  /** Rows kept for other sessions that stand before what these may take. */
+  readonly kept: number;
+}
+
+/** A locked queue, its lanes that are asked, and how many it may give. */
+interface Book extends Room {
+  readonly queue: LockedQueue;
+}
+
+interface Look {
+  readonly rows: readonly ReadyRow[];
+  readonly books: readonly Book[];
+  readonly matches: Dealt["matches"];
+}
+
+/**
+ * Locks rows and says who gets which. Rows kept for other sessions hide nothing that stands behind
+ * them: as many more are locked, once.
+ */
+export async function deal(tx: Tx, takers: readonly Waiter[]): Promise<Dealt> {
+  let asked = askedBy(takers);
+  let look = await lookAt(tx, takers, asked, null);
+  const kept = look.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
+  const places = takers.reduce((sum, taker) => sum + taker.places, 0);
+  if (kept.length > 0 && look.matches.length < places) {
+    const more = asked.map((one) => {
+      const isFull = countOf(look.rows, one.lane) === limitOf(one, look.books);
+      return isFull ? { ...one, kept: countOf(kept, one.lane) } : one;
+    });
+    const grows = more.some((one) => limitOf(one, look.books) > limitOf(one, look.books, 0));
+    if (grows) {
+      asked = more;
+      look = await lookAt(tx, takers, more, look.books);
+    }
+  }
+  return dealt(tx, asked, look);
+}
+
+async function lookAt(
+  tx: Tx,
+  takers: readonly Waiter[],
+  asked: readonly Asked[],
+  known: readonly Book[] | null,
+): Promise<Look> {
+  const found = await tx.lockReady(withLimits(asked, []));
+  const lanes = new Set(found.limited.map(({ lane }) => lane));
+  const books = known ?? (await openBooks(tx, found.limited));
+  const open = asked.filter((one) => lanes.has(one.lane) && limitOf(one, books) > 0);
+  const more = open.length === 0 ? [] : (await tx.lockReady(withLimits(open, books), true)).rows;
+  const rows = [...found.rows, ...more];
+  return { rows, books, matches: match(rows, takers.map(takerOf), tx.now, books) };
+}
+
+async function openBooks(tx: Tx, limited: readonly LimitedLane[]): Promise<readonly Book[]> {
+  if (limited.length === 0) return [];
+  const queues = new Map(limited.map((of) => [keyOf(of), of]));
+  const locked = await tx.lockQueues([...queues.values()]);
+  return locked.map((queue) => {
+    const own = limited.filter((of) => keyOf(of) === keyOf(queue)).map(({ lane }) => lane);
+    return { queue, lanes: new Set(own), places: room(queue, tx.now) };
+  });
+}
+
+function dealt(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look): Dealt {
+  const given = new Set(matches.map(({ row }) => row));
+  const left = new Set(rows.filter((row) => !given.has(row)).map(({ lane }) => lane));
+  const after = books.map(({ queue, lanes }) => {
+    const count = matches.filter(({ row }) => lanes.has(row.lane)).length;
+    return { lanes, count, queue: { ...queue, ...taken(queue, count, tx.now) } };
+  });
+  const full = after.filter(({ queue }) => room(queue, tx.now) === 0);
+  const isFull = (lane: number) => full.some(({ lanes }) => lanes.has(lane));
+  const cut = asked.filter((one) => {
+    const limit = limitOf(one, books);
+    return limit < one.places && countOf(rows, one.lane) >= limit && !isFull(one.lane);
+  });
+  const drained = asked.filter(
+    (one) => countOf(rows, one.lane) < limitOf(one, books) && !left.has(one.lane),
+  );
+  return {
+    matches,
+    drained: new Set([
+      ...drained.map(({ lane }) => lane),
+      ...full.flatMap(({ lanes }) => [...lanes]),
+    ]),
+    // A look that gave nothing is not worth another.
+    cut: new Set(matches.length === 0 ? [] : cut.map(({ lane }) => lane)),
+    full: full.map(({ queue, lanes }) => {
+      const at = opensAt(queue, tx.now);
+      return { name: keyOf(queue), lanes, opensInMs: at === null ? null : at - tx.now };
+    }),
+    queues: after.filter(({ count }) => count > 0).map(({ queue }) => queue),
+  };
+}
+
+/** What the waiters of each lane could take together. */
+function askedBy(takers: readonly Waiter[]): readonly Asked[] {
+  const demands = new Map<number, Demand>();
+  for (const { lanes, places, namespaceId } of takers)
+    for (const { lane } of lanes) {
+      const rows = (demands.get(lane)?.rows ?? 0) + places;
+      demands.set(lane, { lane, namespaceId, rows });
+    }
+  const shares = sharesOf([...demands.values()], CLAIM_ROWS_MAX);
+  return [...demands.values()]
+    .sort((a, b) => a.lane - b.lane)
+    .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, kept: 0 }));
+}
+
+/** Rows of a lane that are locked, at most. */
+function limitOf({ lane, share, kept }: Asked, books: readonly Book[], more = kept): number {
+  const book = books.find(({ lanes }) => lanes.has(lane));
+  if (book && book.places === 0) return 0;
+  return Math.min(Math.min(share, book?.places ?? share) + more, LANE_ROWS_MAX);
+}
+
+function withLimits(asked: readonly Asked[], books: readonly Book[]) {
+  return asked.map((one) => ({ lane: one.lane, limit: limitOf(one, books) }));
+}
+
+function countOf(rows: readonly ReadyRow[], lane: number): number {
+  return rows.filter((row) => row.lane === lane).length;
+}
+
+function keyOf({ namespaceId, queue }: Pick<LockedQueue, "namespaceId" | "queue">): string {
+  return `${namespaceId}/${queue}`;
+}
+
+function takerOf(waiter: Waiter) {
+  return { session: waiter.agent.session, places: waiter.places, lanes: waiter.lanes, waiter };
+}

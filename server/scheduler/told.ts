@@ -1,0 +1,84 @@
+// What a flight has done, as it is told after its commit: lanes to look at, runs that have changed,
+// moments that were set.
+import type { Moment } from "../core/attempt.ts";
+import { isEnded, movingSide } from "../core/model.ts";
+import { plannedOf } from "../core/strategy.ts";
+import { messagesOf, type PassRecord } from "../store/changes.ts";
+import type { RunId, RunRef, Written } from "../store/store.ts";
+
+/** What has happened, told after the commit. */
+export interface Told {
+  /** Lanes that have ready rows which nobody got yet, or perhaps room for them. */
+  readonly lanes: ReadonlySet<number>;
+  readonly runs: readonly { readonly runId: RunId; readonly version: number }[];
+  /** A hook may want to hear of it. */
+  readonly outside: boolean;
+  /** Runs that have been told something: a pass of each has to apply it. */
+  readonly messaged: readonly RunRef[];
+  /** The earliest moment that was set. */
+  readonly wakeAt: Moment | null;
+}
+
+/** What a flight has written. */
+export interface Worked extends Written {
+  readonly records: readonly PassRecord[];
+}
+
+/** Lanes that have got ready rows, or room for those that they have. */
+export function lanesFilled({ records, freed }: Worked): ReadonlySet<number> {
+  const filled = new Set(
+    records.flatMap((record) =>
+      record.effects.flatMap((effect) => {
+        if (effect.kind !== "made-ready") return [];
+        const step = record.after.steps.get(effect.step);
+        const moving = step ? movingSide(step) : null;
+        if (!step || moving?.state.kind !== "READY") return [];
+        return [record.laneOf(step.no, moving.state.task, plannedOf(step)).lane];
+      }),
+    ),
+  );
+  return new Set([...filled, ...freed]);
+}
+
+/** `drained`: what claims of the flight say of lanes, see `Claim.drained`. */
+export function told(worked: Worked, drained: readonly ReadonlySet<number>[]): Told {
+  const { records } = worked;
+  const lanes = new Set(lanesFilled(worked));
+  for (const of of drained) for (const lane of of) lanes.delete(lane);
+  const moments = records.flatMap(({ effects, after: { run } }) => [
+    ...effects.flatMap((effect) =>
+      effect.kind === "backed-off" ||
+      effect.kind === "began-waiting" ||
+      effect.kind === "items-due" ||
+      effect.kind === "wake-moved"
+        ? [effect.wakeAt]
+        : [],
+    ),
+    ...(run.state.kind === "PENDING" ? [run.state.until] : []),
+  ]);
+  return {
+    lanes,
+    runs: records.map(({ head, after }) => ({ runId: head.runId, version: after.run.version })),
+    outside: records.some(isForHooks),
+    messaged: [
+      ...new Map(
+        records.flatMap(messagesOf).map(({ to }): [RunId, RunRef] => [to.runId, to]),
+      ).values(),
+    ],
+    wakeAt: moments.length === 0 ? null : Math.min(...moments),
+  };
+}
+
+/** Of these the store writes an outbox row, if a hook wants it. */
+function isForHooks({ after, effects }: PassRecord): boolean {
+  return (
+    isEnded(after.run.state) ||
+    effects.some(
+      ({ kind }) =>
+        kind === "escalated" ||
+        kind === "escalation-reminded" ||
+        kind === "escalation-answered" ||
+        kind === "escalation-closed",
+    )
+  );
+}

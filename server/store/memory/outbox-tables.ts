@@ -1,0 +1,61 @@
+// The tables of hooks, of what there is to tell, and of deliveries.
+import type { DeliveryRecord, HookRecord, OutboxKind } from "../outbox.ts";
+import type { RunId } from "../store.ts";
+import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
+import type { Journal } from "./transactions.ts";
+
+export interface HookRow extends HookRecord {
+  readonly namespaceId: number;
+  readonly secret: string;
+}
+
+/** What a hook wants to hear, until a delivery tells it. */
+export interface OutboxRow {
+  readonly id: number;
+  readonly partition: number;
+  readonly namespaceId: number;
+  readonly kind: OutboxKind;
+  readonly runId: RunId;
+  readonly n: number;
+  readonly hook: string;
+  readonly url: string | null;
+  readonly cause: string;
+}
+
+export interface DeliveryRow extends DeliveryRecord {
+  /** Place in the order in which deliveries were made. */
+  readonly no: number;
+  readonly partition: number;
+  readonly namespaceId: number;
+  readonly cause: string;
+}
+
+export interface OutboxTables {
+  readonly hook: Table<HookRow, "namespace">;
+  readonly outbox: NumberedTable<OutboxRow, "partition">;
+  readonly delivery: NumberedTable<DeliveryRow, "partition" | "namespace">;
+}
+
+export function createTablesOfOutbox(journal: Journal): OutboxTables {
+  return {
+    hook: createTable<HookRow, "namespace">(journal, {
+      name: "hook",
+      key: (row) => `${row.namespaceId}/${row.name}`,
+      indexes: { namespace: (row) => row.namespaceId },
+    }),
+    outbox: numbered(
+      createTable<OutboxRow, "partition">(journal, {
+        name: "outbox",
+        key: (row) => String(row.id),
+        indexes: { partition: (row) => row.partition },
+      }),
+    ),
+    delivery: numbered(
+      createTable<DeliveryRow, "partition" | "namespace">(journal, {
+        name: "delivery",
+        key: (row) => row.id,
+        indexes: { partition: (row) => row.partition, namespace: (row) => row.namespaceId },
+      }),
+    ),
+  };
+}

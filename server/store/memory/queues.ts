@@ -1,0 +1,177 @@
+// Queues: what people say about them. As transactions are serial here, a pause waits for nobody.
+import type { Moment } from "../../core/attempt.ts";
+import { isLimited, type QueueLimits, UNLIMITED } from "../../core/limits.ts";
+import {
+  type LanePause,
+  type LockedQueue,
+  type Pause,
+  type QueuePage,
+  type QueueRecord,
+  type QueueRef,
+  type Queues,
+  READY_COUNTED_MAX,
+  type WorkflowRef,
+} from "../queues.ts";
+import type { LaneKey, LimitedLane, Tx } from "../store.ts";
+import { type QueueRow, queueKey, type ReadyRow, type Tables, workflowKey } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
+
+export interface KnownLane extends LaneKey {
+  readonly lane: number;
+}
+
+export interface QueueWorld {
+  readonly tables: Tables;
+  readonly now: () => Moment;
+  /** Every lane, by its id less one. */
+  readonly lanes: () => readonly KnownLane[];
+  /** Some run may have it: a definition of this name is known. */
+  readonly isWorkflow: (of: WorkflowRef) => boolean;
+}
+
+export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
+  const { tables, now } = world;
+  const rowOf = (of: QueueRef): QueueRow =>
+    tables.queue.get(queueKey(of)) ?? { ...of, pause: null, limits: UNLIMITED, bucket: null };
+  const lanesOf = ({ namespaceId, queue }: QueueRef) =>
+    world
+      .lanes()
+      .filter((one) => one.namespaceId === namespaceId && (queue === "" || one.queue === queue));
+
+  return Object.freeze({
+    pause: (of: QueueRef, reason: string) =>
+      run(() => {
+        const row = rowOf(of);
+        const pause = row.pause ?? { since: now(), reason };
+        tables.queue.put({ ...row, pause });
+        return pause;
+      }),
+    resume: (of: QueueRef) =>
+      run(() => {
+        tables.queue.put({ ...rowOf(of), pause: null });
+        return lanesOf(of).map(({ lane }) => lane);
+      }),
+    setLimits: (of: QueueRef, limits: QueueLimits) =>
+      run(() => {
+        const row = rowOf(of);
+        const { rate } = limits;
+        const tokens = Math.min(row.bucket?.tokens ?? Number.POSITIVE_INFINITY, rate?.burst ?? 0);
+        const bucket = rate && { tokens, filledAt: row.bucket?.filledAt ?? now() };
+        tables.queue.put({ ...row, limits, bucket });
+        return lanesOf(of).map(({ lane }) => lane);
+      }),
+    pauseWorkflow: (of: WorkflowRef, reason: string) =>
+      run(() => {
+        if (!world.isWorkflow(of)) return null;
+        const known = tables.pausedWorkflow.get(workflowKey(of));
+        const pause = known?.pause ?? { since: now(), reason };
+        tables.pausedWorkflow.put({ ...of, pause });
+        for (const row of tables.ready.all())
+          if (row.lane > 0 && isOf(tables, row, of)) tables.ready.put({ ...row, lane: -row.lane });
+        return pause;
+      }),
+    resumeWorkflow: (of: WorkflowRef) =>
+      run(() => {
+        const known = tables.pausedWorkflow.get(workflowKey(of));
+        if (known) tables.pausedWorkflow.removeRow(known);
+        const held = tables.ready.all().filter((row) => row.lane < 0 && isOf(tables, row, of));
+        for (const row of held) tables.ready.put({ ...row, lane: -row.lane });
+        return [...new Set(held.map(({ lane }) => -lane))];
+      }),
+    workflowPause: (of: WorkflowRef) =>
+      run(() => tables.pausedWorkflow.get(workflowKey(of))?.pause ?? null),
+    namespacePause: (namespaceId: number) => run(() => rowOf({ namespaceId, queue: "" }).pause),
+    list: (namespaceId: number, { names, after, limit }: QueuePage) =>
+      run(() => {
+        const known = [
+          ...lanesOf({ namespaceId, queue: "" }),
+          ...tables.queue.where("namespace", namespaceId),
+        ];
+        const all = [...known.map(({ queue }) => queue), ...(names ?? [])];
+        return [...new Set(all)]
+          .filter((name) => name !== "" && (names === null || names.includes(name)))
+          .sort()
+          .filter((name) => after === null || name > after)
+          .slice(0, limit)
+          .map((name) => recordOf(rowOf({ namespaceId, queue: name })));
+      }),
+  } satisfies Queues);
+
+  function recordOf({ namespaceId, queue, pause, limits }: QueueRow): QueueRecord {
+    const lanes = lanesOf({ namespaceId, queue }).map(({ lane }) => lane);
+    const count = (of: (lane: number) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
+    return {
+      name: queue,
+      ready: count((lane) => {
+        const rows = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
+        return Math.min(READY_COUNTED_MAX, rows.length);
+      }),
+      leased: count((lane) => tables.lease.where("lane", lane).length),
+      pause,
+      limits,
+    };
+  }
+}
+
+function isOf(tables: Tables, { runId }: ReadyRow, of: WorkflowRef): boolean {
+  const { namespaceId, workflow } = tables.run.expect(runId);
+  return namespaceId === of.namespaceId && workflow === of.workflow;
+}
+
+/** What keeps a lane; of its queue and its namespace the former first. */
+export function lanePause({ tables, lanes }: QueueWorld, lane: number): LanePause | null {
+  const key = lanes()[lane - 1];
+  if (!key) return null;
+  const { namespaceId, queue } = key;
+  const own: Pause | null = tables.queue.get(queueKey({ namespaceId, queue }))?.pause ?? null;
+  const all = tables.queue.get(queueKey({ namespaceId, queue: "" }))?.pause ?? null;
+  if (own) return { ...own, of: "queue" };
+  return all && { ...all, of: "namespace" };
+}
+
+/** The queue of a lane, if it has limits. */
+export function limitedLane({ tables, lanes }: QueueWorld, lane: number): LimitedLane | null {
+  const key = lanes()[lane - 1];
+  if (!key) return null;
+  const { namespaceId, queue } = key;
+  const row = tables.queue.get(queueKey({ namespaceId, queue }));
+  return row && isLimited(row.limits) ? { lane, namespaceId, queue } : null;
+}
+
+/** All lanes of the limited queues that these lanes are of. */
+export function freedLanes(world: QueueWorld, ended: readonly number[]): readonly number[] {
+  const queues = new Set(
+    ended.flatMap((lane) => {
+      const limited = limitedLane(world, lane);
+      return limited ? [queueKey(limited)] : [];
+    }),
+  );
+  if (queues.size === 0) return [];
+  return world.lanes().flatMap((one) => (queues.has(queueKey(one)) ? [one.lane] : []));
+}
+
+export function queueLocksOf(
+  { tables, lanes }: QueueWorld,
+  enter: () => void,
+): Pick<Tx, "lockQueues" | "writeBuckets"> {
+  return {
+    lockQueues: async (queues) => {
+      enter();
+      return queues.flatMap((of): readonly LockedQueue[] => {
+        const row = tables.queue.get(queueKey(of));
+        if (!row || !isLimited(row.limits)) return [];
+        const { namespaceId, queue, limits, bucket } = row;
+        const own = new Set(
+          lanes().flatMap((one) => (queueKey(one) === queueKey(row) ? [one.lane] : [])),
+        );
+        const leased = tables.lease.all().filter(({ lane }) => own.has(lane)).length;
+        return [{ namespaceId, queue, limits, bucket, leased }];
+      });
+    },
+    writeBuckets: async (queues) => {
+      enter();
+      for (const { bucket, ...of } of queues)
+        if (bucket) tables.queue.put({ ...tables.queue.expect(queueKey(of)), bucket });
+    },
+  };
+}

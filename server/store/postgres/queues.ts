@@ -1,0 +1,228 @@
+// What people say about queues and workflows. A pause is first written and then waits for claims
+// that began before: those that begin later see it, so a claim waits for nobody and pays nothing.
+// That of a workflow then takes its ready rows out of their lanes; what a pass makes ready from
+// then on it puts beside them itself.
+import type { Clock } from "../../clock.ts";
+import type { Moment } from "../../core/attempt.ts";
+import type { QueueLimits } from "../../core/limits.ts";
+import { DroverError } from "../../errors.ts";
+import {
+  type LockedQueue,
+  type Pause,
+  type QueuePage,
+  type QueueRecord,
+  type QueueRef,
+  type Queues,
+  READY_COUNTED_MAX,
+  type WorkflowRef,
+} from "../queues.ts";
+import type { RunId } from "../run-head.ts";
+import { writeEach } from "./batch.ts";
+import { columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+/** No transaction of ours lives longer than 5 s. */
+const CLAIMS_MS_MAX = 6_000;
+const LOOK_AGAIN_MS = 5;
+const RUNS_MOVED_MAX = 500;
+const ROWS_MOVED_MAX = 1_000;
+
+/** `lists`: statements of people, on connections of their own. */
+export function createQueues(query: Query, lists: Query, clock: Clock): Queues {
+  async function pauseOf({ namespaceId, queue }: QueueRef): Promise<Pause | null> {
+    const [row] = await query<PauseRow>("queue_pause", [namespaceId, queue]);
+    return row ? { since: row.paused_at, reason: row.pause_reason } : null;
+  }
+
+  return Object.freeze({
+    async pause(of: QueueRef, reason: string): Promise<Pause> {
+      await query("pause_queue", [of.namespaceId, of.queue, reason]);
+      // Also if it was paused before: whoever did that may have died before its claims were over.
+      await claimsOver(query, clock);
+      const pause = await pauseOf(of);
+      return pause ?? { since: clock.wallMs(), reason };
+    },
+    async resume({ namespaceId, queue }: QueueRef): Promise<readonly number[]> {
+      await query("resume_queue", [namespaceId, queue]);
+      return lanesOf(query, { namespaceId, queue });
+    },
+    async setLimits({ namespaceId, queue }: QueueRef, limits: QueueLimits) {
+      const { leasesMax, rate } = limits;
+      const said = [leasesMax, rate?.perSecond ?? null, rate?.burst ?? null];
+      await query("set_queue_limits", [namespaceId, queue, ...said]);
+      await claimsOver(query, clock);
+      return lanesOf(query, { namespaceId, queue });
+    },
+    async pauseWorkflow(of: WorkflowRef, reason: string) {
+      const named = [of.namespaceId, of.workflow];
+      const definitions = await query<{ id: number }>("definitions_of_workflow", named);
+      if (definitions.length === 0) return null;
+      await query("pause_workflow", [...named, reason]);
+      await claimsOver(query, clock);
+      await holdRuns(
+        { query, clock },
+        definitions.map(({ id }) => id),
+      );
+      return workflowPause(query, of);
+    },
+    async resumeWorkflow({ namespaceId, workflow }: WorkflowRef) {
+      await query("resume_workflow", [namespaceId, workflow]);
+      await claimsOver(query, clock);
+      return releaseRuns({ query, clock });
+    },
+    workflowPause: (of: WorkflowRef) => workflowPause(query, of),
+    namespacePause: (namespaceId: number) => pauseOf({ namespaceId, queue: "" }),
+    list: (namespaceId: number, page: QueuePage) => listQueues(lists, namespaceId, page),
+  } satisfies Queues);
+}
+
+async function lanesOf(query: Query, { namespaceId, queue }: QueueRef): Promise<readonly number[]> {
+  const rows = await query<{ lane: number }>("queue_lanes", [namespaceId, queue]);
+  return rows.map(({ lane }) => lane);
+}
+
+interface PauseRow {
+  paused_at: Moment;
+  pause_reason: string;
+}
+
+async function claimsOver(query: Query, clock: Clock): Promise<void> {
+  const underWay = async (): Promise<ReadonlySet<string>> => {
+    const rows = await query<{ transaction: string }>("claims_under_way", []);
+    return new Set(rows.map(({ transaction }) => transaction));
+  };
+  const until = clock.monotonicMs() + CLAIMS_MS_MAX;
+  let left = [...(await underWay())];
+  while (left.length > 0) {
+    if (clock.monotonicMs() > until)
+      throw new DroverError(
+        "STORE_UNAVAILABLE",
+        "it is written, and a claim that began before is still under way: repeat the call",
+      );
+    await clock.sleep(LOOK_AGAIN_MS);
+    const still = await underWay();
+    left = left.filter((transaction) => still.has(transaction));
+  }
+}
+
+async function workflowPause(
+  query: Query,
+  { namespaceId, workflow }: WorkflowRef,
+): Promise<Pause | null> {
+  const [row] = await query<PauseRow>("workflow_pause", [namespaceId, workflow]);
+  return row ? { since: row.paused_at, reason: row.pause_reason } : null;
+}
+
+interface Mover {
+  readonly query: Query;
+  readonly clock: Clock;
+}
+
+/** Row by row it waits for nobody, so it can hold nobody up; it comes back for what is left. */
+async function holdRuns({ query, clock }: Mover, definitions: readonly number[]): Promise<void> {
+  const runs = await query<{ run_id: RunId }>("open_runs_of_definitions", [definitions]);
+  for (let from = 0; from < runs.length; from += RUNS_MOVED_MAX) {
+    const chunk = runs.slice(from, from + RUNS_MOVED_MAX).map(({ run_id: runId }) => runId);
+    for (;;) {
+      const [row] = await query<{ left: number }>("hold_ready", [chunk]);
+      if (!row || row.left === 0) break;
+      await clock.sleep(LOOK_AGAIN_MS);
+    }
+  }
+}
+
+async function releaseRuns({ query, clock }: Mover): Promise<readonly number[]> {
+  const lanes = new Set<number>();
+  for (;;) {
+    const [row] = await query<{ lanes: number[]; more: boolean }>("release_ready", [
+      ROWS_MOVED_MAX,
+    ]);
+    for (const lane of row?.lanes ?? []) lanes.add(lane);
+    if (!row?.more) return [...lanes];
+    if (row.lanes.length === 0) await clock.sleep(LOOK_AGAIN_MS);
+  }
+}
+
+interface LimitsRow {
+  leases_max: number | null;
+  rate: number | null;
+  burst: number | null;
+}
+
+function limitsOf({ leases_max: leasesMax, rate: perSecond, burst }: LimitsRow): QueueLimits {
+  const rate = perSecond === null || burst === null ? null : { perSecond, burst };
+  return { leasesMax, rate };
+}
+
+interface QueueRow extends LimitsRow {
+  name: string;
+  ready: number;
+  leased: number;
+  paused_at: Moment | null;
+  pause_reason: string | null;
+}
+
+async function listQueues(
+  query: Query,
+  namespaceId: number,
+  { names, after, limit }: QueuePage,
+): Promise<readonly QueueRecord[]> {
+  const asked = [namespaceId, names, after, limit, READY_COUNTED_MAX];
+  const rows = await query<QueueRow>("list_queues", asked);
+  return rows.map((row) => {
+    const { name, ready, leased, paused_at: since, pause_reason: reason } = row;
+    const pause = since === null ? null : { since, reason: reason ?? "" };
+    return { name, ready, leased, pause, limits: limitsOf(row) };
+  });
+}
+
+interface LockedRow extends LimitsRow {
+  namespace_id: number;
+  name: string;
+  tokens: number | null;
+  filled_at: Moment | null;
+}
+
+/** The count is a statement of its own: it sees what the lock has waited for. */
+export async function lockQueues(
+  query: Query,
+  queues: readonly QueueRef[],
+): Promise<readonly LockedQueue[]> {
+  const locked = await query<LockedRow>("lock_queues", columnsOf(queues));
+  const rows = locked.map((row): LockedQueue => {
+    const { namespace_id: namespaceId, name: queue, tokens, filled_at: filledAt } = row;
+    const bucket = tokens === null || filledAt === null ? null : { tokens, filledAt };
+    return { namespaceId, queue, limits: limitsOf(row), leased: 0, bucket };
+  });
+  const counted = rows.filter(({ limits }) => limits.leasesMax !== null);
+  if (counted.length === 0) return rows;
+  const counts = await query<{ namespace_id: number; name: string; leased: number }>(
+    "count_leases",
+    columnsOf(counted),
+  );
+  return rows.map((row) => {
+    const of = counts.find((c) => c.namespace_id === row.namespaceId && c.name === row.queue);
+    return { ...row, leased: of?.leased ?? 0 };
+  });
+}
+
+export async function writeBuckets(query: Query, queues: readonly LockedQueue[]): Promise<void> {
+  const rows = queues.flatMap(({ bucket, ...of }) => (bucket ? [{ ...of, bucket }] : []));
+  await writeEach(
+    query,
+    "write_buckets",
+    rows,
+    (row) => row.namespaceId,
+    (row) => row.queue,
+    (row) => row.bucket.tokens,
+    (row) => row.bucket.filledAt,
+  );
+}
+
+function columnsOf(queues: readonly QueueRef[]): unknown[][] {
+  return columns(
+    queues,
+    (of) => of.namespaceId,
+    (of) => of.queue,
+  );
+}

@@ -1,0 +1,148 @@
+/** Workflows that are paused: no task of their runs is handed out, other runs of a lane go on. */
+import { expect, test } from "vitest";
+import { undoneBy, workflow } from "../support/core-world.ts";
+import {
+  cancel,
+  claim,
+  claimOne,
+  failure,
+  LATE,
+  lookAt,
+  newNamespace,
+  type Opened,
+  ownPartition,
+  pass,
+  report,
+  type Scheduled,
+  schedule,
+  success,
+} from "./fixture.ts";
+
+export function describePausedWorkflows(opened: Opened): void {
+  const pause = ({ namespaceId, plan }: Pick<Scheduled, "namespaceId" | "plan">, reason = "") =>
+    opened().store.queues.pauseWorkflow({ namespaceId, workflow: plan.workflow }, reason);
+  const resume = ({ namespaceId, plan }: Pick<Scheduled, "namespaceId" | "plan">) =>
+    opened().store.queues.resumeWorkflow({ namespaceId, workflow: plan.workflow });
+  const runsClaimed = async (run: Scheduled) =>
+    (await claim(opened().store, run)).map(({ ready }) => ready.runId);
+
+  test("its tasks are not handed out, those of another workflow in the same lane are", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const other = { ...workflow({ a: {} }), workflow: "other" };
+    const run = await schedule(store, workflow({ a: {} }), { namespaceId });
+    const free = await schedule(store, other, { namespaceId, workflow: "other" });
+    await pause(run);
+    expect(await runsClaimed(run)).toEqual([free.ref.runId]);
+    expect(await resume(run)).toEqual(run.lanes);
+    expect(await runsClaimed(run)).toEqual([run.ref.runId]);
+  });
+
+  test("nor those of a run that begins later, in whatever version", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const { namespaceId } = run;
+    await pause(run);
+    const later = await schedule(store, workflow({ a: {}, b: {} }), { namespaceId });
+    expect(await runsClaimed(later)).toEqual([]);
+    await resume(run);
+    expect((await runsClaimed(later)).sort()).toEqual(
+      [run.ref.runId, later.ref.runId, later.ref.runId].sort(),
+    );
+  });
+
+  test("a workflow of that name in another namespace goes on", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const other = await schedule(store, workflow({ a: {} }));
+    await pause(run);
+    expect(await runsClaimed(other)).toEqual([other.ref.runId]);
+  });
+
+  test("what reports, backoffs and undoing make ready is held, and keeps its order", async () => {
+    const { store } = opened();
+    const definition = workflow({ a: { compensate: undoneBy("undo-a") }, b: { needs: ["a"] } });
+    const run = await schedule(store, definition);
+    const a = await claimOne(store, run);
+    await pause(run);
+    await pass(store, run, report(a, failure));
+    await pass(store, run, { kind: "due-moment", step: 0, on: "backoff" }, LATE);
+    expect(await runsClaimed(run)).toEqual([]);
+    await resume(run);
+    await pass(store, run, report(await claimOne(store, run), success));
+    await pause(run);
+    await pass(store, run, cancel(true));
+    expect((await lookAt(store, run, 0)).undo.kind).toBe("READY");
+    expect(await runsClaimed(run)).toEqual([]);
+    await resume(run);
+    expect((await claimOne(store, run)).ready.task).toBe("compensate");
+  });
+
+  test("passes find its ready steps, and cancel them", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    await pause(run);
+    expect((await lookAt(store, run, 0)).forward.kind).toBe("READY");
+    await pass(store, run, cancel(false));
+    await resume(run);
+    expect(await runsClaimed(run)).toEqual([]);
+  });
+
+  test("what waits of it is held: nobody is said to be missing, and it is told why", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const definition = workflow({ a: { timeouts: { pickupMs: 1_000 } } });
+    const run = await schedule(store, definition, { partition, agoMs: 60_000 });
+    const told = await pause(run, "the price list is wrong");
+    expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: true }]);
+    const { pauses } = await store.reads.runSigns(run.ref.runId);
+    expect(pauses).toEqual(new Map([[0, { of: "workflow", ...told }]]));
+    const [queue] = await store.queues.list(run.namespaceId, {
+      ...{ names: ["default"], after: null, limit: 1 },
+    });
+    expect(queue).toMatchObject({ ready: 1 });
+    await resume(run);
+    expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
+    expect((await store.reads.runSigns(run.ref.runId)).pauses).toEqual(new Map());
+  });
+
+  test("pausing again keeps the first pause, resuming again changes nothing", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const { namespaceId } = run;
+    const of = { namespaceId, workflow: run.plan.workflow };
+    expect(await store.queues.workflowPause(of)).toBeNull();
+    const first = await pause(run, "first");
+    expect(await pause(run, "second")).toEqual(first);
+    expect(await store.queues.workflowPause(of)).toEqual(first);
+    await resume(run);
+    expect(await resume(run)).toEqual([]);
+    expect(await store.queues.workflowPause(of)).toBeNull();
+    expect(await store.queues.pauseWorkflow({ namespaceId, workflow: "nobody's" }, "")).toBeNull();
+  });
+
+  test("a paused queue keeps what a resumed workflow gives back", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: {} }));
+    const { namespaceId } = run;
+    await pause(run);
+    await store.queues.pause({ namespaceId, queue: "default" }, "");
+    await resume(run);
+    expect(await runsClaimed(run)).toEqual([]);
+    await store.queues.resume({ namespaceId, queue: "default" });
+    expect(await runsClaimed(run)).toEqual([run.ref.runId]);
+  });
+
+  test("a thousand runs and more are held, and go on", async () => {
+    const { store } = opened();
+    const first = await schedule(store, workflow({ a: {}, b: {}, c: {} }));
+    const { namespaceId } = first;
+    for (let n = 1; n < 600; n++)
+      await schedule(store, workflow({ a: {}, b: {}, c: {} }), { namespaceId });
+    await pause(first);
+    expect(await runsClaimed(first)).toEqual([]);
+    await resume(first);
+    const granted = await claim(store, first, { limit: 5_000 });
+    expect(granted).toHaveLength(1_800);
+  });
+}

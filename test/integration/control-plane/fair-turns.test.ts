@@ -1,0 +1,126 @@
+/**
+ * Namespaces take turns in a server's claims: one that has a hundred thousand tasks and hundreds of
+ * agents takes no turn of one that has a single task.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Namespace, Store } from "../../../server/store/store.ts";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { type Hand, newAgent, openHand, openQuietPlane, schedule } from "./fixture.ts";
+
+const LANES = 20;
+const WAITERS = 120;
+const ROWS = 100_000;
+
+let database: TestDatabase;
+let hand: Hand;
+let plane: TestPlane;
+/** Run ids of each claim's grants, in the order of the claims. */
+const claims: string[][] = [];
+
+function watching(store: Store): Store {
+  return {
+    ...store,
+    transact: (options, work) =>
+      store.transact(options, (tx) =>
+        work({
+          ...tx,
+          grant: async (grants) => {
+            claims.push(grants.map(({ ready }) => ready.runId));
+            return tx.grant(grants);
+          },
+        }),
+      ),
+  };
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  plane = await openQuietPlane(database.connectionString, watching);
+});
+afterAll(async () => {
+  await plane?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+const inNamespace = (namespace: Namespace): TestPlane => ({ ...plane, namespace });
+const laneTask = (lane: number) => `bulk-${lane}`;
+
+/** A run with a step in each of so many lanes. */
+const bulkRun = (of: TestPlane) =>
+  schedule(of, {
+    workflow: "bulk",
+    steps: Array.from({ length: LANES }, (_, no) => {
+      return { id: `s${no}`, needs: [], task: laneTask(no) };
+    }),
+  });
+
+/** As many runs as there are to be rows, each with its first step ready, in the lanes by turns. */
+async function copyRun(runId: string, lanes: readonly number[]): Promise<void> {
+  await hand.query(
+    `create temp table copied as
+     select gen_random_uuid() as id, ($1::integer[])[1 + n % $2] as lane, n
+     from generate_series(1, $3::integer) as n`,
+    [lanes, LANES, ROWS],
+  );
+  await hand.query(
+    `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+       created_at)
+     select c.id, r.namespace_id, r.partition, r.definition_id, r.workflow, r.version, r.priority,
+       r.labels, r.created_at
+     from copied as c join run as r on r.id = $1`,
+    [runId],
+  );
+  await hand.query(
+    `insert into step (run_id, no, forward, undo, waiting_for, needs_ok, needs_skipped, verifies,
+       fence, attempt, lost, tries, strategies)
+     select c.id, s.no, s.forward, s.undo, s.waiting_for, s.needs_ok, s.needs_skipped, s.verifies,
+       s.fence, s.attempt, s.lost, s.tries, s.strategies
+     from copied as c join step as s on s.run_id = $1 and s.no = 0`,
+    [runId],
+  );
+  await hand.query(
+    `insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt,
+       ready_at, alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
+     select id, 0, 255, lane, 5, n, 0, 1, 1, now(), 0, 60000, 60000, 1000, now() + interval '1 hour'
+     from copied`,
+  );
+}
+
+describe("a namespace with a hundred thousand ready tasks", () => {
+  it("and many agents: each claim is small, and the other namespace's task is in the first", async () => {
+    const large = inNamespace(await plane.store.createNamespace("large"));
+    const small = inNamespace(await plane.store.createNamespace("small"));
+    // All wait before anything is ready, so that one beat finds all of it.
+    const { runId } = await bulkRun(large);
+    const rows = await hand.query<{ lane: number }>(
+      "delete from ready where run_id = $1 returning lane",
+      [runId],
+    );
+    const lanes = rows.map(({ lane }) => lane);
+    const waiting = Array.from({ length: WAITERS }, (_, no) =>
+      newAgent(large).poll(laneTask(no % LANES), { maxTasks: 100 }),
+    );
+    const served = newAgent(small).take("single");
+    await plane.beat.runOnce();
+    claims.length = 0;
+    // The single task becomes ready last.
+    await copyRun(runId, lanes);
+    const elsewhere = await openQuietPlane(database.connectionString);
+    const single = await schedule(
+      { ...elsewhere, namespace: small.namespace },
+      { workflow: "single", steps: [{ id: "s", needs: [], task: "single" }] },
+    );
+    await plane.beat.runOnce();
+    expect((await served).runId).toBe(single.runId);
+    expect(claims[0]).toContain(single.runId);
+    expect(claims[0]?.length).toBeLessThanOrEqual(2_000);
+    // What was cut off has its turn without another beat.
+    const taken = await Promise.all(waiting);
+    expect(Math.min(...taken.map((tasks) => tasks.length))).toBeGreaterThan(0);
+    expect(Math.max(...claims.map((of) => of.length))).toBeLessThanOrEqual(2_000);
+    await elsewhere.close();
+  });
+});

@@ -1,0 +1,155 @@
+/**
+ * Workflows that are paused, on a real database with two servers: a claim, a report or a Schedule
+ * that is under way while the pause is written leaves nothing behind that could be handed out.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Definition } from "../../../server/core/definition.ts";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  type Agent,
+  gatedStore,
+  type Hand,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  schedule,
+  stateOf,
+  success,
+} from "./fixture.ts";
+
+const gates = gatedStore();
+let database: TestDatabase;
+let hand: Hand;
+let here: TestPlane;
+let there: TestPlane;
+/** A task, and so a lane, and a workflow that no other test uses. */
+let task: string;
+let workflow: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  here = await openQuietPlane(database.connectionString, gates.wrap);
+  there = await openQuietPlane(database.connectionString);
+});
+beforeEach(() => {
+  task = newTask();
+  workflow = `workflow-${task}`;
+});
+afterAll(async () => {
+  await here?.close();
+  await there?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+function steps(count: number): Definition {
+  return {
+    workflow,
+    steps: Array.from({ length: count }, (_, no) => ({
+      ...{ id: `s${no}`, needs: no === 0 ? [] : [`s${no - 1}`], task },
+    })),
+  };
+}
+
+const of = () => ({ namespaceId: here.namespace.id, workflow });
+const pause = (plane: TestPlane) => plane.scheduler.pauseWorkflow(of(), "");
+const resume = (plane: TestPlane) => plane.scheduler.resumeWorkflow(of());
+const look = (agent: Agent) => agent.poll(task, { waitMs: 0 });
+const isWritten = () =>
+  expect
+    .poll(() => hand.query("select from paused_workflow where name = $1", [workflow]), {
+      interval: 5,
+    })
+    .toHaveLength(1);
+/** Whether it has resolved. */
+function watched(promise: Promise<unknown>): () => boolean {
+  let over = false;
+  void promise.then(() => {
+    over = true;
+  });
+  return () => over;
+}
+
+describe("a pause of a workflow", () => {
+  it("waits for a claim that was under way: its task was granted before the pause", async () => {
+    const run = await schedule(here, steps(1));
+    const gate = gates.stopNext("claim");
+    const granted = newAgent(here).take(task);
+    await gate.reached;
+    const paused = pause(there);
+    const isOver = watched(paused);
+    await isWritten();
+    expect(isOver()).toBe(false);
+    gate.open();
+    await paused;
+    expect((await granted).runId).toBe(run.runId);
+  });
+
+  it("holds what a report under way makes ready without knowing of it", async () => {
+    const run = await schedule(here, steps(2));
+    const agent = newAgent(here);
+    const first = await agent.take(task);
+    const gate = gates.stopNext("advance");
+    const reported = agent.report(first, success);
+    await gate.reached;
+    const paused = pause(there);
+    await isWritten();
+    gate.open();
+    expect(await reported).toBe("accepted");
+    await paused;
+    expect(await look(newAgent(here))).toEqual([]);
+    expect(await stateOf(here, run)).toBe("RUNNING");
+    const waiting = newAgent(here).take(task);
+    await here.beat.runOnce();
+    await resume(here);
+    expect(await waiting).toMatchObject({ runId: run.runId, stepId: "s1" });
+  });
+
+  it("holds a run that a Schedule under way begins without knowing of it", async () => {
+    await schedule(there, steps(1));
+    const gate = gates.stopNext("schedule");
+    const scheduled = schedule(here, steps(1));
+    await gate.reached;
+    const paused = pause(there);
+    await isWritten();
+    gate.open();
+    await Promise.all([scheduled, paused]);
+    expect(await look(newAgent(here))).toEqual([]);
+  });
+
+  it("waits for nobody's row: one that a pass holds is held when the pass is over", async () => {
+    const run = await schedule(here, steps(1));
+    await hand.query("begin");
+    await hand.query("select from ready where run_id = $1 for update", [run.runId]);
+    const paused = pause(here);
+    await isWritten();
+    await hand.query("commit");
+    await paused;
+    expect(await look(newAgent(here))).toEqual([]);
+  });
+
+  it("lets leased work finish, and the run end", async () => {
+    const run = await schedule(here, steps(1));
+    const agent = newAgent(here);
+    const mine = await agent.take(task);
+    await pause(here);
+    expect(await agent.beat([mine])).toEqual(["carry-on"]);
+    expect(await agent.report(mine, success)).toBe("accepted");
+    expect(await stateOf(here, run)).toBe("COMPLETED");
+  });
+});
+
+describe("a resume that dies halfway", () => {
+  it("is finished by housekeeping", async () => {
+    const run = await schedule(here, steps(1));
+    await pause(here);
+    // The pause is gone, and its ready rows are not back.
+    await hand.query("delete from paused_workflow where name = $1", [workflow]);
+    expect(await look(newAgent(here))).toEqual([]);
+    await here.store.forgetOld(100);
+    expect((await newAgent(here).take(task)).runId).toBe(run.runId);
+  });
+});
