@@ -13,6 +13,7 @@ import {
   OnPickup,
   type RetryPolicySchema,
   RunIf,
+  type RunStepSchema,
   SignalExpiry,
   type SignalStepSchema,
   type StepDefinitionSchema,
@@ -29,6 +30,7 @@ import type {
   EscalationSpec,
   FallbackSpec,
   RetrySpec,
+  RunSpec,
   SignalWaitSpec,
   StepSpec,
   TimeoutsSpec,
@@ -72,13 +74,19 @@ function toStep(step: StepSpec): StepInit {
 }
 
 function toKind(step: StepSpec): NonNullable<StepInit["kind"]> {
-  const kinds = ["task", "wait", "signal", "approval"].filter((kind) => kind in step);
+  const kinds = ["task", "wait", "signal", "approval", "run"].filter((kind) => kind in step);
   if (kinds.length > 1)
     throw new TypeError(`The step "${step.id}" is a ${kinds.join(" and a ")}; leave one of them.`);
   if ("task" in step) return { case: "task", value: { name: step.task, queue: step.queue ?? "" } };
   if ("wait" in step) return { case: "wait", value: toWait(step.wait) };
   if ("signal" in step) return { case: "signal", value: toSignal(step.signal) };
+  if ("run" in step) return { case: "run", value: toRun(step.run) };
   return { case: "approval", value: toApproval(step.approval) };
+}
+
+function toRun(run: string | RunSpec): MessageInitShape<typeof RunStepSchema> {
+  if (typeof run === "string") return { workflow: run };
+  return { workflow: run.workflow, version: run.version ?? 0 };
 }
 
 function toWait(wait: Duration | WaitSpec): MessageInitShape<typeof WaitStepSchema> {
@@ -129,8 +137,13 @@ function toCompensate(spec: string | CompensateSpec): MessageInitShape<typeof Co
   return { ...toTask(spec), when: enumValue(CompensateWhen, when) };
 }
 
-function toFallback({ queue, task, input }: FallbackSpec): MessageInitShape<typeof FallbackSchema> {
-  return { queue: queue ?? "", task: task ?? "", ...payloads({ input }) };
+function toFallback(spec: FallbackSpec): MessageInitShape<typeof FallbackSchema> {
+  const { queue, task, run, input } = spec;
+  return {
+    ...{ queue: queue ?? "", task: task ?? "" },
+    ...(run !== undefined && { run: toRun(run) }),
+    ...payloads({ input }),
+  };
 }
 
 function toRetry(

@@ -88,6 +88,7 @@ export type {
   CompensateSpec,
   FallbackSpec,
   RetrySpec,
+  RunSpec,
   SignalWaitSpec,
   StepKindSpec,
   StepSpec,

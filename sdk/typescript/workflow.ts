@@ -24,7 +24,15 @@ export type StepKindSpec =
   /** Waits for `client.signal`, by the name of the signal alone or with its own settings. */
   | { readonly signal: string | SignalWaitSpec }
   /** Waits for `client.decide`. */
-  | { readonly approval: ApprovalSpec };
+  | { readonly approval: ApprovalSpec }
+  /** Begins a run of a workflow, by its name alone or with a version, and waits for its end. */
+  | { readonly run: string | RunSpec };
+
+export interface RunSpec {
+  readonly workflow: string;
+  /** Default: the default version when the run begins. */
+  readonly version?: number;
+}
 
 export interface WaitSpec {
   /** A Date, a moment as 2026-03-01T08:00:00Z, or an expression, `${...}`. */
@@ -54,7 +62,10 @@ export interface ApprovalSpec {
   readonly onExpiry?: "escalate" | "reject" | "approve";
 }
 
-/** Those from `input` to `onPickup` are for tasks alone. */
+/**
+ * Those from `input` to `onPickup` are for tasks alone; a `run` has an input, a fallback,
+ * `timeouts.total`, and a retry that names the codes drover.child-failed or drover.child-cancelled.
+ */
 export interface StepSettings {
   readonly id: string;
   /** Steps that must have ended before this one starts. */
@@ -115,6 +126,8 @@ export interface CompensateSpec extends VerifySpec {
 export interface FallbackSpec {
   readonly queue?: string;
   readonly task?: string;
+  /** Workflow to run instead, of a `run` step. */
+  readonly run?: string | RunSpec;
   /** JSON object that is merged over the step's input, key by key. */
   readonly input?: unknown;
 }

@@ -1,6 +1,7 @@
 // Which answers a person may give to an escalation.
 import type { AnswerKind, EscalationReason } from "./history.ts";
 import { isEnded, type RunState, type Stage, stageOf } from "./model.ts";
+import type { PlanWork } from "./plan.ts";
 
 const FORWARD: readonly AnswerKind[] = Object.freeze([
   "retry",
@@ -10,7 +11,7 @@ const FORWARD: readonly AnswerKind[] = Object.freeze([
   "compensate",
   "fail",
 ]);
-/** A step without a task has no input to change, and nothing that trying again would change. */
+/** A step that only waits has no input to change, and nothing that trying again would change. */
 const DECIDED: readonly AnswerKind[] = Object.freeze(["succeed", "skip", "compensate", "fail"]);
 const SETTLING: readonly AnswerKind[] = Object.freeze(["succeed", "fail"]);
 const UNDO: readonly AnswerKind[] = Object.freeze(["retry", "succeed", "fail"]);
@@ -27,8 +28,8 @@ const NOTED: readonly AnswerKind[] = Object.freeze(["acknowledge"]);
 export interface Asked {
   readonly stage: Stage["kind"];
   readonly pivoted: boolean;
-  /** An agent performs the step. */
-  readonly isTask: boolean;
+  /** What the step does. */
+  readonly work: PlanWork["kind"];
 }
 
 /**
@@ -37,30 +38,44 @@ export interface Asked {
  */
 export function allowedAnswers(
   reason: EscalationReason,
-  { stage, pivoted, isTask }: Asked,
+  { stage, pivoted, work }: Asked,
 ): readonly AnswerKind[] {
   if (reason === "doubled") return NOTED;
   if (reason === "undo-failed") return UNDO;
   if (stage === "STOPPING" || stage === "COMPENSATING") return SETTLING;
-  if (stage === "FINISHING") return isTask ? FINISHING : SKIPPING;
-  const all = isTask ? FORWARD : DECIDED;
+  const all = stage === "FINISHING" ? finishing(work) : forward(work);
   return pivoted ? all.filter((answer) => answer !== "compensate") : all;
+}
+
+/** A child run is begun anew, with the input that it had. */
+function withoutChange(answers: readonly AnswerKind[]): readonly AnswerKind[] {
+  return answers.filter((answer) => answer !== "retry-changed");
+}
+
+function forward(work: PlanWork["kind"]): readonly AnswerKind[] {
+  if (work === "task") return FORWARD;
+  return work === "run" ? withoutChange(FORWARD) : DECIDED;
+}
+
+function finishing(work: PlanWork["kind"]): readonly AnswerKind[] {
+  if (work === "task") return FINISHING;
+  return work === "run" ? withoutChange(FINISHING) : SKIPPING;
 }
 
 /** A run as an answer finds it. */
 export interface AskedOf {
   readonly state: RunState;
   readonly pivoted: boolean;
-  readonly isTask: boolean;
+  readonly work: PlanWork["kind"];
 }
 
 /** The answers that an open escalation takes as its run stands; of an ended run, none but one. */
 export function answersNow(
   reason: EscalationReason,
-  { state, pivoted, isTask }: AskedOf,
+  { state, pivoted, work }: AskedOf,
 ): readonly AnswerKind[] {
   if (isEnded(state) && reason !== "doubled") return [];
-  const allowed = allowedAnswers(reason, { stage: stageOf(state), pivoted, isTask });
+  const allowed = allowedAnswers(reason, { stage: stageOf(state), pivoted, work });
   // To leave an effect ends the run, and other undos of it may still move.
   const moves = reason === "undo-failed" && state.kind !== "ESCALATED";
   return moves ? allowed.filter((answer) => answer !== "fail") : allowed;

@@ -25,7 +25,8 @@ export type StepEffect = Exclude<
       | "escalation-answered"
       | "escalation-closed"
       | "message-sent"
-      | "message-applied";
+      | "message-applied"
+      | "child-told";
   }
 >;
 
@@ -52,6 +53,8 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
     case "pickup-alarmed":
     case "cancel-asked":
       return evolveMoving(step, effect);
+    case "child-began":
+      return beginChild(step, effect);
     case "task-ended":
       return endTask(step, effect);
     case "attempt-settled":
@@ -74,11 +77,10 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       return effect.side === "forward"
         ? { ...step, ...FRESH_TRIES, firstReadyAt: null }
         : { ...step, tries: [], lost: 0 };
-    case "total-moved":
-      return {
-        ...step,
-        firstReadyAt: step.firstReadyAt === null ? null : step.firstReadyAt + effect.byMs,
-      };
+    case "total-moved": {
+      const { firstReadyAt } = step;
+      return { ...step, firstReadyAt: firstReadyAt === null ? null : firstReadyAt + effect.byMs };
+    }
     case "succeeded":
       return { ...step, forward: { kind: "SUCCEEDED" }, result: effect.result };
     case "failed":
@@ -105,6 +107,12 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
 function keep(step: Step, effect: Extract<Effect, { kind: "kept" }>): Step {
   const { as, strategies, fence, result } = effect;
   return { ...step, forward: { kind: as }, strategies, fence, result };
+}
+
+function beginChild(step: Step, effect: Extract<Effect, { kind: "child-began" }>): Step {
+  const { fence, at, wakeAt } = effect;
+  const forward = { kind: "WAITING", on: "child", wakeAt } as const;
+  return { ...step, forward, fence, firstReadyAt: step.firstReadyAt ?? at };
 }
 
 /** The lease is gone; until the next effect of the pass says what follows, the step stands open. */

@@ -151,6 +151,13 @@ function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
       next: { what: "count-as-unknown", at: wakeAt },
       actions: [{ kind: "complete-deferred", step: no }],
     };
+  if (on === "child" || on === "child-end")
+    return {
+      waitsFor: { kind: "child", step: no, fence: step.fence, stopping: on === "child-end" },
+      since: lastOf(place)?.endedAt ?? begunAt(place),
+      next: { what: "stop-child", at: wakeAt },
+      actions: [],
+    };
   switch (work.kind) {
     case "signal": {
       const { name, withinMs, onExpiry } = work;
@@ -184,7 +191,7 @@ function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
 
 export function triedOf(place: Place): Tried | null {
   const { planned, step } = place;
-  if (planned.work.kind !== "task") return null;
+  if (planned.work.kind !== "task" && planned.work.kind !== "run") return null;
   return {
     attempts: step.attempt,
     lost: step.lost,

@@ -86,6 +86,10 @@ function whatWords(
     }
     case "callback":
       return `${of} waits for the outcome that ${waitsFor.agentId ?? "its agent"} has deferred`;
+    case "child":
+      return waitsFor.stopping
+        ? `${of} waits for its child run to end, which was told to stop`
+        : `${of} waits for its child run`;
     case "person":
       return `${of} waits for a person's answer to escalation ${waitsFor.escalation} (${waitsFor.message})`;
     case "resume":
@@ -124,6 +128,7 @@ const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
   succeed: "it goes on",
   skip: "it is skipped",
   "count-as-unknown": "its outcome counts as unknown",
+  "stop-child": "its child is told to stop",
   undo: "what was done begins to be undone",
 });
 

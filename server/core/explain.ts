@@ -96,8 +96,8 @@ function answerAction(
   { state, pivoted }: SeenRun,
   { n, step, reason }: SeenRun["escalations"][number],
 ): readonly Action[] {
-  const isTask = plan.steps[step]?.work.kind === "task";
-  const answers = answersNow(reason, { state, pivoted, isTask });
+  const work = plan.steps[step]?.work.kind ?? "task";
+  const answers = answersNow(reason, { state, pivoted, work });
   return answers.length === 0 ? [] : [{ kind: "answer", step, escalation: n, answers }];
 }
 

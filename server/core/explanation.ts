@@ -125,6 +125,13 @@ export type WaitsFor =
     }
   /** The outcome of an attempt that its agent has deferred. */
   | { readonly kind: "callback"; readonly agentId: string | null }
+  /** A child run, begun under this fence; `stopping`: it was told to stop. */
+  | {
+      readonly kind: "child";
+      readonly step: number;
+      readonly fence: number;
+      readonly stopping: boolean;
+    }
   | {
       readonly kind: "person";
       readonly escalation: number;
@@ -203,6 +210,8 @@ export type NextKind =
   | "skip"
   /** Nobody knows whether it took effect, and `effects` says what follows. */
   | "count-as-unknown"
+  /** Its time is over, and it has its child stop. */
+  | "stop-child"
   /** Its first steps begin. */
   | "start"
   /** It ends without having begun. */

@@ -87,7 +87,15 @@ export interface Backoff {
 }
 
 /** What a step waits for that no agent holds. */
-export type WaitingFor = "timer" | "signal" | "approval" | "callback";
+export type WaitingFor =
+  | "timer"
+  | "signal"
+  | "approval"
+  | "callback"
+  /** A child run. */
+  | "child"
+  /** The end of a child run that was told to stop. */
+  | "child-end";
 
 export interface Waiting {
   readonly kind: "WAITING";
@@ -187,7 +195,10 @@ export type Reason =
   | "CANCELLED_BY_USER"
   /** It ended before it began: nothing of it has run. */
   | "NEVER_STARTED"
-  /** It was to start when there was no slot, and does not wait for one. */
+  /**
+   * It was to start when there was no slot, and does not wait for one; or it is a child, and its
+   * workflow does not take the input.
+   */
   | "REFUSED"
   | "CANCELLED_BY_NEWER";
 
@@ -234,6 +245,18 @@ export type RunState =
   | { readonly kind: "ESCALATED"; readonly from: Stage }
   | End;
 
+/** Whose child a run is. */
+export interface Parent {
+  readonly runId: string;
+  /** The step that began it, and under which fence. */
+  readonly step: number;
+  readonly fence: number;
+  /** Parents above it: 1 for the child of a run that is no child. */
+  readonly depth: number;
+  /** What its parent's deadline leaves it; null: that has none. */
+  readonly until: Moment | null;
+}
+
 export interface Run {
   readonly state: RunState;
   /** Grows by one with each pass that changes the run. */
@@ -255,6 +278,8 @@ export interface Run {
   readonly pivoted: boolean;
   /** It begins only with a slot of its concurrency key, and gives it back when it ends. */
   readonly keyed: boolean;
+  /** null: no step of another run has begun it. */
+  readonly parent: Parent | null;
   /** Escalations opened so far; the next one is numbered one more. */
   readonly escalations: number;
 }

@@ -33,7 +33,7 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
   const allowed = allowedAnswers(asked.reason, {
     stage: stageOf(state),
     pivoted,
-    isTask: planStep(pass, asked.step).work.kind === "task",
+    work: planStep(pass, asked.step).work.kind,
   });
   if (!allowed.includes(event.answer))
     return refused(`"${event.answer}" is no answer to it now: ${allowed.join(", ")} are`);

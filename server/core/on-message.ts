@@ -5,19 +5,31 @@ import type { RunTrigger } from "./effect.ts";
 import type { Answer } from "./event.ts";
 import type { Message } from "./message.ts";
 import { type End, isEnded, stageOf } from "./model.ts";
+import { childEnded } from "./on-child.ts";
 import { onCancel, onPause, onResume } from "./on-command.ts";
 import { begin } from "./open.ts";
 import { emit, type Pass } from "./pass.ts";
 import { settleRun, stop, thaw } from "./saga.ts";
 
-/** Applies them in their order. Each goes with the pass, so telling a run twice is harmless. */
+/**
+ * Applies them in their order. Each goes with the pass, so telling a run twice is harmless. A child
+ * begins with the first pass that looks for some.
+ */
 export function onMessages(pass: Pass): Answer {
   for (const { no, from, message } of pass.view.messages) {
     apply(pass, message, `told by run ${from}`);
     emit(pass, { kind: "message-applied", no });
     settleRun(pass);
   }
+  beginAsChild(pass);
   return { kind: "done" };
+}
+
+function beginAsChild(pass: Pass): void {
+  const { state, parent } = pass.view.run;
+  if (parent === null || state.kind !== "PENDING" || pass.occasion.now < state.until) return;
+  begin(pass);
+  settleRun(pass);
 }
 
 function apply(pass: Pass, message: Message, note: string): void {
@@ -26,10 +38,15 @@ function apply(pass: Pass, message: Message, note: string): void {
       onCancel(pass, { kind: "cancel", undo: message.undo, note });
       return;
     case "pause":
+      // A child that its parent pauses must not begin behind its back.
+      beginAsChild(pass);
       onPause(pass, { kind: "pause", note });
       return;
     case "resume":
       onResume(pass, { kind: "resume", note });
+      return;
+    case "child-ended":
+      childEnded(pass, message);
       return;
     case "slot":
       if (waitsForSlot(pass)) begin(pass);

@@ -12,6 +12,7 @@ import type {
   OnPickup,
   RetryPolicy,
   RunIf,
+  RunWork,
   SignalExpiry,
   StepDefinition,
   TaskWork,
@@ -102,7 +103,17 @@ export type PlanWork =
       readonly form: Payload | null;
       readonly withinMs: number;
       readonly onExpiry: ApprovalExpiry;
-    };
+    }
+  /** As a task's: the first strategy as defined, each other a fallback. */
+  | { readonly kind: "run"; readonly strategies: readonly PlanChild[] };
+
+/** A child run, and which of its failures are tried again. */
+export interface PlanChild {
+  readonly workflow: string;
+  /** 0: the default one when it begins. */
+  readonly version: number;
+  readonly retry: readonly RetryPolicy[];
+}
 
 /** How long an escalation of a step is asked, and what follows when nobody has answered. */
 export interface PlanEscalation {
@@ -234,9 +245,24 @@ function workOf(step: StepDefinition): PlanWork {
         withinMs: step.withinMs ?? WAIT_FOR_PEOPLE_MS,
         onExpiry: step.onExpiry ?? "escalate",
       };
+    case "run":
+      return { kind: "run", strategies: childrenOf(step) };
     default:
       return { kind: "task", strategies: strategiesOf(step) };
   }
+}
+
+/** Nothing is tried again unless a policy names the code: a child has tried all that it could. */
+function childrenOf(step: RunWork & Pick<StepDefinition, "retry" | "fallback">) {
+  const retry = (step.retry ?? []).map((policy) => ({ ...RETRY_DEFAULT, ...policy }));
+  const first: PlanChild = { workflow: step.workflow, version: step.version ?? 0, retry };
+  const others = (step.fallback ?? []).map(
+    ({ workflow, version }): PlanChild => ({
+      ...(workflow === undefined ? first : { workflow, version: version ?? 0 }),
+      retry,
+    }),
+  );
+  return [first, ...others];
 }
 
 function strategiesOf(

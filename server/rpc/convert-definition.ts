@@ -40,7 +40,7 @@ import type {
   Timeouts,
   VerifyDefinition,
 } from "../core/definition.ts";
-import { workFrom, workMessage } from "./convert-work.ts";
+import { runFrom, workFrom, workMessage } from "./convert-work.ts";
 import { durationField, given, msOf, wordOf } from "./definition-values.ts";
 import { payloadFrom, payloadMessage } from "./payload.ts";
 
@@ -148,6 +148,7 @@ function fallbackFrom(messages: readonly Fallback[]): FallbackDefinition[] | und
   return messages.map((message) => ({
     ...given("queue", message.queue || undefined),
     ...given("task", message.task || undefined),
+    ...(message.run ? runFrom(message.run) : {}),
     ...given("input", payloadFrom(message.input) ?? undefined),
   }));
 }
@@ -231,8 +232,13 @@ function fallbackMessage(fallback: FallbackDefinition): Fallback {
   return create(FallbackSchema, {
     queue: fallback.queue ?? "",
     task: fallback.task ?? "",
+    ...given("run", runOf(fallback)),
     ...given("input", fallback.input && payloadMessage(fallback.input)),
   });
+}
+
+function runOf({ workflow, version = 0 }: FallbackDefinition) {
+  return workflow === undefined ? undefined : { workflow, version };
 }
 
 function retryMessage(policy: Partial<RetryPolicy>): RetryMessage {

@@ -83,8 +83,8 @@ export function answersTo(
   { state, pivoted }: Pick<RunDetail, "state" | "pivoted">,
 ): readonly AnswerKind[] {
   if (closedAt !== null) return [];
-  const isTask = plan.steps[step]?.work.kind === "task";
-  return answersNow(reason, { state, pivoted, isTask });
+  const work = plan.steps[step]?.work.kind ?? "task";
+  return answersNow(reason, { state, pivoted, work });
 }
 
 export function signalMessage(record: SignalRecord, plan: Plan): ReceivedSignal {

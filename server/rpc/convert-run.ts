@@ -26,6 +26,7 @@ import {
 } from "../core/model.ts";
 import type { Plan, PlanStep } from "../core/plan.ts";
 import { type ShownStep, shownStep } from "../core/shown.ts";
+import { childRunId } from "../store/child-run.ts";
 import type { AttemptRecord, RerunOf, RunDetail, RunRecord } from "../store/reads.ts";
 import { failureOf } from "./convert-attempt.ts";
 import { concurrencyMessage } from "./convert-concurrency.ts";
@@ -83,6 +84,7 @@ const STEP_KINDS: Readonly<Record<PlanStep["work"]["kind"], StepKind>> = Object.
   wait: StepKind.WAIT,
   signal: StepKind.SIGNAL,
   approval: StepKind.APPROVAL,
+  run: StepKind.RUN,
 });
 
 const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
@@ -90,6 +92,8 @@ const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
   signal: WaitingOn.SIGNAL,
   approval: WaitingOn.APPROVAL,
   callback: WaitingOn.CALLBACK,
+  child: WaitingOn.CHILD,
+  "child-end": WaitingOn.CHILD_END,
 });
 
 /** `bodies`: whether inputs and outputs are shown. */
@@ -118,6 +122,7 @@ export function runMessage(record: RunRecord, namespace: string, shown: Shown): 
     cancelReason: record.cancelNote ?? "",
     warnings: record.warnings,
     ...(record.rerunOf ? { rerunOf: rerunOfField(record.rerunOf) } : {}),
+    ...(record.parent ? { parent: { ...record.parent } } : {}),
   });
 }
 
@@ -143,10 +148,21 @@ export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[
       ...taskOf(planned, step),
       approvals: approvalsOf(detail, planned.no),
       keptOf: detail.kept.get(planned.no) ?? "",
+      childRunId: childOf(detail, planned, step),
       ...(step ? progressOf(step) : {}),
       ...(step ? resultOf(step, attempts.get(planned.no) ?? [], shown) : {}),
     });
   });
+}
+
+/** The child that it began last: of the fences that undos have raised too, the one that it had. */
+function childOf(detail: RunDetail, { no, work }: PlanStep, step: CoreStep | undefined): string {
+  if (work.kind !== "run" || !step || detail.kept.has(no)) return "";
+  const last = detail.attempts.findLast(
+    ({ step: of, kind }) => of === no && (kind === "engine" || kind === "answer"),
+  );
+  const fence = step.forward.kind === "WAITING" ? step.fence : (last?.fence ?? 0);
+  return fence === 0 ? "" : childRunId(detail.run.runId, no, fence);
 }
 
 /** Task and queue of the strategy that is tried. */

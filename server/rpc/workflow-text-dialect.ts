@@ -4,6 +4,7 @@
  *
  *     task, queue     stand in the step itself; the message keeps them in the step's kind
  *     wait, signal    may be a duration and a name instead of a map
+ *     run             may be the name of a workflow instead of a map
  *     retry           may be one policy instead of a list
  *     durations       1h30m
  *     enum values     short and lower case
@@ -13,6 +14,7 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import {
   ApprovalStepSchema,
   CompensateSchema,
+  RunStepSchema,
   SignalStepSchema,
   StepDefinitionSchema,
   TaskStepSchema,
@@ -28,6 +30,7 @@ export const requiredKeys: Readonly<Record<string, readonly string[]>> = {
   [VerifySchema.typeName]: ["task"],
   [CompensateSchema.typeName]: ["task"],
   [SignalStepSchema.typeName]: ["name"],
+  [RunStepSchema.typeName]: ["workflow"],
 };
 
 export const namesOfMessages: Readonly<Record<string, string>> = {
@@ -36,16 +39,18 @@ export const namesOfMessages: Readonly<Record<string, string>> = {
   [WaitStepSchema.typeName]: "a wait",
   [SignalStepSchema.typeName]: "a signal",
   [ApprovalStepSchema.typeName]: "an approval",
+  [RunStepSchema.typeName]: "a run",
 };
 
 /** Kinds of a step that the design has and this version has not. */
-export const laterKinds = ["run", "map"];
-export const kinds = ["task", "wait", "signal", "approval", ...laterKinds];
+export const laterKinds = ["map"];
+export const kinds = ["task", "wait", "signal", "approval", "run", ...laterKinds];
 
 /** Messages of which a text may write a single field alone, and which field that is. */
 const shortForms: Readonly<Record<string, string>> = {
   [WaitStepSchema.typeName]: "for",
   [SignalStepSchema.typeName]: "name",
+  [RunStepSchema.typeName]: "workflow",
 };
 
 /** Lists of which a text may write the only item alone. */

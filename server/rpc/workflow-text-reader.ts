@@ -232,7 +232,7 @@ function reportKind(
   const said = kinds.filter((kind) => keys.has(kind));
   if (said.length === 0) {
     const message =
-      "the step does not say what it does: add `task: NAME`, or `wait`, `signal` or `approval`";
+      "the step does not say what it does: add `task: NAME`, or `wait`, `signal`, `approval` or `run`";
     refuse(node, path, message, reading);
   } else if (said.length > 1) {
     refuse(node, path, `a step has exactly one kind, not ${said.join(" and ")}`, reading);

@@ -8,9 +8,10 @@ import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { plannedOf } from "../core/strategy.ts";
 import { createFlights, type Landing } from "../flights.ts";
-import { type Actor, messagesOf, type PassRecord } from "../store/changes.ts";
+import { type Actor, type PassRecord, runsToLookAt } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
+import { beginChildren } from "./children.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
 
@@ -47,7 +48,7 @@ export interface Told {
   readonly runs: readonly { readonly runId: RunId; readonly version: number }[];
   /** A hook may want to hear of it. */
   readonly outside: boolean;
-  /** Runs that have been told something: a pass of each has to apply it. */
+  /** Runs that were told something, and children that begin: each needs a pass of its own. */
   readonly messaged: readonly RunRef[];
   /** The earliest moment that was set. */
   readonly wakeAt: Moment | null;
@@ -132,21 +133,16 @@ async function pass(
     for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
     if (decision.effects.length === 0) continue;
     const actor = events.find(({ item }) => item.actor)?.item.actor ?? null;
-    const { effects } = decision;
-    records.push({
-      head,
-      before: view,
-      after: decision.view,
-      effects,
-      laneOf: laned.laneOf,
-      actor,
-    });
+    const { view: after, effects } = decision;
+    records.push({ head, before: view, after, effects, laneOf: laned.laneOf, actor });
   }
   const passed = await passSlotsOn(tx, records);
-  if (records.length > 0) await tx.write(passed.records);
+  const children = await beginChildren(options, tx, passed.records);
+  if (children.runs.length > 0) await tx.insertRuns(children.runs);
+  if (records.length > 0) await tx.write(children.records);
   if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
   return {
-    records: passed.records,
+    records: children.records,
     landings: items.map((item) => landing(item, answers, fenced, wait)),
   };
 }
@@ -238,7 +234,7 @@ async function loadViews(
     const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
     return { head, laned, events, view };
   });
-  return withBeats(tx, withSecrets(await withRowsBeside(tx, await withFacts(tx, views))));
+  return withBeats(tx, withSecrets(await withRowsBeside(options, tx, await withFacts(tx, views))));
 }
 
 /** What expressions may ask about, for the steps that the pass has loaded. */
@@ -259,8 +255,12 @@ async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
 }
 
 /** Rows that events of the pass are about, besides the run and its steps. */
-async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
-  const beside = await rowsBeside(tx, loaded);
+async function withRowsBeside(
+  { plans }: AdvanceOptions,
+  tx: Tx,
+  loaded: readonly Loaded[],
+): Promise<readonly Loaded[]> {
+  const beside = await rowsBeside(tx, plans, loaded);
   if (!beside) return loaded;
   return loaded.map((one) => {
     const { runId } = one.head;
@@ -373,7 +373,7 @@ function told(records: readonly PassRecord[], claims: readonly Claim[]): Told {
     outside: records.some(isForHooks),
     messaged: [
       ...new Map(
-        records.flatMap(messagesOf).map(({ to }): [RunId, RunRef] => [to.runId, to]),
+        records.flatMap(runsToLookAt).map((run): [RunId, RunRef] => [run.runId, run]),
       ).values(),
     ],
     wakeAt: moments.length === 0 ? null : Math.min(...moments),

@@ -8,7 +8,9 @@ import type { StoredMessage } from "../core/message.ts";
 import { movingSide, type View } from "../core/model.ts";
 import type { Plan } from "../core/plan.ts";
 import { secretDigest } from "../secret.ts";
-import type { AttemptKey, RunId, Tx } from "../store/store.ts";
+import type { Plans } from "../store/plans.ts";
+import type { AttemptKey, RunId, RunRef, Tx } from "../store/store.ts";
+import { withEndedChildren } from "./children.ts";
 
 export interface RowsBeside {
   readonly attempts: ReadonlyMap<RunId, readonly EndedAttempt[]>;
@@ -20,14 +22,18 @@ export interface RowsBeside {
 
 /** A run of the pass as far as it is loaded. */
 export interface RunOfPass {
-  readonly head: { readonly runId: RunId };
+  readonly head: RunRef;
   readonly view: View;
   readonly laned: { readonly plan: Plan };
   readonly events: readonly { readonly event: RunEvent }[];
 }
 
 /** null: no event asks for any. */
-export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<RowsBeside | null> {
+export async function rowsBeside(
+  tx: Tx,
+  plans: Plans,
+  runs: readonly RunOfPass[],
+): Promise<RowsBeside | null> {
   const attempts = runs.flatMap(attemptsWanted);
   const signals = runsWith(runs, ({ event, plan }) => event.kind === "signal" || plan.hasSignals);
   const decisions = runsWith(runs, ({ event }) => event.kind === "decide");
@@ -46,8 +52,18 @@ export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<Ro
     signals: signals.length === 0 ? new Map() : await tx.loadSignals(signals),
     decisions: decisions.length === 0 ? new Map() : await tx.loadDecisions(decisions),
     escalations: escalations.length === 0 ? new Map() : await tx.loadEscalations(escalations),
-    messages: messages.length === 0 ? new Map() : await tx.loadMessages(messages),
+    messages: messages.length === 0 ? new Map() : await loadMessages(tx, plans, runs, messages),
   };
+}
+
+async function loadMessages(
+  tx: Tx,
+  plans: Plans,
+  runs: readonly RunOfPass[],
+  of: readonly RunId[],
+): Promise<RowsBeside["messages"]> {
+  const heads = runs.map(({ head }) => head);
+  return withEndedChildren(tx, plans, heads, await tx.loadMessages(of));
 }
 
 function runsWith(

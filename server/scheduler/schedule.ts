@@ -14,6 +14,7 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RerunOf } from "../store/reads.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
 import { commitAndTell, type HandOver, type Told } from "./advance.ts";
+import { beginChildren } from "./children.ts";
 import { newRunId } from "./run-id.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import { type KeyedRun, makeRoom, openSlots } from "./slots.ts";
@@ -249,9 +250,14 @@ async function accept(
     begun.push(made);
     return { kind: "done", result: { runId, created: true } };
   });
-  const records = begun.map(({ record }) => record);
+  const children = await beginChildren(
+    options,
+    tx,
+    begun.map(({ record }) => record),
+  );
+  const { records } = children;
   if (begun.length > 0) {
-    await tx.insertRuns(begun.map(({ run }) => run));
+    await tx.insertRuns([...begun.map(({ run }) => run), ...children.runs]);
     await tx.write(records);
   }
   const changes = slots.changes();
@@ -369,6 +375,7 @@ function begin(tx: Tx, item: Item, runId: string, joined: Joined | null): Begun 
     notify: request.notify,
     createdAt: tx.now,
     rerunOf: item.rerunOf,
+    parent: null,
     concurrency: request.concurrency,
   };
   const { laneOf } = laned;

@@ -22,7 +22,7 @@ import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
 import type { Queues } from "./queues.ts";
-import type { Reads, RerunOf } from "./reads.ts";
+import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
 export type { RunHead, RunId, RunRef };
@@ -58,6 +58,8 @@ export interface NewRun extends RunHead {
   readonly createdAt: Moment;
   /** null: it was scheduled by itself. */
   readonly rerunOf: RerunOf | null;
+  /** As `run.parent`, for people; null: it is no child. */
+  readonly parent: ParentRun | null;
   readonly concurrency: Concurrency | null;
 }
 

@@ -201,6 +201,8 @@ function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
     case "signal":
     case "approval":
     case "callback":
+    case "child":
+    case "child-end":
       return { kind: "due-moment", step, on: row.kind };
     case "escalation":
       return { kind: "escalation-moment", n: fence };

@@ -71,6 +71,21 @@ const works: fc.Arbitrary<StepWork> = fc.oneof(
       onExpiry: fc.constantFrom("escalate" as const, "reject" as const, "approve" as const),
     }),
   },
+  { weight: 2, arbitrary: fc.constant({ kind: "run" as const, workflow: "other" }) },
+);
+
+/** What a `run` step says otherwise than a task. */
+const childRules: fc.Arbitrary<Partial<StepRules>> = fc.record(
+  {
+    onFailure: fc.constantFrom("escalate" as const, "escalate" as const, "compensate" as const),
+    retry: fc.constantFrom(
+      [{ on: ["drover.child-failed"], attempts: 3, initialMs: 100 }],
+      [{ on: ["drover.child-failed", "drover.child-cancelled"], attempts: 2 }],
+    ),
+    timeouts: fc.constantFrom({ totalMs: 8_000 }, { totalMs: 400 }),
+    fallback: fc.constantFrom([{ workflow: "third" }], [{ input: unmade }, { workflow: "third" }]),
+  },
+  { requiredKeys: [] },
 );
 
 /** What a task says of its effects, with the verify that it then needs. */
@@ -116,7 +131,11 @@ function stepAt(no: number): fc.Arbitrary<StepDefinition> {
     },
     { requiredKeys: ["id", "needs"] },
   );
-  return fc.tuple(rules, works, effects).map(([said, work, its]) => {
+  return fc.tuple(rules, works, effects, childRules).map(([said, work, its, child]) => {
+    if (work.kind === "run") {
+      const { retry: _tries, timeouts: _times, fallback: _ways, onPickup: _, ...others } = said;
+      return { ...others, ...child, ...work };
+    }
     if (work.kind !== undefined && work.kind !== "task") {
       const { compensate: _undo, fallback: _ways, outputSchema: _of, ...others } = said;
       return { ...others, ...work };

@@ -17,7 +17,7 @@ import { heal, live } from "./random-life.ts";
 import { beginnings, definitions, judgeOf } from "./random-run.ts";
 
 const SEED = 20_260_101;
-const RUNS = 6_000;
+const RUNS = 8_000;
 const HEALING_EVENTS_MAX = 400;
 
 const taken = new Set<string>();
@@ -186,6 +186,8 @@ function historyOf(world: World, step: Step): History {
 }
 
 function mayExistAfter({ kind, fence, outcome }: Attempt, before: MayExist): MayExist {
+  // A child has ended: what a failed one did it has undone itself.
+  if (kind === "answer" || kind === "engine") return isMade(outcome) ? "yes" : before;
   if (kind !== "perform" && kind !== "verify") return before;
   if (isMade(outcome)) return "yes";
   const says = kind === "perform" || outcome.kind === "failure";

@@ -161,6 +161,10 @@ const approval = (onExpiry: ApprovalExpiry = "escalate"): StepOptions => ({
   ...{ kind: "approval", approvers: ["finance"], need: 2, withinMs: 5_000, onExpiry },
 });
 
+const child: StepOptions = { kind: "run", workflow: "other", timeouts: { totalMs: 5_000 } };
+const late = (made: World): void => made.fireNext();
+const stops = (made: World): void => void made.cancel(true);
+
 const TO_POLL = {
   kind: "agent-to-poll",
   task: "perform",
@@ -202,6 +206,8 @@ const whileRunning = rows("RUNNING", "forward", [
   ["WAITING", "a", world({ a: approval("reject") }), { kind: "approval" }, "fail", "decide"],
   ["WAITING", "a", world({ a: approval("approve") }), { kind: "approval" }, "succeed", "decide"],
   ["WAITING", "a", world({ a: {} }, defers), CALLBACK, "count-as-unknown", "complete-deferred"],
+  ["WAITING", "a", world({ a: child }), { kind: "child", stopping: false }, "stop-child"],
+  ["WAITING", "a", world({ a: child }, late), { kind: "child", stopping: true }, "stop-child"],
   ["ESCALATED", "a", world({ a: asking, b: {} }, fails), ASKED, null, "answer"],
 ]);
 
@@ -220,6 +226,7 @@ const whileStopping = rows("STOPPING", "forward", [
   ["LEASED", "a", doubtful(claimed), { ...WORKING, task: "verify" }, "check-lease"],
   ["LEASED", "b", world({ a: {}, b: {} }, stopsBoth), { ...TO_STOP, cause: "run" }, "check-lease"],
   ["BACKOFF", "a", doubtful(cannotTell), { kind: "backoff", task: "verify" }, "make-ready"],
+  ["WAITING", "a", world({ a: child }, stops), { kind: "child", stopping: true }, "stop-child"],
   [
     "ESCALATED",
     "a",

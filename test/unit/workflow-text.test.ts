@@ -290,7 +290,7 @@ describe("mistakes are named with their place and what would be right", () => {
     [
       "a step without kind",
       step("needs: []"),
-      "steps[0]: the step does not say what it does: add `task: NAME`, or `wait`, `signal` or `approval` (line 3, column 5)",
+      "steps[0]: the step does not say what it does: add `task: NAME`, or `wait`, `signal`, `approval` or `run` (line 3, column 5)",
     ],
     [
       "a signal without a name",
@@ -423,7 +423,7 @@ describe("mistakes are named with their place and what would be right", () => {
 });
 
 describe("what this version cannot do", () => {
-  test.each(["run", "map"])("a step of the kind %s", (kind) => {
+  test.each(["map"])("a step of the kind %s", (kind) => {
     const error = refusal(step(`${kind}: {}`));
     expect(error.reason).toBe("NOT_SUPPORTED");
     expect(error.fields).toEqual([

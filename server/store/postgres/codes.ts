@@ -128,6 +128,8 @@ export const dueKinds = codes<`${TaskKind} ${BackoffCause}` | WaitingFor>("due r
   "signal",
   "approval",
   "callback",
+  "child",
+  "child-end",
 ]);
 
 export const cancels = codes<"none" | "asked" | "heard">("cancel", ["none", "asked", "heard"]);
@@ -196,6 +198,7 @@ export const messageKinds = codes<Message["kind"]>("message", [
   "slot",
   "no-slot",
   "make-room",
+  "child-ended",
 ]);
 export const policies = codes<ConcurrencyPolicy>("concurrency policy", [
   "queue",

@@ -344,6 +344,8 @@ function dueKindOf(row: { readonly kind: number; readonly due_kind: number | nul
     case "signal":
     case "approval":
     case "callback":
+    case "child":
+    case "child-end":
       return name;
     default:
       return "backoff";

@@ -198,7 +198,14 @@ function dueOf({ due_kind: code, due_at: wakeAt }: StepRow): Due | null {
   return backoff ? { kind: "BACKOFF", ...backoff, wakeAt } : null;
 }
 
-const WAITS: readonly WaitingFor[] = ["timer", "signal", "approval", "callback"];
+const WAITS: readonly WaitingFor[] = [
+  "timer",
+  "signal",
+  "approval",
+  "callback",
+  "child",
+  "child-end",
+];
 const CAUSES: readonly BackoffCause[] = ["retry", "again", "settle"];
 const BACKOFFS: ReadonlyMap<string, Pick<Backoff, "task" | "cause">> = new Map(
   taskKinds.names.flatMap((task) =>

@@ -18,7 +18,13 @@ import { byRun, columns } from "./columns.ts";
 import { loadFacts } from "./facts.ts";
 import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
-import { type EndedRunRow, endedHeadOf, headOf, type OpenRunRow } from "./run-rows.ts";
+import {
+  type EndedRunRow,
+  endedHeadOf,
+  headOf,
+  type OpenRunRow,
+  type ParentRow,
+} from "./run-rows.ts";
 import { slotsOf } from "./slots.ts";
 import { avoidOf } from "./step-rows.ts";
 import { loadSteps } from "./steps-locked.ts";
@@ -40,7 +46,7 @@ export function createTx({ now, query }: Begun): Tx {
           (run) => run.runId,
         ),
       );
-      return rows.map(headOf);
+      return withParents(query, rows);
     },
     endedRuns: (runs) => endedRuns(query, runs),
     loadSteps: (wanted) => loadSteps(query, wanted),
@@ -60,6 +66,14 @@ export function createTx({ now, query }: Begun): Tx {
     lockReady: (lanes) => lockReady(query, lanes),
     grant: (grants) => grantLeases(query, grants),
   } satisfies Tx);
+}
+
+/** Of children, whose parents are asked for; a flight without any asks nothing. */
+async function withParents(query: Query, rows: readonly OpenRunRow[]): Promise<readonly RunHead[]> {
+  const children = rows.filter(({ depth }) => depth !== null).map(({ run_id }) => run_id);
+  const found = children.length === 0 ? [] : await query<ParentRow>("parents_of_runs", [children]);
+  const parents = new Map(found.map((row) => [row.run_id, row]));
+  return rows.map((row) => headOf(row, parents.get(row.run_id)));
 }
 
 async function reserveKeys(

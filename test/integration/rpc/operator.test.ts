@@ -117,7 +117,7 @@ describe("GetEscalation", () => {
     const { answer } = await grpc.unary(getEscalation, { run, escalationId: "2" });
     expect(answer?.escalation).toMatchObject({
       stepId: "flight",
-      answers: [...allowedAnswers("unknown", { stage: "RUNNING", pivoted: false, isTask: true })],
+      answers: [...allowedAnswers("unknown", { stage: "RUNNING", pivoted: false, work: "task" })],
     });
     expect(answer?.escalation?.answer).toBeUndefined();
     expect(answer?.run?.runId).toBe(RUN_ID);
@@ -211,7 +211,7 @@ describe("ResolveEscalation", () => {
       reason: "ANSWER_NOT_ALLOWED",
       metadata: {
         state: "RUNNING",
-        answers: allowedAnswers("doubled", { stage: "RUNNING", pivoted: false, isTask: true }).join(
+        answers: allowedAnswers("doubled", { stage: "RUNNING", pivoted: false, work: "task" }).join(
           ",",
         ),
       },

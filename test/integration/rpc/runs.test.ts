@@ -430,6 +430,7 @@ describe("lists come in pages", () => {
     expect(pages[0]).toEqual({
       filter: {
         states: ["RUNNING"],
+        parent: null,
         workflow: "holiday",
         labels: { a: "1", b: "2" },
         createdAfter: null,

@@ -78,7 +78,7 @@ describe("the answers that are allowed", () => {
     "pickup",
     "expired",
   ];
-  const task = { pivoted: false, isTask: true };
+  const task = { pivoted: false, work: "task" } as const;
   const most: readonly AnswerKind[] = [
     "retry",
     "retry-changed",
@@ -103,7 +103,7 @@ describe("the answers that are allowed", () => {
   });
 
   test("are without trying again where no agent performs the step", () => {
-    const noTask = { stage: "RUNNING", pivoted: false, isTask: false } as const;
+    const noTask = { stage: "RUNNING", pivoted: false, work: "wait" } as const;
     expect(allowedAnswers("expired", noTask)).toEqual(["succeed", "skip", "compensate", "fail"]);
     expect(allowedAnswers("expired", { ...noTask, stage: "FINISHING" })).toEqual([
       "succeed",

@@ -22,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/explain.proto.
  */
 export const file_drover_v1_explain: GenFile = /*@__PURE__*/
-  fileDesc("Chdkcm92ZXIvdjEvZXhwbGFpbi5wcm90bxIJZHJvdmVyLnYxItoECgRXYWl0Eg8KB3N0ZXBfaWQYASABKAkSDAoEdW5kbxgCIAEoCBIoCgt3YWl0aW5nX2ZvchgDIAEoDjITLmRyb3Zlci52MS5XYWl0S2luZBIQCghzZW50ZW5jZRgEIAEoCRIuCgpzaW5jZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCgRuZXh0GAYgASgOMhMuZHJvdmVyLnYxLk5leHRLaW5kEi0KCW5leHRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoFdHJpZWQYCCABKAsyEC5kcm92ZXIudjEuVHJpZWQSKAoHYWN0aW9ucxgJIAMoCzIXLmRyb3Zlci52MS5QZXJzb25BY3Rpb24SEAoId2FpdHNfb24YCiADKAkSJgoJdGFza19raW5kGAsgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEiMKBGxhbmUYDCABKAsyEy5kcm92ZXIudjEuTGFuZVdhaXRIABIlCgVhZ2VudBgNIAEoCzIULmRyb3Zlci52MS5BZ2VudFdhaXRIABIVCgtzaWduYWxfbmFtZRgOIAEoCUgAEisKCGFwcHJvdmFsGA8gASgLMhcuZHJvdmVyLnYxLkFwcHJvdmFsV2FpdEgAEi8KCmVzY2FsYXRpb24YECABKAsyGS5kcm92ZXIudjEuRXNjYWxhdGlvbldhaXRIABIlCgVwYXVzZRgeIAEoCzIULmRyb3Zlci52MS5QYXVzZVdhaXRIAEIICgZkZXRhaWwiewoITGFuZVdhaXQSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIOCgZwb2xsZWQYAyABKAgSMgoObGFzdF9wb2xsX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFsYXJtcxgFIAEoDSJiCglQYXVzZVdhaXQSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIXCg93aG9sZV9uYW1lc3BhY2UYAyABKAgSHwoFcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2UinwIKCUFnZW50V2FpdBIQCghhZ2VudF9pZBgBIAEoCRIyCg5sYXN0X2JlYXRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJQoIcHJvZ3Jlc3MYAyABKAsyEy5kcm92ZXIudjEuUHJvZ3Jlc3MSMQoNcHJvZ3Jlc3NfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQYXR0ZW1wdF9lbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoKc3RvcF9jYXVzZRgGIAEoDjIULmRyb3Zlci52MS5TdG9wQ2F1c2USEgoKc3RvcF9oZWFyZBgHIAEoCCJCCgxBcHByb3ZhbFdhaXQSEQoJYXBwcm92ZXJzGAEgAygJEhEKCWFwcHJvdmFscxgCIAEoDRIMCgRuZWVkGAMgASgNIj0KDkVzY2FsYXRpb25XYWl0EgoKAmlkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIPCgdtZXNzYWdlGAMgASgJIpcCCgVUcmllZBIQCghhdHRlbXB0cxgBIAEoDRIMCgRsb3N0GAIgASgNEhIKCmhhbmRlZF9vdXQYAyABKA0SEAoIdmVyaWZpZXMYBCABKA0SEAoIc3RyYXRlZ3kYBSABKA0SEgoKc3RyYXRlZ2llcxgGIAEoDRIsCgxsYXN0X291dGNvbWUYByABKA4yFi5kcm92ZXIudjEuT3V0Y29tZUtpbmQSKAoMbGFzdF9mYWlsdXJlGAggASgLMhIuZHJvdmVyLnYxLkZhaWx1cmUSFQoNbGFzdF9hZ2VudF9pZBgJIAEoCRIzCg9sYXN0X2VuZGVkX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrEBCgxQZXJzb25BY3Rpb24SIwoEa2luZBgBIAEoDjIVLmRyb3Zlci52MS5BY3Rpb25LaW5kEg8KB3N0ZXBfaWQYAiABKAkSFQoNZXNjYWxhdGlvbl9pZBgDIAEoCRIPCgdjaG9pY2VzGAQgAygJEhMKC3NpZ25hbF9uYW1lGAUgASgJEg0KBXF1ZXVlGAYgASgJEgwKBHRhc2sYByABKAkSEQoJYXBwcm92ZXJzGAggAygJKtEDCghXYWl0S2luZBIZChVXQUlUX0tJTkRfVU5TUEVDSUZJRUQQABIbChdXQUlUX0tJTkRfQUdFTlRfVE9fUE9MTBABEhsKF1dBSVRfS0lORF9BR0VOVF9XT1JLSU5HEAISGwoXV0FJVF9LSU5EX0FHRU5UX1RPX1NUT1AQAxIVChFXQUlUX0tJTkRfQkFDS09GRhAEEhMKD1dBSVRfS0lORF9BR0FJThAFEhQKEFdBSVRfS0lORF9TRVRUTEUQBhITCg9XQUlUX0tJTkRfVElNRVIQBxIUChBXQUlUX0tJTkRfU0lHTkFMEAgSFgoSV0FJVF9LSU5EX0FQUFJPVkFMEAkSFgoSV0FJVF9LSU5EX0NBTExCQUNLEAoSFAoQV0FJVF9LSU5EX1BFUlNPThALEhQKEFdBSVRfS0lORF9SRVNVTUUQDBITCg9XQUlUX0tJTkRfU1RFUFMQDRIYChRXQUlUX0tJTkRfRU5EX09GX1JVThAOEhMKD1dBSVRfS0lORF9FTkRFRBAPEhMKD1dBSVRfS0lORF9TVEFSVBAQEhIKDldBSVRfS0lORF9TTE9UEBESHQoZV0FJVF9LSU5EX1FVRVVFX1RPX1JFU1VNRRAeKo4DCghOZXh0S2luZBIZChVORVhUX0tJTkRfVU5TUEVDSUZJRUQQABIYChRORVhUX0tJTkRfTE9PS19BR0FJThABEhMKD05FWFRfS0lORF9BTEFSTRACEhYKEk5FWFRfS0lORF9FU0NBTEFURRADEhcKE05FWFRfS0lORF9GQUxMX0JBQ0sQBBISCg5ORVhUX0tJTkRfRkFJTBAFEhkKFU5FWFRfS0lORF9DSEVDS19MRUFTRRAGEhoKFk5FWFRfS0lORF9URUxMX1RPX1NUT1AQBxIXChNORVhUX0tJTkRfRU5EX0xFQVNFEAgSGAoUTkVYVF9LSU5EX01BS0VfUkVBRFkQCRIVChFORVhUX0tJTkRfU1VDQ0VFRBAKEhIKDk5FWFRfS0lORF9TS0lQEAsSHgoaTkVYVF9LSU5EX0NPVU5UX0FTX1VOS05PV04QDBISCg5ORVhUX0tJTkRfVU5ETxANEhMKD05FWFRfS0lORF9TVEFSVBAOEhUKEU5FWFRfS0lORF9HSVZFX1VQEA8quAIKCkFjdGlvbktpbmQSGwoXQUNUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIbChdBQ1RJT05fS0lORF9TVEFSVF9BR0VOVBABEhYKEkFDVElPTl9LSU5EX0FOU1dFUhACEhYKEkFDVElPTl9LSU5EX1NJR05BTBADEhYKEkFDVElPTl9LSU5EX0RFQ0lERRAEEiEKHUFDVElPTl9LSU5EX0NPTVBMRVRFX0RFRkVSUkVEEAUSFQoRQUNUSU9OX0tJTkRfUEFVU0UQBhIWChJBQ1RJT05fS0lORF9SRVNVTUUQBxIWChJBQ1RJT05fS0lORF9DQU5DRUwQCBIcChhBQ1RJT05fS0lORF9SRVNVTUVfUVVFVUUQHhIgChxBQ1RJT05fS0lORF9SRVNVTUVfTkFNRVNQQUNFEB8qawoJU3RvcENhdXNlEhoKFlNUT1BfQ0FVU0VfVU5TUEVDSUZJRUQQABISCg5TVE9QX0NBVVNFX1JVThABEhYKElNUT1BfQ0FVU0VfVElNRU9VVBACEhYKElNUT1BfQ0FVU0VfU1RBTExFRBADYgZwcm90bzM", [file_drover_v1_queue, file_drover_v1_run, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("Chdkcm92ZXIvdjEvZXhwbGFpbi5wcm90bxIJZHJvdmVyLnYxIoEFCgRXYWl0Eg8KB3N0ZXBfaWQYASABKAkSDAoEdW5kbxgCIAEoCBIoCgt3YWl0aW5nX2ZvchgDIAEoDjITLmRyb3Zlci52MS5XYWl0S2luZBIQCghzZW50ZW5jZRgEIAEoCRIuCgpzaW5jZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCgRuZXh0GAYgASgOMhMuZHJvdmVyLnYxLk5leHRLaW5kEi0KCW5leHRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoFdHJpZWQYCCABKAsyEC5kcm92ZXIudjEuVHJpZWQSKAoHYWN0aW9ucxgJIAMoCzIXLmRyb3Zlci52MS5QZXJzb25BY3Rpb24SEAoId2FpdHNfb24YCiADKAkSJgoJdGFza19raW5kGAsgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEiMKBGxhbmUYDCABKAsyEy5kcm92ZXIudjEuTGFuZVdhaXRIABIlCgVhZ2VudBgNIAEoCzIULmRyb3Zlci52MS5BZ2VudFdhaXRIABIVCgtzaWduYWxfbmFtZRgOIAEoCUgAEisKCGFwcHJvdmFsGA8gASgLMhcuZHJvdmVyLnYxLkFwcHJvdmFsV2FpdEgAEi8KCmVzY2FsYXRpb24YECABKAsyGS5kcm92ZXIudjEuRXNjYWxhdGlvbldhaXRIABIlCgVjaGlsZBgRIAEoCzIULmRyb3Zlci52MS5DaGlsZFdhaXRIABIlCgVwYXVzZRgeIAEoCzIULmRyb3Zlci52MS5QYXVzZVdhaXRIAEIICgZkZXRhaWwiLQoJQ2hpbGRXYWl0Eg4KBnJ1bl9pZBgBIAEoCRIQCghzdG9wcGluZxgCIAEoCCJ7CghMYW5lV2FpdBINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEg4KBnBvbGxlZBgDIAEoCBIyCg5sYXN0X3BvbGxfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYWxhcm1zGAUgASgNImIKCVBhdXNlV2FpdBINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEhcKD3dob2xlX25hbWVzcGFjZRgDIAEoCBIfCgVwYXVzZRgEIAEoCzIQLmRyb3Zlci52MS5QYXVzZSKfAgoJQWdlbnRXYWl0EhAKCGFnZW50X2lkGAEgASgJEjIKDmxhc3RfYmVhdF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCghwcm9ncmVzcxgDIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIxCg1wcm9ncmVzc190aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0ChBhdHRlbXB0X2VuZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgpzdG9wX2NhdXNlGAYgASgOMhQuZHJvdmVyLnYxLlN0b3BDYXVzZRISCgpzdG9wX2hlYXJkGAcgASgIIkIKDEFwcHJvdmFsV2FpdBIRCglhcHByb3ZlcnMYASADKAkSEQoJYXBwcm92YWxzGAIgASgNEgwKBG5lZWQYAyABKA0iPQoORXNjYWxhdGlvbldhaXQSCgoCaWQYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkilwIKBVRyaWVkEhAKCGF0dGVtcHRzGAEgASgNEgwKBGxvc3QYAiABKA0SEgoKaGFuZGVkX291dBgDIAEoDRIQCgh2ZXJpZmllcxgEIAEoDRIQCghzdHJhdGVneRgFIAEoDRISCgpzdHJhdGVnaWVzGAYgASgNEiwKDGxhc3Rfb3V0Y29tZRgHIAEoDjIWLmRyb3Zlci52MS5PdXRjb21lS2luZBIoCgxsYXN0X2ZhaWx1cmUYCCABKAsyEi5kcm92ZXIudjEuRmFpbHVyZRIVCg1sYXN0X2FnZW50X2lkGAkgASgJEjMKD2xhc3RfZW5kZWRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAisQEKDFBlcnNvbkFjdGlvbhIjCgRraW5kGAEgASgOMhUuZHJvdmVyLnYxLkFjdGlvbktpbmQSDwoHc3RlcF9pZBgCIAEoCRIVCg1lc2NhbGF0aW9uX2lkGAMgASgJEg8KB2Nob2ljZXMYBCADKAkSEwoLc2lnbmFsX25hbWUYBSABKAkSDQoFcXVldWUYBiABKAkSDAoEdGFzaxgHIAEoCRIRCglhcHByb3ZlcnMYCCADKAkq5gMKCFdhaXRLaW5kEhkKFVdBSVRfS0lORF9VTlNQRUNJRklFRBAAEhsKF1dBSVRfS0lORF9BR0VOVF9UT19QT0xMEAESGwoXV0FJVF9LSU5EX0FHRU5UX1dPUktJTkcQAhIbChdXQUlUX0tJTkRfQUdFTlRfVE9fU1RPUBADEhUKEVdBSVRfS0lORF9CQUNLT0ZGEAQSEwoPV0FJVF9LSU5EX0FHQUlOEAUSFAoQV0FJVF9LSU5EX1NFVFRMRRAGEhMKD1dBSVRfS0lORF9USU1FUhAHEhQKEFdBSVRfS0lORF9TSUdOQUwQCBIWChJXQUlUX0tJTkRfQVBQUk9WQUwQCRIWChJXQUlUX0tJTkRfQ0FMTEJBQ0sQChIUChBXQUlUX0tJTkRfUEVSU09OEAsSFAoQV0FJVF9LSU5EX1JFU1VNRRAMEhMKD1dBSVRfS0lORF9TVEVQUxANEhgKFFdBSVRfS0lORF9FTkRfT0ZfUlVOEA4SEwoPV0FJVF9LSU5EX0VOREVEEA8SEwoPV0FJVF9LSU5EX1NUQVJUEBASEgoOV0FJVF9LSU5EX1NMT1QQERITCg9XQUlUX0tJTkRfQ0hJTEQQEhIdChlXQUlUX0tJTkRfUVVFVUVfVE9fUkVTVU1FEB4qqAMKCE5leHRLaW5kEhkKFU5FWFRfS0lORF9VTlNQRUNJRklFRBAAEhgKFE5FWFRfS0lORF9MT09LX0FHQUlOEAESEwoPTkVYVF9LSU5EX0FMQVJNEAISFgoSTkVYVF9LSU5EX0VTQ0FMQVRFEAMSFwoTTkVYVF9LSU5EX0ZBTExfQkFDSxAEEhIKDk5FWFRfS0lORF9GQUlMEAUSGQoVTkVYVF9LSU5EX0NIRUNLX0xFQVNFEAYSGgoWTkVYVF9LSU5EX1RFTExfVE9fU1RPUBAHEhcKE05FWFRfS0lORF9FTkRfTEVBU0UQCBIYChRORVhUX0tJTkRfTUFLRV9SRUFEWRAJEhUKEU5FWFRfS0lORF9TVUNDRUVEEAoSEgoOTkVYVF9LSU5EX1NLSVAQCxIeChpORVhUX0tJTkRfQ09VTlRfQVNfVU5LTk9XThAMEhIKDk5FWFRfS0lORF9VTkRPEA0SEwoPTkVYVF9LSU5EX1NUQVJUEA4SFQoRTkVYVF9LSU5EX0dJVkVfVVAQDxIYChRORVhUX0tJTkRfU1RPUF9DSElMRBAQKrgCCgpBY3Rpb25LaW5kEhsKF0FDVElPTl9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXQUNUSU9OX0tJTkRfU1RBUlRfQUdFTlQQARIWChJBQ1RJT05fS0lORF9BTlNXRVIQAhIWChJBQ1RJT05fS0lORF9TSUdOQUwQAxIWChJBQ1RJT05fS0lORF9ERUNJREUQBBIhCh1BQ1RJT05fS0lORF9DT01QTEVURV9ERUZFUlJFRBAFEhUKEUFDVElPTl9LSU5EX1BBVVNFEAYSFgoSQUNUSU9OX0tJTkRfUkVTVU1FEAcSFgoSQUNUSU9OX0tJTkRfQ0FOQ0VMEAgSHAoYQUNUSU9OX0tJTkRfUkVTVU1FX1FVRVVFEB4SIAocQUNUSU9OX0tJTkRfUkVTVU1FX05BTUVTUEFDRRAfKmsKCVN0b3BDYXVzZRIaChZTVE9QX0NBVVNFX1VOU1BFQ0lGSUVEEAASEgoOU1RPUF9DQVVTRV9SVU4QARIWChJTVE9QX0NBVVNFX1RJTUVPVVQQAhIWChJTVE9QX0NBVVNFX1NUQUxMRUQQA2IGcHJvdG8z", [file_drover_v1_queue, file_drover_v1_run, file_drover_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * What a run or one of its steps waits for.
@@ -156,6 +156,14 @@ export type Wait = Message<"drover.v1.Wait"> & {
     case: "escalation";
   } | {
     /**
+     * With CHILD.
+     *
+     * @generated from field: drover.v1.ChildWait child = 17;
+     */
+    value: ChildWait;
+    case: "child";
+  } | {
+    /**
      * With QUEUE_TO_RESUME.
      *
      * @generated from field: drover.v1.PauseWait pause = 30;
@@ -171,6 +179,34 @@ export type Wait = Message<"drover.v1.Wait"> & {
  */
 export const WaitSchema: GenMessage<Wait> = /*@__PURE__*/
   messageDesc(file_drover_v1_explain, 0);
+
+/**
+ * A child run.
+ *
+ * @generated from message drover.v1.ChildWait
+ */
+export type ChildWait = Message<"drover.v1.ChildWait"> & {
+  /**
+   * Its id: ExplainRun of it says what it waits for.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Whether it was told to stop.
+   *
+   * @generated from field: bool stopping = 2;
+   */
+  stopping: boolean;
+};
+
+/**
+ * Describes the message drover.v1.ChildWait.
+ * Use `create(ChildWaitSchema)` to create a new message.
+ */
+export const ChildWaitSchema: GenMessage<ChildWait> = /*@__PURE__*/
+  messageDesc(file_drover_v1_explain, 1);
 
 /**
  * A task in its queue.
@@ -220,7 +256,7 @@ export type LaneWait = Message<"drover.v1.LaneWait"> & {
  * Use `create(LaneWaitSchema)` to create a new message.
  */
 export const LaneWaitSchema: GenMessage<LaneWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 1);
+  messageDesc(file_drover_v1_explain, 2);
 
 /**
  * A task in a queue that hands out nothing.
@@ -262,7 +298,7 @@ export type PauseWait = Message<"drover.v1.PauseWait"> & {
  * Use `create(PauseWaitSchema)` to create a new message.
  */
 export const PauseWaitSchema: GenMessage<PauseWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 2);
+  messageDesc(file_drover_v1_explain, 3);
 
 /**
  * A task with an agent.
@@ -325,7 +361,7 @@ export type AgentWait = Message<"drover.v1.AgentWait"> & {
  * Use `create(AgentWaitSchema)` to create a new message.
  */
 export const AgentWaitSchema: GenMessage<AgentWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 3);
+  messageDesc(file_drover_v1_explain, 4);
 
 /**
  * An approval step that waits.
@@ -360,7 +396,7 @@ export type ApprovalWait = Message<"drover.v1.ApprovalWait"> & {
  * Use `create(ApprovalWaitSchema)` to create a new message.
  */
 export const ApprovalWaitSchema: GenMessage<ApprovalWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 4);
+  messageDesc(file_drover_v1_explain, 5);
 
 /**
  * A question to a person.
@@ -395,7 +431,7 @@ export type EscalationWait = Message<"drover.v1.EscalationWait"> & {
  * Use `create(EscalationWaitSchema)` to create a new message.
  */
 export const EscalationWaitSchema: GenMessage<EscalationWait> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 5);
+  messageDesc(file_drover_v1_explain, 6);
 
 /**
  * What was tried of a step, or of its undoing.
@@ -479,7 +515,7 @@ export type Tried = Message<"drover.v1.Tried"> & {
  * Use `create(TriedSchema)` to create a new message.
  */
 export const TriedSchema: GenMessage<Tried> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 6);
+  messageDesc(file_drover_v1_explain, 7);
 
 /**
  * Something that can be done.
@@ -549,7 +585,7 @@ export type PersonAction = Message<"drover.v1.PersonAction"> & {
  * Use `create(PersonActionSchema)` to create a new message.
  */
 export const PersonActionSchema: GenMessage<PersonAction> = /*@__PURE__*/
-  messageDesc(file_drover_v1_explain, 7);
+  messageDesc(file_drover_v1_explain, 8);
 
 /**
  * What a run or a step waits for.
@@ -682,6 +718,13 @@ export const WaitKind = {
    * @generated from enum value: WAIT_KIND_SLOT = 17;
    */
   SLOT: 17,
+
+  /**
+   * A child run; see `child`.
+   *
+   * @generated from enum value: WAIT_KIND_CHILD = 18;
+   */
+  CHILD: 18,
 
   /**
    * Its queue, or the whole namespace, is paused; see `pause`.
@@ -822,6 +865,13 @@ export const NextKind = {
    * @generated from enum value: NEXT_KIND_GIVE_UP = 15;
    */
   GIVE_UP: 15,
+
+  /**
+   * The child run is told to stop.
+   *
+   * @generated from enum value: NEXT_KIND_STOP_CHILD = 16;
+   */
+  STOP_CHILD: 16,
 } as const;
 
 /**

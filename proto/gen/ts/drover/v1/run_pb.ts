@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/run.proto.
  */
 export const file_drover_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEijQUKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJEhAKCHdhcm5pbmdzGBAgASgNEi4KCnN0YXJ0X3RpbWUYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GBIgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiQKCHJlcnVuX29mGBQgASgLMhIuZHJvdmVyLnYxLlJlcnVuT2YaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJGCgdSZXJ1bk9mEg4KBnJ1bl9pZBgBIAEoCRIQCgZmYWlsZWQYAiABKAhIABIRCgdzdGVwX2lkGAMgASgJSABCBgoEZnJvbSKPAQoLQ29uY3VycmVuY3kSLQoDa2V5GAEgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIZCgVsaW1pdBgCIAEoBUIKukgHGgUY6AcoABI2CgZwb2xpY3kYAyABKA4yHC5kcm92ZXIudjEuQ29uY3VycmVuY3lQb2xpY3lCCLpIBYIBAhABIsoDCgRTdGVwEgoKAmlkGAEgASgJEiMKBXN0YXRlGAIgASgOMhQuZHJvdmVyLnYxLlN0ZXBTdGF0ZRIoCgp1bmRvX3N0YXRlGAMgASgOMhQuZHJvdmVyLnYxLlVuZG9TdGF0ZRIMCgR0YXNrGAQgASgJEg0KBXF1ZXVlGAUgASgJEg8KB2F0dGVtcHQYBiABKA0SDQoFZmVuY2UYByABKA0SEAoIYWdlbnRfaWQYCCABKAkSLQoJbmV4dF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgZvdXRwdXQYCiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIhCgVlcnJvchgLIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEg0KBW5lZWRzGAwgAygJEiEKBGtpbmQYDSABKA4yEy5kcm92ZXIudjEuU3RlcEtpbmQSEAoIc3RyYXRlZ3kYDiABKA0SKAoKd2FpdGluZ19vbhgPIAEoDjIULmRyb3Zlci52MS5XYWl0aW5nT24SEAoIdmVyaWZpZXMYECABKA0SEQoJYXBwcm92YWxzGBEgASgNEg8KB2tlcHRfb2YYFCABKAkiWAoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNZmFpbHVyZV9jbGFzcxgDIAEoDjIXLmRyb3Zlci52MS5GYWlsdXJlQ2xhc3MilwMKB0F0dGVtcHQSDwoHc3RlcF9pZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEg0KBWZlbmNlGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SEAoIYWdlbnRfaWQYBSABKAkSDwoHc2Vzc2lvbhgGIAEoDBIwCgxzdGFydGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmVuZGVkX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB291dGNvbWUYCSABKA4yFi5kcm92ZXIudjEuT3V0Y29tZUtpbmQSIwoHZmFpbHVyZRgKIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEiIKBm91dHB1dBgLIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEgwKBGxhdGUYDCABKAgSKAoGc291cmNlGA0gASgOMhguZHJvdmVyLnYxLkF0dGVtcHRTb3VyY2USCQoBbhgOIAEoDSKLAgoMSW50ZXJ2ZW50aW9uEg4KBnJ1bl9pZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEgwKBHJ1bGUYAyABKAkSCwoDc2F3GAQgASgJEgsKA2RpZBgFIAEoCRIsCghkdWVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKYWN0ZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKc3VwZXJ2aXNvchgIIAEoCRIRCglwYXJ0aXRpb24YCSABKA0SDQoFZXBvY2gYCiABKAQSDQoFZmVuY2UYCyABKA0SDwoHYXR0ZW1wdBgMIAEoDSKmAwoKRXNjYWxhdGlvbhIKCgJpZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEi8KC29wZW5lZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjbG9zZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xvc2VkX2J5GAcgASgJEg8KB2Fuc3dlcnMYCCADKAkSDgoGcnVuX2lkGAkgASgJEhAKCHdvcmtmbG93GAogASgJEisKBmFuc3dlchgLIAEoCzIbLmRyb3Zlci52MS5Fc2NhbGF0aW9uQW5zd2VyEhIKCmNsYWltZWRfYnkYDCABKAkSMAoMY2xhaW1lZF90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1kZWFkbGluZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRjb2RlGA4gASgJIlAKEEVzY2FsYXRpb25BbnN3ZXISDgoGYW5zd2VyGAEgASgJEgoKAmJ5GAIgASgJEhMKC2J5X3ZlcmlmaWVkGAMgASgIEgsKA3doeRgEIAEoCSKoAQoOUmVjZWl2ZWRTaWduYWwSCwoDc2VxGAEgASgNEhEKCXNpZ25hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiMKB3BheWxvYWQYBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIxCg1yZWNlaXZlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh0YWtlbl9ieRgGIAEoCSK/AQoIRGVjaXNpb24SDwoHc3RlcF9pZBgBIAEoCRIQCghhcHByb3ZlchgCIAEoCRIZChFhcHByb3Zlcl92ZXJpZmllZBgDIAEoCBIQCghhcHByb3ZlZBgEIAEoCBIPCgdjb21tZW50GAUgASgJEiAKBGZvcm0YBiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIwCgxkZWNpZGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImsKEEVmZmVjdGl2ZVNldHRpbmcSDwoHc3RlcF9pZBgBIAEoCRINCgVmaWVsZBgCIAEoCRINCgV2YWx1ZRgDIAEoCRIoCgZzb3VyY2UYBCABKA4yGC5kcm92ZXIudjEuU2V0dGluZ1NvdXJjZSqyAgoIUnVuU3RhdGUSGQoVUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRUlVOX1NUQVRFX1BFTkRJTkcQARIVChFSVU5fU1RBVEVfUlVOTklORxACEhQKEFJVTl9TVEFURV9QQVVTRUQQAxIWChJSVU5fU1RBVEVfU1RPUFBJTkcQBBIaChZSVU5fU1RBVEVfQ09NUEVOU0FUSU5HEAUSFwoTUlVOX1NUQVRFX0VTQ0FMQVRFRBAGEhcKE1JVTl9TVEFURV9DT01QTEVURUQQBxIUChBSVU5fU1RBVEVfRkFJTEVEEAgSGQoVUlVOX1NUQVRFX0NPTVBFTlNBVEVEEAkSFwoTUlVOX1NUQVRFX0NBTkNFTExFRBAKEhcKE1JVTl9TVEFURV9GSU5JU0hJTkcQCyrtAQoJUnVuUmVhc29uEhoKFlJVTl9SRUFTT05fVU5TUEVDSUZJRUQQABITCg9SVU5fUkVBU09OX0RPTkUQARIaChZSVU5fUkVBU09OX1NURVBfRkFJTEVEEAISGAoUUlVOX1JFQVNPTl9USU1FRF9PVVQQAxIgChxSVU5fUkVBU09OX0NBTkNFTExFRF9CWV9VU0VSEAQSHAoYUlVOX1JFQVNPTl9ORVZFUl9TVEFSVEVEEAUSFgoSUlVOX1JFQVNPTl9SRUZVU0VEEAYSIQodUlVOX1JFQVNPTl9DQU5DRUxMRURfQllfTkVXRVIQByqzAgoJU3RlcFN0YXRlEhoKFlNURVBfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJTVEVQX1NUQVRFX0JMT0NLRUQQARIUChBTVEVQX1NUQVRFX1JFQURZEAISFQoRU1RFUF9TVEFURV9MRUFTRUQQAxIWChJTVEVQX1NUQVRFX0JBQ0tPRkYQBBIWChJTVEVQX1NUQVRFX1dBSVRJTkcQBRIYChRTVEVQX1NUQVRFX1ZFUklGWUlORxAGEhgKFFNURVBfU1RBVEVfRVNDQUxBVEVEEAcSGAoUU1RFUF9TVEFURV9TVUNDRUVERUQQCBIVChFTVEVQX1NUQVRFX0ZBSUxFRBAJEhYKElNURVBfU1RBVEVfU0tJUFBFRBAKEhgKFFNURVBfU1RBVEVfQ0FOQ0VMTEVEEAsqlwEKCVVuZG9TdGF0ZRIaChZVTkRPX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPVU5ET19TVEFURV9OT05FEAESFgoSVU5ET19TVEFURV9QRU5ESU5HEAISFQoRVU5ET19TVEFURV9BQ1RJVkUQAxITCg9VTkRPX1NUQVRFX0RPTkUQBBIVChFVTkRPX1NUQVRFX0ZBSUxFRBAFKoYBCglXYWl0aW5nT24SGgoWV0FJVElOR19PTl9VTlNQRUNJRklFRBAAEhQKEFdBSVRJTkdfT05fVElNRVIQARIVChFXQUlUSU5HX09OX1NJR05BTBACEhcKE1dBSVRJTkdfT05fQVBQUk9WQUwQAxIXChNXQUlUSU5HX09OX0NBTExCQUNLEAQqewoIU3RlcEtpbmQSGQoVU1RFUF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOU1RFUF9LSU5EX1RBU0sQARISCg5TVEVQX0tJTkRfV0FJVBACEhQKEFNURVBfS0lORF9TSUdOQUwQAxIWChJTVEVQX0tJTkRfQVBQUk9WQUwQBCqaAQoRQ29uY3VycmVuY3lQb2xpY3kSIgoeQ09OQ1VSUkVOQ1lfUE9MSUNZX1VOU1BFQ0lGSUVEEAASHAoYQ09OQ1VSUkVOQ1lfUE9MSUNZX1FVRVVFEAESHQoZQ09OQ1VSUkVOQ1lfUE9MSUNZX1JFRlVTRRACEiQKIENPTkNVUlJFTkNZX1BPTElDWV9DQU5DRUxfT0xERVNUEAMqfgoNQXR0ZW1wdFNvdXJjZRIeChpBVFRFTVBUX1NPVVJDRV9VTlNQRUNJRklFRBAAEhcKE0FUVEVNUFRfU09VUkNFX1RBU0sQARIZChVBVFRFTVBUX1NPVVJDRV9FTkdJTkUQAhIZChVBVFRFTVBUX1NPVVJDRV9BTlNXRVIQAyqdAgoLT3V0Y29tZUtpbmQSHAoYT1VUQ09NRV9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUT1VUQ09NRV9LSU5EX1NVQ0NFU1MQARIYChRPVVRDT01FX0tJTkRfRkFJTFVSRRACEhgKFE9VVENPTUVfS0lORF9VTktOT1dOEAMSFgoST1VUQ09NRV9LSU5EX0FHQUlOEAQSGQoVT1VUQ09NRV9LSU5EX0RFRkVSUkVEEAUSGQoVT1VUQ09NRV9LSU5EX1JFTEVBU0VEEAYSGgoWT1VUQ09NRV9LSU5EX0NBTkNFTExFRBAHEhsKF09VVENPTUVfS0lORF9HSVZFTl9CQUNLEAgSGwoXT1VUQ09NRV9LSU5EX1NVUEVSU0VERUQQCSpqCg1TZXR0aW5nU291cmNlEh4KGlNFVFRJTkdfU09VUkNFX1VOU1BFQ0lGSUVEEAASGgoWU0VUVElOR19TT1VSQ0VfREVGQVVMVBABEh0KGVNFVFRJTkdfU09VUkNFX0RFRklOSVRJT04QAmIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEiswUKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJEhAKCHdhcm5pbmdzGBAgASgNEi4KCnN0YXJ0X3RpbWUYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GBIgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiQKCHJlcnVuX29mGBQgASgLMhIuZHJvdmVyLnYxLlJlcnVuT2YSJAoGcGFyZW50GBUgASgLMhQuZHJvdmVyLnYxLlBhcmVudFJ1bhotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiwKCVBhcmVudFJ1bhIOCgZydW5faWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCSJGCgdSZXJ1bk9mEg4KBnJ1bl9pZBgBIAEoCRIQCgZmYWlsZWQYAiABKAhIABIRCgdzdGVwX2lkGAMgASgJSABCBgoEZnJvbSKPAQoLQ29uY3VycmVuY3kSLQoDa2V5GAEgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIZCgVsaW1pdBgCIAEoBUIKukgHGgUY6AcoABI2CgZwb2xpY3kYAyABKA4yHC5kcm92ZXIudjEuQ29uY3VycmVuY3lQb2xpY3lCCLpIBYIBAhABIuADCgRTdGVwEgoKAmlkGAEgASgJEiMKBXN0YXRlGAIgASgOMhQuZHJvdmVyLnYxLlN0ZXBTdGF0ZRIoCgp1bmRvX3N0YXRlGAMgASgOMhQuZHJvdmVyLnYxLlVuZG9TdGF0ZRIMCgR0YXNrGAQgASgJEg0KBXF1ZXVlGAUgASgJEg8KB2F0dGVtcHQYBiABKA0SDQoFZmVuY2UYByABKA0SEAoIYWdlbnRfaWQYCCABKAkSLQoJbmV4dF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgZvdXRwdXQYCiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIhCgVlcnJvchgLIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEg0KBW5lZWRzGAwgAygJEiEKBGtpbmQYDSABKA4yEy5kcm92ZXIudjEuU3RlcEtpbmQSEAoIc3RyYXRlZ3kYDiABKA0SKAoKd2FpdGluZ19vbhgPIAEoDjIULmRyb3Zlci52MS5XYWl0aW5nT24SEAoIdmVyaWZpZXMYECABKA0SEQoJYXBwcm92YWxzGBEgASgNEg8KB2tlcHRfb2YYFCABKAkSFAoMY2hpbGRfcnVuX2lkGBUgASgJIlgKB0ZhaWx1cmUSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEi4KDWZhaWx1cmVfY2xhc3MYAyABKA4yFy5kcm92ZXIudjEuRmFpbHVyZUNsYXNzIpcDCgdBdHRlbXB0Eg8KB3N0ZXBfaWQYASABKAkSIQoEa2luZBgCIAEoDjITLmRyb3Zlci52MS5UYXNrS2luZBINCgVmZW5jZRgDIAEoDRIPCgdhdHRlbXB0GAQgASgNEhAKCGFnZW50X2lkGAUgASgJEg8KB3Nlc3Npb24YBiABKAwSMAoMc3RhcnRlZF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgplbmRlZF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgdvdXRjb21lGAkgASgOMhYuZHJvdmVyLnYxLk91dGNvbWVLaW5kEiMKB2ZhaWx1cmUYCiABKAsyEi5kcm92ZXIudjEuRmFpbHVyZRIiCgZvdXRwdXQYCyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIMCgRsYXRlGAwgASgIEigKBnNvdXJjZRgNIAEoDjIYLmRyb3Zlci52MS5BdHRlbXB0U291cmNlEgkKAW4YDiABKA0iiwIKDEludGVydmVudGlvbhIOCgZydW5faWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIMCgRydWxlGAMgASgJEgsKA3NhdxgEIAEoCRILCgNkaWQYBSABKAkSLAoIZHVlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmFjdGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN1cGVydmlzb3IYCCABKAkSEQoJcGFydGl0aW9uGAkgASgNEg0KBWVwb2NoGAogASgEEg0KBWZlbmNlGAsgASgNEg8KB2F0dGVtcHQYDCABKA0ipgMKCkVzY2FsYXRpb24SCgoCaWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIOCgZyZWFzb24YAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIvCgtvcGVuZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY2xvc2VkX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNsb3NlZF9ieRgHIAEoCRIPCgdhbnN3ZXJzGAggAygJEg4KBnJ1bl9pZBgJIAEoCRIQCgh3b3JrZmxvdxgKIAEoCRIrCgZhbnN3ZXIYCyABKAsyGy5kcm92ZXIudjEuRXNjYWxhdGlvbkFuc3dlchISCgpjbGFpbWVkX2J5GAwgASgJEjAKDGNsYWltZWRfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEY29kZRgOIAEoCSJQChBFc2NhbGF0aW9uQW5zd2VyEg4KBmFuc3dlchgBIAEoCRIKCgJieRgCIAEoCRITCgtieV92ZXJpZmllZBgDIAEoCBILCgN3aHkYBCABKAkiqAEKDlJlY2VpdmVkU2lnbmFsEgsKA3NlcRgBIAEoDRIRCglzaWduYWxfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIjCgdwYXlsb2FkGAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSMQoNcmVjZWl2ZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIdGFrZW5fYnkYBiABKAkivwEKCERlY2lzaW9uEg8KB3N0ZXBfaWQYASABKAkSEAoIYXBwcm92ZXIYAiABKAkSGQoRYXBwcm92ZXJfdmVyaWZpZWQYAyABKAgSEAoIYXBwcm92ZWQYBCABKAgSDwoHY29tbWVudBgFIAEoCRIgCgRmb3JtGAYgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSMAoMZGVjaWRlZF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJrChBFZmZlY3RpdmVTZXR0aW5nEg8KB3N0ZXBfaWQYASABKAkSDQoFZmllbGQYAiABKAkSDQoFdmFsdWUYAyABKAkSKAoGc291cmNlGAQgASgOMhguZHJvdmVyLnYxLlNldHRpbmdTb3VyY2UqsgIKCFJ1blN0YXRlEhkKFVJVTl9TVEFURV9VTlNQRUNJRklFRBAAEhUKEVJVTl9TVEFURV9QRU5ESU5HEAESFQoRUlVOX1NUQVRFX1JVTk5JTkcQAhIUChBSVU5fU1RBVEVfUEFVU0VEEAMSFgoSUlVOX1NUQVRFX1NUT1BQSU5HEAQSGgoWUlVOX1NUQVRFX0NPTVBFTlNBVElORxAFEhcKE1JVTl9TVEFURV9FU0NBTEFURUQQBhIXChNSVU5fU1RBVEVfQ09NUExFVEVEEAcSFAoQUlVOX1NUQVRFX0ZBSUxFRBAIEhkKFVJVTl9TVEFURV9DT01QRU5TQVRFRBAJEhcKE1JVTl9TVEFURV9DQU5DRUxMRUQQChIXChNSVU5fU1RBVEVfRklOSVNISU5HEAsq7QEKCVJ1blJlYXNvbhIaChZSVU5fUkVBU09OX1VOU1BFQ0lGSUVEEAASEwoPUlVOX1JFQVNPTl9ET05FEAESGgoWUlVOX1JFQVNPTl9TVEVQX0ZBSUxFRBACEhgKFFJVTl9SRUFTT05fVElNRURfT1VUEAMSIAocUlVOX1JFQVNPTl9DQU5DRUxMRURfQllfVVNFUhAEEhwKGFJVTl9SRUFTT05fTkVWRVJfU1RBUlRFRBAFEhYKElJVTl9SRUFTT05fUkVGVVNFRBAGEiEKHVJVTl9SRUFTT05fQ0FOQ0VMTEVEX0JZX05FV0VSEAcqswIKCVN0ZXBTdGF0ZRIaChZTVEVQX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU1RFUF9TVEFURV9CTE9DS0VEEAESFAoQU1RFUF9TVEFURV9SRUFEWRACEhUKEVNURVBfU1RBVEVfTEVBU0VEEAMSFgoSU1RFUF9TVEFURV9CQUNLT0ZGEAQSFgoSU1RFUF9TVEFURV9XQUlUSU5HEAUSGAoUU1RFUF9TVEFURV9WRVJJRllJTkcQBhIYChRTVEVQX1NUQVRFX0VTQ0FMQVRFRBAHEhgKFFNURVBfU1RBVEVfU1VDQ0VFREVEEAgSFQoRU1RFUF9TVEFURV9GQUlMRUQQCRIWChJTVEVQX1NUQVRFX1NLSVBQRUQQChIYChRTVEVQX1NUQVRFX0NBTkNFTExFRBALKpcBCglVbmRvU3RhdGUSGgoWVU5ET19TVEFURV9VTlNQRUNJRklFRBAAEhMKD1VORE9fU1RBVEVfTk9ORRABEhYKElVORE9fU1RBVEVfUEVORElORxACEhUKEVVORE9fU1RBVEVfQUNUSVZFEAMSEwoPVU5ET19TVEFURV9ET05FEAQSFQoRVU5ET19TVEFURV9GQUlMRUQQBSq2AQoJV2FpdGluZ09uEhoKFldBSVRJTkdfT05fVU5TUEVDSUZJRUQQABIUChBXQUlUSU5HX09OX1RJTUVSEAESFQoRV0FJVElOR19PTl9TSUdOQUwQAhIXChNXQUlUSU5HX09OX0FQUFJPVkFMEAMSFwoTV0FJVElOR19PTl9DQUxMQkFDSxAEEhQKEFdBSVRJTkdfT05fQ0hJTEQQBRIYChRXQUlUSU5HX09OX0NISUxEX0VORBAGKo4BCghTdGVwS2luZBIZChVTVEVQX0tJTkRfVU5TUEVDSUZJRUQQABISCg5TVEVQX0tJTkRfVEFTSxABEhIKDlNURVBfS0lORF9XQUlUEAISFAoQU1RFUF9LSU5EX1NJR05BTBADEhYKElNURVBfS0lORF9BUFBST1ZBTBAEEhEKDVNURVBfS0lORF9SVU4QBSqaAQoRQ29uY3VycmVuY3lQb2xpY3kSIgoeQ09OQ1VSUkVOQ1lfUE9MSUNZX1VOU1BFQ0lGSUVEEAASHAoYQ09OQ1VSUkVOQ1lfUE9MSUNZX1FVRVVFEAESHQoZQ09OQ1VSUkVOQ1lfUE9MSUNZX1JFRlVTRRACEiQKIENPTkNVUlJFTkNZX1BPTElDWV9DQU5DRUxfT0xERVNUEAMqfgoNQXR0ZW1wdFNvdXJjZRIeChpBVFRFTVBUX1NPVVJDRV9VTlNQRUNJRklFRBAAEhcKE0FUVEVNUFRfU09VUkNFX1RBU0sQARIZChVBVFRFTVBUX1NPVVJDRV9FTkdJTkUQAhIZChVBVFRFTVBUX1NPVVJDRV9BTlNXRVIQAyqdAgoLT3V0Y29tZUtpbmQSHAoYT1VUQ09NRV9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUT1VUQ09NRV9LSU5EX1NVQ0NFU1MQARIYChRPVVRDT01FX0tJTkRfRkFJTFVSRRACEhgKFE9VVENPTUVfS0lORF9VTktOT1dOEAMSFgoST1VUQ09NRV9LSU5EX0FHQUlOEAQSGQoVT1VUQ09NRV9LSU5EX0RFRkVSUkVEEAUSGQoVT1VUQ09NRV9LSU5EX1JFTEVBU0VEEAYSGgoWT1VUQ09NRV9LSU5EX0NBTkNFTExFRBAHEhsKF09VVENPTUVfS0lORF9HSVZFTl9CQUNLEAgSGwoXT1VUQ09NRV9LSU5EX1NVUEVSU0VERUQQCSpqCg1TZXR0aW5nU291cmNlEh4KGlNFVFRJTkdfU09VUkNFX1VOU1BFQ0lGSUVEEAASGgoWU0VUVElOR19TT1VSQ0VfREVGQVVMVBABEh0KGVNFVFRJTkdfU09VUkNFX0RFRklOSVRJT04QAmIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * One execution of one version of a workflow with one input.
@@ -163,6 +163,13 @@ export type Run = Message<"drover.v1.Run"> & {
    * @generated from field: drover.v1.RerunOf rerun_of = 20;
    */
   rerunOf?: RerunOf | undefined;
+
+  /**
+   * The run whose step began it. Absent: none has.
+   *
+   * @generated from field: drover.v1.ParentRun parent = 21;
+   */
+  parent?: ParentRun | undefined;
 };
 
 /**
@@ -171,6 +178,34 @@ export type Run = Message<"drover.v1.Run"> & {
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_drover_v1_run, 0);
+
+/**
+ * The run whose step began another one.
+ *
+ * @generated from message drover.v1.ParentRun
+ */
+export type ParentRun = Message<"drover.v1.ParentRun"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * The step.
+   *
+   * @generated from field: string step_id = 2;
+   */
+  stepId: string;
+};
+
+/**
+ * Describes the message drover.v1.ParentRun.
+ * Use `create(ParentRunSchema)` to create a new message.
+ */
+export const ParentRunSchema: GenMessage<ParentRun> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 1);
 
 /**
  * The run that another one does again.
@@ -214,7 +249,7 @@ export type RerunOf = Message<"drover.v1.RerunOf"> & {
  * Use `create(RerunOfSchema)` to create a new message.
  */
 export const RerunOfSchema: GenMessage<RerunOf> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 1);
+  messageDesc(file_drover_v1_run, 2);
 
 /**
  * How many runs of one key may be under way at the same time. A run takes a slot of its key before
@@ -251,7 +286,7 @@ export type Concurrency = Message<"drover.v1.Concurrency"> & {
  * Use `create(ConcurrencySchema)` to create a new message.
  */
 export const ConcurrencySchema: GenMessage<Concurrency> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 2);
+  messageDesc(file_drover_v1_run, 3);
 
 /**
  * One step of a run.
@@ -386,6 +421,13 @@ export type Step = Message<"drover.v1.Step"> & {
    * @generated from field: string kept_of = 20;
    */
   keptOf: string;
+
+  /**
+   * Of a `run` step: the run that it began last; empty: none yet.
+   *
+   * @generated from field: string child_run_id = 21;
+   */
+  childRunId: string;
 };
 
 /**
@@ -393,7 +435,7 @@ export type Step = Message<"drover.v1.Step"> & {
  * Use `create(StepSchema)` to create a new message.
  */
 export const StepSchema: GenMessage<Step> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 3);
+  messageDesc(file_drover_v1_run, 4);
 
 /**
  * What went wrong.
@@ -408,7 +450,8 @@ export type Failure = Message<"drover.v1.Failure"> & {
    * ended), drover.callback (a deferred outcome never came), drover.schema (the output breaks the
    * step's schema), drover.total (the step's total time is used up), drover.poison (lost three
    * times in a row), drover.expression (an expression failed), drover.rejected (an approval was),
-   * drover.expired (a signal never came).
+   * drover.expired (a signal never came), drover.child-failed, drover.child-cancelled (a child run
+   * was), drover.child-refused (it did not begin), drover.depth (child runs are nested too deep).
    *
    * @generated from field: string code = 1;
    */
@@ -434,7 +477,7 @@ export type Failure = Message<"drover.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 4);
+  messageDesc(file_drover_v1_run, 5);
 
 /**
  * One hand-out of a task and how it ended.
@@ -547,7 +590,7 @@ export type Attempt = Message<"drover.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 5);
+  messageDesc(file_drover_v1_run, 6);
 
 /**
  * One recorded action of a supervisor: what it saw, by which rule, what it did, and how fast.
@@ -648,7 +691,7 @@ export type Intervention = Message<"drover.v1.Intervention"> & {
  * Use `create(InterventionSchema)` to create a new message.
  */
 export const InterventionSchema: GenMessage<Intervention> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 6);
+  messageDesc(file_drover_v1_run, 7);
 
 /**
  * A question that only a person may answer.
@@ -777,7 +820,7 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
  * Use `create(EscalationSchema)` to create a new message.
  */
 export const EscalationSchema: GenMessage<Escalation> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 7);
+  messageDesc(file_drover_v1_run, 8);
 
 /**
  * What a person answered to an escalation.
@@ -819,7 +862,7 @@ export type EscalationAnswer = Message<"drover.v1.EscalationAnswer"> & {
  * Use `create(EscalationAnswerSchema)` to create a new message.
  */
 export const EscalationAnswerSchema: GenMessage<EscalationAnswer> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 8);
+  messageDesc(file_drover_v1_run, 9);
 
 /**
  * A signal that was sent to a run.
@@ -875,7 +918,7 @@ export type ReceivedSignal = Message<"drover.v1.ReceivedSignal"> & {
  * Use `create(ReceivedSignalSchema)` to create a new message.
  */
 export const ReceivedSignalSchema: GenMessage<ReceivedSignal> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 9);
+  messageDesc(file_drover_v1_run, 10);
 
 /**
  * What one approver has said to an approval step.
@@ -938,7 +981,7 @@ export type Decision = Message<"drover.v1.Decision"> & {
  * Use `create(DecisionSchema)` to create a new message.
  */
 export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 10);
+  messageDesc(file_drover_v1_run, 11);
 
 /**
  * A setting of a run with the value that holds for it.
@@ -982,7 +1025,7 @@ export type EffectiveSetting = Message<"drover.v1.EffectiveSetting"> & {
  * Use `create(EffectiveSettingSchema)` to create a new message.
  */
 export const EffectiveSettingSchema: GenMessage<EffectiveSetting> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 11);
+  messageDesc(file_drover_v1_run, 12);
 
 /**
  * Where a run stands. COMPLETED, FAILED, COMPENSATED and CANCELLED are final, and final is final.
@@ -1141,7 +1184,8 @@ export const RunReason = {
   NEVER_STARTED: 5,
 
   /**
-   * It was to start later, and there was no slot then (the policy REFUSE): nothing of it has run.
+   * It was to start later, and there was no slot then (the policy REFUSE); or its parent began it
+   * with an input that its workflow does not take, or too deep: nothing of it has run.
    *
    * @generated from enum value: RUN_REASON_REFUSED = 6;
    */
@@ -1374,6 +1418,20 @@ export const WaitingOn = {
    * @generated from enum value: WAITING_ON_CALLBACK = 4;
    */
   CALLBACK: 4,
+
+  /**
+   * The run `child_run_id`; at `next_time` it is told to stop.
+   *
+   * @generated from enum value: WAITING_ON_CHILD = 5;
+   */
+  CHILD: 5,
+
+  /**
+   * The end of the run `child_run_id`, which was told to stop.
+   *
+   * @generated from enum value: WAITING_ON_CHILD_END = 6;
+   */
+  CHILD_END: 6,
 } as const;
 
 /**
@@ -1429,6 +1487,13 @@ export const StepKind = {
    * @generated from enum value: STEP_KIND_APPROVAL = 4;
    */
   APPROVAL: 4,
+
+  /**
+   * A run of a workflow.
+   *
+   * @generated from enum value: STEP_KIND_RUN = 5;
+   */
+  RUN: 5,
 } as const;
 
 /**

@@ -26,7 +26,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/workflow.proto.
  */
 export const file_drover_v1_workflow: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvd29ya2Zsb3cucHJvdG8SCWRyb3Zlci52MSLpAQoSV29ya2Zsb3dEZWZpbml0aW9uEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSQAoHdGltZW91dBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNQoFc3RlcHMYAyADKAsyGS5kcm92ZXIudjEuU3RlcERlZmluaXRpb25CC7pICJIBBQgBEPQDEigKDGlucHV0X3NjaGVtYRgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIugGCg5TdGVwRGVmaW5pdGlvbhIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjUKBW5lZWRzGAIgAygJQia6SCOSASAQ9AMiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIjCgR0YXNrGAogASgLMhMuZHJvdmVyLnYxLlRhc2tTdGVwSAASIwoEd2FpdBgLIAEoCzITLmRyb3Zlci52MS5XYWl0U3RlcEgAEicKBnNpZ25hbBgMIAEoCzIVLmRyb3Zlci52MS5TaWduYWxTdGVwSAASKwoIYXBwcm92YWwYDSABKAsyFy5kcm92ZXIudjEuQXBwcm92YWxTdGVwSAASIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIvCgVyZXRyeRgEIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBSABKAsyEy5kcm92ZXIudjEuVGltZW91dHMSLQoHZWZmZWN0cxgGIAEoDjISLmRyb3Zlci52MS5FZmZlY3RzQgi6SAWCAQIQARIhCgZ2ZXJpZnkYByABKAsyES5kcm92ZXIudjEuVmVyaWZ5EikKCmNvbXBlbnNhdGUYCCABKAsyFS5kcm92ZXIudjEuQ29tcGVuc2F0ZRIvCghmYWxsYmFjaxgJIAMoCzITLmRyb3Zlci52MS5GYWxsYmFja0IIukgFkgECEBASMgoKb25fZmFpbHVyZRgUIAEoDjIULmRyb3Zlci52MS5PbkZhaWx1cmVCCLpIBYIBAhABEhYKBHdoZW4YFSABKAlCCLpIBXIDGIAgEioKBnJ1bl9pZhgWIAEoDjIQLmRyb3Zlci52MS5SdW5JZkIIukgFggECEAESDgoGYWx3YXlzGBcgASgIEg0KBXBpdm90GBggASgIEjAKCW9uX3BpY2t1cBgZIAEoDjITLmRyb3Zlci52MS5PblBpY2t1cEIIukgFggECEAESKQoNb3V0cHV0X3NjaGVtYRgaIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEicKCmVzY2FsYXRpb24YGyABKAsyEy5kcm92ZXIudjEuRXNjYWxhdGVCDQoEa2luZBIFukgCCAEiuwEKCEVzY2FsYXRlEjwKBnJlbWluZBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIRukgOqgELIgUIgOeEDzICCDwSPgoIZGVhZGxpbmUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CEbpIDqoBCyIFCIDnhA8yAggBEjEKBHRoZW4YAyABKA4yGS5kcm92ZXIudjEuRGVhZGxpbmVBbnN3ZXJCCLpIBYIBAhABImcKCFRhc2tTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kInYKCFdhaXRTdGVwEj4KA2ZvchgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD1IABIbCgV1bnRpbBgCIAEoCUIKukgHcgUQARiAIEgAQg0KBG92ZXISBbpIAggBIrEBCgpTaWduYWxTdGVwEiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBI/CgZ3aXRoaW4YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjQKCW9uX2V4cGlyeRgDIAEoDjIXLmRyb3Zlci52MS5TaWduYWxFeHBpcnlCCLpIBYIBAhABIqMCCgxBcHByb3ZhbFN0ZXASOgoJYXBwcm92ZXJzGAEgAygJQie6SCSSASEQZCIdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSHAoEbmVlZBgCIAEoBUIJukgGGgQYZCgBSACIAQESFQoNbm90X3JlcXVlc3RlchgDIAEoCBIgCgRmb3JtGAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSPwoGd2l0aGluGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRI2Cglvbl9leHBpcnkYBiABKA4yGS5kcm92ZXIudjEuQXBwcm92YWxFeHBpcnlCCLpIBYIBAhABQgcKBV9uZWVkIuYCCgtSZXRyeVBvbGljeRIxCgJvbhgBIAMoCUIlukgikgEfECAiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIhCghhdHRlbXB0cxgCIAEoBUIKukgHGgUY6AcoAUgAiAEBEkAKB2luaXRpYWwYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ei4KBmZhY3RvchgEIAEoAUIZukgWEhRAARkAAAAAAABZQCkAAAAAAADwP0gBiAEBEjwKA21heBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SLgoGaml0dGVyGAYgASgBQhm6SBYSFEABGQAAAAAAAPA/KQAAAAAAAAAASAKIAQFCCwoJX2F0dGVtcHRzQgkKB19mYWN0b3JCCQoHX2ppdHRlciKMBAoIVGltZW91dHMSPwoGcGlja3VwGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgdhdHRlbXB0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRJACgloZWFydGJlYXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CErpID6oBDCIGCICGsJYBMgIIAhI+CgVzdGFsbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SPgoFdG90YWwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjsKBmNhbmNlbBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIQukgNqgEKIgYIgIawlgEyABI7CgZzZXR0bGUYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CELpIDaoBCiIGCICGsJYBMgASQQoIY2FsbGJhY2sYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ir0BCgZWZXJpZnkSLAoEdGFzaxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLwoFcmV0cnkYAyADKAsyFi5kcm92ZXIudjEuUmV0cnlQb2xpY3lCCLpIBZIBAhAQEiUKCHRpbWVvdXRzGAQgASgLMhMuZHJvdmVyLnYxLlRpbWVvdXRzIvQBCgpDb21wZW5zYXRlEiwKBHRhc2sYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi8KBXJldHJ5GAMgAygLMhYuZHJvdmVyLnYxLlJldHJ5UG9saWN5Qgi6SAWSAQIQEBIlCgh0aW1lb3V0cxgEIAEoCzITLmRyb3Zlci52MS5UaW1lb3V0cxIxCgR3aGVuGAUgASgOMhkuZHJvdmVyLnYxLkNvbXBlbnNhdGVXaGVuQgi6SAWCAQIQASKKAQoIRmFsbGJhY2sSLQoFcXVldWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIsCgR0YXNrGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZCK6AQoIV29ya2Zsb3cSEQoJbmFtZXNwYWNlGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIXCg9kZWZhdWx0X3ZlcnNpb24YBCABKAUSMAoMY3JlYXRlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgpkZWZpbml0aW9uGAYgASgLMh0uZHJvdmVyLnYxLldvcmtmbG93RGVmaW5pdGlvbiKwAQoPV29ya2Zsb3dTdW1tYXJ5EgwKBG5hbWUYASABKAkSFwoPZGVmYXVsdF92ZXJzaW9uGAIgASgFEhYKDm5ld2VzdF92ZXJzaW9uGAMgASgFEjAKDGNyZWF0ZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIdmVyc2lvbnMYBSADKAsyGi5kcm92ZXIudjEuV29ya2Zsb3dWZXJzaW9uImcKD1dvcmtmbG93VmVyc2lvbhIPCgd2ZXJzaW9uGAEgASgFEjAKDGNyZWF0ZWRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJb3Blbl9ydW5zGAMgASgFKqABCg5EZWFkbGluZUFuc3dlchIfChtERUFETElORV9BTlNXRVJfVU5TUEVDSUZJRUQQABIZChVERUFETElORV9BTlNXRVJfUkVUUlkQARIYChRERUFETElORV9BTlNXRVJfU0tJUBACEh4KGkRFQURMSU5FX0FOU1dFUl9DT01QRU5TQVRFEAMSGAoUREVBRExJTkVfQU5TV0VSX0ZBSUwQBCp5CgxTaWduYWxFeHBpcnkSHQoZU0lHTkFMX0VYUElSWV9VTlNQRUNJRklFRBAAEhoKFlNJR05BTF9FWFBJUllfRVNDQUxBVEUQARIWChJTSUdOQUxfRVhQSVJZX0ZBSUwQAhIWChJTSUdOQUxfRVhQSVJZX1NLSVAQAyqIAQoOQXBwcm92YWxFeHBpcnkSHwobQVBQUk9WQUxfRVhQSVJZX1VOU1BFQ0lGSUVEEAASHAoYQVBQUk9WQUxfRVhQSVJZX0VTQ0FMQVRFEAESGgoWQVBQUk9WQUxfRVhQSVJZX1JFSkVDVBACEhsKF0FQUFJPVkFMX0VYUElSWV9BUFBST1ZFEAMqVwoFUnVuSWYSFgoSUlVOX0lGX1VOU1BFQ0lGSUVEEAASEAoMUlVOX0lGX0VOREVEEAESEQoNUlVOX0lGX0FMTF9PSxACEhEKDVJVTl9JRl9BTllfT0sQAypqCghPblBpY2t1cBIZChVPTl9QSUNLVVBfVU5TUEVDSUZJRUQQABITCg9PTl9QSUNLVVBfQUxBUk0QARIWChJPTl9QSUNLVVBfRVNDQUxBVEUQAhIWChJPTl9QSUNLVVBfRkFMTEJBQ0sQAypkCgdFZmZlY3RzEhcKE0VGRkVDVFNfVU5TUEVDSUZJRUQQABIWChJFRkZFQ1RTX0lERU1QT1RFTlQQARIWChJFRkZFQ1RTX1ZFUklGSUFCTEUQAhIQCgxFRkZFQ1RTX09OQ0UQAypuCg5Db21wZW5zYXRlV2hlbhIfChtDT01QRU5TQVRFX1dIRU5fVU5TUEVDSUZJRUQQABIcChhDT01QRU5TQVRFX1dIRU5fRklOSVNIRUQQARIdChlDT01QRU5TQVRFX1dIRU5fQVRURU1QVEVEEAIqiQEKCU9uRmFpbHVyZRIaChZPTl9GQUlMVVJFX1VOU1BFQ0lGSUVEEAASGQoVT05fRkFJTFVSRV9DT01QRU5TQVRFEAESEwoPT05fRkFJTFVSRV9GQUlMEAISFwoTT05fRkFJTFVSRV9DT05USU5VRRADEhcKE09OX0ZBSUxVUkVfRVNDQUxBVEUQBGIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvd29ya2Zsb3cucHJvdG8SCWRyb3Zlci52MSLpAQoSV29ya2Zsb3dEZWZpbml0aW9uEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSQAoHdGltZW91dBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNQoFc3RlcHMYAyADKAsyGS5kcm92ZXIudjEuU3RlcERlZmluaXRpb25CC7pICJIBBQgBEPQDEigKDGlucHV0X3NjaGVtYRgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIosHCg5TdGVwRGVmaW5pdGlvbhIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjUKBW5lZWRzGAIgAygJQia6SCOSASAQ9AMiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIjCgR0YXNrGAogASgLMhMuZHJvdmVyLnYxLlRhc2tTdGVwSAASIwoEd2FpdBgLIAEoCzITLmRyb3Zlci52MS5XYWl0U3RlcEgAEicKBnNpZ25hbBgMIAEoCzIVLmRyb3Zlci52MS5TaWduYWxTdGVwSAASKwoIYXBwcm92YWwYDSABKAsyFy5kcm92ZXIudjEuQXBwcm92YWxTdGVwSAASIQoDcnVuGA4gASgLMhIuZHJvdmVyLnYxLlJ1blN0ZXBIABIhCgVpbnB1dBgDIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEi8KBXJldHJ5GAQgAygLMhYuZHJvdmVyLnYxLlJldHJ5UG9saWN5Qgi6SAWSAQIQEBIlCgh0aW1lb3V0cxgFIAEoCzITLmRyb3Zlci52MS5UaW1lb3V0cxItCgdlZmZlY3RzGAYgASgOMhIuZHJvdmVyLnYxLkVmZmVjdHNCCLpIBYIBAhABEiEKBnZlcmlmeRgHIAEoCzIRLmRyb3Zlci52MS5WZXJpZnkSKQoKY29tcGVuc2F0ZRgIIAEoCzIVLmRyb3Zlci52MS5Db21wZW5zYXRlEi8KCGZhbGxiYWNrGAkgAygLMhMuZHJvdmVyLnYxLkZhbGxiYWNrQgi6SAWSAQIQEBIyCgpvbl9mYWlsdXJlGBQgASgOMhQuZHJvdmVyLnYxLk9uRmFpbHVyZUIIukgFggECEAESFgoEd2hlbhgVIAEoCUIIukgFcgMYgCASKgoGcnVuX2lmGBYgASgOMhAuZHJvdmVyLnYxLlJ1bklmQgi6SAWCAQIQARIOCgZhbHdheXMYFyABKAgSDQoFcGl2b3QYGCABKAgSMAoJb25fcGlja3VwGBkgASgOMhMuZHJvdmVyLnYxLk9uUGlja3VwQgi6SAWCAQIQARIpCg1vdXRwdXRfc2NoZW1hGBogASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSJwoKZXNjYWxhdGlvbhgbIAEoCzITLmRyb3Zlci52MS5Fc2NhbGF0ZUINCgRraW5kEgW6SAIIASK7AQoIRXNjYWxhdGUSPAoGcmVtaW5kGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhG6SA6qAQsiBQiA54QPMgIIPBI+CghkZWFkbGluZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIRukgOqgELIgUIgOeEDzICCAESMQoEdGhlbhgDIAEoDjIZLmRyb3Zlci52MS5EZWFkbGluZUFuc3dlckIIukgFggECEAEiZwoIVGFza1N0ZXASLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQidgoIV2FpdFN0ZXASPgoDZm9yGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPUgAEhsKBXVudGlsGAIgASgJQgq6SAdyBRABGIAgSABCDQoEb3ZlchIFukgCCAEiVQoHUnVuU3RlcBIwCgh3b3JrZmxvdxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3ZlcnNpb24YAiABKAVCB7pIBBoCKAAisQEKClNpZ25hbFN0ZXASLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEj8KBndpdGhpbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNAoJb25fZXhwaXJ5GAMgASgOMhcuZHJvdmVyLnYxLlNpZ25hbEV4cGlyeUIIukgFggECEAEiowIKDEFwcHJvdmFsU3RlcBI6CglhcHByb3ZlcnMYASADKAlCJ7pIJJIBIRBkIh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIcCgRuZWVkGAIgASgFQgm6SAYaBBhkKAFIAIgBARIVCg1ub3RfcmVxdWVzdGVyGAMgASgIEiAKBGZvcm0YBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBI/CgZ3aXRoaW4YBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjYKCW9uX2V4cGlyeRgGIAEoDjIZLmRyb3Zlci52MS5BcHByb3ZhbEV4cGlyeUIIukgFggECEAFCBwoFX25lZWQi5gIKC1JldHJ5UG9saWN5EjEKAm9uGAEgAygJQiW6SCKSAR8QICIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiEKCGF0dGVtcHRzGAIgASgFQgq6SAcaBRjoBygBSACIAQESQAoHaW5pdGlhbBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SLgoGZmFjdG9yGAQgASgBQhm6SBYSFEABGQAAAAAAAFlAKQAAAAAAAPA/SAGIAQESPAoDbWF4GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRIuCgZqaXR0ZXIYBiABKAFCGbpIFhIUQAEZAAAAAAAA8D8pAAAAAAAAAABIAogBAUILCglfYXR0ZW1wdHNCCQoHX2ZhY3RvckIJCgdfaml0dGVyIowECghUaW1lb3V0cxI/CgZwaWNrdXAYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EkAKB2F0dGVtcHQYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EkAKCWhlYXJ0YmVhdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkISukgPqgEMIgYIgIawlgEyAggCEj4KBXN0YWxsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRI+CgV0b3RhbBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SOwoGY2FuY2VsGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhC6SA2qAQoiBgiAhrCWATIAEjsKBnNldHRsZRgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIQukgNqgEKIgYIgIawlgEyABJBCghjYWxsYmFjaxgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0ivQEKBlZlcmlmeRIsCgR0YXNrGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIvCgVyZXRyeRgDIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBCABKAsyEy5kcm92ZXIudjEuVGltZW91dHMi9AEKCkNvbXBlbnNhdGUSLAoEdGFzaxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLwoFcmV0cnkYAyADKAsyFi5kcm92ZXIudjEuUmV0cnlQb2xpY3lCCLpIBZIBAhAQEiUKCHRpbWVvdXRzGAQgASgLMhMuZHJvdmVyLnYxLlRpbWVvdXRzEjEKBHdoZW4YBSABKA4yGS5kcm92ZXIudjEuQ29tcGVuc2F0ZVdoZW5CCLpIBYIBAhABIqsBCghGYWxsYmFjaxItCgVxdWV1ZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBHRhc2sYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIhCgVpbnB1dBgDIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEh8KA3J1bhgEIAEoCzISLmRyb3Zlci52MS5SdW5TdGVwIroBCghXb3JrZmxvdxIRCgluYW1lc3BhY2UYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEhcKD2RlZmF1bHRfdmVyc2lvbhgEIAEoBRIwCgxjcmVhdGVkX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKCmRlZmluaXRpb24YBiABKAsyHS5kcm92ZXIudjEuV29ya2Zsb3dEZWZpbml0aW9uIrABCg9Xb3JrZmxvd1N1bW1hcnkSDAoEbmFtZRgBIAEoCRIXCg9kZWZhdWx0X3ZlcnNpb24YAiABKAUSFgoObmV3ZXN0X3ZlcnNpb24YAyABKAUSMAoMY3JlYXRlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgh2ZXJzaW9ucxgFIAMoCzIaLmRyb3Zlci52MS5Xb3JrZmxvd1ZlcnNpb24iZwoPV29ya2Zsb3dWZXJzaW9uEg8KB3ZlcnNpb24YASABKAUSMAoMY3JlYXRlZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvcGVuX3J1bnMYAyABKAUqoAEKDkRlYWRsaW5lQW5zd2VyEh8KG0RFQURMSU5FX0FOU1dFUl9VTlNQRUNJRklFRBAAEhkKFURFQURMSU5FX0FOU1dFUl9SRVRSWRABEhgKFERFQURMSU5FX0FOU1dFUl9TS0lQEAISHgoaREVBRExJTkVfQU5TV0VSX0NPTVBFTlNBVEUQAxIYChRERUFETElORV9BTlNXRVJfRkFJTBAEKnkKDFNpZ25hbEV4cGlyeRIdChlTSUdOQUxfRVhQSVJZX1VOU1BFQ0lGSUVEEAASGgoWU0lHTkFMX0VYUElSWV9FU0NBTEFURRABEhYKElNJR05BTF9FWFBJUllfRkFJTBACEhYKElNJR05BTF9FWFBJUllfU0tJUBADKogBCg5BcHByb3ZhbEV4cGlyeRIfChtBUFBST1ZBTF9FWFBJUllfVU5TUEVDSUZJRUQQABIcChhBUFBST1ZBTF9FWFBJUllfRVNDQUxBVEUQARIaChZBUFBST1ZBTF9FWFBJUllfUkVKRUNUEAISGwoXQVBQUk9WQUxfRVhQSVJZX0FQUFJPVkUQAypXCgVSdW5JZhIWChJSVU5fSUZfVU5TUEVDSUZJRUQQABIQCgxSVU5fSUZfRU5ERUQQARIRCg1SVU5fSUZfQUxMX09LEAISEQoNUlVOX0lGX0FOWV9PSxADKmoKCE9uUGlja3VwEhkKFU9OX1BJQ0tVUF9VTlNQRUNJRklFRBAAEhMKD09OX1BJQ0tVUF9BTEFSTRABEhYKEk9OX1BJQ0tVUF9FU0NBTEFURRACEhYKEk9OX1BJQ0tVUF9GQUxMQkFDSxADKmQKB0VmZmVjdHMSFwoTRUZGRUNUU19VTlNQRUNJRklFRBAAEhYKEkVGRkVDVFNfSURFTVBPVEVOVBABEhYKEkVGRkVDVFNfVkVSSUZJQUJMRRACEhAKDEVGRkVDVFNfT05DRRADKm4KDkNvbXBlbnNhdGVXaGVuEh8KG0NPTVBFTlNBVEVfV0hFTl9VTlNQRUNJRklFRBAAEhwKGENPTVBFTlNBVEVfV0hFTl9GSU5JU0hFRBABEh0KGUNPTVBFTlNBVEVfV0hFTl9BVFRFTVBURUQQAiqJAQoJT25GYWlsdXJlEhoKFk9OX0ZBSUxVUkVfVU5TUEVDSUZJRUQQABIZChVPTl9GQUlMVVJFX0NPTVBFTlNBVEUQARITCg9PTl9GQUlMVVJFX0ZBSUwQAhIXChNPTl9GQUlMVVJFX0NPTlRJTlVFEAMSFwoTT05fRkFJTFVSRV9FU0NBTEFURRAEYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_payload, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * The definition of a workflow: a graph of steps without cycles.
@@ -96,8 +96,8 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
   needs: string[];
 
   /**
-   * What the step does. Required, exactly one. Numbers 14 and 15 are kept for the kinds `run` and
-   * `map`, which this version refuses as unknown (NOT_SUPPORTED in a text), 16 to 19 for others.
+   * What the step does. Required, exactly one. Number 15 is kept for the kind `map`, which this
+   * version refuses as unknown (NOT_SUPPORTED in a text), 16 to 19 for others.
    *
    * @generated from oneof drover.v1.StepDefinition.kind
    */
@@ -133,10 +133,18 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
      */
     value: ApprovalStep;
     case: "approval";
+  } | {
+    /**
+     * A run of another workflow, or of the same one.
+     *
+     * @generated from field: drover.v1.RunStep run = 14;
+     */
+    value: RunStep;
+    case: "run";
   } | { case: undefined; value?: undefined };
 
   /**
-   * Input of the task; task steps alone have one. Absent: the run's input. JSON strings in it may
+   * Input of the task or the child run; no other step has one. Absent: the run's input. JSON strings in it may
    * hold expressions, `${...}`; a string that is one expression and nothing else becomes its value.
    *
    * @generated from field: drover.v1.Payload input = 3;
@@ -145,15 +153,16 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
 
   /**
    * How a failed or unknown attempt is tried again: the first policy that matches the failure's
-   * code decides. A failure that matches none is not retried. Empty: one policy of all defaults.
-   * Task steps alone. At most 16.
+   * code decides. A failure that matches none is not retried. Empty: one policy of all defaults. A
+   * `run` step is not retried unless a policy names drover.child-failed or drover.child-cancelled:
+   * then another child run begins. Task and run steps alone. At most 16.
    *
    * @generated from field: repeated drover.v1.RetryPolicy retry = 4;
    */
   retry: RetryPolicy[];
 
   /**
-   * The times of the step; each has a default. Task steps alone.
+   * The times of the step; each has a default. Task steps, and `total` alone of `run` steps.
    *
    * @generated from field: drover.v1.Timeouts timeouts = 5;
    */
@@ -184,7 +193,7 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
 
   /**
    * Other ways to try the step after the retries of the one before are used up, or after a
-   * permanent failure, in this order; each with fresh retries. Task steps alone. At most 16.
+   * permanent failure, in this order; each with fresh retries. Task and run steps alone. At most 16.
    *
    * @generated from field: repeated drover.v1.Fallback fallback = 9;
    */
@@ -372,6 +381,48 @@ export const WaitStepSchema: GenMessage<WaitStep> = /*@__PURE__*/
   messageDesc(file_drover_v1_workflow, 4);
 
 /**
+ * A step that begins a run of another workflow of the namespace, or of its own, with the step's
+ * input, and takes its outcome. The child has the priority and the labels of its parent; it is
+ * paused, resumed and cancelled with it, ends before it, and may not run past its deadline.
+ *
+ * A COMPLETED child is the step's success. Its output is an object with the output of each of the
+ * child's last steps, those that no other one needs, by step id; null for one that has none, and
+ * for one that is not JSON. Any other end is a failure: drover.child-failed, drover.child-cancelled,
+ * drover.child-refused (its workflow does not take the input, or is not registered) or drover.depth
+ * (16 child runs are nested). What a failed child had done it has undone itself, as its own
+ * definition says. To undo a child that is COMPLETED the step needs a `compensate`, which gets the
+ * child's output: without one what the child did stays.
+ *
+ * When `timeouts.total` is over, the child is told to stop and to undo what it did, and once it has
+ * ended the step fails with drover.total.
+ *
+ * @generated from message drover.v1.RunStep
+ */
+export type RunStep = Message<"drover.v1.RunStep"> & {
+  /**
+   * Name of the workflow; registered before, unless it is the definition's own name. Required, 1 to
+   * 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string workflow = 1;
+   */
+  workflow: string;
+
+  /**
+   * Version of it. 0: the default version when the child begins.
+   *
+   * @generated from field: int32 version = 2;
+   */
+  version: number;
+};
+
+/**
+ * Describes the message drover.v1.RunStep.
+ * Use `create(RunStepSchema)` to create a new message.
+ */
+export const RunStepSchema: GenMessage<RunStep> = /*@__PURE__*/
+  messageDesc(file_drover_v1_workflow, 5);
+
+/**
  * A step that waits for an event from outside (SchedulerService.Signal). Its output is the payload
  * of the signal. Signals of one name are taken in the order in which they came, each by one step;
  * those that came early are kept.
@@ -406,7 +457,7 @@ export type SignalStep = Message<"drover.v1.SignalStep"> & {
  * Use `create(SignalStepSchema)` to create a new message.
  */
 export const SignalStepSchema: GenMessage<SignalStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 5);
+  messageDesc(file_drover_v1_workflow, 6);
 
 /**
  * A step that waits for people (SchedulerService.Decide). It succeeds when enough have approved,
@@ -466,7 +517,7 @@ export type ApprovalStep = Message<"drover.v1.ApprovalStep"> & {
  * Use `create(ApprovalStepSchema)` to create a new message.
  */
 export const ApprovalStepSchema: GenMessage<ApprovalStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 6);
+  messageDesc(file_drover_v1_workflow, 7);
 
 /**
  * When and how often a failed attempt is tried again. The n-th wait is
@@ -479,7 +530,8 @@ export type RetryPolicy = Message<"drover.v1.RetryPolicy"> & {
   /**
    * Failure codes that this policy is for. Empty: every code. Those that start with `drover.` are
    * the engine's own: drover.lost, .timeout, .stalled, .unknown, .schema, .callback, .total,
-   * .poison, .expression, .rejected, .expired; another one is INVALID_DEFINITION. At most 32.
+   * .poison, .expression, .rejected, .expired, .child-failed, .child-cancelled, .child-refused,
+   * .depth; another one is INVALID_DEFINITION. At most 32.
    *
    * @generated from field: repeated string on = 1;
    */
@@ -529,7 +581,7 @@ export type RetryPolicy = Message<"drover.v1.RetryPolicy"> & {
  * Use `create(RetryPolicySchema)` to create a new message.
  */
 export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 7);
+  messageDesc(file_drover_v1_workflow, 8);
 
 /**
  * The times of one step. All are durations of at most 3,650 days; negative ones are INVALID_REQUEST
@@ -614,7 +666,7 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
  * Use `create(TimeoutsSchema)` to create a new message.
  */
 export const TimeoutsSchema: GenMessage<Timeouts> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 8);
+  messageDesc(file_drover_v1_workflow, 9);
 
 /**
  * The task that finds out whether an attempt took effect. It gets the step's input, as `effect_key`
@@ -660,7 +712,7 @@ export type Verify = Message<"drover.v1.Verify"> & {
  * Use `create(VerifySchema)` to create a new message.
  */
 export const VerifySchema: GenMessage<Verify> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 9);
+  messageDesc(file_drover_v1_workflow, 10);
 
 /**
  * The task that undoes a step. It gets the step's input, its output if there is one, and as
@@ -711,7 +763,7 @@ export type Compensate = Message<"drover.v1.Compensate"> & {
  * Use `create(CompensateSchema)` to create a new message.
  */
 export const CompensateSchema: GenMessage<Compensate> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 10);
+  messageDesc(file_drover_v1_workflow, 11);
 
 /**
  * Another way to try a step: at least one of its fields is set, and what is not stays as it was.
@@ -740,6 +792,13 @@ export type Fallback = Message<"drover.v1.Fallback"> & {
    * @generated from field: drover.v1.Payload input = 3;
    */
   input?: Payload | undefined;
+
+  /**
+   * Workflow to run instead; `run` steps alone. Absent: the step's.
+   *
+   * @generated from field: drover.v1.RunStep run = 4;
+   */
+  run?: RunStep | undefined;
 };
 
 /**
@@ -747,7 +806,7 @@ export type Fallback = Message<"drover.v1.Fallback"> & {
  * Use `create(FallbackSchema)` to create a new message.
  */
 export const FallbackSchema: GenMessage<Fallback> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 11);
+  messageDesc(file_drover_v1_workflow, 12);
 
 /**
  * One registered version of a workflow. A version never changes.
@@ -803,7 +862,7 @@ export type Workflow = Message<"drover.v1.Workflow"> & {
  * Use `create(WorkflowSchema)` to create a new message.
  */
 export const WorkflowSchema: GenMessage<Workflow> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 12);
+  messageDesc(file_drover_v1_workflow, 13);
 
 /**
  * A workflow in a list.
@@ -852,7 +911,7 @@ export type WorkflowSummary = Message<"drover.v1.WorkflowSummary"> & {
  * Use `create(WorkflowSummarySchema)` to create a new message.
  */
 export const WorkflowSummarySchema: GenMessage<WorkflowSummary> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 13);
+  messageDesc(file_drover_v1_workflow, 14);
 
 /**
  * A version of a workflow, and who still needs it.
@@ -888,7 +947,7 @@ export type WorkflowVersion = Message<"drover.v1.WorkflowVersion"> & {
  * Use `create(WorkflowVersionSchema)` to create a new message.
  */
 export const WorkflowVersionSchema: GenMessage<WorkflowVersion> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 14);
+  messageDesc(file_drover_v1_workflow, 15);
 
 /**
  * What nobody's answer to an escalation means; each is an answer of ResolveEscalation.
