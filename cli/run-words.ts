@@ -95,10 +95,15 @@ export function mannerWords(step: Step): readonly string[] {
   ].filter((text) => text !== "");
 }
 
-function waitingWords({ state, waitingOn, nextTime }: Step): string {
-  if (state !== StepState.WAITING) return "";
+/** A child is told for good: what it did is in its own run. */
+function waitingWords({ state, waitingOn, nextTime, childRunId }: Step): string {
+  const child = childRunId === "" ? "" : `run ${clean(childRunId)}`;
+  if (state !== StepState.WAITING) return child;
+  if (waitingOn === WaitingOn.CHILD_END) return `for ${child} to end`;
   const until = nextTime ? `until ${moment(nextTime)}` : "";
-  return [waitedFor(waitingOn), until].filter((text) => text !== "").join(" ");
+  return [child === "" ? waitedFor(waitingOn) : `for ${child}`, until]
+    .filter((text) => text !== "")
+    .join(" ");
 }
 
 function waitedFor(waitingOn: WaitingOn): string {

@@ -106,7 +106,13 @@ function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
   const approval = steps.find(
     ({ state, waitingOn }) => state === StepState.WAITING && waitingOn === WaitingOn.APPROVAL,
   );
+  const children = steps.filter(({ waitingOn, childRunId }) => {
+    return (
+      childRunId !== "" && (waitingOn === WaitingOn.CHILD || waitingOn === WaitingOn.CHILD_END)
+    );
+  });
   return [
+    ...children.map(({ childRunId }) => `drover run show ${clean(childRunId)}`).slice(0, 1),
     ...(approval ? [`drover run decide ${id} ${clean(approval.id)} --approve --as NAME`] : []),
     ...(run.state === RunState.PAUSED ? [`drover run resume ${id}`] : []),
     `drover run watch ${id}`,
@@ -124,6 +130,7 @@ function printRun(run: Run, output: Output): void {
     ["state", runVerdict(run, output)],
     ["workflow", workflowWords(run)],
     ["key", clean(run.key)],
+    ["parent", parentWords(run)],
     ["labels", labelWords(run.labels)],
     ["created", moment(run.createdTime)],
     ["deadline", moment(run.deadlineTime)],
@@ -161,6 +168,11 @@ function printSteps(steps: readonly Step[], output: Output): void {
     clip(payloadWords(step.output) || errorWords(step.error), textShownMax),
   ]);
   printTable(output, headers, rows);
+}
+
+/** The run whose step began it. */
+function parentWords({ parent }: Run): string {
+  return parent ? `${clean(parent.runId)}, step ${clean(parent.stepId)}` : "";
 }
 
 /** A task has a name that says so already. */

@@ -37,6 +37,8 @@ export interface Run {
   readonly cancelReason: string;
   /** How many failures it went on after. */
   readonly warnings: number;
+  /** The run whose step began it; null: none has. */
+  readonly parent: { readonly runId: string; readonly stepId: string } | null;
 }
 
 export interface Step {
@@ -63,6 +65,8 @@ export interface Step {
   readonly output: unknown;
   readonly error: Failure | null;
   readonly needs: readonly string[];
+  /** Of a `run` step: the run that it began last; empty: none. */
+  readonly childRunId: string;
 }
 
 export interface Failure {
@@ -105,6 +109,7 @@ export function readRun(run: wire.Run): Run {
     version: run.version,
     cancelReason: run.cancelReason,
     warnings: run.warnings,
+    parent: run.parent ? { runId: run.parent.runId, stepId: run.parent.stepId } : null,
   });
 }
 
@@ -127,6 +132,7 @@ export function readStep(step: wire.Step): Step {
     output: readPayload(step.output),
     error: readFailure(step.error),
     needs: step.needs,
+    childRunId: step.childRunId,
   });
 }
 

@@ -12,6 +12,9 @@ import { emit, type Pass, touchedSteps } from "./pass.ts";
 /** So deep may child runs be nested: what runs itself without an end fails there. */
 export const CHILD_DEPTH_MAX = 16;
 
+/** Characters of a child's output, which is one payload. */
+export const CHILD_OUTPUT_MAX = 262_144;
+
 /** Codes of a child's failures that a retry policy may name. */
 export const CHILD_CODES: readonly string[] = Object.freeze([
   "drover.child-failed",

@@ -8,7 +8,7 @@
 // What a FAILED or CANCELLED child has left is its own affair: it has undone what it could. A child
 // that is told to stop since `total` is over gives drover.total, unless it ends well after all.
 import type { Moment, Outcome } from "./attempt.ts";
-import { CHILD_DEPTH_MAX, endChild, isChildWait } from "./child.ts";
+import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
 import { SCHEMA_BROKEN } from "./judge.ts";
 import { climb, TOTAL_OVER } from "./ladder.ts";
 import type { ChildEnded, EndedChild } from "./message.ts";
@@ -82,7 +82,7 @@ function endAttempt(pass: Pass, step: Step, child: EndedChild, outcome: Outcome)
 }
 
 function outcomeOf(pass: Pass, step: Step, child: EndedChild, late: boolean): Outcome {
-  if (child.end?.kind === "COMPLETED") return { kind: "success", output: child.output };
+  if (child.end?.kind === "COMPLETED") return successOf(child);
   const { code, message, forGood } = failureOf(pass, step, child);
   const { totalMs } = planStep(pass, step.no).timeouts;
   const over = `all tries together may take ${inWords(totalMs)}, which is over`;
@@ -91,6 +91,19 @@ function outcomeOf(pass: Pass, step: Step, child: EndedChild, late: boolean): Ou
     class: late || forGood ? "permanent" : "transient",
     code: late ? TOTAL_OVER : code,
     message: late ? `${over}, and the child was told to stop: ${message}` : message,
+    retryAfterMs: null,
+    noEffect: false,
+  };
+}
+
+function successOf({ runId, output }: EndedChild): Outcome {
+  const length = output?.kind === "json" ? output.json.length : 0;
+  if (length <= CHILD_OUTPUT_MAX) return { kind: "success", output };
+  return {
+    kind: "failure",
+    class: "permanent",
+    code: SCHEMA_BROKEN,
+    message: `the output of child run ${runId} has ${length} characters, and may have ${CHILD_OUTPUT_MAX}: let its last steps answer less`,
     retryAfterMs: null,
     noEffect: false,
   };

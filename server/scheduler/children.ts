@@ -171,9 +171,9 @@ async function endedChildren(
     })),
   );
   const facts = await tx.loadFacts(
-    planned.map(({ head: { runId }, laned: { plan } }) => ({
+    planned.map(({ head: { runId, run }, laned: { plan } }) => ({
       runId,
-      steps: plan.steps.map(({ no }) => no),
+      steps: (run.state.kind === "COMPLETED" ? lastSteps(plan) : plan.steps).map(({ no }) => no),
     })),
   );
   return new Map(
@@ -202,14 +202,17 @@ function endedChild(
   };
 }
 
-/** The outputs of its last steps by their ids: of those that no other one needs. */
-function outputOf({ steps }: Plan, facts: Facts): Payload {
-  const fields = steps
-    .filter(({ always, successors }) => !always && successors.length === 0)
-    .map(({ no, id }) => {
-      const output = facts.steps.get(no)?.output;
-      return `${JSON.stringify(id)}:${output?.kind === "json" ? output.json : "null"}`;
-    });
+/** Those that no other one needs. */
+function lastSteps({ steps }: Plan): Plan["steps"] {
+  return steps.filter(({ always, successors }) => !always && successors.length === 0);
+}
+
+/** The outputs of its last steps by their ids. */
+function outputOf(plan: Plan, facts: Facts): Payload {
+  const fields = lastSteps(plan).map(({ no, id }) => {
+    const output = facts.steps.get(no)?.output;
+    return `${JSON.stringify(id)}:${output?.kind === "json" ? output.json : "null"}`;
+  });
   return { kind: "json", json: `{${fields.join(",")}}` };
 }
 

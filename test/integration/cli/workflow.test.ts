@@ -64,7 +64,7 @@ describe("check needs no server", () => {
       "workflow: w\nsteps:\n  - id: a\n    tusk: t\n",
       [
         'w.yaml:4:5: steps[0].tusk: unknown key "tusk" in a step: did you mean "task"?',
-        "w.yaml:3:5: steps[0]: the step does not say what it does: add `task: NAME`, or `wait`, `signal` or `approval`",
+        "w.yaml:3:5: steps[0]: the step does not say what it does: add `task: NAME`, or `wait`, `signal`, `approval` or `run`",
       ],
     ],
     [

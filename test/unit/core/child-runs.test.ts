@@ -132,6 +132,15 @@ describe("a run step", () => {
     expect(forward(world).kind).toBe("SUCCEEDED");
   });
 
+  test("fails where the child has more to say than one output can hold, and is an effect", () => {
+    const world = withChild({ compensate });
+    const json = JSON.stringify("x".repeat(262_144));
+    end(world, DONE, { output: { kind: "json", json } });
+    expect(failureOf(world)).toMatchObject([{ code: "drover.schema", class: "permanent" }]);
+    expect(world.step("a").strategies[0]?.mark).toBe("MADE");
+    expect(world.run().state.kind).toBe("COMPENSATING");
+  });
+
   test("fails for good where its workflow is not registered, or does not take the input", () => {
     const missing = withChild({ version: 7 });
     end(missing, null);
@@ -234,6 +243,14 @@ describe("what a parent does passes to its child", () => {
     const broken = { kind: "failure", class: "permanent", code: "no", message: "no" } as const;
     world.report(world.claim("x"), { ...broken, retryAfterMs: null, noEffect: true });
     expect(told(world)).toEqual([{ kind: "cancel", undo: false }]);
+  });
+
+  test("its deadline comes before the end of a child that had no more time", () => {
+    const world = withChild({}, HOUR);
+    world.advance(HOUR);
+    end(world, { kind: "FAILED", reason: "TIMED_OUT" });
+    expect(world.run().state).toEqual({ kind: "FAILED", reason: "TIMED_OUT" });
+    expect(world.interventions("deadline")).toHaveLength(1);
   });
 
   test("a child that ends well while its parent stops is an effect, and is undone", () => {

@@ -387,7 +387,8 @@ export const WaitStepSchema: GenMessage<WaitStep> = /*@__PURE__*/
  *
  * A COMPLETED child is the step's success. Its output is an object with the output of each of the
  * child's last steps, those that no other one needs, by step id; null for one that has none, and
- * for one that is not JSON. Any other end is a failure: drover.child-failed, drover.child-cancelled,
+ * for one that is not JSON; more than 262,144 characters of it are the failure drover.schema. Any
+ * other end is a failure: drover.child-failed, drover.child-cancelled,
  * drover.child-refused (its workflow does not take the input, or is not registered) or drover.depth
  * (16 child runs are nested). What a failed child had done it has undone itself, as its own
  * definition says. To undo a child that is COMPLETED the step needs a `compensate`, which gets the
