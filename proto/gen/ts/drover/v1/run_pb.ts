@@ -1042,7 +1042,7 @@ export const RunState = {
 
   /**
    * Accepted, not yet begun: it waits for the moment that Schedule gave as `start_time`, or for a
-   * slot of its concurrency key.
+   * slot of its concurrency key; or it is a child run that begins in a moment.
    *
    * @generated from enum value: RUN_STATE_PENDING = 1;
    */

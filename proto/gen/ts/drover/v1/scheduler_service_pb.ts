@@ -2189,8 +2189,9 @@ export const SchedulerService: GenService<{
   },
   /**
    * Stops a run. Idempotent: OK without change when the run already stops, is being undone, or was
-   * ended by a cancel. With LEAVE it also ends an ESCALATED run. Errors: RUN_NOT_FOUND, RUN_STATE
-   * (the run has ended otherwise).
+   * ended by a cancel. With LEAVE it also ends an ESCALATED run. Its child runs stop in the same way
+   * a moment later, and it ends after them. Errors: RUN_NOT_FOUND, RUN_STATE (the run has ended
+   * otherwise).
    *
    * @generated from rpc drover.v1.SchedulerService.CancelRun
    */
@@ -2201,8 +2202,8 @@ export const SchedulerService: GenService<{
   },
   /**
    * Holds a run: nothing new is handed out, and what is with an agent goes on. Its timeout, and
-   * the `total` of its steps, stand still. Idempotent: OK without change when it is PAUSED. Errors:
-   * RUN_NOT_FOUND, RUN_STATE (the run stops, is being undone, waits for a person or has ended).
+   * the `total` of its steps, stand still. Its child runs are held a moment later, and go on with
+   * it. Idempotent: OK without change when it is PAUSED. Errors: RUN_NOT_FOUND, RUN_STATE (the run stops, is being undone, waits for a person or has ended).
    *
    * @generated from rpc drover.v1.SchedulerService.PauseRun
    */
