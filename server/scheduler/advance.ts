@@ -11,7 +11,7 @@ import { createFlights, type Landing } from "../flights.ts";
 import { type Actor, type PassRecord, runsToLookAt } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
-import { beginChildren } from "./children.ts";
+import { beginChildren, withEndedChildren } from "./children.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
 
@@ -234,7 +234,8 @@ async function loadViews(
     const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
     return { head, laned, events, view };
   });
-  return withBeats(tx, withSecrets(await withRowsBeside(options, tx, await withFacts(tx, views))));
+  const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
+  return withBeats(tx, await withEndedChildren(tx, options.plans, seen));
 }
 
 /** What expressions may ask about, for the steps that the pass has loaded. */
@@ -255,12 +256,8 @@ async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
 }
 
 /** Rows that events of the pass are about, besides the run and its steps. */
-async function withRowsBeside(
-  { plans }: AdvanceOptions,
-  tx: Tx,
-  loaded: readonly Loaded[],
-): Promise<readonly Loaded[]> {
-  const beside = await rowsBeside(tx, plans, loaded);
+async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
+  const beside = await rowsBeside(tx, loaded);
   if (!beside) return loaded;
   return loaded.map((one) => {
     const { runId } = one.head;

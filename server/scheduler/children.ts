@@ -7,7 +7,7 @@ import type { Effect } from "../core/effect.ts";
 import { runWakeAt } from "../core/evolve.ts";
 import type { Facts } from "../core/facts.ts";
 import type { EndedChild, StoredMessage } from "../core/message.ts";
-import { emptyView, isEnded } from "../core/model.ts";
+import { emptyView, isEnded, type View } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Plan } from "../core/plan.ts";
 import type { PassRecord } from "../store/changes.ts";
@@ -124,26 +124,29 @@ function depthOf({ run }: RunHead): number {
   return run.parent?.depth ?? 0;
 }
 
-/** Messages of runs, with what became of the children that some of them are about. */
-export async function withEndedChildren(
+/** A run of a pass, as far as it is loaded. */
+interface Loaded {
+  readonly head: RunRef;
+  readonly view: View;
+}
+
+/** What became of the children that messages of these runs are about. */
+export async function withEndedChildren<Of extends Loaded>(
   tx: Tx,
   plans: Plans,
-  parents: readonly RunRef[],
-  messages: ReadonlyMap<RunId, readonly StoredMessage[]>,
-): Promise<ReadonlyMap<RunId, readonly StoredMessage[]>> {
-  const children = parents.flatMap((parent) =>
-    (messages.get(parent.runId) ?? []).flatMap(({ message }) =>
-      message.kind === "child-ended" ? [childRef(parent, message.step, message.fence)] : [],
+  loaded: readonly Of[],
+): Promise<readonly Of[]> {
+  const children = loaded.flatMap(({ head, view }) =>
+    view.messages.flatMap(({ message }) =>
+      message.kind === "child-ended" ? [childRef(head, message.step, message.fence)] : [],
     ),
   );
-  if (children.length === 0) return messages;
+  if (children.length === 0) return loaded;
   const ended = await endedChildren(tx, plans, children);
-  return new Map(
-    parents.flatMap((parent) => {
-      const own = messages.get(parent.runId);
-      return own ? [[parent.runId, own.map((one) => withEnd(parent, one, ended))] as const] : [];
-    }),
-  );
+  return loaded.map((one) => {
+    const messages = one.view.messages.map((stored) => withEnd(one.head, stored, ended));
+    return { ...one, view: { ...one.view, messages } };
+  });
 }
 
 function withEnd(

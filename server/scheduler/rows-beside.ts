@@ -8,9 +8,7 @@ import type { StoredMessage } from "../core/message.ts";
 import { movingSide, type View } from "../core/model.ts";
 import type { Plan } from "../core/plan.ts";
 import { secretDigest } from "../secret.ts";
-import type { Plans } from "../store/plans.ts";
-import type { AttemptKey, RunId, RunRef, Tx } from "../store/store.ts";
-import { withEndedChildren } from "./children.ts";
+import type { AttemptKey, RunId, Tx } from "../store/store.ts";
 
 export interface RowsBeside {
   readonly attempts: ReadonlyMap<RunId, readonly EndedAttempt[]>;
@@ -22,18 +20,14 @@ export interface RowsBeside {
 
 /** A run of the pass as far as it is loaded. */
 export interface RunOfPass {
-  readonly head: RunRef;
+  readonly head: { readonly runId: RunId };
   readonly view: View;
   readonly laned: { readonly plan: Plan };
   readonly events: readonly { readonly event: RunEvent }[];
 }
 
 /** null: no event asks for any. */
-export async function rowsBeside(
-  tx: Tx,
-  plans: Plans,
-  runs: readonly RunOfPass[],
-): Promise<RowsBeside | null> {
+export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<RowsBeside | null> {
   const attempts = runs.flatMap(attemptsWanted);
   const signals = runsWith(runs, ({ event, plan }) => event.kind === "signal" || plan.hasSignals);
   const decisions = runsWith(runs, ({ event }) => event.kind === "decide");
@@ -52,18 +46,8 @@ export async function rowsBeside(
     signals: signals.length === 0 ? new Map() : await tx.loadSignals(signals),
     decisions: decisions.length === 0 ? new Map() : await tx.loadDecisions(decisions),
     escalations: escalations.length === 0 ? new Map() : await tx.loadEscalations(escalations),
-    messages: messages.length === 0 ? new Map() : await loadMessages(tx, plans, runs, messages),
+    messages: messages.length === 0 ? new Map() : await tx.loadMessages(messages),
   };
-}
-
-async function loadMessages(
-  tx: Tx,
-  plans: Plans,
-  runs: readonly RunOfPass[],
-  of: readonly RunId[],
-): Promise<RowsBeside["messages"]> {
-  const heads = runs.map(({ head }) => head);
-  return withEndedChildren(tx, plans, heads, await tx.loadMessages(of));
 }
 
 function runsWith(

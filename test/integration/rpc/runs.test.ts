@@ -453,6 +453,20 @@ describe("lists come in pages", () => {
     }
   });
 
+  test("of the children of a run, by its id", async () => {
+    const asked: RunPage[] = [];
+    world.reads.listRuns = async (_namespaceId, page) => {
+      asked.push(page);
+      return [];
+    };
+    const [parentRunId = ""] = ids;
+    await grpc.unary(listRuns, { filter: { parentRunId } });
+    expect(asked[0]?.filter.parent).toBe(parentRunId);
+    const answer = await grpc.unary(listRuns, { filter: { parentRunId: "the-first" } });
+    expect(answer).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
+    expect(answer.fields[0]?.[0]).toBe("filter.parent_run_id");
+  });
+
   test("of workflows, by name", async () => {
     const names = ["a", "b", "c"];
     world.reads.listWorkflows = async (_namespaceId, after, limit) =>
