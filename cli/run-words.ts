@@ -115,10 +115,16 @@ function itemWords({ items }: Step): string {
   return `${items.begun - items.open} of ${items.total} items have ended${failed}`;
 }
 
+/** A child is told for good: what it did is in its own run. */
 function waitingWords(step: Step): string {
-  if (step.state !== StepState.WAITING) return "";
-  const until = step.nextTime ? `until ${moment(step.nextTime)}` : "";
-  return [waitedFor(step), until].filter((text) => text !== "").join(" ");
+  const { state, waitingOn, nextTime, childRunId } = step;
+  const child = childRunId === "" ? "" : `run ${clean(childRunId)}`;
+  if (state !== StepState.WAITING) return child;
+  if (waitingOn === WaitingOn.CHILD_END) return `for ${child} to end`;
+  const until = nextTime ? `until ${moment(nextTime)}` : "";
+  return [child === "" ? waitedFor(step) : `for ${child}`, until]
+    .filter((text) => text !== "")
+    .join(" ");
 }
 
 function waitedFor({ waitingOn, signalName }: Step): string {

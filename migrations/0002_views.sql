@@ -66,7 +66,8 @@ cross join lateral (
   select
     (array['perform retry', 'perform again', 'perform settle', 'compensate retry',
       'compensate again', 'compensate settle', 'verify retry', 'verify again', 'verify settle',
-      'timer', 'signal', 'approval', 'callback', 'items'])[u.kind + 1] as waits_for,
+      'timer', 'signal', 'approval', 'callback', 'child',
+      'child-end', 'items'])[u.kind + 1] as waits_for,
     coalesce(l.kind = 4, y.kind = 4, u.kind between 6 and 8, s.held = 4, false) as is_verify
 ) as w;
 

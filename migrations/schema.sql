@@ -211,6 +211,8 @@ create table message (
   kind smallint not null,
   undo boolean,
   wake_at timestamp with time zone not null,
+  step_key integer,
+  fence integer,
   constraint message_pkey primary key (run_id, no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
@@ -330,6 +332,7 @@ create table run_open (
   since timestamp with time zone,
   settle_until timestamp with time zone,
   wake_at timestamp with time zone,
+  depth smallint,
   constraint run_open_pkey primary key (partition, run_id)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
@@ -484,6 +487,11 @@ create table run (
   concurrency_policy smallint,
   notify_hook text,
   notify_url text,
+  parent_id uuid,
+  parent_step text,
+  parent_step_key integer,
+  parent_fence integer,
+  parent_until timestamp with time zone,
   constraint run_pkey primary key (id)
 ) partition by range (id);
 
@@ -584,6 +592,7 @@ create index outbox_partition on outbox using btree (partition, id);
 create index ready_lane on ready using btree (lane, priority, ordered_by, ordinal);
 create index ready_wake on ready using btree (partition, wake_at);
 create index run_by_namespace on run using btree (namespace_id, id);
+create index run_by_parent on run using btree (parent_id, id) where (parent_id is not null);
 create index run_open_definition on run_open using btree (definition_id);
 create index run_open_wake on run_open using btree (partition, wake_at);
 create index slot_of_key on slot using btree (namespace_id, key, holds, priority, since, run_id);
@@ -641,7 +650,7 @@ create view step_view as
      left join lease l on l.run_id = s.run_id and l.step_no = s.no
      left join ready y on y.run_id = s.run_id and y.step_no = s.no
      left join due u on u.run_id = s.run_id and u.step_no = s.no
-     cross join lateral ( select (array['perform retry'::text, 'perform again'::text, 'perform settle'::text, 'compensate retry'::text, 'compensate again'::text, 'compensate settle'::text, 'verify retry'::text, 'verify again'::text, 'verify settle'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'items'::text])[u.kind + 1] as waits_for,
+     cross join lateral ( select (array['perform retry'::text, 'perform again'::text, 'perform settle'::text, 'compensate retry'::text, 'compensate again'::text, 'compensate settle'::text, 'verify retry'::text, 'verify again'::text, 'verify settle'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'child'::text, 'child-end'::text, 'items'::text])[u.kind + 1] as waits_for,
             coalesce(l.kind = 4, y.kind = 4, u.kind >= 6 and u.kind <= 8, s.held = 4, false) as is_verify) w;
 
 create view intervention_view as
@@ -718,6 +727,7 @@ comment on column intervention.step_no is '-1: about the run.';
 comment on table lease is 'A step in the hands of an agent is a row here.';
 comment on column lease.progress_at is 'When the progress last became another one; the grant, until then.';
 comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
+comment on column message.step_key is 'The end of a child run: the step that began it, under this fence.';
 comment on table outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
 comment on column outbox.n is 'The number of the escalation; 0: about the run.';
 comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
@@ -731,10 +741,13 @@ comment on table rerun is 'A run that does another one again.';
 comment on column rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
 comment on column run.state is 'null while a row in run_open says it; written once, at the end.';
 comment on column run.notify_hook is 'The hook that Schedule names to be told of the end; with notify_url at another address.';
+comment on column run.parent_id is 'The run whose step (parent_step, its id) began this one; never changes.';
+comment on column run.parent_until is 'The deadline of the parent when it began this run.';
 comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
 comment on column run_open.verdict is 'The reason of the verdict, or of the end once that is certain.';
 comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';
 comment on column run_open.wake_at is 'The next moment of the run itself; of a PENDING one its start, or its deadline.';
+comment on column run_open.depth is 'Parents above it, which run tells; null: it is no child.';
 comment on table signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
 comment on table slot is 'A run that holds a slot of its concurrency key, or waits for one, until it ends; written under the key''s lock.';
 comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';

@@ -21,6 +21,7 @@ import { between, clean, labelWords, moment } from "../words.ts";
 export interface FilterOptions {
   readonly state?: readonly RunState[];
   readonly workflow?: string;
+  readonly parent?: string;
   readonly label?: Readonly<Record<string, string>>;
   readonly createdAfter?: Timestamp;
   readonly createdBefore?: Timestamp;
@@ -53,16 +54,18 @@ export function addRunFilter(command: Command): Command {
   return command
     .option("--state <state>", "only runs in this state, as running; may be given again", addState)
     .option("--workflow <name>", "only runs of this workflow")
+    .option("--parent <run>", "only runs that a step of this run has begun")
     .option("--label <key=value>", "only runs with this label; may be given again", addLabel)
     .option("--created-after <time>", "only runs created then or later, as 2026-01-31", parseTime)
     .option("--created-before <time>", "only runs created before, as 2026-01-31T12:00Z", parseTime);
 }
 
 export function filterOf(options: FilterOptions): MessageInitShape<typeof RunFilterSchema> {
-  const { state, workflow, label, createdAfter, createdBefore } = options;
+  const { state, workflow, parent, label, createdAfter, createdBefore } = options;
   return {
     states: [...(state ?? [])],
     workflow: workflow ?? "",
+    parentRunId: parent ?? "",
     labels: { ...label },
     ...(createdAfter ? { createdAfter } : {}),
     ...(createdBefore ? { createdBefore } : {}),

@@ -108,7 +108,13 @@ function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
     steps.find(({ state, waitingOn }) => state === StepState.WAITING && waitingOn === on);
   const approval = waiting(WaitingOn.APPROVAL);
   const name = waiting(WaitingOn.SIGNAL)?.signalName;
+  const children = steps.filter(({ waitingOn, childRunId }) => {
+    return (
+      childRunId !== "" && (waitingOn === WaitingOn.CHILD || waitingOn === WaitingOn.CHILD_END)
+    );
+  });
   return [
+    ...children.map(({ childRunId }) => `drover run show ${clean(childRunId)}`).slice(0, 1),
     ...(approval ? [`drover run decide ${id} ${clean(approval.id)} --approve --as NAME`] : []),
     ...(name ? [`drover run signal ${id} ${clean(name)}`] : []),
     ...(run.state === RunState.PAUSED ? [`drover run resume ${id}`] : []),
@@ -127,6 +133,7 @@ function printRun(run: Run, output: Output): void {
     ["state", runVerdict(run, output)],
     ["workflow", workflowWords(run)],
     ["key", clean(run.key)],
+    ["parent", parentWords(run)],
     ["labels", labelWords(run.labels)],
     ["created", moment(run.createdTime)],
     ["starts", moment(run.startTime)],
@@ -173,6 +180,11 @@ export function printSteps(steps: readonly Step[], output: Output): void {
     clip(payloadWords(step.output) || errorWords(step.error), textShownMax),
   ]);
   printTable(output, headers, rows);
+}
+
+/** The run whose step began it. */
+function parentWords({ parent }: Run): string {
+  return parent ? `${clean(parent.runId)}, step ${clean(parent.stepId)}` : "";
 }
 
 /** A task has a name that says so already. */

@@ -48,7 +48,11 @@ function print(answer: ExplainRunResponse, output: Output): void {
   );
   for (const { sentence } of steps) if (sentence !== wait.sentence) output.line(clean(sentence));
   const actions = [...steps.flatMap((step) => step.actions), ...wait.actions];
-  const said = new Set(actions.map((action) => actionWords(action, id)));
+  const children = steps.flatMap(({ detail }) => (detail.case === "child" ? detail.value : []));
+  const said = new Set([
+    ...children.map(({ runId }) => `drover run why ${clean(runId)}`),
+    ...actions.map((action) => actionWords(action, id)),
+  ]);
   if (said.size > 0) output.line(`\n${output.paint("bold", "what can be done")}`);
   for (const line of said) output.line(`  ${line}`);
 }

@@ -15,6 +15,7 @@ import {
   OnPickup,
   type RetryPolicySchema,
   RunIf,
+  type RunStepSchema,
   SignalExpiry,
   type SignalStepSchema,
   type StepDefinitionSchema,
@@ -34,6 +35,7 @@ import type {
   GateSpec,
   MapSpec,
   RetrySpec,
+  RunSpec,
   SignalWaitSpec,
   StepSpec,
   TimeoutsSpec,
@@ -78,13 +80,14 @@ function toStep(step: StepSpec): StepInit {
 }
 
 function toKind(step: StepSpec): NonNullable<StepInit["kind"]> {
-  const kinds = ["task", "wait", "signal", "approval", "map"].filter((kind) => kind in step);
+  const kinds = ["task", "wait", "signal", "approval", "run", "map"].filter((kind) => kind in step);
   if (kinds.length > 1)
     throw new TypeError(`The step "${step.id}" is a ${kinds.join(" and a ")}; leave one of them.`);
   if ("task" in step) return { case: "task", value: { name: step.task, queue: step.queue ?? "" } };
   if ("wait" in step) return { case: "wait", value: toWait(step.wait) };
   if ("signal" in step) return { case: "signal", value: toSignal(step.signal) };
   if ("map" in step) return { case: "map", value: toMap(step.map) };
+  if ("run" in step) return { case: "run", value: toRun(step.run) };
   return { case: "approval", value: toApproval(step.approval) };
 }
 
@@ -122,6 +125,11 @@ function toGate(gate: string | GateSpec): MessageInitShape<typeof GateSchema> {
 /** `5%` is 5. */
 function percent(share: string): number {
   return Number(share.replace("%", ""));
+}
+
+function toRun(run: string | RunSpec): MessageInitShape<typeof RunStepSchema> {
+  if (typeof run === "string") return { workflow: run };
+  return { workflow: run.workflow, version: run.version ?? 0 };
 }
 
 function toWait(wait: Duration | WaitSpec): MessageInitShape<typeof WaitStepSchema> {
@@ -172,8 +180,13 @@ function toCompensate(spec: string | CompensateSpec): MessageInitShape<typeof Co
   return { ...toTask(spec), when: enumValue(CompensateWhen, when) };
 }
 
-function toFallback({ queue, task, input }: FallbackSpec): MessageInitShape<typeof FallbackSchema> {
-  return { queue: queue ?? "", task: task ?? "", ...payloads({ input }) };
+function toFallback(spec: FallbackSpec): MessageInitShape<typeof FallbackSchema> {
+  const { queue, task, run, input } = spec;
+  return {
+    ...{ queue: queue ?? "", task: task ?? "" },
+    ...(run !== undefined && { run: toRun(run) }),
+    ...payloads({ input }),
+  };
 }
 
 function toRetry(

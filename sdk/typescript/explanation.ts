@@ -2,6 +2,7 @@
 import {
   ActionKind,
   type ApprovalWait,
+  type ChildWait,
   type EscalationWait,
   NextKind,
   StopCause,
@@ -51,6 +52,8 @@ export interface RunWait {
   readonly signalName: string;
   /** With APPROVAL. */
   readonly approval: Pick<ApprovalWait, "approvers" | "approvals" | "need"> | null;
+  /** With CHILD: `client.explainRun` of it says what it waits for. */
+  readonly child: Pick<ChildWait, "runId" | "stopping"> | null;
   /** With PERSON. */
   readonly escalation: Pick<EscalationWait, "id" | "reason" | "message"> | null;
 }
@@ -138,6 +141,7 @@ function readWait(wait: WireWait): RunWait {
     agent: detail.case === "agent" ? readAgent(detail.value) : null,
     signalName: detail.case === "signalName" ? detail.value : "",
     approval: detail.case === "approval" ? bare(detail.value) : null,
+    child: detail.case === "child" ? bare(detail.value) : null,
     escalation: detail.case === "escalation" ? bare(detail.value) : null,
   });
 }

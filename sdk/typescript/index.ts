@@ -103,6 +103,7 @@ export type {
   GateSpec,
   MapSpec,
   RetrySpec,
+  RunSpec,
   SignalWaitSpec,
   StepKindSpec,
   StepSpec,

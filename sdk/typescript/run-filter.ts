@@ -7,6 +7,8 @@ import type { RunFilterSchema } from "@drover/proto/drover/v1/scheduler_service_
 export interface RunFilterSpec {
   readonly states?: readonly Exclude<keyof typeof RunState, "UNSPECIFIED">[];
   readonly workflow?: string;
+  /** Runs that a step of this run has begun. */
+  readonly parentRunId?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly createdAfter?: Date;
   readonly createdBefore?: Date;
@@ -16,6 +18,7 @@ export function toFilter(spec: RunFilterSpec): MessageInitShape<typeof RunFilter
   return {
     states: (spec.states ?? []).map((state) => RunState[state]),
     workflow: spec.workflow ?? "",
+    parentRunId: spec.parentRunId ?? "",
     labels: { ...spec.labels },
     ...(spec.createdAfter && { createdAfter: timestampFromDate(spec.createdAfter) }),
     ...(spec.createdBefore && { createdBefore: timestampFromDate(spec.createdBefore) }),

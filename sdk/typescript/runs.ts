@@ -38,6 +38,8 @@ export interface Run {
   readonly cancelReason: string;
   /** How many failures it went on after. */
   readonly warnings: number;
+  /** The run whose step began it; null: none has. */
+  readonly parent: { readonly runId: string; readonly stepId: string } | null;
   /** When it begins; null unless it is PENDING, and while it waits for a slot. */
   readonly startTime: Date | null;
   readonly concurrency: Concurrency | null;
@@ -76,6 +78,8 @@ export interface Step {
   readonly output: unknown;
   readonly error: Failure | null;
   readonly needs: readonly string[];
+  /** Of a `run` step: the run that it began last; empty: none. */
+  readonly childRunId: string;
   /** How far the items of a map are; null: it is none, or has not begun. */
   readonly items: ItemCounts | null;
 }
@@ -134,6 +138,7 @@ export function readRun(run: wire.Run): Run {
     warnings: run.warnings,
     startTime: readTime(run.startTime),
     concurrency: readConcurrency(run.concurrency),
+    parent: run.parent ? { runId: run.parent.runId, stepId: run.parent.stepId } : null,
   });
 }
 
@@ -164,6 +169,7 @@ export function readStep(step: wire.Step): Step {
     error: readFailure(step.error),
     needs: step.needs,
     items: step.items ? readItems(step.items) : null,
+    childRunId: step.childRunId,
   });
 }
 

@@ -26,7 +26,15 @@ export type StepKindSpec =
   /** Waits for `client.decide`. */
   | { readonly approval: ApprovalSpec }
   /** One task for each item of a list; what the step says of a task it says of each item. */
-  | { readonly map: MapSpec };
+  | { readonly map: MapSpec }
+  /** Begins a run of a workflow, by its name alone or with a version, and waits for its end. */
+  | { readonly run: string | RunSpec };
+
+export interface RunSpec {
+  readonly workflow: string;
+  /** Default: the default version when the run begins. */
+  readonly version?: number;
+}
 
 export interface WaitSpec {
   /** A Date, a moment as 2026-03-01T08:00:00Z, or an expression, `${...}`. */
@@ -83,7 +91,11 @@ export interface GateSpec extends VerifySpec {
   readonly input?: unknown;
 }
 
-/** Those from `input` to `onPickup` are for tasks and the items of maps alone. */
+/**
+ * Those from `input` to `onPickup` are for tasks and the items of maps; a `run` has an input, a
+ * fallback, `timeouts.total`, and a retry that names the codes drover.child-failed or
+ * drover.child-cancelled.
+ */
 export interface StepSettings {
   readonly id: string;
   /** Steps that must have ended before this one starts. */
@@ -147,6 +159,8 @@ export interface CompensateSpec extends VerifySpec {
 export interface FallbackSpec {
   readonly queue?: string;
   readonly task?: string;
+  /** Workflow to run instead, of a `run` step. */
+  readonly run?: string | RunSpec;
   /** JSON object that is merged over the step's input, key by key. */
   readonly input?: unknown;
 }

@@ -11,7 +11,7 @@ const FORWARD: readonly AnswerKind[] = Object.freeze([
   "compensate",
   "fail",
 ]);
-/** A step without a task has no input to change, and nothing that trying again would change. */
+/** A step that only waits has no input to change, and nothing that trying again would change. */
 const DECIDED: readonly AnswerKind[] = Object.freeze(["succeed", "skip", "compensate", "fail"]);
 const SETTLING: readonly AnswerKind[] = Object.freeze(["succeed", "fail"]);
 const UNDO: readonly AnswerKind[] = Object.freeze(["retry", "succeed", "fail"]);
@@ -25,17 +25,36 @@ const FINISHING: readonly AnswerKind[] = Object.freeze([
 const SKIPPING: readonly AnswerKind[] = Object.freeze(["succeed", "skip"]);
 const NOTED: readonly AnswerKind[] = Object.freeze(["acknowledge"]);
 
-/** Whether an agent performs it; of a map, its gate. */
-export function isTask({ work }: PlanStep, step: Pick<Step, "fence"> | undefined): boolean {
-  return work.kind === "task" || (work.kind === "map" && (step?.fence ?? 0) > 0);
+/** What a step does, as far as answers depend on it. */
+export type AskedWork =
+  /** An agent performs it. */
+  | "task"
+  /** A child run does: it is begun anew with the input that it had. */
+  | "run"
+  /** Nobody does. */
+  | "none";
+
+/** Of a map its gate is performed, once it has been handed out. */
+export function askedWork(
+  planned: PlanStep | undefined,
+  step: Pick<Step, "fence"> | undefined,
+): AskedWork {
+  switch (planned?.work.kind) {
+    case "task":
+    case "run":
+      return planned.work.kind;
+    case "map":
+      return (step?.fence ?? 0) > 0 ? "task" : "none";
+    default:
+      return "none";
+  }
 }
 
 /** A run as an answer finds it. */
 export interface AskedOf {
   readonly state: RunState;
   readonly pivoted: boolean;
-  /** An agent performs the step. */
-  readonly isTask: boolean;
+  readonly work: AskedWork;
 }
 
 /**
@@ -44,7 +63,7 @@ export interface AskedOf {
  */
 export function answersNow(
   reason: EscalationReason,
-  { state, pivoted, isTask }: AskedOf,
+  { state, pivoted, work }: AskedOf,
 ): readonly AnswerKind[] {
   if (reason === "doubled") return NOTED;
   if (isEnded(state)) return [];
@@ -53,7 +72,16 @@ export function answersNow(
   const stage = stageOf(state);
   // Only whether the effect took place is still open.
   if (stage === "STOPPING" || stage === "COMPENSATING") return SETTLING;
-  if (stage === "FINISHING") return isTask ? FINISHING : SKIPPING;
-  const all = isTask ? FORWARD : DECIDED;
+  if (stage === "FINISHING") return ofWork(work, FINISHING, SKIPPING);
+  const all = ofWork(work, FORWARD, DECIDED);
   return pivoted ? all.filter((answer) => answer !== "compensate") : all;
+}
+
+function ofWork(
+  work: AskedWork,
+  performed: readonly AnswerKind[],
+  waited: readonly AnswerKind[],
+): readonly AnswerKind[] {
+  if (work === "none") return waited;
+  return work === "task" ? performed : performed.filter((answer) => answer !== "retry-changed");
 }

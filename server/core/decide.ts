@@ -2,13 +2,14 @@
 // Pure: the same arguments give the same decision, on any machine and at any time.
 
 import type { Moment } from "./attempt.ts";
+import { CHILD_DEPTH_MAX, tellParent } from "./child.ts";
 import type { Effect } from "./effect.ts";
 import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
 import type { Facts } from "./facts.ts";
 import type { Judge } from "./judge.ts";
 import { type KeptStep, keepSteps } from "./keep.ts";
 import { settle } from "./map.ts";
-import { emptyView, type Run, type RunState, type View } from "./model.ts";
+import { emptyView, isEnded, type Parent, type Run, type RunState, type View } from "./model.ts";
 import { onAnswer, onEscalationMoment } from "./on-answer.ts";
 import { onCancel, onPause, onResume, onUndelivered } from "./on-command.ts";
 import { onDueMoment, onRunMoment } from "./on-due.ts";
@@ -52,6 +53,7 @@ export function decide<Item extends PassItem>(
     const pass: Pass = { ...rules, occasion, view: current, effects };
     answers.set(item, apply(pass, item.event));
     settle(pass);
+    if (!isEnded(current.run.state)) tellParent(pass);
     current = pass.view;
   }
   return { view: withVersion(current, effects), effects, answers };
@@ -63,6 +65,10 @@ export interface Begins {
   /** It has a concurrency key; `waits`: and no slot of it yet. */
   readonly keyed?: boolean;
   readonly waits?: boolean;
+  /** It is a child, and begins with its own first pass: its parent's begins nothing more. */
+  readonly parent?: Parent | null;
+  /** A child whose workflow does not take its input. */
+  readonly refused?: boolean;
   /** Steps that ended in the run that it does again. */
   readonly kept?: readonly KeptStep[];
 }
@@ -91,6 +97,7 @@ export function start(
     warnings: 0,
     pivoted: false,
     keyed: begins.keyed ?? false,
+    parent: begins.parent ?? null,
     escalations: 0,
   };
   const effects: Effect[] = [];
@@ -99,10 +106,15 @@ export function start(
   keepSteps(pass, begins.kept ?? []);
   if (run.state.kind === "RUNNING") openRoots(pass);
   settle(pass);
+  tellParent(pass);
   return { view: pass.view, effects };
 }
 
-function firstState(now: Moment, deadline: Moment, { startAt, waits }: Begins): RunState {
+function firstState(now: Moment, deadline: Moment, begins: Begins): RunState {
+  const { startAt, waits, parent, refused } = begins;
+  if (refused || (parent && parent.depth > CHILD_DEPTH_MAX))
+    return { kind: "FAILED", reason: "REFUSED" };
+  if (parent) return { kind: "PENDING", on: "start", until: now };
   if (startAt && startAt > now) return { kind: "PENDING", on: "start", until: startAt };
   if (waits) return { kind: "PENDING", on: "slot", until: deadline };
   return { kind: "RUNNING", deadline };
@@ -150,6 +162,7 @@ const UNSEEN: ReadonlySet<Effect["kind"]> = new Set([
   "intervened",
   "message-sent",
   "message-applied",
+  "child-told",
   "escalation-reminded",
 ]);
 

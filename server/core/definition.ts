@@ -53,6 +53,10 @@ export interface VerifyDefinition {
 export interface FallbackDefinition {
   readonly queue?: string;
   readonly task?: string;
+  /** Of a `run` step: what is run instead. */
+  readonly workflow?: string;
+  /** Of that workflow; absent: its default one. */
+  readonly version?: number;
   /** A JSON object that is merged over the step's input, key by key. */
   readonly input?: Payload;
 }
@@ -153,7 +157,15 @@ export interface MapWork {
   readonly waves?: WavesDefinition;
 }
 
-export type StepWork = TaskWork | WaitWork | SignalWork | ApprovalWork | MapWork;
+/** A run of another workflow, or of the same one, with the step's input. */
+export interface RunWork {
+  readonly kind: "run";
+  readonly workflow: string;
+  /** Absent: the default one when the run begins. */
+  readonly version?: number;
+}
+
+export type StepWork = TaskWork | WaitWork | SignalWork | ApprovalWork | RunWork | MapWork;
 
 export interface StepRules {
   readonly id: string;

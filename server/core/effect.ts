@@ -2,7 +2,7 @@
 // writes the difference and appends the rows that an effect carries.
 import type { Attempt, Counted, Moment, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
-import type { Message } from "./message.ts";
+import type { Message, ParentWord } from "./message.ts";
 import type { BackoffCause, Doubt, Ready, ResultRef, RunState, WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
 import type { EffectMark, Strategy } from "./strategy.ts";
@@ -79,6 +79,28 @@ export type Effect =
   | { readonly kind: "wave-begun"; readonly step: number }
   /** Items down to this one are undone, or have nothing to undo. */
   | { readonly kind: "items-undoing"; readonly step: number; readonly undoFrom: number }
+  /** A child run begins, under the next fence. */
+  | {
+      readonly kind: "child-began";
+      readonly step: number;
+      readonly fence: number;
+      readonly workflow: string;
+      /** 0: the default one. */
+      readonly version: number;
+      readonly input: Payload | null;
+      readonly at: Moment;
+      /** The end of `total`. */
+      readonly wakeAt: Moment;
+      /** The deadline of this run: the child may not run past it; null: there is none. */
+      readonly until: Moment | null;
+    }
+  /** The child of this fence is told something, as by `message-sent`. */
+  | {
+      readonly kind: "child-told";
+      readonly step: number;
+      readonly fence: number;
+      readonly message: ParentWord;
+    }
   /** A moment fired too early, or an alarm was given: the row waits for its next moment. */
   | { readonly kind: "wake-moved"; readonly step: number; readonly wakeAt: Moment }
   | { readonly kind: "pickup-alarmed"; readonly step: number; readonly wakeAt: Moment }

@@ -5,7 +5,8 @@ import type { AnswerKind } from "./history.ts";
 import { isFinal, isUndoLeft, type RunState, type Step, type WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
 import { itemOf, numberOf } from "./place.ts";
-import { type Plan, planStepAt } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { planStepAt } from "./plan-at.ts";
 
 /** Facts of the pass, the same for all of its events. */
 export interface Occasion {

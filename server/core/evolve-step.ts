@@ -1,16 +1,9 @@
 // What an effect means for the step that it is about.
 
 import type { Counted, TaskKind } from "./attempt.ts";
-import type { Effect, Side } from "./effect.ts";
-import {
-  type Items,
-  isFinal,
-  isMoving,
-  isUndoLeft,
-  type Moving,
-  movingSide,
-  type Step,
-} from "./model.ts";
+import type { Effect, NeedEnd, Side } from "./effect.ts";
+import type { Items } from "./items.ts";
+import { isFinal, isMoving, isUndoLeft, type Moving, movingSide, type Step } from "./model.ts";
 import type { EffectMark } from "./strategy.ts";
 
 export function sideOf(task: TaskKind): Side {
@@ -33,9 +26,12 @@ export type StepEffect = Exclude<
       | "escalation-answered"
       | "escalation-closed"
       | "message-sent"
-      | "message-applied";
+      | "message-applied"
+      | "child-told";
   }
 >;
+
+type Blocked = Extract<Step["forward"], { kind: "BLOCKED" }>;
 
 const FRESH_TRIES = Object.freeze({ tries: [], lost: 0, doubt: null });
 
@@ -46,10 +42,7 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
     case "need-ended": {
       const { forward } = step;
       if (forward.kind !== "BLOCKED") throw new Error(`step ${step.no} is not BLOCKED`);
-      const waitingFor = forward.waitingFor - 1;
-      const ok = forward.ok + Number(effect.how === "ok");
-      const skipped = forward.skipped + Number(effect.how === "skipped");
-      return { ...step, forward: { kind: "BLOCKED", waitingFor, ok, skipped } };
+      return { ...step, forward: needEnded(forward, effect.how) };
     }
     case "kept":
       return keep(step, effect);
@@ -61,6 +54,8 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
     case "pickup-alarmed":
     case "cancel-asked":
       return evolveMoving(step, effect);
+    case "child-began":
+      return beginChild(step, effect);
     case "task-ended":
       return endTask(step, effect);
     case "attempt-settled":
@@ -83,11 +78,10 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       return effect.side === "forward"
         ? { ...step, ...FRESH_TRIES, firstReadyAt: null }
         : { ...step, tries: [], lost: 0 };
-    case "total-moved":
-      return {
-        ...step,
-        firstReadyAt: step.firstReadyAt === null ? null : step.firstReadyAt + effect.byMs,
-      };
+    case "total-moved": {
+      const { firstReadyAt } = step;
+      return { ...step, firstReadyAt: firstReadyAt === null ? null : firstReadyAt + effect.byMs };
+    }
     case "succeeded":
       return { ...step, forward: { kind: "SUCCEEDED" }, result: effect.result };
     case "failed":
@@ -109,6 +103,15 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
         ? step
         : { ...step, forward: { kind: "ESCALATED" } };
   }
+}
+
+function needEnded({ kind, waitingFor, ok, skipped }: Blocked, how: NeedEnd): Blocked {
+  return {
+    kind,
+    waitingFor: waitingFor - 1,
+    ok: ok + Number(how === "ok"),
+    skipped: skipped + Number(how === "skipped"),
+  };
 }
 
 type MapEffect = Extract<
@@ -187,6 +190,12 @@ export function countItem(map: Step, before: Step, after: Step): Step {
 function keep(step: Step, effect: Extract<Effect, { kind: "kept" }>): Step {
   const { as, strategies, fence, result } = effect;
   return { ...step, forward: { kind: as }, strategies, fence, result };
+}
+
+function beginChild(step: Step, effect: Extract<Effect, { kind: "child-began" }>): Step {
+  const { fence, at, wakeAt } = effect;
+  const forward = { kind: "WAITING", on: "child", wakeAt } as const;
+  return { ...step, forward, fence, firstReadyAt: step.firstReadyAt ?? at };
 }
 
 /** The lease is gone; until the next effect of the pass says what follows, the step stands open. */

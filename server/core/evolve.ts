@@ -53,6 +53,7 @@ export function evolve(view: View, effect: Effect, shapeOf: (step: number) => Sh
     case "intervened":
     case "command-noted":
     case "message-sent":
+    case "child-told":
       return view;
     case "message-applied":
       return { ...view, messages: view.messages.filter(({ no }) => no !== effect.no) };

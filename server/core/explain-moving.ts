@@ -154,6 +154,13 @@ function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
     };
   }
   if (on === "items") return { ...onItems(place), next: { what: "look-again", at: wakeAt } };
+  if (on === "child" || on === "child-end")
+    return {
+      waitsFor: { kind: "child", step: no, fence: step.fence, stopping: on === "child-end" },
+      since: lastOf(place)?.endedAt ?? begunAt(place),
+      next: { what: "stop-child", at: wakeAt },
+      actions: [],
+    };
   switch (work.kind) {
     case "signal": {
       const { name, withinMs, onExpiry } = work;
@@ -209,7 +216,7 @@ export function onItems({ planned, step, seen }: Place): Found {
 
 export function triedOf(place: Place): Tried | null {
   const { planned, step } = place;
-  if (planned.work.kind !== "task") return null;
+  if (planned.work.kind !== "task" && planned.work.kind !== "run") return null;
   return {
     attempts: step.attempt,
     lost: step.lost,

@@ -4,7 +4,8 @@ import type { Moment } from "./attempt.ts";
 import type { Explanation, NextKind, StepWait, Tried, Wait, WaitsFor } from "./explanation.ts";
 import type { CancelCause } from "./model.ts";
 import { inWords } from "./pass.ts";
-import { nameAt, type Plan } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { nameAt } from "./plan-at.ts";
 
 /** Ids that are named one by one. */
 const NAMED_MAX = 5;
@@ -88,6 +89,10 @@ function whatWords(
       return itemWords({ name: of, isUndo }, waitsFor);
     case "callback":
       return `${of} waits for the outcome that ${waitsFor.agentId ?? "its agent"} has deferred`;
+    case "child":
+      return waitsFor.stopping
+        ? `${of} waits for its child run to end, which was told to stop`
+        : `${of} waits for its child run`;
     case "person":
       return `${of} waits for a person's answer to escalation ${waitsFor.escalation} (${waitsFor.message})`;
     case "resume":
@@ -97,9 +102,8 @@ function whatWords(
     case "end-of-run":
       return `${of} runs last and waits for all others`;
     case "start":
-      return `${of} waits for its start`;
     case "slot":
-      return `${of} waits for a slot of its concurrency key`;
+      return `${of} waits for ${waitsFor.kind === "start" ? "its start" : "a slot of its concurrency key"}`;
     case "ended":
       return `${of} has ended`;
   }
@@ -136,6 +140,7 @@ const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
   succeed: "it goes on",
   skip: "it is skipped",
   "count-as-unknown": "its outcome counts as unknown",
+  "stop-child": "its child is told to stop",
   undo: "what was done begins to be undone",
 });
 

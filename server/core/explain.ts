@@ -2,7 +2,7 @@
 // when, what was tried, what happens next and when, and what a person can do. It is never
 // "unknown": every state that is not final has a moment, a person who owns it, or steps that it
 // waits for.
-import { answersNow, isTask as isTaskOf } from "./answers.ts";
+import { answersNow, askedWork } from "./answers.ts";
 import type { Moment } from "./attempt.ts";
 import type { DeadlineAnswer } from "./definition.ts";
 import { untouchedStep } from "./evolve.ts";
@@ -19,7 +19,8 @@ import type {
 } from "./explanation.ts";
 import { isEnded, isFinal, isMoving, isUndoLeft, stageOf } from "./model.ts";
 import { itemOf, numberOf } from "./place.ts";
-import { type Plan, type PlanStep, planStepAt } from "./plan.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import { planStepAt } from "./plan-at.ts";
 import { reaches } from "./saga.ts";
 import { shownStep } from "./shown.ts";
 
@@ -129,9 +130,8 @@ function answerAction(
   { state, pivoted, steps }: SeenRun,
   { n, step, reason }: SeenEscalation,
 ): readonly Action[] {
-  const planned = planStepAt(plan, step);
-  const isTask = planned !== undefined && isTaskOf(planned, steps.get(step));
-  const answers = answersNow(reason, { state, pivoted, isTask });
+  const work = askedWork(planStepAt(plan, step), steps.get(step));
+  const answers = answersNow(reason, { state, pivoted, work });
   return answers.length === 0 ? [] : [{ kind: "answer", step, escalation: n, answers }];
 }
 
@@ -202,13 +202,13 @@ function explainAsking(plan: Plan, place: Place): StepWait {
 
 /** null: none is to come, or its answer is not taken as things stand. */
 function afterDeadline(
-  { planned, seen }: Place,
+  { planned, step, seen }: Place,
   { reason, deadlineAt }: SeenEscalation,
 ): Next | null {
   const { deadline } = planned.escalation;
   if (deadline === null || deadlineAt === null || deadlineAt <= seen.now) return null;
-  const isTask = planned.work.kind === "task";
-  const taken = answersNow(reason, { ...seen, isTask }).includes(deadline.answer);
+  const work = askedWork(planned, step);
+  const taken = answersNow(reason, { ...seen, work }).includes(deadline.answer);
   return taken ? { what: AFTER[deadline.answer], at: deadlineAt } : null;
 }
 

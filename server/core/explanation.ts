@@ -1,7 +1,8 @@
 // "Why is it not moving?": what an explanation of a run is made of, and what it is made from.
 import type { AttemptKind, Moment, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason } from "./history.ts";
-import type { CancelCause, Items, RunState, Step } from "./model.ts";
+import type { Items } from "./items.ts";
+import type { CancelCause, RunState, Step } from "./model.ts";
 
 /** A run as it is seen at a moment, with what no rule needs to know: signs of life. */
 export interface SeenRun {
@@ -129,6 +130,13 @@ export type WaitsFor =
   | ({ readonly kind: "items" } & Pick<Items, "total" | "begun" | "open" | "failed">)
   /** The outcome of an attempt that its agent has deferred. */
   | { readonly kind: "callback"; readonly agentId: string | null }
+  /** A child run, begun under this fence; `stopping`: it was told to stop. */
+  | {
+      readonly kind: "child";
+      readonly step: number;
+      readonly fence: number;
+      readonly stopping: boolean;
+    }
   | {
       readonly kind: "person";
       readonly escalation: number;
@@ -207,6 +215,8 @@ export type NextKind =
   | "skip"
   /** Nobody knows whether it took effect, and `effects` says what follows. */
   | "count-as-unknown"
+  /** Its time is over, and it has its child stop. */
+  | "stop-child"
   /** Its first steps begin. */
   | "start"
   /** It ends without having begun. */

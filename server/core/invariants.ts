@@ -17,7 +17,8 @@ import {
   type View,
 } from "./model.ts";
 import { itemOf, numberOf } from "./place.ts";
-import { type Plan, type PlanStep, planStepAt } from "./plan.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import { planStepAt } from "./plan-at.ts";
 import { isUndoable, reaches } from "./saga.ts";
 import { currentStrategy, isUnsettled, strategyToUndo } from "./strategy.ts";
 
@@ -190,7 +191,10 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
         must(mayHandOut(forward.task, state), "its agent is not told to stop");
       break;
     case "WAITING":
-      must(stage === "RUNNING" && state.kind !== "ESCALATED", "WAITING");
+      must(state.kind !== "ESCALATED", "WAITING");
+      // A child ends with its parent, and so before it.
+      if (stage === "STOPPING") must(forward.on === "child-end", "its child is not told to stop");
+      else must(stage === "RUNNING", `WAITING for ${forward.on}`);
       break;
     case "MAPPING":
       must(stage === "RUNNING", "MAPPING");
@@ -269,7 +273,7 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
   const broken: string[] = [];
   const mark = currentMark(step);
   if (forward.kind === "SUCCEEDED") {
-    if (planned.work.kind === "task") {
+    if (planned.work.kind === "task" || planned.work.kind === "run") {
       if (mark !== "MADE" && mark !== "UNDONE") broken.push(`SUCCEEDED, but its effect is ${mark}`);
       if (result === null || result.fence > step.fence)
         broken.push(`SUCCEEDED with the result of fence ${result?.fence} of ${step.fence}`);
@@ -331,7 +335,8 @@ function brokenTries(step: Step, planned: PlanStep): string[] {
   const { work } = planned;
   const strategy = step.strategies[currentStrategy(step)]?.planned ?? 0;
   const gate = work.kind === "map" ? (work.gate?.retry ?? []) : [];
-  const forward = work.kind === "task" ? (work.strategies[strategy]?.retry ?? []) : gate;
+  const tried = work.kind === "task" || work.kind === "run" ? work.strategies : [];
+  const forward = tried[strategy]?.retry ?? gate;
   const retry = step.undo.kind === "NONE" ? forward : (planned.compensate?.retry ?? []);
   const broken: string[] = [];
   const charged = step.tries.reduce((sum, tries) => sum + tries, 0);

@@ -15,7 +15,7 @@ import {
   makeReady,
   type Pass,
   planStep,
-  planTaskOf,
+  retryOf,
   stepOf,
   totalEndsAt,
 } from "./pass.ts";
@@ -25,7 +25,7 @@ import { backoffMs, policyFor } from "./retry.ts";
 import { stop } from "./saga.ts";
 import { currentStrategy, isUnsettled, nextStrategyPlace } from "./strategy.ts";
 
-const TOTAL_OVER = "drover.total";
+export const TOTAL_OVER = "drover.total";
 
 /** Decides what follows a setback of a task of the step that has just ended. */
 export function climb(
@@ -51,7 +51,7 @@ export function climb(
     else poison(pass, step, forward, setback);
     return;
   }
-  const { retry } = planTaskOf(plan, step, task);
+  const retry = retryOf(plan, step, task);
   const index = setback.permanent ? null : policyFor(retry, setback.code);
   const policy = index === null ? undefined : retry[index];
   const tries = index === null ? 0 : (step.tries[index] ?? 0);
@@ -133,7 +133,7 @@ export function leave(pass: Pass, no: number, setback: Setback): void {
 /** The strategy of the plan after the one that the step is tried in; null: it was the last. */
 export function nextPlanned(pass: Pass, step: Step): number | null {
   const { work } = planStep(pass, step.no);
-  if (work.kind !== "task") return null;
+  if (work.kind !== "task" && work.kind !== "run") return null;
   const next = (step.strategies[currentStrategy(step)]?.planned ?? 0) + 1;
   return next < work.strategies.length ? next : null;
 }

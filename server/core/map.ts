@@ -5,8 +5,9 @@
 //   WAITING   on the pause between two waves; or on "items": a pass of its own ends the map, or
 //             undoes the next of its items, since that pass has to load more than the others
 //   READY     and so on: its gate, a task like any other, which lets the next wave begin
+
+import type { ItemOutputs, Items } from "./items.ts";
 import { fail, keepFailure } from "./ladder.ts";
-import type { ItemOutputs, Items } from "./model.ts";
 import { beginStrategy, keepAnswer, startsForward, succeed } from "./open.ts";
 import { emit, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
 import type { Payload } from "./payload.ts";

@@ -12,6 +12,7 @@
 import type { AttemptKind, EndedAttempt, Moment, TaskKind } from "./attempt.ts";
 import type { Facts } from "./facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "./history.ts";
+import type { ItemOutputs, Items } from "./items.ts";
 import type { StoredMessage } from "./message.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -93,6 +94,10 @@ export type WaitingFor =
   | "signal"
   | "approval"
   | "callback"
+  /** A child run. */
+  | "child"
+  /** The end of a child run that was told to stop. */
+  | "child-end"
   /** What a map does next with its items has a pass of its own, which loads what it needs. */
   | "items";
 
@@ -161,22 +166,6 @@ export interface ResultRef {
   readonly n: number;
 }
 
-/** How far the items of a map are. Those that have begun are numbered from 1. */
-export interface Items {
-  readonly total: number;
-  readonly begun: number;
-  /** Begun, and not ended. */
-  readonly open: number;
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly skipped: number;
-  /** Undoing goes down from the last that has begun: those above this one have been looked at. */
-  readonly undoFrom: number;
-  /** Of those, the ones whose undo moves, and the ones whose undo is not done. */
-  readonly undosMoving: number;
-  readonly undosLeft: number;
-}
-
 export interface Step {
   /** Its place: the number of the step, and which item of it (place.ts). */
   readonly no: number;
@@ -215,7 +204,10 @@ export type Reason =
   | "CANCELLED_BY_USER"
   /** It ended before it began: nothing of it has run. */
   | "NEVER_STARTED"
-  /** It was to start when there was no slot, and does not wait for one. */
+  /**
+   * It was to start when there was no slot, and does not wait for one; or it is a child, and its
+   * workflow does not take the input.
+   */
   | "REFUSED"
   | "CANCELLED_BY_NEWER";
 
@@ -262,6 +254,18 @@ export type RunState =
   | { readonly kind: "ESCALATED"; readonly from: Stage }
   | End;
 
+/** Whose child a run is. */
+export interface Parent {
+  readonly runId: string;
+  /** The step that began it, and under which fence. */
+  readonly step: number;
+  readonly fence: number;
+  /** Parents above it: 1 for the child of a run that is no child. */
+  readonly depth: number;
+  /** What its parent's deadline leaves it; null: that has none. */
+  readonly until: Moment | null;
+}
+
 export interface Run {
   readonly state: RunState;
   /** Grows by one with each pass that changes the run. */
@@ -284,6 +288,8 @@ export interface Run {
   readonly pivoted: boolean;
   /** It begins only with a slot of its concurrency key, and gives it back when it ends. */
   readonly keyed: boolean;
+  /** null: no step of another run has begun it. */
+  readonly parent: Parent | null;
   /** Escalations opened so far; the next one is numbered one more. */
   readonly escalations: number;
 }
@@ -309,12 +315,6 @@ export interface View {
   /** By number of a map that the pass ends, the outputs of its items; absent: none has one. */
   readonly outputs: ReadonlyMap<number, ItemOutputs>;
 }
-
-/** By the number of the item; none of one that has none, or that is not JSON. */
-export type ItemOutputs =
-  | { readonly kind: "all"; readonly json: ReadonlyMap<number, string> }
-  /** Together they are larger than a payload may be. */
-  | { readonly kind: "too-large" };
 
 /** What a pass has loaded of a run, before it has loaded anything. */
 export function emptyView(run: Run): View {

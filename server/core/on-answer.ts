@@ -1,6 +1,6 @@
 // A person answers an escalation (ResolveEscalation): who, what and why is recorded, and the run
 // goes on from there.
-import { answersNow, isTask as isTaskOf } from "./answers.ts";
+import { answersNow, askedWork } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { giveVerdict, keepFailure } from "./ladder.ts";
@@ -29,8 +29,8 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
   const { state, pivoted } = pass.view.run;
   const refused = (why: string): Answer => ({ kind: "refused", run: state.kind, why });
   if (asked.closedBy !== null) return refused(`the escalation is closed: ${asked.closedBy}`);
-  const isTask = isTaskOf(planStep(pass, asked.step), stepOf(pass, asked.step));
-  const allowed = answersNow(asked.reason, { state, pivoted, isTask });
+  const work = askedWork(planStep(pass, asked.step), stepOf(pass, asked.step));
+  const allowed = answersNow(asked.reason, { state, pivoted, work });
   if (allowed.length === 0) return refused("the run has ended");
   const { answer, by, why } = event;
   if (!allowed.includes(answer)) {

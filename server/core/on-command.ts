@@ -1,4 +1,5 @@
 // What a person, or an agent about its own polls, asks of a run.
+import { tellChildren } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { isEnded, movingSide, type RunState } from "./model.ts";
 import { endTask } from "./on-task-end.ts";
@@ -69,6 +70,7 @@ export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>)
   });
   for (const { no, forward } of touchedSteps(pass))
     if (forward.kind === "READY") emit(pass, { kind: "held", step: no, task: forward.task });
+  tellChildren(pass, { kind: "pause" });
   return DONE;
 }
 
@@ -90,6 +92,7 @@ export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }
     stop(pass, state.verdict);
     return DONE;
   }
+  tellChildren(pass, { kind: "resume" });
   for (const { no, forward } of touchedSteps(pass))
     if (forward.kind === "HELD") makeReady(pass, no, forward.task);
   return DONE;

@@ -1,13 +1,15 @@
-// The moment of what no agent holds has come: a backoff, a timer, a signal, an approval or a
-// callback that did not come; or the run's own: its start, or its deadline.
+// The moment of what no agent holds has come: a backoff, a timer, a signal, an approval, a child or
+// a callback that did not come; or the run's own: its start, or its deadline.
 
 import type { Moment } from "./attempt.ts";
+import { isChildWait } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { runWakeAt } from "./evolve.ts";
 import type { Rule } from "./history.ts";
 import { climb, fail, keepFailure } from "./ladder.ts";
 import { itemsDue, pauseOver } from "./map.ts";
-import type { Backoff, Step, Waiting } from "./model.ts";
+import type { Backoff, Step, Waiting, WaitingFor } from "./model.ts";
+import { childLate } from "./on-child.ts";
 import { approve } from "./on-signal.ts";
 import { setbackOf } from "./on-task-end.ts";
 import { begin, skip, succeed } from "./open.ts";
@@ -38,7 +40,8 @@ export function onDueMoment(pass: Pass, event: Extract<RunEvent, { kind: "due-mo
   const on = due?.kind === "WAITING" ? due.on : "backoff";
   if (!due || on !== event.on || pass.occasion.now < due.wakeAt) return DONE;
   if (due.kind === "BACKOFF") backoffOver(pass, step, due);
-  else waitingOver(pass, step, due);
+  else if (isChildWait(due.on)) childLate(pass, step, due.on, due.wakeAt);
+  else waitingOver(pass, step, due.on, due.wakeAt);
   return DONE;
 }
 
@@ -73,7 +76,10 @@ function interveneDue(
   intervene(pass, about.rule, { step, fence: step.fence, n, dueAt, ...about });
 }
 
-function waitingOver(pass: Pass, step: Step, { on, wakeAt }: Waiting): void {
+/** What comes, or does not, at a moment; children end when they do. */
+type Timed = Exclude<WaitingFor, "child" | "child-end">;
+
+function waitingOver(pass: Pass, step: Step, on: Timed, wakeAt: Moment): void {
   const { no } = step;
   if (on === "items") {
     itemsDue(pass, no);
@@ -91,7 +97,7 @@ function waitingOver(pass: Pass, step: Step, { on, wakeAt }: Waiting): void {
   interveneDue(pass, step, wakeAt, { rule: on, saw, did: inShort(pass, no) });
 }
 
-function waitedFor(pass: Pass, step: Step, on: Exclude<Waiting["on"], "items">): string {
+function waitedFor(pass: Pass, step: Step, on: Exclude<Timed, "items">): string {
   const { id, work } = planStep(pass, step.no);
   switch (on) {
     case "timer":

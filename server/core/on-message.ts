@@ -6,19 +6,32 @@ import type { Answer } from "./event.ts";
 import { settle } from "./map.ts";
 import type { Message } from "./message.ts";
 import { type End, isEnded, stageOf } from "./model.ts";
+import { childEnded } from "./on-child.ts";
 import { onCancel, onPause, onResume } from "./on-command.ts";
+import { onRunMoment } from "./on-due.ts";
 import { begin } from "./open.ts";
 import { emit, type Pass } from "./pass.ts";
 import { stop, thaw } from "./saga.ts";
 
-/** Applies them in their order. Each goes with the pass, so telling a run twice is harmless. */
+/**
+ * Applies them in their order. Each goes with the pass, so telling a run twice is harmless. A child
+ * begins with the first pass that looks for some.
+ */
 export function onMessages(pass: Pass): Answer {
   for (const { no, from, message } of pass.view.messages) {
     apply(pass, message, `told by run ${from}`);
     emit(pass, { kind: "message-applied", no });
     settle(pass);
   }
+  beginAsChild(pass);
   return { kind: "done" };
+}
+
+function beginAsChild(pass: Pass): void {
+  const { state, parent } = pass.view.run;
+  if (parent === null || state.kind !== "PENDING" || pass.occasion.now < state.until) return;
+  begin(pass);
+  settle(pass);
 }
 
 function apply(pass: Pass, message: Message, note: string): void {
@@ -27,10 +40,17 @@ function apply(pass: Pass, message: Message, note: string): void {
       onCancel(pass, { kind: "cancel", undo: message.undo, note });
       return;
     case "pause":
+      // A child that its parent pauses must not begin behind its back.
+      beginAsChild(pass);
       onPause(pass, { kind: "pause", note });
       return;
     case "resume":
       onResume(pass, { kind: "resume", note });
+      return;
+    case "child-ended":
+      // A child has no more time than its parent, whose own deadline comes first.
+      if (pass.view.run.state.kind === "RUNNING") onRunMoment(pass);
+      childEnded(pass, message);
       return;
     case "slot":
       if (waitsForSlot(pass)) begin(pass);

@@ -16,7 +16,7 @@ import {
 } from "./model.ts";
 import { attemptOf, endTask, judged, setbackOf, taskEnded } from "./on-task-end.ts";
 import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "./pass.ts";
-import { planStepAt } from "./plan.ts";
+import { planStepAt } from "./plan-at.ts";
 import { policyFor } from "./retry.ts";
 import { thaw } from "./saga.ts";
 import { isFresh } from "./strategy.ts";

@@ -2,8 +2,8 @@
 // here too, so one success can open, skip and open again, all in one pass.
 //
 //   skipped    every need was skipped, `run_if` asks for more, or `when` is false
-//   begins     a task is made ready; a timer, a signal or an approval is waited for; the items of
-//              a map begin when it is settled (map.ts)
+//   begins     a task is made ready, a child run begins; a timer, a signal or an approval is waited
+//              for; the items of a map begin when it is settled (map.ts)
 //   ESCALATED  an expression failed: nobody's transient fault
 import { afterSettling } from "./doubt.ts";
 import type { NeedEnd } from "./effect.ts";
@@ -13,9 +13,14 @@ import { emit, escalate, factsOf, keepFacts, type Pass, planStep, stepOf } from 
 import type { Payload } from "./payload.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** A run that was PENDING begins; its time counts from now, and not from when it was to. */
+/**
+ * A run that was PENDING begins; its time counts from now, and not from when it was to. A child may
+ * not run longer than its parent.
+ */
 export function begin(pass: Pass): void {
-  const deadline = pass.occasion.now + pass.plan.timeoutMs;
+  const { parent } = pass.view.run;
+  const until = parent?.until ?? Number.POSITIVE_INFINITY;
+  const deadline = Math.min(pass.occasion.now + pass.plan.timeoutMs, until);
   emit(pass, { kind: "run-moved", by: "start", state: { kind: "RUNNING", deadline } });
   openRoots(pass);
 }
@@ -106,6 +111,7 @@ function beginStep(pass: Pass, plan: PlanStep): void {
   const { no, work } = plan;
   switch (work.kind) {
     case "task":
+    case "run":
       beginStrategy(pass, no, 0);
       return;
     case "wait": {

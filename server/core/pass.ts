@@ -2,6 +2,7 @@
 // Handlers emit effects; each is evolved at once, so the next rule sees the state that it made.
 
 import type { Moment, Outcome, TaskKind } from "./attempt.ts";
+import type { RetryPolicy } from "./definition.ts";
 import type { Effect } from "./effect.ts";
 import type { Occasion } from "./event.ts";
 import { evolve, type Shape, untouchedStep } from "./evolve.ts";
@@ -13,11 +14,11 @@ import { itemOf } from "./place.ts";
 import {
   AVOID_SESSION_MS,
   type Plan,
+  type PlanChild,
   type PlanStep,
   type PlanTask,
-  plannedTask,
-  planStepAt,
 } from "./plan.ts";
+import { plannedTask, planStepAt } from "./plan-at.ts";
 import { currentStrategy, type EffectMark, plannedOf } from "./strategy.ts";
 
 export interface Pass {
@@ -63,6 +64,13 @@ export function planTaskOf(plan: PlanStep, step: Step, task: TaskKind): PlanTask
   return plannedTask(plan, task, plannedOf(step));
 }
 
+/** Which failures of a task, or of a child run, are tried again. */
+export function retryOf(plan: PlanStep, step: Step, task: TaskKind): readonly RetryPolicy[] {
+  if (plan.work.kind === "run" && task === "perform")
+    return plan.work.strategies[plannedOf(step)]?.retry ?? [];
+  return planTaskOf(plan, step, task).retry;
+}
+
 export function stepOf(pass: Pass, no: number): Step {
   return pass.view.steps.get(no) ?? untouchedStep(no, planStep(pass, no).needs.length);
 }
@@ -85,6 +93,11 @@ export function makeReady(
   }
   const { now } = pass.occasion;
   const step = stepOf(pass, no);
+  const { work } = planStep(pass, no);
+  if (work.kind === "run" && task === "perform") {
+    beginChild(pass, step, work.strategies);
+    return;
+  }
   const ready: Ready = {
     kind: "READY",
     task,
@@ -97,6 +110,29 @@ export function makeReady(
     wakeAt: readyWakeAt(pass, step, task),
   };
   emit(pass, { kind: "made-ready", step: no, ready });
+}
+
+/** What a task is to an agent: no queue, and the hand-out is the run itself. */
+function beginChild(pass: Pass, step: Step, strategies: readonly PlanChild[]): void {
+  const { now } = pass.occasion;
+  const { no } = step;
+  const { state, pivoted } = pass.view.run;
+  const planned = plannedOf(step);
+  const child = strategies[planned];
+  const input = pass.judge.input(no, planned, factsOf(pass));
+  if (!child || input.kind === "failed") throw new Error(`step ${no} has no child to begin`);
+  emit(pass, {
+    kind: "child-began",
+    step: no,
+    fence: step.fence + 1,
+    workflow: child.workflow,
+    version: child.version,
+    input: input.value,
+    at: now,
+    wakeAt: totalEndsAt(pass, step),
+    // Once its pivot has succeeded a run goes on past its deadline.
+    until: state.kind === "RUNNING" && !pivoted ? state.deadline : null,
+  });
 }
 
 /** When a ready row is looked at: after `pickup`, and no later than the end of `total`. */

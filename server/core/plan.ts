@@ -1,7 +1,6 @@
 // The plan that the rules work with: a definition with every default filled in, steps numbered,
 // needs and successors as numbers. It is derived and never stored, so a run keeps what it started
 // with. Defaults are part of the contract and never change (docs/ARCHITECTURE.md).
-import type { TaskKind } from "./attempt.ts";
 import type {
   ApprovalExpiry,
   CompensateDefinition,
@@ -15,6 +14,7 @@ import type {
   OnPickup,
   RetryPolicy,
   RunIf,
+  RunWork,
   SignalExpiry,
   StepDefinition,
   StepRules,
@@ -22,7 +22,6 @@ import type {
   Timeouts,
 } from "./definition.ts";
 import type { Payload } from "./payload.ts";
-import { itemOf, numberOf } from "./place.ts";
 import { reachOf } from "./reach.ts";
 
 const SECOND = 1_000;
@@ -136,7 +135,17 @@ export type PlanWork =
       readonly gate: PlanGate | null;
       /** What each item is. It needs nothing, and nothing needs it: its map counts it. */
       readonly item: PlanStep;
-    };
+    }
+  /** As a task's: the first strategy as defined, each other a fallback. */
+  | { readonly kind: "run"; readonly strategies: readonly PlanChild[] };
+
+/** A child run, and which of its failures are tried again. */
+export interface PlanChild {
+  readonly workflow: string;
+  /** 0: the default one when it begins. */
+  readonly version: number;
+  readonly retry: readonly RetryPolicy[];
+}
 
 /** How long an escalation of a step is asked, and what follows when nobody has answered. */
 export interface PlanEscalation {
@@ -178,37 +187,6 @@ export interface Plan {
   readonly steps: readonly PlanStep[];
   /** A step that waits for a signal exists: early signals have to be looked for. */
   readonly hasSignals: boolean;
-}
-
-/** What the plan says of a step, or of an item of a map, which is called by its index. */
-export function planStepAt(plan: Plan, place: number): PlanStep | undefined {
-  const step = plan.steps[numberOf(place)];
-  const item = itemOf(place);
-  if (!step || item === 0) return step;
-  if (step.work.kind !== "map") return undefined;
-  return { ...step.work.item, no: place, id: `${step.id}[${item - 1}]` };
-}
-
-/** The task of a step, of the `planned` strategy; what a map itself performs is its gate. */
-export function plannedTask(
-  { id, work, verify, compensate }: PlanStep,
-  task: TaskKind,
-  planned: number,
-): PlanTask {
-  const ways = { perform: performed(work, planned), verify, compensate };
-  const found = ways[task];
-  if (!found) throw new Error(`step ${id} has no task to ${task}`);
-  return found;
-}
-
-function performed(work: PlanWork, planned: number): PlanTask | null {
-  if (work.kind === "map") return work.gate;
-  return work.kind === "task" ? (work.strategies[planned] ?? null) : null;
-}
-
-/** What a person calls a step or an item; null: the run as a whole. */
-export function nameAt(plan: Plan, place: number | null): string {
-  return place === null ? "" : (planStepAt(plan, place)?.id ?? "");
 }
 
 /** The plan of a definition that `definitionProblems` found nothing wrong with. */
@@ -341,9 +319,24 @@ function workOf(step: StepDefinition): PlanWork {
         withinMs: step.withinMs ?? WAIT_FOR_PEOPLE_MS,
         onExpiry: step.onExpiry ?? "escalate",
       };
+    case "run":
+      return { kind: "run", strategies: childrenOf(step) };
     default:
       return { kind: "task", strategies: strategiesOf(step) };
   }
+}
+
+/** Nothing is tried again unless a policy names the code: a child has tried all that it could. */
+function childrenOf(step: RunWork & Pick<StepDefinition, "retry" | "fallback">) {
+  const retry = (step.retry ?? []).map((policy) => ({ ...RETRY_DEFAULT, ...policy }));
+  const first: PlanChild = { workflow: step.workflow, version: step.version ?? 0, retry };
+  const others = (step.fallback ?? []).map(
+    ({ workflow, version }): PlanChild => ({
+      ...(workflow === undefined ? first : { workflow, version: version ?? 0 }),
+      retry,
+    }),
+  );
+  return [first, ...others];
 }
 
 function strategiesOf(

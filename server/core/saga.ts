@@ -1,8 +1,8 @@
 // From a verdict to an end: stop what moves, settle what is in doubt, undo every effect in reverse
 // order, run what always runs.
 //
-//   STOPPING       nothing new forward; each lease is told to cancel; a success that still comes
-//                  counts; an effect in doubt is verified, if it would be undone
+//   STOPPING       nothing new forward; each lease and each child run is told to cancel; a success
+//                  that still comes counts; an effect in doubt is verified, if it would be undone
 //   COMPENSATING   an effect is undone once nothing that came after it is left to undo
 //   FINISHING      how the run ends is certain; its `always` steps run
 //   ESCALATED      something of this waits for a person, and nothing else moves
@@ -11,6 +11,7 @@
 // branch that succeeds while it is being cancelled would otherwise be left behind.
 
 import type { Moment, Outcome } from "./attempt.ts";
+import { endChild, isChildWait } from "./child.ts";
 import { inDoubt } from "./doubt.ts";
 import type { RunTrigger } from "./effect.ts";
 import { asks, currentMark } from "./evolve.ts";
@@ -68,9 +69,12 @@ function stopStep(pass: Pass, step: Step, verdict: Verdict): void {
     case "BACKOFF":
       if (!(verifying && forward.task === "verify")) stopped(pass, step, null);
       return;
-    case "WAITING":
     case "MAPPING":
       stopped(pass, step, null);
+      return;
+    case "WAITING":
+      if (isChildWait(forward.on)) endChild(pass, step, verdict.undo);
+      else stopped(pass, step, null);
       return;
     case "ESCALATED":
       // Undoing has to know: the question stands, unless an undo takes away what may be there.

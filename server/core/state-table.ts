@@ -2,7 +2,8 @@
 // The rules do not read it; the property tests assert that every transition that the rules make is
 // in it, and that each of its rows is taken.
 //
-//   Run       begins RUNNING, or PENDING if it is to start later; its end is final
+//   Run       begins RUNNING, or PENDING if it is to start later or is a child; its end is final. A
+//             child that is refused has ended when it begins
 //   Forward   begins BLOCKED, or where it is kept of another run SUCCEEDED or SKIPPED; SUCCEEDED,
 //             FAILED, SKIPPED and CANCELLED are final. Steps without a row are BLOCKED
 //   Undo      begins NONE; DONE is final. Undoing begins when the forward side can move no more
@@ -89,6 +90,7 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["BLOCKED", "held", "HELD", "all of its needs have ended, and the run is paused"],
   ["BLOCKED", "began-waiting", "WAITING", "a timer, a signal or an approval"],
   ["BLOCKED", "map-begun", "MAPPING", "its list is made; its items begin"],
+  ["BLOCKED", "child-began", "WAITING", "a child run begins"],
   ["BLOCKED", "skipped", "SKIPPED", "`when` or `run_if` says no, or every need was skipped"],
   ["BLOCKED", "escalated", "ESCALATED", "one of its expressions failed"],
   ["READY", "claim", "LEASED", "an agent polled for it"],
@@ -115,6 +117,7 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["BACKOFF", "made-ready", "READY", "its moment has come"],
   ["BACKOFF", "held", "HELD", "its moment has come, and the run is paused"],
   ["BACKOFF", "backed-off", "BACKOFF", "a late report: it failed, and says when to try again"],
+  ["BACKOFF", "child-began", "WAITING", "its moment has come, and another child run begins"],
   ["BACKOFF", "succeeded", "SUCCEEDED", "a late report of the current attempt"],
   ["BACKOFF", "failed", "FAILED", "a late report: it failed for good"],
   ["BACKOFF", "escalated", "ESCALATED", "a late report: it failed for good, and a person decides"],
@@ -122,8 +125,11 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["WAITING", "made-ready", "READY", "no callback came, or one that failed: the next task"],
   ["WAITING", "held", "HELD", "the same, while the run is paused"],
   ["WAITING", "backed-off", "BACKOFF", "no callback came, or one that failed: a policy allows"],
-  ["WAITING", "succeeded", "SUCCEEDED", "the timer, the signal, the approval or the callback came"],
-  ["WAITING", "failed", "FAILED", "rejected, expired, or the callback says so"],
+  ["WAITING", "child-began", "WAITING", "its child failed: the next fallback is another child"],
+  ["WAITING", "began-waiting", "WAITING", "its child is told to stop, or told so again"],
+  ["WAITING", "wake-moved", "WAITING", "the total time of a child has stood still in a pause"],
+  ["WAITING", "succeeded", "SUCCEEDED", "what it waits for came: time, signal, approval, outcome"],
+  ["WAITING", "failed", "FAILED", "rejected, expired, or the callback or the child says so"],
   ["WAITING", "skipped", "SKIPPED", "no signal came, and the step says skip"],
   ["WAITING", "escalated", "ESCALATED", "what it waits for did not come, or failed"],
   ["WAITING", "cancelled", "CANCELLED", "the run got its verdict"],
@@ -141,6 +147,7 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["HELD", "wave-begun", "MAPPING", "a late report of its gate, while the run is paused"],
   ["ESCALATED", "wave-begun", "MAPPING", "a late report of its gate"],
   ["HELD", "made-ready", "READY", "the run is resumed"],
+  ["HELD", "child-began", "WAITING", "the run is resumed, and its child begins"],
   ["HELD", "held", "HELD", "a late report: it failed, and its next strategy is held"],
   ["HELD", "backed-off", "BACKOFF", "a late report: it failed, and a policy allows another try"],
   ["HELD", "succeeded", "SUCCEEDED", "a late report of the current attempt"],
@@ -148,6 +155,7 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["HELD", "escalated", "ESCALATED", "a late report: it failed for good, and a person decides"],
   ["HELD", "cancelled", "CANCELLED", "the run got its verdict"],
   ["ESCALATED", "made-ready", "READY", "answered: try again"],
+  ["ESCALATED", "child-began", "WAITING", "answered: try again, with another child"],
   ["ESCALATED", "held", "HELD", "answered: try again, while the run is paused"],
   ["ESCALATED", "escalated", "ESCALATED", "tried again, its expression fails again"],
   ["ESCALATED", "succeeded", "SUCCEEDED", "answered so, or a late report of the current attempt"],

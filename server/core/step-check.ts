@@ -2,7 +2,8 @@
 // its kind. What would be dropped in silence is refused: a `verify` that nobody asks is a double
 // charge.
 
-import type { StepDefinition, StepRules } from "./definition.ts";
+import { CHILD_CODES } from "./child.ts";
+import type { RunWork, StepDefinition, StepRules } from "./definition.ts";
 import type { DefinitionProblem } from "./definition-check.ts";
 import { nearestWord } from "./nearest-word.ts";
 import type { Payload } from "./payload.ts";
@@ -20,6 +21,10 @@ export const ENGINE_CODES: readonly string[] = Object.freeze([
   "expression",
   "rejected",
   "expired",
+  "child-failed",
+  "child-cancelled",
+  "child-refused",
+  "depth",
 ]);
 
 const ENGINE_PREFIX = "drover.";
@@ -38,7 +43,8 @@ const TASK_FIELDS = [
   ["on_pickup", (step) => step.onPickup],
 ] as const satisfies readonly (readonly [string, (step: StepRules) => unknown])[];
 
-const INSTEAD: Readonly<Record<"wait" | "signal" | "approval", string>> = Object.freeze({
+const INSTEAD: Readonly<Record<"wait" | "signal" | "approval" | "run", string>> = Object.freeze({
+  run: "say how long with `timeouts.total`",
   wait: "say how long with `wait`",
   signal: "say how long with `within`, and what then with `on_expiry`",
   approval: "say how long with `within`, and what then with `on_expiry`",
@@ -89,13 +95,40 @@ function kindProblems(step: StepDefinition): DefinitionProblem[] {
         ),
         ...schemaProblem(step.form, "approval.form"),
       ];
+    case "run":
+      return runProblems(step);
     default:
       return [];
   }
 }
 
-function strayFields(step: StepRules, kind: "wait" | "signal" | "approval"): DefinitionProblem[] {
-  return TASK_FIELDS.filter(([, of]) => of(step) !== undefined).map(([path]) => ({
+/** Of a child run only `total` is a time of the step: all others are its own. */
+function runProblems(step: StepRules & RunWork): DefinitionProblem[] {
+  const { totalMs: _, ...others } = step.timeouts ?? {};
+  const problems: DefinitionProblem[] = strayFields(step, "run");
+  if (Object.keys(others).length > 0)
+    problems.push({
+      path: "timeouts",
+      message: "has a child run, whose times are those of its own steps: say no more than total",
+    });
+  step.retry?.forEach(({ on = [] }, policy) => {
+    const names = on.length > 0 && on.every((code) => CHILD_CODES.includes(code));
+    if (!names)
+      problems.push({
+        path: `retry[${policy}].on`,
+        message: `has a child run, which is begun anew only for the codes ${CHILD_CODES.join(" and ")}: name one of them`,
+      });
+  });
+  return problems;
+}
+
+/** What a step without an agent has no use for; a child run has an input, and is tried again. */
+const CHILD_FIELDS: readonly string[] = ["input", "retry", "timeouts", "fallback"];
+
+function strayFields(step: StepRules, kind: keyof typeof INSTEAD): DefinitionProblem[] {
+  return TASK_FIELDS.filter(
+    ([path, of]) => of(step) !== undefined && !(kind === "run" && CHILD_FIELDS.includes(path)),
+  ).map(([path]) => ({
     path,
     message: `has no agent, so ${path} means nothing: remove it${
       path === "timeouts" ? `, and ${INSTEAD[kind]}` : ""
@@ -173,8 +206,19 @@ function queueProblems(step: StepDefinition): DefinitionProblem[] {
   );
 }
 
+const TASK_WAYS = ["queue", "task"] as const;
+const RUN_WAYS = ["workflow"] as const;
+const STRAY_WAY = Object.freeze({
+  task: "has an agent, and falls back to another task or queue: remove run",
+  run: "has a child run, and falls back to another workflow: remove queue and task",
+});
+const NAMED_WAYS = Object.freeze({
+  task: "a queue, a task or an input",
+  run: "a run or an input",
+});
+
 function fallbackProblems(step: StepDefinition): DefinitionProblem[] {
-  if (!hasTask(step)) return [];
+  if (!hasTask(step) && step.kind !== "run") return [];
   const problems: DefinitionProblem[] = [];
   const add = (path: string, message: string) => void problems.push({ path, message });
   const { fallback = [], onPickup, input } = step;
@@ -182,8 +226,11 @@ function fallbackProblems(step: StepDefinition): DefinitionProblem[] {
     add("on_pickup", "falls back when nobody picks it up, and has no fallback: add one");
   fallback.forEach((entry, index) => {
     const path = `fallback[${index}]`;
-    if (entry.queue === undefined && entry.task === undefined && entry.input === undefined)
-      add(path, "has a fallback that changes nothing: give it a queue, a task or an input");
+    const by = step.kind === "run" ? "run" : "task";
+    const [own, stray] = by === "run" ? [RUN_WAYS, TASK_WAYS] : [TASK_WAYS, RUN_WAYS];
+    if (stray.some((way) => entry[way] !== undefined)) add(path, STRAY_WAY[by]);
+    if (own.every((way) => entry[way] === undefined) && entry.input === undefined)
+      add(path, `has a fallback that changes nothing: give it ${NAMED_WAYS[by]}`);
     if (entry.input === undefined) return;
     if (!isJsonObject(entry.input))
       add(`${path}.input`, "merges this over its input key by key: it must be a JSON object");

@@ -4,7 +4,7 @@
 import type { Facts } from "../core/facts.ts";
 import type { Payload } from "../core/payload.ts";
 import { itemOf, numberOf } from "../core/place.ts";
-import { nameAt, plannedTask, planStepAt } from "../core/plan.ts";
+import { nameAt, plannedTask, planStepAt } from "../core/plan-at.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { Granted, RunId, Store, TaskFacts } from "../store/store.ts";
 import type { HandedTask } from "./dispatcher.ts";

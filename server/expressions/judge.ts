@@ -81,7 +81,8 @@ export function judgeOf(definition: Definition): Judge {
   };
   const lists = createLists(ids);
   return Object.freeze({
-    needsFacts: steps.some(asksFacts),
+    // The input of a child run is rendered by the pass that begins it.
+    needsFacts: steps.some(asksFacts) || definition.steps.some(({ kind }) => kind === "run"),
     factsFor: (no) => at(no).refers,
     condition(no, facts) {
       const judged = evaluated(at(no).when, () => factsOf(facts, ids, at(no)));

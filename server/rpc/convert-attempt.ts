@@ -13,7 +13,8 @@ import {
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { AttemptKind, Outcome } from "../core/attempt.ts";
 import { type Lease, movingSide, type Step } from "../core/model.ts";
-import { nameAt, type Plan } from "../core/plan.ts";
+import type { Plan } from "../core/plan.ts";
+import { nameAt } from "../core/plan-at.ts";
 import type { AttemptRecord, RunDetail } from "../store/reads.ts";
 import { TASK_KINDS } from "./convert-task.ts";
 import { payloadField } from "./payload.ts";

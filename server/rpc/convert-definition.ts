@@ -35,7 +35,7 @@ import type {
   VerifyDefinition,
 } from "../core/definition.ts";
 import { retryFrom, retryMessage, timeoutsFrom, timeoutsMessage } from "./convert-retry.ts";
-import { workFrom, workMessage } from "./convert-work.ts";
+import { runFrom, workFrom, workMessage } from "./convert-work.ts";
 import { durationField, given, msOf, wordOf } from "./definition-values.ts";
 import { payloadFrom, payloadMessage } from "./payload.ts";
 
@@ -143,6 +143,7 @@ function fallbackFrom(messages: readonly Fallback[]): FallbackDefinition[] | und
   return messages.map((message) => ({
     ...given("queue", message.queue || undefined),
     ...given("task", message.task || undefined),
+    ...(message.run ? runFrom(message.run) : {}),
     ...given("input", payloadFrom(message.input) ?? undefined),
   }));
 }
@@ -200,6 +201,11 @@ function fallbackMessage(fallback: FallbackDefinition): Fallback {
   return create(FallbackSchema, {
     queue: fallback.queue ?? "",
     task: fallback.task ?? "",
+    ...given("run", runOf(fallback)),
     ...given("input", fallback.input && payloadMessage(fallback.input)),
   });
+}
+
+function runOf({ workflow, version = 0 }: FallbackDefinition) {
+  return workflow === undefined ? undefined : { workflow, version };
 }

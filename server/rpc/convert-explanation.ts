@@ -26,7 +26,9 @@ import type {
   WaitsFor,
 } from "../core/explanation.ts";
 import type { CancelCause } from "../core/model.ts";
-import { nameAt, type Plan } from "../core/plan.ts";
+import type { Plan } from "../core/plan.ts";
+import { nameAt } from "../core/plan-at.ts";
+import { childRunId } from "../store/child-run.ts";
 import type { RunDetail, RunSigns } from "../store/reads.ts";
 import { failureOf, OUTCOMES } from "./convert-attempt.ts";
 import { progressMessage } from "./convert-progress.ts";
@@ -47,6 +49,7 @@ const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   signal: WaitKind.SIGNAL,
   approval: WaitKind.APPROVAL,
   callback: WaitKind.CALLBACK,
+  child: WaitKind.CHILD,
   person: WaitKind.PERSON,
   resume: WaitKind.RESUME,
   steps: WaitKind.STEPS,
@@ -70,6 +73,7 @@ const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
   succeed: NextKind.SUCCEED,
   skip: NextKind.SKIP,
   "count-as-unknown": NextKind.COUNT_AS_UNKNOWN,
+  "stop-child": NextKind.STOP_CHILD,
   undo: NextKind.UNDO,
   start: NextKind.START,
   "give-up": NextKind.GIVE_UP,
@@ -95,19 +99,19 @@ export function explainMessage(
   namespace: string,
 ): MessageInitShape<typeof ExplainRunResponseSchema> {
   const { now } = signs;
-  const { createdAt, endedAt } = detail.run;
+  const { runId, createdAt, endedAt } = detail.run;
   const explanation = explain(plan, { ...detail, now, createdAt, endedAt, signs });
   const { run, waitsOn, steps } = explanation;
   return {
     run: runMessage(detail.run, namespace, { bodies: false }),
     wait: create(WaitSchema, {
-      ...waitFields(plan, run),
+      ...waitFields(plan, runId, run),
       sentence: runSentence(plan, explanation, now),
       waitsOn: idsOf(plan, waitsOn),
     }),
     steps: steps.map((wait) =>
       create(WaitSchema, {
-        ...waitFields(plan, wait),
+        ...waitFields(plan, runId, wait),
         stepId: nameAt(plan, wait.step),
         undo: wait.side === "undo",
         sentence: stepSentence(plan, wait, now),
@@ -119,7 +123,11 @@ export function explainMessage(
 
 type WaitInit = Exclude<MessageInitShape<typeof WaitSchema>, Wait>;
 
-function waitFields(plan: Plan, { waitsFor, since, next, tried, actions }: CoreWait): WaitInit {
+function waitFields(
+  plan: Plan,
+  runId: string,
+  { waitsFor, since, next, tried, actions }: CoreWait,
+): WaitInit {
   return {
     waitingFor: WAIT_KINDS[waitsFor.kind],
     sinceTime: timestampFromMs(since),
@@ -129,7 +137,7 @@ function waitFields(plan: Plan, { waitsFor, since, next, tried, actions }: CoreW
     actions: actions.map((action) => actionInit(plan, action)),
     waitsOn: waitsFor.kind === "steps" ? idsOf(plan, waitsFor.steps) : [],
     taskKind: taskKindOf(waitsFor),
-    ...detailOf(waitsFor),
+    ...detailOf(runId, waitsFor),
   };
 }
 
@@ -139,7 +147,7 @@ function taskKindOf(waitsFor: WaitsFor): TaskKind {
   return TASK_KINDS[waitsFor.task];
 }
 
-function detailOf(waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
+function detailOf(runId: string, waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
   switch (waitsFor.kind) {
     case "agent-to-poll": {
       const { queue, taskName: task, polled, alarms, lastPolledAt } = waitsFor;
@@ -162,6 +170,11 @@ function detailOf(waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
       return {
         detail: { case: "approval", value: { approvers: [...approvers], approvals, need } },
       };
+    }
+    case "child": {
+      const { step, fence, stopping } = waitsFor;
+      const value = { runId: childRunId(runId, step, fence), stopping };
+      return { detail: { case: "child", value } };
     }
     case "person": {
       const { escalation, reason, message } = waitsFor;

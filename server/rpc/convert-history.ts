@@ -12,9 +12,10 @@ import {
   type ReceivedSignal,
   ReceivedSignalSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import { answersNow, isTask as isTaskOf } from "../core/answers.ts";
+import { answersNow, askedWork } from "../core/answers.ts";
 import type { AnswerKind } from "../core/history.ts";
-import { nameAt, type Plan, planStepAt } from "../core/plan.ts";
+import type { Plan } from "../core/plan.ts";
+import { nameAt, planStepAt } from "../core/plan-at.ts";
 import type {
   AttemptRecord,
   DecisionRecord,
@@ -83,9 +84,8 @@ export function answersTo(
   { state, pivoted, steps }: Pick<RunDetail, "state" | "pivoted" | "steps">,
 ): readonly AnswerKind[] {
   if (closedAt !== null) return [];
-  const planned = planStepAt(plan, step);
-  const isTask = planned !== undefined && isTaskOf(planned, steps.get(step));
-  return answersNow(reason, { state, pivoted, isTask });
+  const work = askedWork(planStepAt(plan, step), steps.get(step));
+  return answersNow(reason, { state, pivoted, work });
 }
 
 export function signalMessage(record: SignalRecord, plan: Plan): ReceivedSignal {

@@ -25,8 +25,10 @@ import {
   type WaitingFor,
 } from "../core/model.ts";
 import { itemOf, numberOf } from "../core/place.ts";
-import { type Plan, type PlanStep, planStepAt } from "../core/plan.ts";
+import type { Plan, PlanStep } from "../core/plan.ts";
+import { planStepAt } from "../core/plan-at.ts";
 import { type ShownStep, shownStep } from "../core/shown.ts";
+import { childRunId } from "../store/child-run.ts";
 import type { AttemptRecord, RerunOf, RunDetail, RunRecord } from "../store/reads.ts";
 import { failureOf } from "./convert-attempt.ts";
 import { concurrencyMessage } from "./convert-concurrency.ts";
@@ -85,6 +87,7 @@ const STEP_KINDS: Readonly<Record<PlanStep["work"]["kind"], StepKind>> = Object.
   signal: StepKind.SIGNAL,
   approval: StepKind.APPROVAL,
   map: StepKind.MAP,
+  run: StepKind.RUN,
 });
 
 const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
@@ -93,6 +96,8 @@ const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
   approval: WaitingOn.APPROVAL,
   callback: WaitingOn.CALLBACK,
   items: WaitingOn.ITEMS,
+  child: WaitingOn.CHILD,
+  "child-end": WaitingOn.CHILD_END,
 });
 
 /** `bodies`: whether inputs and outputs are shown. */
@@ -121,6 +126,7 @@ export function runMessage(record: RunRecord, namespace: string, shown: Shown): 
     cancelReason: record.cancelNote ?? "",
     warnings: record.warnings,
     ...(record.rerunOf ? { rerunOf: rerunOfField(record.rerunOf) } : {}),
+    ...(record.parent ? { parent: { ...record.parent } } : {}),
   });
 }
 
@@ -168,10 +174,21 @@ function stepMessage(planned: PlanStep, { detail, plan, attempts, shown }: SeenS
     signalName: planned.work.kind === "signal" ? planned.work.name : "",
     approvals: approvalsOf(detail, planned.no),
     keptOf: detail.kept.get(planned.no) ?? "",
+    childRunId: childOf(detail, planned, step),
     ...(step ? progressOf(step) : {}),
     ...(step ? resultOf(step, attempts.get(planned.no) ?? [], shown) : {}),
     ...(step?.items ? { items: step.items } : {}),
   });
+}
+
+/** The child that it began last: of the fences that undos have raised too, the one that it had. */
+function childOf(detail: RunDetail, { no, work }: PlanStep, step: CoreStep | undefined): string {
+  if (work.kind !== "run" || !step || detail.kept.has(no)) return "";
+  const last = detail.attempts.findLast(
+    ({ step: of, kind }) => of === no && (kind === "engine" || kind === "answer"),
+  );
+  const fence = step.forward.kind === "WAITING" ? step.fence : (last?.fence ?? 0);
+  return fence === 0 ? "" : childRunId(detail.run.runId, no, fence);
 }
 
 /** Task and queue of the strategy that is tried. */

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   ApprovalExpiry,
   type ApprovalStep,
+  type RunStep,
   SignalExpiry,
   type StepDefinition,
   type StepDefinitionSchema,
@@ -12,6 +13,7 @@ import type {
   ApprovalWork,
   ApprovalExpiry as CoreApprovalExpiry,
   SignalExpiry as CoreSignalExpiry,
+  RunWork,
   StepWork,
   WaitWork,
 } from "../core/definition.ts";
@@ -51,9 +53,16 @@ export function workFrom(kind: StepDefinition["kind"]): StepWork {
       return approvalFrom(kind.value);
     case "map":
       return mapFrom(kind.value);
+    case "run":
+      return { kind: "run", ...runFrom(kind.value) };
     case undefined:
       throw new Error("a step without a kind has passed the rules");
   }
+}
+
+/** Version 0 says nothing: the default one. */
+export function runFrom({ workflow, version }: RunStep): Omit<RunWork, "kind"> {
+  return { workflow, ...given("version", version || undefined) };
 }
 
 function waitFrom({ over }: WaitStep): WaitWork {
@@ -101,6 +110,8 @@ export function workMessage(work: StepWork): KindInit {
       };
     case "map":
       return { case: "map", value: mapMessage(work) };
+    case "run":
+      return { case: "run", value: { workflow: work.workflow, version: work.version ?? 0 } };
     default:
       return { case: "task", value: { name: work.task, queue: work.queue ?? "" } };
   }

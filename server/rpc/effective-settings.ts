@@ -64,7 +64,10 @@ function deadlineWords(deadline: PlanStep["escalation"]["deadline"]): string {
   return deadline === null ? "off" : `${time(deadline.afterMs)}, then ${deadline.answer}`;
 }
 
-function workSettings(step: StepDefinition, { work, effects, onPickup }: PlanStep): Setting[] {
+function workSettings(
+  step: StepDefinition,
+  { work, timeouts, effects, onPickup }: PlanStep,
+): Setting[] {
   switch (work.kind) {
     case "task": {
       const [first] = work.strategies;
@@ -84,6 +87,13 @@ function workSettings(step: StepDefinition, { work, effects, onPickup }: PlanSte
         ...workSettings(step, item),
       ];
     }
+    case "run":
+      return [
+        ...(work.strategies[0]?.retry ?? []).flatMap((policy, index) =>
+          retrySettings(`retry[${index}].`, step.retry?.[index] ?? {}, policy),
+        ),
+        setting("timeouts.total", step.timeouts?.totalMs, time(timeouts.totalMs)),
+      ];
     case "wait":
       return [];
     case "signal": {

@@ -85,6 +85,7 @@ export function filterFrom(filter: FilterMessage | undefined): RunFilter {
   return {
     states: filter?.states.flatMap(stateFrom) ?? [],
     workflow: filter?.workflow || null,
+    parent: filter?.parentRunId || null,
     labels: { ...filter?.labels },
     createdAfter: momentFrom(filter?.createdAfter, "filter.created_after"),
     createdBefore: momentFrom(filter?.createdBefore, "filter.created_before"),

@@ -22,6 +22,7 @@ import {
   definitionOfMessage,
   definitionOfText,
 } from "./definition-source.ts";
+import { missingWorkflows } from "./missing-workflows.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { pauseMessage } from "./queues.ts";
 import type { RequestCheck } from "./request-check.ts";
@@ -46,6 +47,10 @@ export function createWorkflowCalls(deps: WorkflowCallDeps) {
     async registerWorkflow(request: RegisterWorkflowRequest) {
       const namespace = await namespaces.find(request.namespace);
       const definition = registeredDefinition(request, deps);
+      const missing = await missingWorkflows(deps.store, namespace, definition);
+      // Told with the place in the text, as everything else that is wrong with it.
+      if (missing.length > 0)
+        registeredDefinition(request, { ...deps, definitionCheck: () => missing });
       const { version, created } = await scheduler.registerWorkflow(
         namespace,
         definition,

@@ -4,6 +4,7 @@
  *
  *     task, queue     stand in the step itself; the message keeps them in the step's kind
  *     wait, signal    may be a duration and a name instead of a map
+ *     run             may be the name of a workflow instead of a map
  *     retry           may be one policy instead of a list
  *     durations       1h30m
  *     enum values     short and lower case
@@ -15,6 +16,7 @@ import {
   CompensateSchema,
   GateSchema,
   MapStepSchema,
+  RunStepSchema,
   SignalStepSchema,
   StepDefinitionSchema,
   TaskStepSchema,
@@ -33,6 +35,7 @@ export const requiredKeys: Readonly<Record<string, readonly string[]>> = {
   [SignalStepSchema.typeName]: ["name"],
   [MapStepSchema.typeName]: ["over", "task"],
   [GateSchema.typeName]: ["task"],
+  [RunStepSchema.typeName]: ["workflow"],
 };
 
 export const namesOfMessages: Readonly<Record<string, string>> = {
@@ -46,14 +49,13 @@ export const namesOfMessages: Readonly<Record<string, string>> = {
   [GateSchema.typeName]: "a gate",
 };
 
-/** Kinds of a step that the design has and this version has not. */
-export const laterKinds = ["run"];
-export const kinds = ["task", "wait", "signal", "approval", "map", ...laterKinds];
+export const kinds = ["task", "wait", "signal", "approval", "run", "map"];
 
 /** Messages of which a text may write a single field alone, and which field that is. */
 const shortForms: Readonly<Record<string, string>> = {
   [WaitStepSchema.typeName]: "for",
   [SignalStepSchema.typeName]: "name",
+  [RunStepSchema.typeName]: "workflow",
 };
 
 /** Lists of which a text may write the only item alone. */

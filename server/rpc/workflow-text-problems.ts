@@ -1,9 +1,6 @@
 /**
  * Everything that is wrong with one workflow text, gathered in the order in which it is found, each
  * with its path in the message and its line and column in the text.
- *
- * What the text should not say and what this version cannot do are told apart: the whole is
- * NOT_SUPPORTED only if nothing else is wrong, since then leaving something out is all it takes.
  */
 import { nearestWord } from "../core/nearest-word.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
@@ -19,7 +16,6 @@ export interface TextProblems {
   /** What a later problem would add to a full list is noise. */
   readonly full: boolean;
   invalid(path: string, place: Place, message: string): void;
-  notSupported(path: string, place: Place, message: string): void;
   /** Throws all of them as one error; does nothing if there are none. */
   throwIfAny(): void;
 }
@@ -30,11 +26,6 @@ const shownCharactersMax = 60;
 export function createTextProblems(): TextProblems {
   const fields: FieldProblem[] = [];
   let found = 0;
-  let onlyUnsupported = true;
-  const add = (path: string, place: Place, message: string) => {
-    found++;
-    if (fields.length < problemsMax) fields.push({ path, message: withPlace(message, place) });
-  };
   return Object.freeze({
     get count() {
       return found;
@@ -43,15 +34,13 @@ export function createTextProblems(): TextProblems {
       return found > problemsMax;
     },
     invalid(path: string, place: Place, message: string) {
-      onlyUnsupported = false;
-      add(path, place, message);
+      found++;
+      if (fields.length < problemsMax) fields.push({ path, message: withPlace(message, place) });
     },
-    notSupported: add,
     throwIfAny() {
       const [first] = fields;
       if (first === undefined) return;
-      const reason = onlyUnsupported ? "NOT_SUPPORTED" : "INVALID_DEFINITION";
-      throw new DroverError(reason, sentence(first, found), { fields });
+      throw new DroverError("INVALID_DEFINITION", sentence(first, found), { fields });
     },
   });
 }

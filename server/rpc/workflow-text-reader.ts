@@ -15,7 +15,6 @@ import {
 import { isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
 import {
   kinds,
-  laterKinds,
   namesOfMessages,
   oneOrMany,
   requiredKeys,
@@ -192,15 +191,9 @@ function reportUnknown(
   { document, problems }: Reading,
 ): void {
   const place = document.placeOf(keyNode);
-  const isStep = desc.typeName === StepDefinitionSchema.typeName;
-  if (isStep && laterKinds.includes(key)) {
-    const message = `steps of the kind "${key}" are not supported by this version: use a task step`;
-    problems.notSupported(joined(path, key), place, message);
-  } else {
-    const name = namesOfMessages[desc.typeName] ?? desc.name.toLowerCase();
-    const known = suggestion(key, [...slotsOf(desc).keys()]);
-    problems.invalid(joined(path, key), place, `unknown key ${shown(key)} in ${name}: ${known}`);
-  }
+  const name = namesOfMessages[desc.typeName] ?? desc.name.toLowerCase();
+  const known = suggestion(key, [...slotsOf(desc).keys()]);
+  problems.invalid(joined(path, key), place, `unknown key ${shown(key)} in ${name}: ${known}`);
 }
 
 function reportMissing(
@@ -232,7 +225,7 @@ function reportKind(
   const said = kinds.filter((kind) => keys.has(kind));
   if (said.length === 0) {
     const message =
-      "the step does not say what it does: add `task: NAME`, or `wait`, `signal`, `approval` or `map`";
+      "the step does not say what it does: add `task: NAME`, or `wait`, `signal`, `approval`, `run` or `map`";
     refuse(node, path, message, reading);
   } else if (said.length > 1) {
     refuse(node, path, `a step has exactly one kind, not ${said.join(" and ")}`, reading);

@@ -14,14 +14,7 @@ import {
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { durationForm } from "./duration-text.ts";
-import {
-  kinds,
-  laterKinds,
-  oneOrMany,
-  requiredKeys,
-  shortField,
-  slotsOf,
-} from "./workflow-text-dialect.ts";
+import { kinds, oneOrMany, requiredKeys, shortField, slotsOf } from "./workflow-text-dialect.ts";
 import { enumWords } from "./workflow-text-values.ts";
 
 export type Schema = { readonly [key: string]: unknown };
@@ -72,7 +65,7 @@ function messageSchema(desc: DescMessage, define: Define, describe: Describe): S
 function oneOf(desc: DescMessage): Schema {
   const choices =
     desc.typeName === StepDefinitionSchema.typeName
-      ? kinds.filter((kind) => !laterKinds.includes(kind))
+      ? kinds
       : desc.oneofs.flatMap(({ fields }) => fields.map(({ name }) => name));
   if (choices.length === 0) return {};
   return { oneOf: choices.map((name) => ({ required: [name] })) };

@@ -26,7 +26,7 @@ export interface WorkflowText {
   locate(path: string): Place | null;
 }
 
-/** Throws a DroverError: INVALID_DEFINITION, or NOT_SUPPORTED if that is all that is wrong. */
+/** Throws a DroverError: INVALID_DEFINITION. */
 export function parseWorkflowText(text: string): WorkflowText {
   const problems = createTextProblems();
   const document = readDocument(text, problems);

@@ -9,6 +9,7 @@ import { createFlights, type Landing } from "../flights.ts";
 import type { Actor, PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
+import { beginChildren, withEndedChildren } from "./children.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
@@ -121,21 +122,17 @@ async function pass(
     for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
     if (decision.effects.length === 0) continue;
     const actor = events.find(({ item }) => item.actor)?.item.actor ?? null;
-    const { effects } = decision;
-    records.push({
-      head,
-      before: view,
-      after: decision.view,
-      effects,
-      laneOf: await laneOfPass(options.store, head.namespaceId, laned, decision),
-      actor,
-    });
+    const { view: after, effects } = decision;
+    const laneOf = await laneOfPass(options.store, head.namespaceId, laned, decision);
+    records.push({ head, before: view, after, effects, laneOf, actor });
   }
   const passed = await passSlotsOn(tx, records);
-  const { freed } = records.length > 0 ? await tx.write(passed.records) : { freed: [] };
+  const children = await beginChildren(options, tx, passed.records);
+  if (children.runs.length > 0) await tx.insertRuns(children.runs);
+  const { freed } = records.length > 0 ? await tx.write(children.records) : { freed: [] };
   if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
   return {
-    ...{ records: passed.records, freed },
+    ...{ records: children.records, freed },
     landings: items.map((item) => landing(item, answers, fenced, wait)),
   };
 }
@@ -227,7 +224,8 @@ async function loadViews(
     const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
     return { head, laned, events, view };
   });
-  return withBeats(tx, withSecrets(await withRowsBeside(tx, await withFacts(tx, views))));
+  const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
+  return withBeats(tx, await withEndedChildren(tx, options.plans, seen));
 }
 
 /** What expressions may ask about, for the steps that the pass has loaded. */

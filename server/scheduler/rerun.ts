@@ -183,7 +183,7 @@ async function keptSteps(
     if (!step) throw new Error(`step ${was} of run ${runId} is kept and has no row`);
     const as = step.forward.kind === "SKIPPED" ? "SKIPPED" : "SUCCEEDED";
     const work = laned.plan.steps[no]?.work;
-    const planned = work?.kind === "task" ? work.strategies.length : 1;
+    const planned = work && "strategies" in work ? work.strategies.length : 1;
     const inputs = new Map(
       step.strategies.flatMap((strategy, place): [number, Payload | null][] => {
         if (!leavesEffect(strategy)) return [];

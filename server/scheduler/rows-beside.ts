@@ -4,8 +4,9 @@
 import type { EndedAttempt } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
+import type { ItemOutputs } from "../core/items.ts";
 import type { StoredMessage } from "../core/message.ts";
-import { type ItemOutputs, movingSide, type View } from "../core/model.ts";
+import { movingSide, type View } from "../core/model.ts";
 import type { Plan } from "../core/plan.ts";
 import { secretDigest } from "../secret.ts";
 import type { AttemptKey, MapRef, RunId, Tx } from "../store/store.ts";

@@ -16,6 +16,7 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RerunOf } from "../store/reads.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
 import { commitAndTell, type HandOver } from "./advance.ts";
+import { beginChildren } from "./children.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { newRunId } from "./run-id.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
@@ -252,7 +253,7 @@ async function accept(
     begun.push(made);
     return { kind: "done", result: { runId, created: true } };
   });
-  const records = await Promise.all(
+  const made = await Promise.all(
     begun.map(async ({ run, record, laned }) => ({
       ...record,
       laneOf: await laneOfPass(options.store, run.namespaceId, laned, {
@@ -261,8 +262,10 @@ async function accept(
       }),
     })),
   );
+  const children = await beginChildren(options, tx, made);
+  const { records } = children;
   if (begun.length > 0) {
-    await tx.insertRuns(begun.map(({ run }) => run));
+    await tx.insertRuns([...begun.map(({ run }) => run), ...children.runs]);
     await tx.write(records);
   }
   const changes = slots.changes();
@@ -381,6 +384,7 @@ function begin(tx: Tx, item: Item, runId: string, joined: Joined | null): Begun 
     notify: request.notify,
     createdAt: tx.now,
     rerunOf: item.rerunOf,
+    parent: null,
     concurrency: request.concurrency,
   };
   const { laneOf } = laned;

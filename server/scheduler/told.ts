@@ -3,7 +3,7 @@
 import type { Moment } from "../core/attempt.ts";
 import { isEnded, movingSide } from "../core/model.ts";
 import { plannedOf } from "../core/strategy.ts";
-import { messagesOf, type PassRecord } from "../store/changes.ts";
+import { type PassRecord, runsToLookAt } from "../store/changes.ts";
 import type { RunId, RunRef, Written } from "../store/store.ts";
 
 /** What has happened, told after the commit. */
@@ -62,7 +62,7 @@ export function told(worked: Worked, drained: readonly ReadonlySet<number>[]): T
     outside: records.some(isForHooks),
     messaged: [
       ...new Map(
-        records.flatMap(messagesOf).map(({ to }): [RunId, RunRef] => [to.runId, to]),
+        records.flatMap(runsToLookAt).map((run): [RunId, RunRef] => [run.runId, run]),
       ).values(),
     ],
     wakeAt: moments.length === 0 ? null : Math.min(...moments),

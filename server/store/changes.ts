@@ -21,6 +21,7 @@ import {
 import type { Payload } from "../core/payload.ts";
 import type { PlanTask } from "../core/plan.ts";
 import { sameAttemptRow } from "./attempts.ts";
+import { childRef } from "./child-run.ts";
 import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
 import { partitionOf, regionOf } from "./partition.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
@@ -336,10 +337,24 @@ function signalChanges(effects: readonly Effect[]): Pick<RowChanges, "signals" |
 export function messagesOf({ head, effects }: PassRecord): readonly MessageInsert[] {
   const region = regionOf(head.partition);
   return effects.flatMap((effect) => {
+    if (effect.kind === "child-told") {
+      const { step, fence, message } = effect;
+      return [{ to: childRef(head, step, fence), message }];
+    }
     if (effect.kind !== "message-sent") return [];
     const { to: runId, message } = effect;
     return [{ to: { runId, partition: partitionOf(region, runId) }, message }];
   });
+}
+
+/** Runs that a pass of their own has to look for: those that were told something, and children. */
+export function runsToLookAt(record: PassRecord): readonly RunRef[] {
+  return [
+    ...messagesOf(record).map(({ to }) => to),
+    ...record.effects.flatMap((effect) =>
+      effect.kind === "child-began" ? [childRef(record.head, effect.step, effect.fence)] : [],
+    ),
+  ];
 }
 
 /** One pass may begin a strategy where it has dropped another: the last at a place is kept. */

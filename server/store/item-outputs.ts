@@ -1,6 +1,6 @@
 // The outputs of a map's items, gathered once, when it ends. Both stores find the rows; what they
 // come to is said here.
-import type { ItemOutputs } from "../core/model.ts";
+import type { ItemOutputs } from "../core/items.ts";
 import { itemOf } from "../core/place.ts";
 
 /** All of them together, in bytes: as much as a payload may have unless it is told otherwise. */

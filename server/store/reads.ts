@@ -34,6 +34,13 @@ export interface RunRecord {
   readonly warnings: number;
   /** The run that it does again; null: none. */
   readonly rerunOf: RerunOf | null;
+  /** The run whose step began it; null: none has. */
+  readonly parent: ParentRun | null;
+}
+
+export interface ParentRun {
+  readonly runId: RunId;
+  readonly stepId: string;
 }
 
 export interface RerunOf {
@@ -175,6 +182,8 @@ export interface DetailWanted {
 }
 
 export interface RunFilter {
+  /** Children of this run; null: any run. */
+  readonly parent: RunId | null;
   readonly states: readonly RunState["kind"][];
   readonly workflow: string | null;
   readonly labels: Readonly<Record<string, string>>;

@@ -20,5 +20,5 @@ export interface RunHead extends RunRef {
 /** What is kept of a run that has ended: its counters have gone with its open row. */
 export function endedRun(state: End, kept: Pick<Run, "version" | "warnings" | "escalations">): Run {
   const gone = { stepsLeft: 0, finallyLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
-  return { state, ...gone, pivoted: false, keyed: false, ...kept };
+  return { state, ...gone, pivoted: false, keyed: false, parent: null, ...kept };
 }

@@ -14,8 +14,9 @@ import type { Definition } from "../core/definition.ts";
 import type { StepsToLoad } from "../core/event.ts";
 import type { Facts } from "../core/facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
+import type { ItemOutputs, Items } from "../core/items.ts";
 import type { StoredMessage } from "../core/message.ts";
-import type { ItemOutputs, Items, Step, WaitingFor } from "../core/model.ts";
+import type { Step, WaitingFor } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
@@ -24,7 +25,7 @@ import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
 import type { LockedQueue, QueueRef, Queues } from "./queues.ts";
-import type { Reads, RerunOf } from "./reads.ts";
+import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
 export type { BeatAnswer, BeatReport, RunHead, RunId, RunRef, SessionBeat };
@@ -60,6 +61,8 @@ export interface NewRun extends RunHead {
   readonly createdAt: Moment;
   /** null: it was scheduled by itself. */
   readonly rerunOf: RerunOf | null;
+  /** As `run.parent`, for people; null: it is no child. */
+  readonly parent: ParentRun | null;
   readonly concurrency: Concurrency | null;
 }
 

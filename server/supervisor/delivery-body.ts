@@ -5,7 +5,8 @@
 //
 // `count`: how many of one cause it tells of; run and escalation are the first of them.
 import type { Moment } from "../core/attempt.ts";
-import { nameAt, type Plan } from "../core/plan.ts";
+import type { Plan } from "../core/plan.ts";
+import { nameAt } from "../core/plan-at.ts";
 import type { DueDelivery } from "../store/outbox.ts";
 
 export function bodyOf(delivery: DueDelivery, plan: Plan): string {

@@ -206,6 +206,8 @@ function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
     case "approval":
     case "callback":
     case "items":
+    case "child":
+    case "child-end":
       return { kind: "due-moment", step, on: row.kind };
     case "escalation":
       return { kind: "escalation-moment", n: fence };

@@ -70,7 +70,15 @@ export interface ScheduleOptions
   extends Partial<
     Pick<
       NewRun,
-      "key" | "priority" | "labels" | "input" | "workflow" | "version" | "notify" | "concurrency"
+      | "key"
+      | "priority"
+      | "labels"
+      | "input"
+      | "workflow"
+      | "version"
+      | "notify"
+      | "parent"
+      | "concurrency"
     >
   > {
   readonly namespaceId?: number;
@@ -196,6 +204,7 @@ export function newRun(
     notify: options.notify ?? null,
     createdAt: at,
     rerunOf: null,
+    parent: options.parent ?? null,
     concurrency: options.concurrency ?? null,
   };
 }

@@ -65,6 +65,7 @@ export async function beginAs(
     ...{ state: { kind: "RUNNING", deadline: DEADLINE }, version: 1, stepsLeft: 3, finallyLeft: 0 },
     ...{ moving: 0, asking: 0, undosLeft: 0, undone: 0, warnings: 0, pivoted: false },
     keyed: false,
+    parent: null,
     escalations: 0,
   };
   return store.transact({ name: "begin" }, async (tx) => {

@@ -28,7 +28,7 @@ import { beginAs, passAs } from "./hand-made.ts";
 
 const nothing = { attempts: false, interventions: false, escalations: false };
 const all: RunFilter = {
-  ...{ states: [], workflow: null, labels: {} },
+  ...{ states: [], workflow: null, parent: null, labels: {} },
   ...{ createdAfter: null, createdBefore: null },
 };
 

@@ -68,6 +68,8 @@ const runs: fc.Arbitrary<Omit<Run, "version">> = fc.record({
     warnings: COUNT,
     pivoted: fc.boolean(),
     keyed: fc.boolean(),
+    // Whose child a run is never changes (contract/children.ts).
+    parent: fc.constant(null),
     escalations: COUNT,
   },
 });
@@ -94,7 +96,7 @@ function movings(task: fc.Arbitrary<"perform" | "compensate" | "verify">) {
       weight: 2,
       arbitrary: fc.record({
         ...{ kind: kind("WAITING"), wakeAt: MOMENT },
-        on: fc.constantFrom(...(["timer", "signal", "approval", "callback"] as const)),
+        on: fc.constantFrom(...(["timer", "signal", "approval", "callback", "child"] as const)),
       }),
     },
     fc.record({ kind: kind("HELD"), task }),

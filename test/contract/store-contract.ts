@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { describeBeats } from "./beats.ts";
 import { describeCatalogue } from "./catalogue.ts";
+import { describeChildren } from "./children.ts";
 import { describeClaims } from "./claims.ts";
 import { describeDue } from "./due.ts";
 import { describeEndedAttempts } from "./ended-attempts.ts";
@@ -56,6 +57,7 @@ export function describeStore(
     describe("outbox", () => describeOutbox(opened));
     describe("people", () => describePeople(opened));
     describe("messages", () => describeMessages(opened));
+    describe("children", () => describeChildren(opened));
     describe("slots", () => describeSlots(opened));
     describe("facts", () => describeFacts(opened));
     describe("reads", () => describeReads(opened));

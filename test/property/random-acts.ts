@@ -7,6 +7,7 @@
 import fc from "fast-check";
 import type { AnswerKind } from "../../server/core/history.ts";
 import type { Message } from "../../server/core/message.ts";
+import type { End } from "../../server/core/model.ts";
 import {
   again,
   type CallbackOutcome,
@@ -91,6 +92,13 @@ export type Said =
   | { readonly kind: "answer"; readonly pick: number; readonly answer: AnswerKind }
   | { readonly kind: "pause" }
   | { readonly kind: "told"; readonly message: Message }
+  /** The child of a step has ended. */
+  | {
+      readonly kind: "child";
+      readonly pick: number;
+      readonly end: End | null;
+      readonly output: string;
+    }
   | { readonly kind: "resume" }
   | { readonly kind: "run-moment" }
   | { readonly kind: "cancel"; readonly undo: boolean };
@@ -144,6 +152,17 @@ const session = fc.nat({ max: SESSIONS - 1 });
 const messages: fc.Arbitrary<Message> = fc.oneof(
   fc.constantFrom<Message>({ kind: "slot" }, { kind: "no-slot" }, { kind: "make-room" }),
   fc.constantFrom<Message>({ kind: "pause" }, { kind: "resume" }, { kind: "cancel", undo: true }),
+);
+
+/** How a child ends; the last one never began. */
+const childEnds: fc.Arbitrary<End | null> = fc.constantFrom(
+  { kind: "COMPLETED", reason: "DONE" } as const,
+  { kind: "COMPLETED", reason: "DONE" } as const,
+  { kind: "FAILED", reason: "STEP_FAILED" } as const,
+  { kind: "FAILED", reason: "STEP_FAILED" } as const,
+  { kind: "COMPENSATED", reason: "CANCELLED_BY_USER" } as const,
+  { kind: "FAILED", reason: "REFUSED" } as const,
+  null,
 );
 
 const said: fc.Arbitrary<Said> = fc.oneof(
@@ -214,6 +233,15 @@ const said: fc.Arbitrary<Said> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pause" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("told" as const), message: messages }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("child" as const),
+      pick,
+      end: childEnds,
+      output: fc.constantFrom("{}", "{}", ODD),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("resume" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("run-moment" as const) }) },
   {

@@ -1,7 +1,8 @@
 /** Plays a random life (random-acts.ts) to a run, and lets it come to its end. */
 import type { RunEvent } from "../../server/core/event.ts";
 import type { OpenEscalation } from "../../server/core/history.ts";
-import { isEnded, movingSide } from "../../server/core/model.ts";
+import type { ChildEnded } from "../../server/core/message.ts";
+import { type End, isEnded, movingSide, type Step } from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
 import type { Held } from "../support/core-rows.ts";
 import { deferred, success, type World } from "../support/core-world.ts";
@@ -161,11 +162,27 @@ function eventOf(world: World, one: Said): RunEvent | null {
       return { kind: "resume", note: "" };
     case "told":
       return world.hear(one.message);
+    case "child": {
+      const step = pickOf(withChildren(world), one.pick);
+      return step ? world.hear(childEnded(step, one.end, one.output)) : null;
+    }
     case "run-moment":
       return { kind: "run-moment" };
     case "cancel":
       return { kind: "cancel", undo: one.undo, note: "" };
   }
+}
+
+function withChildren(world: World): readonly Step[] {
+  return world
+    .steps()
+    .filter(({ forward }) => forward.kind === "WAITING" && forward.on.startsWith("child"));
+}
+
+function childEnded({ no: step, fence }: Step, end: End | null, json = "{}"): ChildEnded {
+  const output = end?.kind === "COMPLETED" ? ({ kind: "json", json } as const) : null;
+  const child = { runId: `child ${fence}`, end, createdAt: null, output, why: "" };
+  return { kind: "child-ended", step, fence, child };
 }
 
 function questions(world: World, answeredToo: boolean): readonly OpenEscalation[] {
@@ -227,6 +244,12 @@ export function heal(world: World, eventsMax: number): number {
     }
     if (state.kind === "PENDING" && state.on === "slot") {
       world.pass([world.hear({ kind: "slot" })]);
+      continue;
+    }
+    const [parent] = withChildren(world);
+    if (parent) {
+      count();
+      world.pass([world.hear(childEnded(parent, { kind: "COMPLETED", reason: "DONE" }))]);
       continue;
     }
     const ready = world.steps().find((step) => movingSide(step)?.state.kind === "READY");

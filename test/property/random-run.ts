@@ -78,6 +78,21 @@ const works: fc.Arbitrary<StepWork> = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.constantFrom(...randomMaps()) },
+  { weight: 2, arbitrary: fc.constant({ kind: "run" as const, workflow: "other" }) },
+);
+
+/** What a `run` step says otherwise than a task. */
+const childRules: fc.Arbitrary<Partial<StepRules>> = fc.record(
+  {
+    onFailure: fc.constantFrom("escalate" as const, "escalate" as const, "compensate" as const),
+    retry: fc.constantFrom(
+      [{ on: ["drover.child-failed"], attempts: 3, initialMs: 100 }],
+      [{ on: ["drover.child-failed", "drover.child-cancelled"], attempts: 2 }],
+    ),
+    timeouts: fc.constantFrom({ totalMs: 8_000 }, { totalMs: 400 }),
+    fallback: fc.constantFrom([{ workflow: "third" }], [{ input: unmade }, { workflow: "third" }]),
+  },
+  { requiredKeys: [] },
 );
 
 /** Over a few items, in one go or in waves, with all that may lie between two of them. */
@@ -142,7 +157,11 @@ function stepAt(no: number): fc.Arbitrary<StepDefinition> {
     },
     { requiredKeys: ["id", "needs"] },
   );
-  return fc.tuple(rules, works, effects).map(([said, work, its]) => {
+  return fc.tuple(rules, works, effects, childRules).map(([said, work, its, child]) => {
+    if (work.kind === "run") {
+      const { retry: _tries, timeouts: _times, fallback: _ways, onPickup: _, ...others } = said;
+      return { ...others, ...child, ...work };
+    }
     if (work.kind !== undefined && work.kind !== "task" && work.kind !== "map") {
       const { compensate: _undo, fallback: _ways, outputSchema: _of, ...others } = said;
       return { ...others, ...work };

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { stepsToKeep } from "../../server/core/keep.ts";
 import { isEnded } from "../../server/core/model.ts";
-import { planStepAt } from "../../server/core/plan.ts";
+import { planStepAt } from "../../server/core/plan-at.ts";
 import { leavesEffect } from "../../server/core/strategy.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { keptOf } from "../support/kept-steps.ts";

@@ -33,7 +33,10 @@ async function everyRun(store: Store, namespaces: readonly string[]) {
     const namespace = await store.namespace(name);
     if (!namespace) throw new Error(`there is no namespace ${name}`);
     const page = {
-      filter: { states: [], workflow: null, labels: {}, createdAfter: null, createdBefore: null },
+      filter: {
+        ...{ states: [], workflow: null, parent: null, labels: {} },
+        ...{ createdAfter: null, createdBefore: null },
+      },
       order: "created-asc",
       limit: NAMESPACE_RUNS_MAX,
       after: null,

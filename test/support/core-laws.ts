@@ -27,7 +27,8 @@ import {
   type View,
 } from "../../server/core/model.ts";
 import { shapeOf } from "../../server/core/pass.ts";
-import { type Plan, planStepAt } from "../../server/core/plan.ts";
+import type { Plan } from "../../server/core/plan.ts";
+import { planStepAt } from "../../server/core/plan-at.ts";
 import { FORWARD_EDGES, findEdge, RUN_EDGES, UNDO_EDGES } from "../../server/core/state-table.ts";
 
 /** A row of the state table, as `forward: LEASED -succeeded-> SUCCEEDED`. */

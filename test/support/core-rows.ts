@@ -12,7 +12,8 @@ import type { Message } from "../../server/core/message.ts";
 import { type Lease, movingSide, type Step, type View } from "../../server/core/model.ts";
 import { planTaskOf } from "../../server/core/pass.ts";
 import { itemOf, numberOf } from "../../server/core/place.ts";
-import { type Plan, planStepAt } from "../../server/core/plan.ts";
+import type { Plan } from "../../server/core/plan.ts";
+import { planStepAt } from "../../server/core/plan-at.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
 
 /** A task as the agent that got it knows it. */

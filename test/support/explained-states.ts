@@ -187,6 +187,9 @@ const undoingMap = (then: (made: World) => void = idle) =>
   );
 
 const finishingMap = world({ w: {}, a: { ...MAP, always: true } }, (made) => succeed(made, "w"));
+const child: StepOptions = { kind: "run", workflow: "other", timeouts: { totalMs: 5_000 } };
+const late = (made: World): void => made.fireNext();
+const stops = (made: World): void => void made.cancel(true);
 
 const TO_POLL = {
   kind: "agent-to-poll",
@@ -229,6 +232,8 @@ const whileRunning = rows("RUNNING", "forward", [
   ["WAITING", "a", world({ a: approval("reject") }), { kind: "approval" }, "fail", "decide"],
   ["WAITING", "a", world({ a: approval("approve") }), { kind: "approval" }, "succeed", "decide"],
   ["WAITING", "a", world({ a: {} }, defers), CALLBACK, "count-as-unknown", "complete-deferred"],
+  ["WAITING", "a", world({ a: child }), { kind: "child", stopping: false }, "stop-child"],
+  ["WAITING", "a", world({ a: child }, late), { kind: "child", stopping: true }, "stop-child"],
   ["ESCALATED", "a", world({ a: asking, b: {} }, fails), ASKED, null, "answer"],
   ["MAPPING", "a", world({ a: MAP }), { kind: "items", total: 3, begun: 2, open: 2 }, null],
   ["READY", "a[1]", world({ a: MAP }), TO_POLL, "alarm", POLL],
@@ -252,6 +257,7 @@ const whileStopping = rows("STOPPING", "forward", [
   ["LEASED", "a", doubtful(claimed), { ...WORKING, task: "verify" }, "check-lease"],
   ["LEASED", "b", world({ a: {}, b: {} }, stopsBoth), { ...TO_STOP, cause: "run" }, "check-lease"],
   ["BACKOFF", "a", doubtful(cannotTell), { kind: "backoff", task: "verify" }, "make-ready"],
+  ["WAITING", "a", world({ a: child }, stops), { kind: "child", stopping: true }, "stop-child"],
   [
     "ESCALATED",
     "a",

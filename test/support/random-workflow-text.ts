@@ -12,6 +12,7 @@ import {
   OnPickup,
   type RetryPolicy,
   RunIf,
+  type RunStep,
   SignalExpiry,
   type StepDefinition,
   type Timeouts,
@@ -56,6 +57,8 @@ const otherTask = {
   timeouts,
 };
 
+const runs = fc.record({ workflow: names, version: fc.nat({ max: 3 }) });
+
 const kinds = fc.oneof(
   fc
     .record({ name: names, queue: fc.option(names, { nil: "" }) })
@@ -89,6 +92,7 @@ const kinds = fc.oneof(
       { requiredKeys: [] },
     )
     .map((value) => ({ case: "approval" as const, value })),
+  runs.map((value) => ({ case: "run" as const, value })),
 );
 
 const steps = fc.record(
@@ -109,7 +113,7 @@ const steps = fc.record(
       { requiredKeys: ["task"] },
     ),
     fallback: fc.array(
-      fc.record({ queue: names, task: names, input: payloads }, { requiredKeys: [] }),
+      fc.record({ queue: names, task: names, run: runs, input: payloads }, { requiredKeys: [] }),
       { maxLength: 2 },
     ),
     onFailure: fc.constantFrom(
@@ -230,9 +234,15 @@ function plainKind({ kind }: StepDefinition): object {
         },
       };
     }
+    case "run":
+      return { run: plainRun(kind.value) };
     default:
       return {};
   }
+}
+
+function plainRun({ workflow, version }: RunStep) {
+  return version === 0 ? workflow : { workflow, version };
 }
 
 function plainInput(input: StepDefinition["input"]): unknown {
@@ -271,9 +281,10 @@ export function plainOf(definition: WorkflowDefinition): unknown {
         when: short(CompensateWhen, step.compensate.when),
       },
       fallback: orAbsent(
-        step.fallback.map(({ queue, task, input }) => ({
+        step.fallback.map(({ queue, task, run, input }) => ({
           queue: queue || undefined,
           task: task || undefined,
+          run: run && plainRun(run),
           input: plainInput(input),
         })),
       ),

@@ -94,6 +94,12 @@ export const layers: readonly Layer[] = [
     instead: "telemetry is told what happens, and asks nobody",
   },
   {
+    of: ["server/store/child-run.ts"],
+    may: [...contract, ...tools],
+    node: true,
+    instead: "the id of a child needs a digest and nothing else",
+  },
+  {
     of: contract,
     may: ["server/core/", ...tools],
     node: false,

@@ -60,6 +60,14 @@ const everything: Definition = {
       withinMs: 2,
       onExpiry: "approve",
     },
+    {
+      id: "bill",
+      needs: [],
+      kind: "run",
+      workflow: "billing",
+      version: 3,
+      fallback: [{ workflow: "billing-eu", version: 2 }, { workflow: "billing-us" }],
+    },
     { id: "asked", needs: [], kind: "approval", approvers: [] },
     {
       id: "rooms",

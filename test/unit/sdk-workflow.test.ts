@@ -38,6 +38,7 @@ steps:
   - id: release
     approval:
       { approvers: [finance], need: 2, not_requester: true, form: true, within: 1d, on_expiry: reject }
+  - { id: bill, run: billing, fallback: [{ run: { workflow: billing-eu, version: 2 } }] }
   - { id: tell, task: send-mail, always: true, on_failure: continue }
 `;
   const definition = toDefinition({
@@ -75,6 +76,11 @@ steps:
           within: "1d",
           onExpiry: "reject",
         },
+      },
+      {
+        id: "bill",
+        run: "billing",
+        fallback: [{ run: { workflow: "billing-eu", version: 2 } }],
       },
       { id: "tell", task: "send-mail", always: true, onFailure: "continue" },
     ],

@@ -68,6 +68,11 @@ describe("the schema takes", () => {
     ["a timer, in short and in full", "wait: 10m", "wait: { until: 2026-03-01T08:00:00Z }"],
     ["a signal", "signal: paid", "signal: { name: paid, within: 2d, on_expiry: skip }"],
     ["an approval", "approval: { approvers: [finance], need: 2, form: { type: object } }"],
+    [
+      "a child run",
+      "run: other",
+      "run: { workflow: other, version: 2 }, fallback: [{ run: third }]",
+    ],
     ["one policy, or a list", "{ task: t, retry: { attempts: 2 } }", "{ task: t, retry: [{}] }"],
     ["any input", "{ task: t, input: [1, a, { b: null }] }", "{ task: t, input: 5 }"],
     ["flags and schemas", "{ task: t, always: true, run_if: any_ok, output_schema: true }"],

@@ -290,7 +290,7 @@ describe("mistakes are named with their place and what would be right", () => {
     [
       "a step without kind",
       step("needs: []"),
-      "steps[0]: the step does not say what it does: add `task: NAME`, or `wait`, `signal`, `approval` or `map` (line 3, column 5)",
+      "steps[0]: the step does not say what it does: add `task: NAME`, or `wait`, `signal`, `approval`, `run` or `map` (line 3, column 5)",
     ],
     [
       "a signal without a name",
@@ -422,25 +422,8 @@ describe("mistakes are named with their place and what would be right", () => {
   });
 });
 
-describe("what this version cannot do", () => {
-  test.each(["run"])("a step of the kind %s", (kind) => {
-    const error = refusal(step(`${kind}: {}`));
-    expect(error.reason).toBe("NOT_SUPPORTED");
-    expect(error.fields).toEqual([
-      {
-        path: `steps[0].${kind}`,
-        message: `steps of the kind "${kind}" are not supported by this version: use a task step (line 4, column 5)`,
-      },
-    ]);
-  });
-
-  test("is said beside other mistakes, which come first", () => {
-    const error = refusal(step("run: {}\n    queu: q"));
-    expect(error.reason).toBe("INVALID_DEFINITION");
-    expect(error.fields).toHaveLength(2);
-  });
-
-  test("two kinds in one step are a mistake", () => {
+describe("the kind of a step", () => {
+  test("is one, and not two", () => {
     expect(messages(step("task: t\n    wait: 5m"))).toContain(
       "steps[0]: a step has exactly one kind, not task and wait (line 3, column 5)",
     );

@@ -197,10 +197,11 @@ export function countRuns(
 }
 
 function passes(run: RunRecord, filter: RunFilter): boolean {
-  const { states, workflow, labels, createdAfter, createdBefore } = filter;
+  const { states, workflow, parent, labels, createdAfter, createdBefore } = filter;
   return (
     (states.length === 0 || states.includes(run.state)) &&
     (workflow === null || run.workflow === workflow) &&
+    (parent === null || run.parent?.runId === parent) &&
     Object.entries(labels).every(([name, value]) => run.labels[name] === value) &&
     (createdAfter === null || run.createdAt >= createdAfter) &&
     (createdBefore === null || run.createdAt < createdBefore)

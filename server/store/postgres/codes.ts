@@ -136,6 +136,8 @@ export const dueKinds = codes<`${TaskKind} ${BackoffCause}` | WaitingFor>("due r
   "signal",
   "approval",
   "callback",
+  "child",
+  "child-end",
   "items",
 ]);
 
@@ -205,6 +207,7 @@ export const messageKinds = codes<Message["kind"]>("message", [
   "slot",
   "no-slot",
   "make-room",
+  "child-ended",
 ]);
 export const policies = codes<ConcurrencyPolicy>("concurrency policy", [
   "queue",

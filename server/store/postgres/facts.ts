@@ -1,6 +1,6 @@
 // Facts by plain reads: what granted tasks carry, and what expressions see.
 import type { Facts, RunFacts, StepFacts } from "../../core/facts.ts";
-import type { Items } from "../../core/model.ts";
+import type { Items } from "../../core/items.ts";
 import type { Payload } from "../../core/payload.ts";
 import {
   detailsWanted,

@@ -1,5 +1,5 @@
 // What the items of maps have come to, for a pass that ends them.
-import type { ItemOutputs } from "../../core/model.ts";
+import type { ItemOutputs } from "../../core/items.ts";
 import { itemOutputs, OUTPUTS_BYTES_MAX } from "../item-outputs.ts";
 import type { MapRef, RunId } from "../store.ts";
 import { forwards } from "./codes.ts";

@@ -14,6 +14,8 @@ interface MessageRow {
   source: RunId;
   kind: number;
   undo: boolean | null;
+  step_key: number | null;
+  fence: number | null;
 }
 
 export async function loadMessages(
@@ -29,6 +31,8 @@ function messageOf(row: MessageRow): Message {
   switch (kind) {
     case "cancel":
       return { kind, undo: row.undo ?? true };
+    case "child-ended":
+      return { kind, step: row.step_key ?? 0, fence: row.fence ?? 0, child: null };
     default:
       return { kind };
   }
@@ -52,6 +56,8 @@ export async function writeMessages(query: Query, changes: readonly RowChanges[]
       ({ head }) => head.runId,
       ({ row }) => messageKinds.code(row.message.kind),
       ({ row }) => (row.message.kind === "cancel" ? row.message.undo : null),
+      ({ row }) => (row.message.kind === "child-ended" ? row.message.step : null),
+      ({ row }) => (row.message.kind === "child-ended" ? row.message.fence : null),
     ),
     MESSAGE_GRACE_MS,
   ]);

@@ -347,6 +347,8 @@ function dueKindOf(row: { readonly kind: number; readonly due_kind: number | nul
     case "approval":
     case "callback":
     case "items":
+    case "child":
+    case "child-end":
       return name;
     default:
       return "backoff";

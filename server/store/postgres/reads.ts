@@ -25,7 +25,7 @@ import {
   escalationRecord,
   signalsOf,
 } from "./people.ts";
-import { headOf, type OpenRunRow } from "./run-rows.ts";
+import { type OpenRunRow, runStateOf } from "./run-rows.ts";
 import { runSigns } from "./signs.ts";
 import { concurrencyOf } from "./slots.ts";
 import { loadStepsUnlocked } from "./steps-unlocked.ts";
@@ -59,6 +59,8 @@ interface Tables {
     concurrency_key: string | null;
     concurrency_limit: number | null;
     concurrency_policy: number | null;
+    parent_id: string | null;
+    parent_step: string | null;
   };
   run_open: {
     partition: number;
@@ -130,6 +132,8 @@ function unguardedReads(pool: pg.Pool): Reads {
         "r.concurrency_key",
         "r.concurrency_limit",
         "r.concurrency_policy",
+        "r.parent_id",
+        "r.parent_step",
         "o.deadline",
         "x.of_run",
         "x.from_step",
@@ -287,6 +291,7 @@ function runRecord(row: RunRow): RunRecord {
     concurrency: concurrencyOf(row),
     warnings: row.warnings,
     rerunOf: row.of_run === null ? null : { runId: row.of_run, from: row.from_step },
+    parent: row.parent_id === null ? null : { runId: row.parent_id, stepId: row.parent_step ?? "" },
   };
 }
 
@@ -299,6 +304,7 @@ type Runs<Row> = SelectQueryBuilder<
 function withFilter<Row>(runs: Runs<Row>, filter: RunFilter): Runs<Row> {
   let query = runs;
   if (filter.workflow !== null) query = query.where("r.workflow", "=", filter.workflow);
+  if (filter.parent !== null) query = query.where("r.parent_id", "=", filter.parent);
   if (Object.keys(filter.labels).length > 0)
     query = query.where(sql<boolean>`r.labels @> ${JSON.stringify(filter.labels)}::jsonb`);
   if (filter.createdAfter !== null)
@@ -345,8 +351,7 @@ async function stateOf(
   if (isEndKind(state)) return { state: { kind: state, reason: reason ?? "DONE" }, pivoted: false };
   const [open] = await query<OpenRunRow>("run_head", [runId]);
   if (!open) throw new Error(`run ${runId} is ${state} and has no open row`);
-  const { run } = headOf(open);
-  return { state: run.state, pivoted: run.pivoted };
+  return { state: runStateOf(open), pivoted: open.pivoted };
 }
 
 async function detail(

@@ -1,6 +1,6 @@
 // Runs as rows of run_open and run, in both directions.
 import type { Moment } from "../../core/attempt.ts";
-import type { End, Run, RunState, Stage, Verdict } from "../../core/model.ts";
+import type { End, Parent, Run, RunState, Stage, Verdict } from "../../core/model.ts";
 import { endedRun } from "../run-head.ts";
 import type { RunHead } from "../store.ts";
 import { reasons, runStates } from "./codes.ts";
@@ -32,9 +32,20 @@ export interface OpenRunRow {
   since: Moment | null;
   settle_until: Moment | null;
   wake_at: Moment | null;
+  depth: number | null;
 }
 
-export function headOf(row: OpenRunRow): RunHead {
+/** Whose child a run is, from its row in run. */
+export interface ParentRow {
+  run_id: string;
+  parent_id: string;
+  parent_step_key: number;
+  parent_fence: number;
+  parent_until: Moment | null;
+}
+
+/** `parent`: the row of a child. */
+export function headOf(row: OpenRunRow, parent?: ParentRow): RunHead {
   const run: Run = {
     state: runStateOf(row),
     version: row.version,
@@ -47,6 +58,7 @@ export function headOf(row: OpenRunRow): RunHead {
     warnings: row.warnings,
     pivoted: row.pivoted,
     keyed: row.keyed,
+    parent: parentOf(row, parent),
     escalations: row.escalations,
   };
   return {
@@ -59,7 +71,14 @@ export function headOf(row: OpenRunRow): RunHead {
   };
 }
 
-function runStateOf(row: OpenRunRow): RunState {
+function parentOf({ run_id, depth }: OpenRunRow, row: ParentRow | undefined): Parent | null {
+  if (depth === null) return null;
+  if (!row) throw new Error(`run ${run_id} is a child, and its parent is not read`);
+  const { parent_id: runId, parent_step_key: step, parent_fence: fence } = row;
+  return { runId, step, fence, depth, until: row.parent_until };
+}
+
+export function runStateOf(row: OpenRunRow): RunState {
   const kind = runStates.name(row.state);
   switch (kind) {
     case "PENDING":

@@ -1,11 +1,11 @@
 // Steps as rows, and what moves of them: their own row, and the ready, lease or due row beside it.
 import type { Moment } from "../../core/attempt.ts";
+import type { Items } from "../../core/items.ts";
 import type {
   Backoff,
   BackoffCause,
   Doubt,
   Forward,
-  Items,
   Lease,
   LeaseCancel,
   Moving,
@@ -201,7 +201,15 @@ function dueOf({ due_kind: code, due_at: wakeAt }: StepRow): Due | null {
   return backoff ? { kind: "BACKOFF", ...backoff, wakeAt } : null;
 }
 
-const WAITS: readonly WaitingFor[] = ["timer", "signal", "approval", "callback", "items"];
+const WAITS: readonly WaitingFor[] = [
+  "timer",
+  "signal",
+  "approval",
+  "callback",
+  "child",
+  "child-end",
+  "items",
+];
 const CAUSES: readonly BackoffCause[] = ["retry", "again", "settle"];
 const BACKOFFS: ReadonlyMap<string, Pick<Backoff, "task" | "cause">> = new Map(
   taskKinds.names.flatMap((task) =>

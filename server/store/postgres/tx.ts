@@ -21,7 +21,13 @@ import { loadItemOutputs } from "./item-outputs.ts";
 import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
-import { type EndedRunRow, endedHeadOf, headOf, type OpenRunRow } from "./run-rows.ts";
+import {
+  type EndedRunRow,
+  endedHeadOf,
+  headOf,
+  type OpenRunRow,
+  type ParentRow,
+} from "./run-rows.ts";
 import { slotsOf } from "./slots.ts";
 import { avoidOf } from "./step-rows.ts";
 import { loadSteps } from "./steps-locked.ts";
@@ -43,7 +49,7 @@ export function createTx({ now, query }: Begun): Tx {
           (run) => run.runId,
         ),
       );
-      return rows.map(headOf);
+      return withParents(query, rows);
     },
     endedRuns: (runs) => endedRuns(query, runs),
     loadSteps: (wanted) => loadSteps(query, wanted),
@@ -66,6 +72,14 @@ export function createTx({ now, query }: Begun): Tx {
     writeBuckets: (queues) => writeBuckets(query, queues),
     grant: (grants) => grantLeases(query, grants),
   } satisfies Tx);
+}
+
+/** Of children, whose parents are asked for; a flight without any asks nothing. */
+async function withParents(query: Query, rows: readonly OpenRunRow[]): Promise<readonly RunHead[]> {
+  const children = rows.filter(({ depth }) => depth !== null).map(({ run_id }) => run_id);
+  const found = children.length === 0 ? [] : await query<ParentRow>("parents_of_runs", [children]);
+  const parents = new Map(found.map((row) => [row.run_id, row]));
+  return rows.map((row) => headOf(row, parents.get(row.run_id)));
 }
 
 async function reserveKeys(

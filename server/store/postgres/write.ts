@@ -55,6 +55,11 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
     (row) => row.concurrency?.key ?? null,
     (row) => row.concurrency?.limit ?? null,
     (row) => (row.concurrency ? policies.code(row.concurrency.policy) : null),
+    (row) => row.parent?.runId ?? null,
+    (row) => row.parent?.stepId ?? null,
+    (row) => row.run.parent?.step ?? null,
+    (row) => row.run.parent?.fence ?? null,
+    (row) => row.run.parent?.until ?? null,
   );
   await writeRows(
     query,
@@ -73,6 +78,7 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
     (row) => row.head.namespaceId,
     (row) => row.head.definitionId,
     (row) => row.head.priority,
+    (row) => row.run.parent?.depth ?? null,
   );
   await endRuns(
     query,

@@ -50,6 +50,24 @@ test("a run is held, released, told and resumed to its end", async () => {
   expect(told).toMatch(/^release +approval.need +1 +default$/m);
 });
 
+test("a child run is shown with its parent, and its parent with it", async () => {
+  await client.registerWorkflow({ workflow: "inner", steps: [{ id: "paid", signal: "paid" }] });
+  const { runId } = await client.schedule({
+    workflow: { workflow: "outer", steps: [{ id: "in", run: "inner" }] },
+  });
+  const shown = await drover(`run show ${runId}`);
+  const [, child = ""] = /^in +run +WAITING +for run (\S+) until /m.exec(shown.stdout) ?? [];
+  expect(shown.stderr).toContain(`drover run show ${child}`);
+  expect((await drover(`run show ${child}`)).stdout).toMatch(
+    new RegExp(`^parent +${runId}, step in$`, "m"),
+  );
+  expect((await drover(`run list --parent ${runId}`)).stdout).toContain(child);
+  expect((await drover(`run why ${runId}`)).stdout).toContain(`drover run why ${child}`);
+  await drover(`run signal ${child} paid --id p1`);
+  expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
+  expect((await drover(`run show ${runId}`)).stdout).toMatch(/\{"paid":null\}/);
+});
+
 test("a question is found, read and answered", async () => {
   const agent = createAgent({
     address: server.address,

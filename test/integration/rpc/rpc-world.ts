@@ -71,6 +71,7 @@ export function runRecord(over: Partial<RunRecord> = {}): RunRecord {
     concurrency: null,
     warnings: 0,
     rerunOf: null,
+    parent: null,
     ...over,
   };
 }

@@ -61,6 +61,17 @@ test.each([
     { ...until, waitingOn: WaitingOn.APPROVAL, approvals: 1 },
     "for people until 2026-01-31 12:00:05Z, 1 approval",
   ],
+  [
+    "a child run",
+    { ...until, waitingOn: WaitingOn.CHILD, childRunId: "r-2" },
+    "for run r-2 until 2026-01-31 12:00:05Z",
+  ],
+  [
+    "the end of a child run",
+    { ...until, waitingOn: WaitingOn.CHILD_END, childRunId: "r-2" },
+    "for run r-2 to end",
+  ],
+  ["a child run that has ended", { state: StepState.SUCCEEDED, childRunId: "r-2" }, "run r-2"],
   ["a callback", { state: StepState.WAITING, waitingOn: WaitingOn.CALLBACK }, "for a callback"],
   [
     "something that a newer server knows",

@@ -90,7 +90,7 @@ describe("the answers that are allowed", () => {
     "pickup",
     "expired",
   ];
-  const task = { pivoted: false, isTask: true };
+  const task = { pivoted: false, work: "task" } as const;
   const most: readonly AnswerKind[] = [
     "retry",
     "retry-changed",
@@ -116,7 +116,7 @@ describe("the answers that are allowed", () => {
   });
 
   test("are without trying again where no agent performs the step", () => {
-    const noTask = { state: stoodIn("RUNNING"), pivoted: false, isTask: false };
+    const noTask = { state: stoodIn("RUNNING"), pivoted: false, work: "none" } as const;
     expect(answersNow("expired", noTask)).toEqual(["succeed", "skip", "compensate", "fail"]);
     const last = { ...noTask, state: stoodIn("FINISHING") };
     expect(answersNow("expired", last)).toEqual(["succeed", "skip"]);

@@ -22,6 +22,11 @@ const approval = (over: object = {}): StepDefinition => ({
   ...over,
 });
 
+const run = (over: object = {}): StepDefinition => ({
+  ...{ id: "a", needs: [], kind: "run", workflow: "other" },
+  ...over,
+});
+
 const problems = (...steps: StepDefinition[]) =>
   definitionProblems({ workflow: "w", steps }).map(({ path, message }) => `${path}: ${message}`);
 
@@ -47,6 +52,16 @@ describe("what goes together", () => {
     ["a signal whose payload has a schema", signal({ outputSchema: json({ type: "object" }) })],
     ["an approval with a form", approval({ form: json({ type: "object" }), need: 2 })],
     ["an approval by anybody", approval({ approvers: [] })],
+    [
+      "a child run with an input, a total time, other ways to try it, and what undoes it",
+      run({
+        input: json({ a: 1 }),
+        timeouts: { totalMs: 1 },
+        retry: [{ on: ["drover.child-failed"], attempts: 2 }],
+        fallback: [{ input: json({ a: 2 }) }, { workflow: "third", version: 2 }],
+        compensate: { task: "undo" },
+      }),
+    ],
     [
       "a last step after which a person may be asked",
       task({ always: true, onFailure: "escalate" }),
@@ -161,6 +176,36 @@ describe("what does not", () => {
       "a form that is no JSON",
       approval({ form: bytes }),
       'steps[0].approval.form: step "a" has a schema that is no JSON but text/plain: send it as a JSON payload',
+    ],
+    [
+      "times of a child run that are its own",
+      run({ timeouts: { totalMs: 1, attemptMs: 1 } }),
+      'steps[0].timeouts: step "a" has a child run, whose times are those of its own steps: say no more than total',
+    ],
+    [
+      "a child run that is tried again whatever went wrong",
+      run({ retry: [{ attempts: 2 }] }),
+      'steps[0].retry[0].on: step "a" has a child run, which is begun anew only for the codes drover.child-failed and drover.child-cancelled: name one of them',
+    ],
+    [
+      "effects of a child run",
+      run({ effects: "once" }),
+      'steps[0].effects: step "a" has no agent, so effects means nothing: remove it',
+    ],
+    [
+      "another task in place of a child run",
+      run({ fallback: [{ task: "book", input: json({}) }] }),
+      'steps[0].fallback[0]: step "a" has a child run, and falls back to another workflow: remove queue and task',
+    ],
+    [
+      "a child run in place of a task",
+      task({ fallback: [{ workflow: "other", queue: "q" }] }),
+      'steps[0].fallback[0]: step "a" has an agent, and falls back to another task or queue: remove run',
+    ],
+    [
+      "a child run that falls back to itself",
+      run({ fallback: [{}] }),
+      'steps[0].fallback[0]: step "a" has a fallback that changes nothing: give it a run or an input',
     ],
     [
       "a schema that is a word",

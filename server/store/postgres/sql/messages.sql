@@ -3,16 +3,17 @@
 
 -- name: insert_messages
 -- In the order of the passes, so that those of one source are numbered in the order in which it wrote
--- them. The owner of the target's partition looks after a message once $6 milliseconds are over.
-insert into message (partition, run_id, source, kind, undo, wake_at)
-select u.partition, u.run_id, u.source, u.kind, u.undo, now() + $6::integer * interval '1 millisecond'
-from unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::boolean[])
-  with ordinality as u (partition, run_id, source, kind, undo, place)
+-- them. The owner of the target's partition looks after a message once $8 milliseconds are over.
+insert into message (partition, run_id, source, kind, undo, step_key, fence, wake_at)
+select u.partition, u.run_id, u.source, u.kind, u.undo, u.step_key, u.fence,
+  now() + $8::integer * interval '1 millisecond'
+from unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::boolean[], $6::integer[],
+  $7::integer[]) with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
 order by u.place;
 
 -- name: messages_of_runs
 -- The runs are locked, or have ended. Plan: message by key.
-select m.run_id, m.no, m.source, m.kind, m.undo
+select m.run_id, m.no, m.source, m.kind, m.undo, m.step_key, m.fence
 from message as m
 where m.run_id = any ($1::uuid[])
 order by m.run_id, m.no;

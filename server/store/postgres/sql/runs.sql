@@ -44,6 +44,12 @@ join run_open as o on o.partition = u.partition and o.run_id = u.run_id
 order by o.run_id
 for no key update of o;
 
+-- name: parents_of_runs
+-- Whose children they are. Plan: run by key.
+select r.id as run_id, r.parent_id, r.parent_step_key, r.parent_fence, r.parent_until
+from run as r
+where r.id = any ($1::uuid[]);
+
 -- name: ended_runs
 -- Runs whose end is written. A late report may still open a question, so theirs are counted.
 -- Plan: run, escalation by key.
@@ -57,17 +63,21 @@ where r.id = any ($1::uuid[]) and r.state is not null;
 -- Written at the start and at the end, and not in between.
 insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
   input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
-  concurrency_limit, concurrency_policy)
+  concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
+  parent_until)
 select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
   u.labels::jsonb, u.input_type, u.input_json, u.input_data,
   to_timestamp(u.created_at / 1000.0), u.notify_hook, u.notify_url, u.concurrency_key,
-  u.concurrency_limit, u.concurrency_policy
+  u.concurrency_limit, u.concurrency_policy, u.parent_id, u.parent_step,
+  u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1000.0)
 from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[], $6::integer[],
   $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bigint[],
-  $14::text[], $15::text[], $16::text[], $17::integer[], $18::smallint[])
+  $14::text[], $15::text[], $16::text[], $17::integer[], $18::smallint[], $19::uuid[], $20::text[],
+  $21::integer[], $22::integer[], $23::bigint[])
   as u (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
     input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
-    concurrency_limit, concurrency_policy);
+    concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
+    parent_until);
 
 -- name: insert_reruns
 insert into rerun (run_id, of_run, from_step)
@@ -84,20 +94,20 @@ from unnest($1::uuid[], $2::integer[], $3::uuid[]) as u (run_id, step_no, of_run
 -- Presence is what open means: written with `insert_runs`, gone with `end_runs`.
 insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version, steps_left,
   finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted, keyed,
-  verdict_undoes, verdict, ends_as, stage, deadline, left_ms, since, settle_until, wake_at)
+  verdict_undoes, verdict, ends_as, stage, deadline, left_ms, since, settle_until, wake_at, depth)
 select u.partition, u.run_id, u.namespace_id, u.definition_id, u.priority, u.state, u.version,
   u.steps_left, u.finally_left, u.moving, u.asking, u.undos_left, u.undone, u.warnings,
   u.escalations, u.pivoted, u.keyed, u.verdict_undoes, u.verdict, u.ends_as, u.stage,
   to_timestamp(u.deadline / 1000.0), u.left_ms, to_timestamp(u.since / 1000.0),
-  to_timestamp(u.settle_until / 1000.0), to_timestamp(u.wake_at / 1000.0)
+  to_timestamp(u.settle_until / 1000.0), to_timestamp(u.wake_at / 1000.0), u.depth
 from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
   $7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
   $13::boolean[], $14::boolean[], $15::boolean[], $16::smallint[], $17::smallint[], $18::smallint[],
   $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::integer[],
-  $25::bigint[], $26::smallint[])
+  $25::bigint[], $26::smallint[], $27::smallint[])
   as u (partition, run_id, state, version, steps_left, finally_left, moving, asking, undos_left, undone,
     warnings, escalations, pivoted, keyed, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
-    since, settle_until, wake_at, namespace_id, definition_id, priority);
+    since, settle_until, wake_at, namespace_id, definition_id, priority, depth);
 
 -- name: update_open_runs
 -- The rows are locked by this transaction. Plan: run_open by key. HOT unless the run's moment moves.

@@ -50,7 +50,8 @@ export const ErrorReason = {
 
   /**
    * INVALID_ARGUMENT. The request is well-formed, but asks for what this version of the server
-   * cannot do; BadRequest names the field. Leave it out, or use a newer server.
+   * cannot do; BadRequest names the field. Leave it out, or use a newer server. Not sent by this
+   * version.
    *
    * @generated from enum value: ERROR_REASON_NOT_SUPPORTED = 3;
    */

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/run.proto.
  */
 export const file_drover_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEijQUKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJEhAKCHdhcm5pbmdzGBAgASgNEi4KCnN0YXJ0X3RpbWUYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GBIgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiQKCHJlcnVuX29mGBQgASgLMhIuZHJvdmVyLnYxLlJlcnVuT2YaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJGCgdSZXJ1bk9mEg4KBnJ1bl9pZBgBIAEoCRIQCgZmYWlsZWQYAiABKAhIABIRCgdzdGVwX2lkGAMgASgJSABCBgoEZnJvbSKPAQoLQ29uY3VycmVuY3kSLQoDa2V5GAEgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIZCgVsaW1pdBgCIAEoBUIKukgHGgUY6AcoABI2CgZwb2xpY3kYAyABKA4yHC5kcm92ZXIudjEuQ29uY3VycmVuY3lQb2xpY3lCCLpIBYIBAhABIoUECgRTdGVwEgoKAmlkGAEgASgJEiMKBXN0YXRlGAIgASgOMhQuZHJvdmVyLnYxLlN0ZXBTdGF0ZRIoCgp1bmRvX3N0YXRlGAMgASgOMhQuZHJvdmVyLnYxLlVuZG9TdGF0ZRIMCgR0YXNrGAQgASgJEg0KBXF1ZXVlGAUgASgJEg8KB2F0dGVtcHQYBiABKA0SDQoFZmVuY2UYByABKA0SEAoIYWdlbnRfaWQYCCABKAkSLQoJbmV4dF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgZvdXRwdXQYCiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIhCgVlcnJvchgLIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEg0KBW5lZWRzGAwgAygJEiEKBGtpbmQYDSABKA4yEy5kcm92ZXIudjEuU3RlcEtpbmQSEAoIc3RyYXRlZ3kYDiABKA0SKAoKd2FpdGluZ19vbhgPIAEoDjIULmRyb3Zlci52MS5XYWl0aW5nT24SEAoIdmVyaWZpZXMYECABKA0SEQoJYXBwcm92YWxzGBEgASgNEiQKBWl0ZW1zGBUgASgLMhUuZHJvdmVyLnYxLkl0ZW1Db3VudHMSDwoHa2VwdF9vZhgUIAEoCRITCgtzaWduYWxfbmFtZRgWIAEoCSKAAQoKSXRlbUNvdW50cxINCgV0b3RhbBgBIAEoDRINCgViZWd1bhgCIAEoDRIMCgRvcGVuGAMgASgNEhEKCXN1Y2NlZWRlZBgEIAEoDRIOCgZmYWlsZWQYBSABKA0SDwoHc2tpcHBlZBgGIAEoDRISCgp1bmRvc19sZWZ0GAcgASgNIlgKB0ZhaWx1cmUSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEi4KDWZhaWx1cmVfY2xhc3MYAyABKA4yFy5kcm92ZXIudjEuRmFpbHVyZUNsYXNzIpcDCgdBdHRlbXB0Eg8KB3N0ZXBfaWQYASABKAkSIQoEa2luZBgCIAEoDjITLmRyb3Zlci52MS5UYXNrS2luZBINCgVmZW5jZRgDIAEoDRIPCgdhdHRlbXB0GAQgASgNEhAKCGFnZW50X2lkGAUgASgJEg8KB3Nlc3Npb24YBiABKAwSMAoMc3RhcnRlZF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgplbmRlZF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgdvdXRjb21lGAkgASgOMhYuZHJvdmVyLnYxLk91dGNvbWVLaW5kEiMKB2ZhaWx1cmUYCiABKAsyEi5kcm92ZXIudjEuRmFpbHVyZRIiCgZvdXRwdXQYCyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIMCgRsYXRlGAwgASgIEigKBnNvdXJjZRgNIAEoDjIYLmRyb3Zlci52MS5BdHRlbXB0U291cmNlEgkKAW4YDiABKA0iiwIKDEludGVydmVudGlvbhIOCgZydW5faWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIMCgRydWxlGAMgASgJEgsKA3NhdxgEIAEoCRILCgNkaWQYBSABKAkSLAoIZHVlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmFjdGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN1cGVydmlzb3IYCCABKAkSEQoJcGFydGl0aW9uGAkgASgNEg0KBWVwb2NoGAogASgEEg0KBWZlbmNlGAsgASgNEg8KB2F0dGVtcHQYDCABKA0ipgMKCkVzY2FsYXRpb24SCgoCaWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIOCgZyZWFzb24YAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIvCgtvcGVuZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY2xvc2VkX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNsb3NlZF9ieRgHIAEoCRIPCgdhbnN3ZXJzGAggAygJEg4KBnJ1bl9pZBgJIAEoCRIQCgh3b3JrZmxvdxgKIAEoCRIrCgZhbnN3ZXIYCyABKAsyGy5kcm92ZXIudjEuRXNjYWxhdGlvbkFuc3dlchISCgpjbGFpbWVkX2J5GAwgASgJEjAKDGNsYWltZWRfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEY29kZRgOIAEoCSJQChBFc2NhbGF0aW9uQW5zd2VyEg4KBmFuc3dlchgBIAEoCRIKCgJieRgCIAEoCRITCgtieV92ZXJpZmllZBgDIAEoCBILCgN3aHkYBCABKAkiqAEKDlJlY2VpdmVkU2lnbmFsEgsKA3NlcRgBIAEoDRIRCglzaWduYWxfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIjCgdwYXlsb2FkGAQgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSMQoNcmVjZWl2ZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIdGFrZW5fYnkYBiABKAkivwEKCERlY2lzaW9uEg8KB3N0ZXBfaWQYASABKAkSEAoIYXBwcm92ZXIYAiABKAkSGQoRYXBwcm92ZXJfdmVyaWZpZWQYAyABKAgSEAoIYXBwcm92ZWQYBCABKAgSDwoHY29tbWVudBgFIAEoCRIgCgRmb3JtGAYgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSMAoMZGVjaWRlZF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJrChBFZmZlY3RpdmVTZXR0aW5nEg8KB3N0ZXBfaWQYASABKAkSDQoFZmllbGQYAiABKAkSDQoFdmFsdWUYAyABKAkSKAoGc291cmNlGAQgASgOMhguZHJvdmVyLnYxLlNldHRpbmdTb3VyY2UqsgIKCFJ1blN0YXRlEhkKFVJVTl9TVEFURV9VTlNQRUNJRklFRBAAEhUKEVJVTl9TVEFURV9QRU5ESU5HEAESFQoRUlVOX1NUQVRFX1JVTk5JTkcQAhIUChBSVU5fU1RBVEVfUEFVU0VEEAMSFgoSUlVOX1NUQVRFX1NUT1BQSU5HEAQSGgoWUlVOX1NUQVRFX0NPTVBFTlNBVElORxAFEhcKE1JVTl9TVEFURV9FU0NBTEFURUQQBhIXChNSVU5fU1RBVEVfQ09NUExFVEVEEAcSFAoQUlVOX1NUQVRFX0ZBSUxFRBAIEhkKFVJVTl9TVEFURV9DT01QRU5TQVRFRBAJEhcKE1JVTl9TVEFURV9DQU5DRUxMRUQQChIXChNSVU5fU1RBVEVfRklOSVNISU5HEAsq7QEKCVJ1blJlYXNvbhIaChZSVU5fUkVBU09OX1VOU1BFQ0lGSUVEEAASEwoPUlVOX1JFQVNPTl9ET05FEAESGgoWUlVOX1JFQVNPTl9TVEVQX0ZBSUxFRBACEhgKFFJVTl9SRUFTT05fVElNRURfT1VUEAMSIAocUlVOX1JFQVNPTl9DQU5DRUxMRURfQllfVVNFUhAEEhwKGFJVTl9SRUFTT05fTkVWRVJfU1RBUlRFRBAFEhYKElJVTl9SRUFTT05fUkVGVVNFRBAGEiEKHVJVTl9SRUFTT05fQ0FOQ0VMTEVEX0JZX05FV0VSEAcqswIKCVN0ZXBTdGF0ZRIaChZTVEVQX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU1RFUF9TVEFURV9CTE9DS0VEEAESFAoQU1RFUF9TVEFURV9SRUFEWRACEhUKEVNURVBfU1RBVEVfTEVBU0VEEAMSFgoSU1RFUF9TVEFURV9CQUNLT0ZGEAQSFgoSU1RFUF9TVEFURV9XQUlUSU5HEAUSGAoUU1RFUF9TVEFURV9WRVJJRllJTkcQBhIYChRTVEVQX1NUQVRFX0VTQ0FMQVRFRBAHEhgKFFNURVBfU1RBVEVfU1VDQ0VFREVEEAgSFQoRU1RFUF9TVEFURV9GQUlMRUQQCRIWChJTVEVQX1NUQVRFX1NLSVBQRUQQChIYChRTVEVQX1NUQVRFX0NBTkNFTExFRBALKpcBCglVbmRvU3RhdGUSGgoWVU5ET19TVEFURV9VTlNQRUNJRklFRBAAEhMKD1VORE9fU1RBVEVfTk9ORRABEhYKElVORE9fU1RBVEVfUEVORElORxACEhUKEVVORE9fU1RBVEVfQUNUSVZFEAMSEwoPVU5ET19TVEFURV9ET05FEAQSFQoRVU5ET19TVEFURV9GQUlMRUQQBSqcAQoJV2FpdGluZ09uEhoKFldBSVRJTkdfT05fVU5TUEVDSUZJRUQQABIUChBXQUlUSU5HX09OX1RJTUVSEAESFQoRV0FJVElOR19PTl9TSUdOQUwQAhIXChNXQUlUSU5HX09OX0FQUFJPVkFMEAMSFwoTV0FJVElOR19PTl9DQUxMQkFDSxAEEhQKEFdBSVRJTkdfT05fSVRFTVMQBiqOAQoIU3RlcEtpbmQSGQoVU1RFUF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOU1RFUF9LSU5EX1RBU0sQARISCg5TVEVQX0tJTkRfV0FJVBACEhQKEFNURVBfS0lORF9TSUdOQUwQAxIWChJTVEVQX0tJTkRfQVBQUk9WQUwQBBIRCg1TVEVQX0tJTkRfTUFQEAYqmgEKEUNvbmN1cnJlbmN5UG9saWN5EiIKHkNPTkNVUlJFTkNZX1BPTElDWV9VTlNQRUNJRklFRBAAEhwKGENPTkNVUlJFTkNZX1BPTElDWV9RVUVVRRABEh0KGUNPTkNVUlJFTkNZX1BPTElDWV9SRUZVU0UQAhIkCiBDT05DVVJSRU5DWV9QT0xJQ1lfQ0FOQ0VMX09MREVTVBADKn4KDUF0dGVtcHRTb3VyY2USHgoaQVRURU1QVF9TT1VSQ0VfVU5TUEVDSUZJRUQQABIXChNBVFRFTVBUX1NPVVJDRV9UQVNLEAESGQoVQVRURU1QVF9TT1VSQ0VfRU5HSU5FEAISGQoVQVRURU1QVF9TT1VSQ0VfQU5TV0VSEAMqnQIKC091dGNvbWVLaW5kEhwKGE9VVENPTUVfS0lORF9VTlNQRUNJRklFRBAAEhgKFE9VVENPTUVfS0lORF9TVUNDRVNTEAESGAoUT1VUQ09NRV9LSU5EX0ZBSUxVUkUQAhIYChRPVVRDT01FX0tJTkRfVU5LTk9XThADEhYKEk9VVENPTUVfS0lORF9BR0FJThAEEhkKFU9VVENPTUVfS0lORF9ERUZFUlJFRBAFEhkKFU9VVENPTUVfS0lORF9SRUxFQVNFRBAGEhoKFk9VVENPTUVfS0lORF9DQU5DRUxMRUQQBxIbChdPVVRDT01FX0tJTkRfR0lWRU5fQkFDSxAIEhsKF09VVENPTUVfS0lORF9TVVBFUlNFREVEEAkqagoNU2V0dGluZ1NvdXJjZRIeChpTRVRUSU5HX1NPVVJDRV9VTlNQRUNJRklFRBAAEhoKFlNFVFRJTkdfU09VUkNFX0RFRkFVTFQQARIdChlTRVRUSU5HX1NPVVJDRV9ERUZJTklUSU9OEAJiBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEiswUKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJEhAKCHdhcm5pbmdzGBAgASgNEi4KCnN0YXJ0X3RpbWUYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GBIgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiQKCHJlcnVuX29mGBQgASgLMhIuZHJvdmVyLnYxLlJlcnVuT2YSJAoGcGFyZW50GBUgASgLMhQuZHJvdmVyLnYxLlBhcmVudFJ1bhotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiwKCVBhcmVudFJ1bhIOCgZydW5faWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCSJGCgdSZXJ1bk9mEg4KBnJ1bl9pZBgBIAEoCRIQCgZmYWlsZWQYAiABKAhIABIRCgdzdGVwX2lkGAMgASgJSABCBgoEZnJvbSKPAQoLQ29uY3VycmVuY3kSLQoDa2V5GAEgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIZCgVsaW1pdBgCIAEoBUIKukgHGgUY6AcoABI2CgZwb2xpY3kYAyABKA4yHC5kcm92ZXIudjEuQ29uY3VycmVuY3lQb2xpY3lCCLpIBYIBAhABIpsECgRTdGVwEgoKAmlkGAEgASgJEiMKBXN0YXRlGAIgASgOMhQuZHJvdmVyLnYxLlN0ZXBTdGF0ZRIoCgp1bmRvX3N0YXRlGAMgASgOMhQuZHJvdmVyLnYxLlVuZG9TdGF0ZRIMCgR0YXNrGAQgASgJEg0KBXF1ZXVlGAUgASgJEg8KB2F0dGVtcHQYBiABKA0SDQoFZmVuY2UYByABKA0SEAoIYWdlbnRfaWQYCCABKAkSLQoJbmV4dF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgZvdXRwdXQYCiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIhCgVlcnJvchgLIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEg0KBW5lZWRzGAwgAygJEiEKBGtpbmQYDSABKA4yEy5kcm92ZXIudjEuU3RlcEtpbmQSEAoIc3RyYXRlZ3kYDiABKA0SKAoKd2FpdGluZ19vbhgPIAEoDjIULmRyb3Zlci52MS5XYWl0aW5nT24SEAoIdmVyaWZpZXMYECABKA0SEQoJYXBwcm92YWxzGBEgASgNEg8KB2tlcHRfb2YYFCABKAkSFAoMY2hpbGRfcnVuX2lkGBUgASgJEhMKC3NpZ25hbF9uYW1lGBYgASgJEiQKBWl0ZW1zGBcgASgLMhUuZHJvdmVyLnYxLkl0ZW1Db3VudHMigAEKCkl0ZW1Db3VudHMSDQoFdG90YWwYASABKA0SDQoFYmVndW4YAiABKA0SDAoEb3BlbhgDIAEoDRIRCglzdWNjZWVkZWQYBCABKA0SDgoGZmFpbGVkGAUgASgNEg8KB3NraXBwZWQYBiABKA0SEgoKdW5kb3NfbGVmdBgHIAEoDSJYCgdGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIuCg1mYWlsdXJlX2NsYXNzGAMgASgOMhcuZHJvdmVyLnYxLkZhaWx1cmVDbGFzcyKXAwoHQXR0ZW1wdBIPCgdzdGVwX2lkGAEgASgJEiEKBGtpbmQYAiABKA4yEy5kcm92ZXIudjEuVGFza0tpbmQSDQoFZmVuY2UYAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIQCghhZ2VudF9pZBgFIAEoCRIPCgdzZXNzaW9uGAYgASgMEjAKDHN0YXJ0ZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoHb3V0Y29tZRgJIAEoDjIWLmRyb3Zlci52MS5PdXRjb21lS2luZBIjCgdmYWlsdXJlGAogASgLMhIuZHJvdmVyLnYxLkZhaWx1cmUSIgoGb3V0cHV0GAsgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSDAoEbGF0ZRgMIAEoCBIoCgZzb3VyY2UYDSABKA4yGC5kcm92ZXIudjEuQXR0ZW1wdFNvdXJjZRIJCgFuGA4gASgNIosCCgxJbnRlcnZlbnRpb24SDgoGcnVuX2lkGAEgASgJEg8KB3N0ZXBfaWQYAiABKAkSDAoEcnVsZRgDIAEoCRILCgNzYXcYBCABKAkSCwoDZGlkGAUgASgJEiwKCGR1ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgphY3RlZF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzdXBlcnZpc29yGAggASgJEhEKCXBhcnRpdGlvbhgJIAEoDRINCgVlcG9jaBgKIAEoBBINCgVmZW5jZRgLIAEoDRIPCgdhdHRlbXB0GAwgASgNIqYDCgpFc2NhbGF0aW9uEgoKAmlkGAEgASgJEg8KB3N0ZXBfaWQYAiABKAkSDgoGcmVhc29uGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSLwoLb3BlbmVkX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Nsb3NlZF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbG9zZWRfYnkYByABKAkSDwoHYW5zd2VycxgIIAMoCRIOCgZydW5faWQYCSABKAkSEAoId29ya2Zsb3cYCiABKAkSKwoGYW5zd2VyGAsgASgLMhsuZHJvdmVyLnYxLkVzY2FsYXRpb25BbnN3ZXISEgoKY2xhaW1lZF9ieRgMIAEoCRIwCgxjbGFpbWVkX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWRlYWRsaW5lX3RpbWUYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGNvZGUYDiABKAkiUAoQRXNjYWxhdGlvbkFuc3dlchIOCgZhbnN3ZXIYASABKAkSCgoCYnkYAiABKAkSEwoLYnlfdmVyaWZpZWQYAyABKAgSCwoDd2h5GAQgASgJIqgBCg5SZWNlaXZlZFNpZ25hbBILCgNzZXEYASABKA0SEQoJc2lnbmFsX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSIwoHcGF5bG9hZBgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjEKDXJlY2VpdmVkX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHRha2VuX2J5GAYgASgJIr8BCghEZWNpc2lvbhIPCgdzdGVwX2lkGAEgASgJEhAKCGFwcHJvdmVyGAIgASgJEhkKEWFwcHJvdmVyX3ZlcmlmaWVkGAMgASgIEhAKCGFwcHJvdmVkGAQgASgIEg8KB2NvbW1lbnQYBSABKAkSIAoEZm9ybRgGIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGRlY2lkZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiawoQRWZmZWN0aXZlU2V0dGluZxIPCgdzdGVwX2lkGAEgASgJEg0KBWZpZWxkGAIgASgJEg0KBXZhbHVlGAMgASgJEigKBnNvdXJjZRgEIAEoDjIYLmRyb3Zlci52MS5TZXR0aW5nU291cmNlKrICCghSdW5TdGF0ZRIZChVSVU5fU1RBVEVfVU5TUEVDSUZJRUQQABIVChFSVU5fU1RBVEVfUEVORElORxABEhUKEVJVTl9TVEFURV9SVU5OSU5HEAISFAoQUlVOX1NUQVRFX1BBVVNFRBADEhYKElJVTl9TVEFURV9TVE9QUElORxAEEhoKFlJVTl9TVEFURV9DT01QRU5TQVRJTkcQBRIXChNSVU5fU1RBVEVfRVNDQUxBVEVEEAYSFwoTUlVOX1NUQVRFX0NPTVBMRVRFRBAHEhQKEFJVTl9TVEFURV9GQUlMRUQQCBIZChVSVU5fU1RBVEVfQ09NUEVOU0FURUQQCRIXChNSVU5fU1RBVEVfQ0FOQ0VMTEVEEAoSFwoTUlVOX1NUQVRFX0ZJTklTSElORxALKu0BCglSdW5SZWFzb24SGgoWUlVOX1JFQVNPTl9VTlNQRUNJRklFRBAAEhMKD1JVTl9SRUFTT05fRE9ORRABEhoKFlJVTl9SRUFTT05fU1RFUF9GQUlMRUQQAhIYChRSVU5fUkVBU09OX1RJTUVEX09VVBADEiAKHFJVTl9SRUFTT05fQ0FOQ0VMTEVEX0JZX1VTRVIQBBIcChhSVU5fUkVBU09OX05FVkVSX1NUQVJURUQQBRIWChJSVU5fUkVBU09OX1JFRlVTRUQQBhIhCh1SVU5fUkVBU09OX0NBTkNFTExFRF9CWV9ORVdFUhAHKrMCCglTdGVwU3RhdGUSGgoWU1RFUF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElNURVBfU1RBVEVfQkxPQ0tFRBABEhQKEFNURVBfU1RBVEVfUkVBRFkQAhIVChFTVEVQX1NUQVRFX0xFQVNFRBADEhYKElNURVBfU1RBVEVfQkFDS09GRhAEEhYKElNURVBfU1RBVEVfV0FJVElORxAFEhgKFFNURVBfU1RBVEVfVkVSSUZZSU5HEAYSGAoUU1RFUF9TVEFURV9FU0NBTEFURUQQBxIYChRTVEVQX1NUQVRFX1NVQ0NFRURFRBAIEhUKEVNURVBfU1RBVEVfRkFJTEVEEAkSFgoSU1RFUF9TVEFURV9TS0lQUEVEEAoSGAoUU1RFUF9TVEFURV9DQU5DRUxMRUQQCyqXAQoJVW5kb1N0YXRlEhoKFlVORE9fU1RBVEVfVU5TUEVDSUZJRUQQABITCg9VTkRPX1NUQVRFX05PTkUQARIWChJVTkRPX1NUQVRFX1BFTkRJTkcQAhIVChFVTkRPX1NUQVRFX0FDVElWRRADEhMKD1VORE9fU1RBVEVfRE9ORRAEEhUKEVVORE9fU1RBVEVfRkFJTEVEEAUqzAEKCVdhaXRpbmdPbhIaChZXQUlUSU5HX09OX1VOU1BFQ0lGSUVEEAASFAoQV0FJVElOR19PTl9USU1FUhABEhUKEVdBSVRJTkdfT05fU0lHTkFMEAISFwoTV0FJVElOR19PTl9BUFBST1ZBTBADEhcKE1dBSVRJTkdfT05fQ0FMTEJBQ0sQBBIUChBXQUlUSU5HX09OX0NISUxEEAUSGAoUV0FJVElOR19PTl9DSElMRF9FTkQQBhIUChBXQUlUSU5HX09OX0lURU1TEAcqoQEKCFN0ZXBLaW5kEhkKFVNURVBfS0lORF9VTlNQRUNJRklFRBAAEhIKDlNURVBfS0lORF9UQVNLEAESEgoOU1RFUF9LSU5EX1dBSVQQAhIUChBTVEVQX0tJTkRfU0lHTkFMEAMSFgoSU1RFUF9LSU5EX0FQUFJPVkFMEAQSEQoNU1RFUF9LSU5EX1JVThAFEhEKDVNURVBfS0lORF9NQVAQBiqaAQoRQ29uY3VycmVuY3lQb2xpY3kSIgoeQ09OQ1VSUkVOQ1lfUE9MSUNZX1VOU1BFQ0lGSUVEEAASHAoYQ09OQ1VSUkVOQ1lfUE9MSUNZX1FVRVVFEAESHQoZQ09OQ1VSUkVOQ1lfUE9MSUNZX1JFRlVTRRACEiQKIENPTkNVUlJFTkNZX1BPTElDWV9DQU5DRUxfT0xERVNUEAMqfgoNQXR0ZW1wdFNvdXJjZRIeChpBVFRFTVBUX1NPVVJDRV9VTlNQRUNJRklFRBAAEhcKE0FUVEVNUFRfU09VUkNFX1RBU0sQARIZChVBVFRFTVBUX1NPVVJDRV9FTkdJTkUQAhIZChVBVFRFTVBUX1NPVVJDRV9BTlNXRVIQAyqdAgoLT3V0Y29tZUtpbmQSHAoYT1VUQ09NRV9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUT1VUQ09NRV9LSU5EX1NVQ0NFU1MQARIYChRPVVRDT01FX0tJTkRfRkFJTFVSRRACEhgKFE9VVENPTUVfS0lORF9VTktOT1dOEAMSFgoST1VUQ09NRV9LSU5EX0FHQUlOEAQSGQoVT1VUQ09NRV9LSU5EX0RFRkVSUkVEEAUSGQoVT1VUQ09NRV9LSU5EX1JFTEVBU0VEEAYSGgoWT1VUQ09NRV9LSU5EX0NBTkNFTExFRBAHEhsKF09VVENPTUVfS0lORF9HSVZFTl9CQUNLEAgSGwoXT1VUQ09NRV9LSU5EX1NVUEVSU0VERUQQCSpqCg1TZXR0aW5nU291cmNlEh4KGlNFVFRJTkdfU09VUkNFX1VOU1BFQ0lGSUVEEAASGgoWU0VUVElOR19TT1VSQ0VfREVGQVVMVBABEh0KGVNFVFRJTkdfU09VUkNFX0RFRklOSVRJT04QAmIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * One execution of one version of a workflow with one input.
@@ -163,6 +163,13 @@ export type Run = Message<"drover.v1.Run"> & {
    * @generated from field: drover.v1.RerunOf rerun_of = 20;
    */
   rerunOf?: RerunOf | undefined;
+
+  /**
+   * The run whose step began it. Absent: none has.
+   *
+   * @generated from field: drover.v1.ParentRun parent = 21;
+   */
+  parent?: ParentRun | undefined;
 };
 
 /**
@@ -171,6 +178,34 @@ export type Run = Message<"drover.v1.Run"> & {
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_drover_v1_run, 0);
+
+/**
+ * The run whose step began another one.
+ *
+ * @generated from message drover.v1.ParentRun
+ */
+export type ParentRun = Message<"drover.v1.ParentRun"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * The step.
+   *
+   * @generated from field: string step_id = 2;
+   */
+  stepId: string;
+};
+
+/**
+ * Describes the message drover.v1.ParentRun.
+ * Use `create(ParentRunSchema)` to create a new message.
+ */
+export const ParentRunSchema: GenMessage<ParentRun> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 1);
 
 /**
  * The run that another one does again.
@@ -214,7 +249,7 @@ export type RerunOf = Message<"drover.v1.RerunOf"> & {
  * Use `create(RerunOfSchema)` to create a new message.
  */
 export const RerunOfSchema: GenMessage<RerunOf> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 1);
+  messageDesc(file_drover_v1_run, 2);
 
 /**
  * How many runs of one key may be under way at the same time. A run takes a slot of its key before
@@ -251,7 +286,7 @@ export type Concurrency = Message<"drover.v1.Concurrency"> & {
  * Use `create(ConcurrencySchema)` to create a new message.
  */
 export const ConcurrencySchema: GenMessage<Concurrency> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 2);
+  messageDesc(file_drover_v1_run, 3);
 
 /**
  * One step of a run.
@@ -381,13 +416,6 @@ export type Step = Message<"drover.v1.Step"> & {
   approvals: number;
 
   /**
-   * How far the items of a map are. Absent: it is none, or has not begun.
-   *
-   * @generated from field: drover.v1.ItemCounts items = 21;
-   */
-  items?: ItemCounts | undefined;
-
-  /**
    * The run that performed it, where this one keeps what came of it; empty: this run.
    *
    * @generated from field: string kept_of = 20;
@@ -395,11 +423,25 @@ export type Step = Message<"drover.v1.Step"> & {
   keptOf: string;
 
   /**
+   * Of a `run` step: the run that it began last; empty: none yet.
+   *
+   * @generated from field: string child_run_id = 21;
+   */
+  childRunId: string;
+
+  /**
    * Name of the signal that it waits for; empty if it is of another kind.
    *
    * @generated from field: string signal_name = 22;
    */
   signalName: string;
+
+  /**
+   * How far the items of a map are. Absent: it is none, or has not begun.
+   *
+   * @generated from field: drover.v1.ItemCounts items = 23;
+   */
+  items?: ItemCounts | undefined;
 };
 
 /**
@@ -407,7 +449,7 @@ export type Step = Message<"drover.v1.Step"> & {
  * Use `create(StepSchema)` to create a new message.
  */
 export const StepSchema: GenMessage<Step> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 3);
+  messageDesc(file_drover_v1_run, 4);
 
 /**
  * How far the items of a map are.
@@ -470,7 +512,7 @@ export type ItemCounts = Message<"drover.v1.ItemCounts"> & {
  * Use `create(ItemCountsSchema)` to create a new message.
  */
 export const ItemCountsSchema: GenMessage<ItemCounts> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 4);
+  messageDesc(file_drover_v1_run, 5);
 
 /**
  * What went wrong.
@@ -485,7 +527,8 @@ export type Failure = Message<"drover.v1.Failure"> & {
    * ended), drover.callback (a deferred outcome never came), drover.schema (the output breaks the
    * step's schema), drover.total (the step's total time is used up), drover.poison (lost three
    * times in a row), drover.expression (an expression failed), drover.rejected (an approval was),
-   * drover.expired (a signal never came).
+   * drover.expired (a signal never came), drover.child-failed, drover.child-cancelled (a child run
+   * was), drover.child-refused (it did not begin), drover.depth (child runs are nested too deep).
    *
    * @generated from field: string code = 1;
    */
@@ -511,7 +554,7 @@ export type Failure = Message<"drover.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 5);
+  messageDesc(file_drover_v1_run, 6);
 
 /**
  * One hand-out of a task and how it ended.
@@ -624,7 +667,7 @@ export type Attempt = Message<"drover.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 6);
+  messageDesc(file_drover_v1_run, 7);
 
 /**
  * One recorded action of a supervisor: what it saw, by which rule, what it did, and how fast.
@@ -725,7 +768,7 @@ export type Intervention = Message<"drover.v1.Intervention"> & {
  * Use `create(InterventionSchema)` to create a new message.
  */
 export const InterventionSchema: GenMessage<Intervention> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 7);
+  messageDesc(file_drover_v1_run, 8);
 
 /**
  * A question that only a person may answer.
@@ -854,7 +897,7 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
  * Use `create(EscalationSchema)` to create a new message.
  */
 export const EscalationSchema: GenMessage<Escalation> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 8);
+  messageDesc(file_drover_v1_run, 9);
 
 /**
  * What a person answered to an escalation.
@@ -896,7 +939,7 @@ export type EscalationAnswer = Message<"drover.v1.EscalationAnswer"> & {
  * Use `create(EscalationAnswerSchema)` to create a new message.
  */
 export const EscalationAnswerSchema: GenMessage<EscalationAnswer> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 9);
+  messageDesc(file_drover_v1_run, 10);
 
 /**
  * A signal that was sent to a run.
@@ -952,7 +995,7 @@ export type ReceivedSignal = Message<"drover.v1.ReceivedSignal"> & {
  * Use `create(ReceivedSignalSchema)` to create a new message.
  */
 export const ReceivedSignalSchema: GenMessage<ReceivedSignal> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 10);
+  messageDesc(file_drover_v1_run, 11);
 
 /**
  * What one approver has said to an approval step.
@@ -1015,7 +1058,7 @@ export type Decision = Message<"drover.v1.Decision"> & {
  * Use `create(DecisionSchema)` to create a new message.
  */
 export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 11);
+  messageDesc(file_drover_v1_run, 12);
 
 /**
  * A setting of a run with the value that holds for it.
@@ -1059,7 +1102,7 @@ export type EffectiveSetting = Message<"drover.v1.EffectiveSetting"> & {
  * Use `create(EffectiveSettingSchema)` to create a new message.
  */
 export const EffectiveSettingSchema: GenMessage<EffectiveSetting> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 12);
+  messageDesc(file_drover_v1_run, 13);
 
 /**
  * Where a run stands. COMPLETED, FAILED, COMPENSATED and CANCELLED are final, and final is final.
@@ -1076,7 +1119,7 @@ export const RunState = {
 
   /**
    * Accepted, not yet begun: it waits for the moment that Schedule gave as `start_time`, or for a
-   * slot of its concurrency key.
+   * slot of its concurrency key; or it is a child run that begins in a moment.
    *
    * @generated from enum value: RUN_STATE_PENDING = 1;
    */
@@ -1218,7 +1261,8 @@ export const RunReason = {
   NEVER_STARTED: 5,
 
   /**
-   * It was to start later, and there was no slot then (the policy REFUSE): nothing of it has run.
+   * It was to start later, and there was no slot then (the policy REFUSE); or its parent began it
+   * with an input that its workflow does not take, or too deep: nothing of it has run.
    *
    * @generated from enum value: RUN_REASON_REFUSED = 6;
    */
@@ -1453,11 +1497,25 @@ export const WaitingOn = {
   CALLBACK: 4,
 
   /**
+   * The run `child_run_id`; at `next_time` it is told to stop.
+   *
+   * @generated from enum value: WAITING_ON_CHILD = 5;
+   */
+  CHILD: 5,
+
+  /**
+   * The end of the run `child_run_id`, which was told to stop.
+   *
+   * @generated from enum value: WAITING_ON_CHILD_END = 6;
+   */
+  CHILD_END: 6,
+
+  /**
    * The items of a map; see `items`.
    *
-   * @generated from enum value: WAITING_ON_ITEMS = 6;
+   * @generated from enum value: WAITING_ON_ITEMS = 7;
    */
-  ITEMS: 6,
+  ITEMS: 7,
 } as const;
 
 /**
@@ -1513,6 +1571,13 @@ export const StepKind = {
    * @generated from enum value: STEP_KIND_APPROVAL = 4;
    */
   APPROVAL: 4,
+
+  /**
+   * A run of a workflow.
+   *
+   * @generated from enum value: STEP_KIND_RUN = 5;
+   */
+  RUN: 5,
 
   /**
    * Agents perform a task for each item of a list.

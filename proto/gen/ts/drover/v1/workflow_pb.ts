@@ -28,7 +28,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/workflow.proto.
  */
 export const file_drover_v1_workflow: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvd29ya2Zsb3cucHJvdG8SCWRyb3Zlci52MSLpAQoSV29ya2Zsb3dEZWZpbml0aW9uEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSQAoHdGltZW91dBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNQoFc3RlcHMYAyADKAsyGS5kcm92ZXIudjEuU3RlcERlZmluaXRpb25CC7pICJIBBQgBEPQDEigKDGlucHV0X3NjaGVtYRgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIosHCg5TdGVwRGVmaW5pdGlvbhIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjUKBW5lZWRzGAIgAygJQia6SCOSASAQ9AMiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIjCgR0YXNrGAogASgLMhMuZHJvdmVyLnYxLlRhc2tTdGVwSAASIwoEd2FpdBgLIAEoCzITLmRyb3Zlci52MS5XYWl0U3RlcEgAEicKBnNpZ25hbBgMIAEoCzIVLmRyb3Zlci52MS5TaWduYWxTdGVwSAASKwoIYXBwcm92YWwYDSABKAsyFy5kcm92ZXIudjEuQXBwcm92YWxTdGVwSAASIQoDbWFwGA8gASgLMhIuZHJvdmVyLnYxLk1hcFN0ZXBIABIhCgVpbnB1dBgDIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEi8KBXJldHJ5GAQgAygLMhYuZHJvdmVyLnYxLlJldHJ5UG9saWN5Qgi6SAWSAQIQEBIlCgh0aW1lb3V0cxgFIAEoCzITLmRyb3Zlci52MS5UaW1lb3V0cxItCgdlZmZlY3RzGAYgASgOMhIuZHJvdmVyLnYxLkVmZmVjdHNCCLpIBYIBAhABEiEKBnZlcmlmeRgHIAEoCzIRLmRyb3Zlci52MS5WZXJpZnkSKQoKY29tcGVuc2F0ZRgIIAEoCzIVLmRyb3Zlci52MS5Db21wZW5zYXRlEi8KCGZhbGxiYWNrGAkgAygLMhMuZHJvdmVyLnYxLkZhbGxiYWNrQgi6SAWSAQIQEBIyCgpvbl9mYWlsdXJlGBQgASgOMhQuZHJvdmVyLnYxLk9uRmFpbHVyZUIIukgFggECEAESFgoEd2hlbhgVIAEoCUIIukgFcgMYgCASKgoGcnVuX2lmGBYgASgOMhAuZHJvdmVyLnYxLlJ1bklmQgi6SAWCAQIQARIOCgZhbHdheXMYFyABKAgSDQoFcGl2b3QYGCABKAgSMAoJb25fcGlja3VwGBkgASgOMhMuZHJvdmVyLnYxLk9uUGlja3VwQgi6SAWCAQIQARIpCg1vdXRwdXRfc2NoZW1hGBogASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSJwoKZXNjYWxhdGlvbhgbIAEoCzITLmRyb3Zlci52MS5Fc2NhbGF0ZUINCgRraW5kEgW6SAIIASK7AQoIRXNjYWxhdGUSPAoGcmVtaW5kGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhG6SA6qAQsiBQiA54QPMgIIPBI+CghkZWFkbGluZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIRukgOqgELIgUIgOeEDzICCAESMQoEdGhlbhgDIAEoDjIZLmRyb3Zlci52MS5EZWFkbGluZUFuc3dlckIIukgFggECEAEiZwoIVGFza1N0ZXASLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQi1AIKB01hcFN0ZXASGAoEb3ZlchgBIAEoCUIKukgHcgUQARiAIBIsCgR0YXNrGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSSAoFcXVldWUYAyABKAlCObpINnI0GIAIMi9eKFtBLVphLXowLTkuXy1dezAsMTI4fXxbQS1aYS16MC05Ll8tXSpcJFx7LiopJBIkCgtjb25jdXJyZW5jeRgEIAEoBUIKukgHGgUY6AcoAUgBiAEBEh4KCHRvbGVyYXRlGAUgASgFQgq6SAcaBRiQTigASAASMwoQdG9sZXJhdGVfcGVyY2VudBgGIAEoAUIXukgUEhIZAAAAAAAAWUApAAAAAAAAAABIABIfCgV3YXZlcxgHIAEoCzIQLmRyb3Zlci52MS5XYXZlc0ILCgl0b2xlcmF0ZWRCDgoMX2NvbmN1cnJlbmN5Ir8BCgVXYXZlcxIaCgRzaXplGAEgASgFQgq6SAcaBRiQTigBSAASKgoHcGVyY2VudBgCIAEoAUIXukgUEhIZAAAAAAAAWUAhAAAAAAAAAABIABI+CgVwYXVzZRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SHQoEZ2F0ZRgEIAEoCzIPLmRyb3Zlci52MS5HYXRlQg8KBmFtb3VudBIFukgCCAEi3gEKBEdhdGUSLAoEdGFzaxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSIQoFaW5wdXQYAyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIvCgVyZXRyeRgEIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBSABKAsyEy5kcm92ZXIudjEuVGltZW91dHMidgoIV2FpdFN0ZXASPgoDZm9yGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPUgAEhsKBXVudGlsGAIgASgJQgq6SAdyBRABGIAgSABCDQoEb3ZlchIFukgCCAEisQEKClNpZ25hbFN0ZXASLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEj8KBndpdGhpbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNAoJb25fZXhwaXJ5GAMgASgOMhcuZHJvdmVyLnYxLlNpZ25hbEV4cGlyeUIIukgFggECEAEiowIKDEFwcHJvdmFsU3RlcBI6CglhcHByb3ZlcnMYASADKAlCJ7pIJJIBIRBkIh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIcCgRuZWVkGAIgASgFQgm6SAYaBBhkKAFIAIgBARIVCg1ub3RfcmVxdWVzdGVyGAMgASgIEiAKBGZvcm0YBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBI/CgZ3aXRoaW4YBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EjYKCW9uX2V4cGlyeRgGIAEoDjIZLmRyb3Zlci52MS5BcHByb3ZhbEV4cGlyeUIIukgFggECEAFCBwoFX25lZWQi5gIKC1JldHJ5UG9saWN5EjEKAm9uGAEgAygJQiW6SCKSAR8QICIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiEKCGF0dGVtcHRzGAIgASgFQgq6SAcaBRjoBygBSACIAQESQAoHaW5pdGlhbBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SLgoGZmFjdG9yGAQgASgBQhm6SBYSFEABGQAAAAAAAFlAKQAAAAAAAPA/SAGIAQESPAoDbWF4GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRIuCgZqaXR0ZXIYBiABKAFCGbpIFhIUQAEZAAAAAAAA8D8pAAAAAAAAAABIAogBAUILCglfYXR0ZW1wdHNCCQoHX2ZhY3RvckIJCgdfaml0dGVyIowECghUaW1lb3V0cxI/CgZwaWNrdXAYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EkAKB2F0dGVtcHQYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9EkAKCWhlYXJ0YmVhdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkISukgPqgEMIgYIgIawlgEyAggCEj4KBXN0YWxsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRI+CgV0b3RhbBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SOwoGY2FuY2VsGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhC6SA2qAQoiBgiAhrCWATIAEjsKBnNldHRsZRgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIQukgNqgEKIgYIgIawlgEyABJBCghjYWxsYmFjaxgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0i2AEKBlZlcmlmeRIsCgR0YXNrGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSSAoFcXVldWUYAiABKAlCObpINnI0GIAIMi9eKFtBLVphLXowLTkuXy1dezAsMTI4fXxbQS1aYS16MC05Ll8tXSpcJFx7LiopJBIvCgVyZXRyeRgDIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBCABKAsyEy5kcm92ZXIudjEuVGltZW91dHMijwIKCkNvbXBlbnNhdGUSLAoEdGFzaxgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEkgKBXF1ZXVlGAIgASgJQjm6SDZyNBiACDIvXihbQS1aYS16MC05Ll8tXXswLDEyOH18W0EtWmEtejAtOS5fLV0qXCRcey4qKSQSLwoFcmV0cnkYAyADKAsyFi5kcm92ZXIudjEuUmV0cnlQb2xpY3lCCLpIBZIBAhAQEiUKCHRpbWVvdXRzGAQgASgLMhMuZHJvdmVyLnYxLlRpbWVvdXRzEjEKBHdoZW4YBSABKA4yGS5kcm92ZXIudjEuQ29tcGVuc2F0ZVdoZW5CCLpIBYIBAhABIqUBCghGYWxsYmFjaxJICgVxdWV1ZRgBIAEoCUI5ukg2cjQYgAgyL14oW0EtWmEtejAtOS5fLV17MCwxMjh9fFtBLVphLXowLTkuXy1dKlwkXHsuKikkEiwKBHRhc2sYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIhCgVpbnB1dBgDIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkItsBCghXb3JrZmxvdxIRCgluYW1lc3BhY2UYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEhcKD2RlZmF1bHRfdmVyc2lvbhgEIAEoBRIwCgxjcmVhdGVkX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKCmRlZmluaXRpb24YBiABKAsyHS5kcm92ZXIudjEuV29ya2Zsb3dEZWZpbml0aW9uEh8KBXBhdXNlGB4gASgLMhAuZHJvdmVyLnYxLlBhdXNlIrABCg9Xb3JrZmxvd1N1bW1hcnkSDAoEbmFtZRgBIAEoCRIXCg9kZWZhdWx0X3ZlcnNpb24YAiABKAUSFgoObmV3ZXN0X3ZlcnNpb24YAyABKAUSMAoMY3JlYXRlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgh2ZXJzaW9ucxgFIAMoCzIaLmRyb3Zlci52MS5Xb3JrZmxvd1ZlcnNpb24iZwoPV29ya2Zsb3dWZXJzaW9uEg8KB3ZlcnNpb24YASABKAUSMAoMY3JlYXRlZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvcGVuX3J1bnMYAyABKAUqoAEKDkRlYWRsaW5lQW5zd2VyEh8KG0RFQURMSU5FX0FOU1dFUl9VTlNQRUNJRklFRBAAEhkKFURFQURMSU5FX0FOU1dFUl9SRVRSWRABEhgKFERFQURMSU5FX0FOU1dFUl9TS0lQEAISHgoaREVBRExJTkVfQU5TV0VSX0NPTVBFTlNBVEUQAxIYChRERUFETElORV9BTlNXRVJfRkFJTBAEKnkKDFNpZ25hbEV4cGlyeRIdChlTSUdOQUxfRVhQSVJZX1VOU1BFQ0lGSUVEEAASGgoWU0lHTkFMX0VYUElSWV9FU0NBTEFURRABEhYKElNJR05BTF9FWFBJUllfRkFJTBACEhYKElNJR05BTF9FWFBJUllfU0tJUBADKogBCg5BcHByb3ZhbEV4cGlyeRIfChtBUFBST1ZBTF9FWFBJUllfVU5TUEVDSUZJRUQQABIcChhBUFBST1ZBTF9FWFBJUllfRVNDQUxBVEUQARIaChZBUFBST1ZBTF9FWFBJUllfUkVKRUNUEAISGwoXQVBQUk9WQUxfRVhQSVJZX0FQUFJPVkUQAypXCgVSdW5JZhIWChJSVU5fSUZfVU5TUEVDSUZJRUQQABIQCgxSVU5fSUZfRU5ERUQQARIRCg1SVU5fSUZfQUxMX09LEAISEQoNUlVOX0lGX0FOWV9PSxADKmoKCE9uUGlja3VwEhkKFU9OX1BJQ0tVUF9VTlNQRUNJRklFRBAAEhMKD09OX1BJQ0tVUF9BTEFSTRABEhYKEk9OX1BJQ0tVUF9FU0NBTEFURRACEhYKEk9OX1BJQ0tVUF9GQUxMQkFDSxADKmQKB0VmZmVjdHMSFwoTRUZGRUNUU19VTlNQRUNJRklFRBAAEhYKEkVGRkVDVFNfSURFTVBPVEVOVBABEhYKEkVGRkVDVFNfVkVSSUZJQUJMRRACEhAKDEVGRkVDVFNfT05DRRADKm4KDkNvbXBlbnNhdGVXaGVuEh8KG0NPTVBFTlNBVEVfV0hFTl9VTlNQRUNJRklFRBAAEhwKGENPTVBFTlNBVEVfV0hFTl9GSU5JU0hFRBABEh0KGUNPTVBFTlNBVEVfV0hFTl9BVFRFTVBURUQQAiqJAQoJT25GYWlsdXJlEhoKFk9OX0ZBSUxVUkVfVU5TUEVDSUZJRUQQABIZChVPTl9GQUlMVVJFX0NPTVBFTlNBVEUQARITCg9PTl9GQUlMVVJFX0ZBSUwQAhIXChNPTl9GQUlMVVJFX0NPTlRJTlVFEAMSFwoTT05fRkFJTFVSRV9FU0NBTEFURRAEYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_queue, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvd29ya2Zsb3cucHJvdG8SCWRyb3Zlci52MSLpAQoSV29ya2Zsb3dEZWZpbml0aW9uEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSQAoHdGltZW91dBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNQoFc3RlcHMYAyADKAsyGS5kcm92ZXIudjEuU3RlcERlZmluaXRpb25CC7pICJIBBQgBEPQDEigKDGlucHV0X3NjaGVtYRgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkIq4HCg5TdGVwRGVmaW5pdGlvbhIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjUKBW5lZWRzGAIgAygJQia6SCOSASAQ9AMiG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIjCgR0YXNrGAogASgLMhMuZHJvdmVyLnYxLlRhc2tTdGVwSAASIwoEd2FpdBgLIAEoCzITLmRyb3Zlci52MS5XYWl0U3RlcEgAEicKBnNpZ25hbBgMIAEoCzIVLmRyb3Zlci52MS5TaWduYWxTdGVwSAASKwoIYXBwcm92YWwYDSABKAsyFy5kcm92ZXIudjEuQXBwcm92YWxTdGVwSAASIQoDcnVuGA4gASgLMhIuZHJvdmVyLnYxLlJ1blN0ZXBIABIhCgNtYXAYDyABKAsyEi5kcm92ZXIudjEuTWFwU3RlcEgAEiEKBWlucHV0GAMgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSLwoFcmV0cnkYBCADKAsyFi5kcm92ZXIudjEuUmV0cnlQb2xpY3lCCLpIBZIBAhAQEiUKCHRpbWVvdXRzGAUgASgLMhMuZHJvdmVyLnYxLlRpbWVvdXRzEi0KB2VmZmVjdHMYBiABKA4yEi5kcm92ZXIudjEuRWZmZWN0c0IIukgFggECEAESIQoGdmVyaWZ5GAcgASgLMhEuZHJvdmVyLnYxLlZlcmlmeRIpCgpjb21wZW5zYXRlGAggASgLMhUuZHJvdmVyLnYxLkNvbXBlbnNhdGUSLwoIZmFsbGJhY2sYCSADKAsyEy5kcm92ZXIudjEuRmFsbGJhY2tCCLpIBZIBAhAQEjIKCm9uX2ZhaWx1cmUYFCABKA4yFC5kcm92ZXIudjEuT25GYWlsdXJlQgi6SAWCAQIQARIWCgR3aGVuGBUgASgJQgi6SAVyAxiAIBIqCgZydW5faWYYFiABKA4yEC5kcm92ZXIudjEuUnVuSWZCCLpIBYIBAhABEg4KBmFsd2F5cxgXIAEoCBINCgVwaXZvdBgYIAEoCBIwCglvbl9waWNrdXAYGSABKA4yEy5kcm92ZXIudjEuT25QaWNrdXBCCLpIBYIBAhABEikKDW91dHB1dF9zY2hlbWEYGiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBInCgplc2NhbGF0aW9uGBsgASgLMhMuZHJvdmVyLnYxLkVzY2FsYXRlQg0KBGtpbmQSBbpIAggBIrsBCghFc2NhbGF0ZRI8CgZyZW1pbmQYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CEbpIDqoBCyIFCIDnhA8yAgg8Ej4KCGRlYWRsaW5lGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhG6SA6qAQsiBQiA54QPMgIIARIxCgR0aGVuGAMgASgOMhkuZHJvdmVyLnYxLkRlYWRsaW5lQW5zd2VyQgi6SAWCAQIQASJnCghUYXNrU3RlcBIsCgRuYW1lGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JCLUAgoHTWFwU3RlcBIYCgRvdmVyGAEgASgJQgq6SAdyBRABGIAgEiwKBHRhc2sYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBJICgVxdWV1ZRgDIAEoCUI5ukg2cjQYgAgyL14oW0EtWmEtejAtOS5fLV17MCwxMjh9fFtBLVphLXowLTkuXy1dKlwkXHsuKikkEiQKC2NvbmN1cnJlbmN5GAQgASgFQgq6SAcaBRjoBygBSAGIAQESHgoIdG9sZXJhdGUYBSABKAVCCrpIBxoFGJBOKABIABIzChB0b2xlcmF0ZV9wZXJjZW50GAYgASgBQhe6SBQSEhkAAAAAAABZQCkAAAAAAAAAAEgAEh8KBXdhdmVzGAcgASgLMhAuZHJvdmVyLnYxLldhdmVzQgsKCXRvbGVyYXRlZEIOCgxfY29uY3VycmVuY3kivwEKBVdhdmVzEhoKBHNpemUYASABKAVCCrpIBxoFGJBOKAFIABIqCgdwZXJjZW50GAIgASgBQhe6SBQSEhkAAAAAAABZQCEAAAAAAAAAAEgAEj4KBXBhdXNlGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRIdCgRnYXRlGAQgASgLMg8uZHJvdmVyLnYxLkdhdGVCDwoGYW1vdW50EgW6SAIIASLeAQoER2F0ZRIsCgR0YXNrGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIhCgVpbnB1dBgDIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEi8KBXJldHJ5GAQgAygLMhYuZHJvdmVyLnYxLlJldHJ5UG9saWN5Qgi6SAWSAQIQEBIlCgh0aW1lb3V0cxgFIAEoCzITLmRyb3Zlci52MS5UaW1lb3V0cyJ2CghXYWl0U3RlcBI+CgNmb3IYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9SAASGwoFdW50aWwYAiABKAlCCrpIB3IFEAEYgCBIAEINCgRvdmVyEgW6SAIIASJVCgdSdW5TdGVwEjAKCHdvcmtmbG93GAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSGAoHdmVyc2lvbhgCIAEoBUIHukgEGgIoACKxAQoKU2lnbmFsU3RlcBIsCgRuYW1lGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSPwoGd2l0aGluGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRI0Cglvbl9leHBpcnkYAyABKA4yFy5kcm92ZXIudjEuU2lnbmFsRXhwaXJ5Qgi6SAWCAQIQASKjAgoMQXBwcm92YWxTdGVwEjoKCWFwcHJvdmVycxgBIAMoCUInukgkkgEhEGQiHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEhwKBG5lZWQYAiABKAVCCbpIBhoEGGQoAUgAiAEBEhUKDW5vdF9yZXF1ZXN0ZXIYAyABKAgSIAoEZm9ybRgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEj8KBndpdGhpbhgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SNgoJb25fZXhwaXJ5GAYgASgOMhkuZHJvdmVyLnYxLkFwcHJvdmFsRXhwaXJ5Qgi6SAWCAQIQAUIHCgVfbmVlZCLmAgoLUmV0cnlQb2xpY3kSMQoCb24YASADKAlCJbpIIpIBHxAgIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSIQoIYXR0ZW1wdHMYAiABKAVCCrpIBxoFGOgHKAFIAIgBARJACgdpbml0aWFsGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRIuCgZmYWN0b3IYBCABKAFCGbpIFhIUQAEZAAAAAAAAWUApAAAAAAAA8D9IAYgBARI8CgNtYXgYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ei4KBmppdHRlchgGIAEoAUIZukgWEhRAARkAAAAAAADwPykAAAAAAAAAAEgCiAEBQgsKCV9hdHRlbXB0c0IJCgdfZmFjdG9yQgkKB19qaXR0ZXIijAQKCFRpbWVvdXRzEj8KBnBpY2t1cBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SQAoHYXR0ZW1wdBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIUukgRqgEOIgYIgIawlgEyBBDAhD0SQAoJaGVhcnRiZWF0GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhK6SA+qAQwiBgiAhrCWATICCAISPgoFc3RhbGwYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CFLpIEaoBDiIGCICGsJYBMgQQwIQ9Ej4KBXRvdGFsGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPRI7CgZjYW5jZWwYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CELpIDaoBCiIGCICGsJYBMgASOwoGc2V0dGxlGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhC6SA2qAQoiBgiAhrCWATIAEkEKCGNhbGxiYWNrGAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhS6SBGqAQ4iBgiAhrCWATIEEMCEPSLYAQoGVmVyaWZ5EiwKBHRhc2sYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBJICgVxdWV1ZRgCIAEoCUI5ukg2cjQYgAgyL14oW0EtWmEtejAtOS5fLV17MCwxMjh9fFtBLVphLXowLTkuXy1dKlwkXHsuKikkEi8KBXJldHJ5GAMgAygLMhYuZHJvdmVyLnYxLlJldHJ5UG9saWN5Qgi6SAWSAQIQEBIlCgh0aW1lb3V0cxgEIAEoCzITLmRyb3Zlci52MS5UaW1lb3V0cyKPAgoKQ29tcGVuc2F0ZRIsCgR0YXNrGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSSAoFcXVldWUYAiABKAlCObpINnI0GIAIMi9eKFtBLVphLXowLTkuXy1dezAsMTI4fXxbQS1aYS16MC05Ll8tXSpcJFx7LiopJBIvCgVyZXRyeRgDIAMoCzIWLmRyb3Zlci52MS5SZXRyeVBvbGljeUIIukgFkgECEBASJQoIdGltZW91dHMYBCABKAsyEy5kcm92ZXIudjEuVGltZW91dHMSMQoEd2hlbhgFIAEoDjIZLmRyb3Zlci52MS5Db21wZW5zYXRlV2hlbkIIukgFggECEAEixgEKCEZhbGxiYWNrEkgKBXF1ZXVlGAEgASgJQjm6SDZyNBiACDIvXihbQS1aYS16MC05Ll8tXXswLDEyOH18W0EtWmEtejAtOS5fLV0qXCRcey4qKSQSLAoEdGFzaxgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiEKBWlucHV0GAMgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSHwoDcnVuGAQgASgLMhIuZHJvdmVyLnYxLlJ1blN0ZXAi2wEKCFdvcmtmbG93EhEKCW5hbWVzcGFjZRgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB3ZlcnNpb24YAyABKAUSFwoPZGVmYXVsdF92ZXJzaW9uGAQgASgFEjAKDGNyZWF0ZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoKZGVmaW5pdGlvbhgGIAEoCzIdLmRyb3Zlci52MS5Xb3JrZmxvd0RlZmluaXRpb24SHwoFcGF1c2UYHiABKAsyEC5kcm92ZXIudjEuUGF1c2UisAEKD1dvcmtmbG93U3VtbWFyeRIMCgRuYW1lGAEgASgJEhcKD2RlZmF1bHRfdmVyc2lvbhgCIAEoBRIWCg5uZXdlc3RfdmVyc2lvbhgDIAEoBRIwCgxjcmVhdGVkX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCHZlcnNpb25zGAUgAygLMhouZHJvdmVyLnYxLldvcmtmbG93VmVyc2lvbiJnCg9Xb3JrZmxvd1ZlcnNpb24SDwoHdmVyc2lvbhgBIAEoBRIwCgxjcmVhdGVkX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCW9wZW5fcnVucxgDIAEoBSqgAQoORGVhZGxpbmVBbnN3ZXISHwobREVBRExJTkVfQU5TV0VSX1VOU1BFQ0lGSUVEEAASGQoVREVBRExJTkVfQU5TV0VSX1JFVFJZEAESGAoUREVBRExJTkVfQU5TV0VSX1NLSVAQAhIeChpERUFETElORV9BTlNXRVJfQ09NUEVOU0FURRADEhgKFERFQURMSU5FX0FOU1dFUl9GQUlMEAQqeQoMU2lnbmFsRXhwaXJ5Eh0KGVNJR05BTF9FWFBJUllfVU5TUEVDSUZJRUQQABIaChZTSUdOQUxfRVhQSVJZX0VTQ0FMQVRFEAESFgoSU0lHTkFMX0VYUElSWV9GQUlMEAISFgoSU0lHTkFMX0VYUElSWV9TS0lQEAMqiAEKDkFwcHJvdmFsRXhwaXJ5Eh8KG0FQUFJPVkFMX0VYUElSWV9VTlNQRUNJRklFRBAAEhwKGEFQUFJPVkFMX0VYUElSWV9FU0NBTEFURRABEhoKFkFQUFJPVkFMX0VYUElSWV9SRUpFQ1QQAhIbChdBUFBST1ZBTF9FWFBJUllfQVBQUk9WRRADKlcKBVJ1bklmEhYKElJVTl9JRl9VTlNQRUNJRklFRBAAEhAKDFJVTl9JRl9FTkRFRBABEhEKDVJVTl9JRl9BTExfT0sQAhIRCg1SVU5fSUZfQU5ZX09LEAMqagoIT25QaWNrdXASGQoVT05fUElDS1VQX1VOU1BFQ0lGSUVEEAASEwoPT05fUElDS1VQX0FMQVJNEAESFgoST05fUElDS1VQX0VTQ0FMQVRFEAISFgoST05fUElDS1VQX0ZBTExCQUNLEAMqZAoHRWZmZWN0cxIXChNFRkZFQ1RTX1VOU1BFQ0lGSUVEEAASFgoSRUZGRUNUU19JREVNUE9URU5UEAESFgoSRUZGRUNUU19WRVJJRklBQkxFEAISEAoMRUZGRUNUU19PTkNFEAMqbgoOQ29tcGVuc2F0ZVdoZW4SHwobQ09NUEVOU0FURV9XSEVOX1VOU1BFQ0lGSUVEEAASHAoYQ09NUEVOU0FURV9XSEVOX0ZJTklTSEVEEAESHQoZQ09NUEVOU0FURV9XSEVOX0FUVEVNUFRFRBACKokBCglPbkZhaWx1cmUSGgoWT05fRkFJTFVSRV9VTlNQRUNJRklFRBAAEhkKFU9OX0ZBSUxVUkVfQ09NUEVOU0FURRABEhMKD09OX0ZBSUxVUkVfRkFJTBACEhcKE09OX0ZBSUxVUkVfQ09OVElOVUUQAxIXChNPTl9GQUlMVVJFX0VTQ0FMQVRFEARiBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_queue, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * The definition of a workflow: a graph of steps without cycles.
@@ -98,8 +98,8 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
   needs: string[];
 
   /**
-   * What the step does. Required, exactly one. Number 14 is kept for the kind `run`, which this
-   * version refuses as unknown (NOT_SUPPORTED in a text), 16 to 19 for others.
+   * What the step does. Required, exactly one. Numbers 16 to 19 are kept for other kinds, which
+   * this version refuses as unknown.
    *
    * @generated from oneof drover.v1.StepDefinition.kind
    */
@@ -137,6 +137,14 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
     case: "approval";
   } | {
     /**
+     * A run of another workflow, or of the same one.
+     *
+     * @generated from field: drover.v1.RunStep run = 14;
+     */
+    value: RunStep;
+    case: "run";
+  } | {
+    /**
      * Agents perform a task for each item of a list.
      *
      * @generated from field: drover.v1.MapStep map = 15;
@@ -146,7 +154,8 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Input of the task; task and map steps alone have one. Absent: the run's input; of a map, the item. JSON strings in it may
+   * Input of the task, the child run or each item; no other step has one. Absent: the run's input;
+   * of a map, the item. JSON strings in it may
    * hold expressions, `${...}`; a string that is one expression and nothing else becomes its value.
    *
    * @generated from field: drover.v1.Payload input = 3;
@@ -155,15 +164,16 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
 
   /**
    * How a failed or unknown attempt is tried again: the first policy that matches the failure's
-   * code decides. A failure that matches none is not retried. Empty: one policy of all defaults.
-   * Task steps alone. At most 16.
+   * code decides. A failure that matches none is not retried. Empty: one policy of all defaults. A
+   * `run` step is not retried unless a policy names drover.child-failed or drover.child-cancelled:
+   * then another child run begins. Task and run steps alone. At most 16.
    *
    * @generated from field: repeated drover.v1.RetryPolicy retry = 4;
    */
   retry: RetryPolicy[];
 
   /**
-   * The times of the step; each has a default. Task steps alone.
+   * The times of the step; each has a default. Task steps, and `total` alone of `run` steps.
    *
    * @generated from field: drover.v1.Timeouts timeouts = 5;
    */
@@ -194,7 +204,7 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
 
   /**
    * Other ways to try the step after the retries of the one before are used up, or after a
-   * permanent failure, in this order; each with fresh retries. Task steps alone. At most 16.
+   * permanent failure, in this order; each with fresh retries. Task and run steps alone. At most 16.
    *
    * @generated from field: repeated drover.v1.Fallback fallback = 9;
    */
@@ -565,6 +575,49 @@ export const WaitStepSchema: GenMessage<WaitStep> = /*@__PURE__*/
   messageDesc(file_drover_v1_workflow, 7);
 
 /**
+ * A step that begins a run of another workflow of the namespace, or of its own, with the step's
+ * input, and takes its outcome. The child has the priority and the labels of its parent; it is
+ * paused, resumed and cancelled with it, ends before it, and may not run past its deadline.
+ *
+ * A COMPLETED child is the step's success. Its output is an object with the output of each of the
+ * child's last steps, those that no other one needs, by step id; null for one that has none, and
+ * for one that is not JSON; more than 262,144 characters of it are the failure drover.schema. Any
+ * other end is a failure: drover.child-failed, drover.child-cancelled,
+ * drover.child-refused (its workflow does not take the input, or is not registered) or drover.depth
+ * (16 child runs are nested). What a failed child had done it has undone itself, as its own
+ * definition says. To undo a child that is COMPLETED the step needs a `compensate`, which gets the
+ * child's output: without one what the child did stays.
+ *
+ * When `timeouts.total` is over, the child is told to stop and to undo what it did, and once it has
+ * ended the step fails with drover.total.
+ *
+ * @generated from message drover.v1.RunStep
+ */
+export type RunStep = Message<"drover.v1.RunStep"> & {
+  /**
+   * Name of the workflow; registered before, unless it is the definition's own name. Required, 1 to
+   * 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string workflow = 1;
+   */
+  workflow: string;
+
+  /**
+   * Version of it. 0: the default version when the child begins.
+   *
+   * @generated from field: int32 version = 2;
+   */
+  version: number;
+};
+
+/**
+ * Describes the message drover.v1.RunStep.
+ * Use `create(RunStepSchema)` to create a new message.
+ */
+export const RunStepSchema: GenMessage<RunStep> = /*@__PURE__*/
+  messageDesc(file_drover_v1_workflow, 8);
+
+/**
  * A step that waits for an event from outside (SchedulerService.Signal). Its output is the payload
  * of the signal. Signals of one name are taken in the order in which they came, each by one step;
  * those that came early are kept.
@@ -599,7 +652,7 @@ export type SignalStep = Message<"drover.v1.SignalStep"> & {
  * Use `create(SignalStepSchema)` to create a new message.
  */
 export const SignalStepSchema: GenMessage<SignalStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 8);
+  messageDesc(file_drover_v1_workflow, 9);
 
 /**
  * A step that waits for people (SchedulerService.Decide). It succeeds when enough have approved,
@@ -659,7 +712,7 @@ export type ApprovalStep = Message<"drover.v1.ApprovalStep"> & {
  * Use `create(ApprovalStepSchema)` to create a new message.
  */
 export const ApprovalStepSchema: GenMessage<ApprovalStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 9);
+  messageDesc(file_drover_v1_workflow, 10);
 
 /**
  * When and how often a failed attempt is tried again. The n-th wait is
@@ -672,7 +725,8 @@ export type RetryPolicy = Message<"drover.v1.RetryPolicy"> & {
   /**
    * Failure codes that this policy is for. Empty: every code. Those that start with `drover.` are
    * the engine's own: drover.lost, .timeout, .stalled, .unknown, .schema, .callback, .total,
-   * .poison, .expression, .rejected, .expired; another one is INVALID_DEFINITION. At most 32.
+   * .poison, .expression, .rejected, .expired, .child-failed, .child-cancelled, .child-refused,
+   * .depth; another one is INVALID_DEFINITION. At most 32.
    *
    * @generated from field: repeated string on = 1;
    */
@@ -722,7 +776,7 @@ export type RetryPolicy = Message<"drover.v1.RetryPolicy"> & {
  * Use `create(RetryPolicySchema)` to create a new message.
  */
 export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 10);
+  messageDesc(file_drover_v1_workflow, 11);
 
 /**
  * The times of one step. All are durations of at most 3,650 days; negative ones are INVALID_REQUEST
@@ -807,7 +861,7 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
  * Use `create(TimeoutsSchema)` to create a new message.
  */
 export const TimeoutsSchema: GenMessage<Timeouts> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 11);
+  messageDesc(file_drover_v1_workflow, 12);
 
 /**
  * The task that finds out whether an attempt took effect. It gets the step's input, as `effect_key`
@@ -853,7 +907,7 @@ export type Verify = Message<"drover.v1.Verify"> & {
  * Use `create(VerifySchema)` to create a new message.
  */
 export const VerifySchema: GenMessage<Verify> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 12);
+  messageDesc(file_drover_v1_workflow, 13);
 
 /**
  * The task that undoes a step. It gets the step's input, its output if there is one, and as
@@ -904,7 +958,7 @@ export type Compensate = Message<"drover.v1.Compensate"> & {
  * Use `create(CompensateSchema)` to create a new message.
  */
 export const CompensateSchema: GenMessage<Compensate> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 13);
+  messageDesc(file_drover_v1_workflow, 14);
 
 /**
  * Another way to try a step: at least one of its fields is set, and what is not stays as it was.
@@ -933,6 +987,13 @@ export type Fallback = Message<"drover.v1.Fallback"> & {
    * @generated from field: drover.v1.Payload input = 3;
    */
   input?: Payload | undefined;
+
+  /**
+   * Workflow to run instead; `run` steps alone. Absent: the step's.
+   *
+   * @generated from field: drover.v1.RunStep run = 4;
+   */
+  run?: RunStep | undefined;
 };
 
 /**
@@ -940,7 +1001,7 @@ export type Fallback = Message<"drover.v1.Fallback"> & {
  * Use `create(FallbackSchema)` to create a new message.
  */
 export const FallbackSchema: GenMessage<Fallback> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 14);
+  messageDesc(file_drover_v1_workflow, 15);
 
 /**
  * One registered version of a workflow. A version never changes.
@@ -1003,7 +1064,7 @@ export type Workflow = Message<"drover.v1.Workflow"> & {
  * Use `create(WorkflowSchema)` to create a new message.
  */
 export const WorkflowSchema: GenMessage<Workflow> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 15);
+  messageDesc(file_drover_v1_workflow, 16);
 
 /**
  * A workflow in a list.
@@ -1052,7 +1113,7 @@ export type WorkflowSummary = Message<"drover.v1.WorkflowSummary"> & {
  * Use `create(WorkflowSummarySchema)` to create a new message.
  */
 export const WorkflowSummarySchema: GenMessage<WorkflowSummary> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 16);
+  messageDesc(file_drover_v1_workflow, 17);
 
 /**
  * A version of a workflow, and who still needs it.
@@ -1088,7 +1149,7 @@ export type WorkflowVersion = Message<"drover.v1.WorkflowVersion"> & {
  * Use `create(WorkflowVersionSchema)` to create a new message.
  */
 export const WorkflowVersionSchema: GenMessage<WorkflowVersion> = /*@__PURE__*/
-  messageDesc(file_drover_v1_workflow, 17);
+  messageDesc(file_drover_v1_workflow, 18);
 
 /**
  * What nobody's answer to an escalation means; each is an answer of ResolveEscalation.

@@ -1,0 +1,166 @@
+// A child run has ended, or is late. Its end is that of an attempt of the step:
+//
+//   COMPLETED            success, with the child's output
+//   FAILED, COMPENSATED  drover.child-failed: tried again only if a policy names the code
+//   cancelled            drover.child-cancelled: the same
+//   it never began       drover.child-refused, or drover.depth: for good
+//
+// What a FAILED or CANCELLED child has left is its own affair: it has undone what it could. A child
+// that is told to stop since `total` is over gives drover.total, unless it ends well after all.
+import type { Moment, Outcome } from "./attempt.ts";
+import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
+import { SCHEMA_BROKEN } from "./judge.ts";
+import { climb, TOTAL_OVER } from "./ladder.ts";
+import type { ChildEnded, EndedChild } from "./message.ts";
+import { isEnded, type Step } from "./model.ts";
+import { judged, setbackOf } from "./on-task-end.ts";
+import { succeed } from "./open.ts";
+import {
+  emit,
+  inShort,
+  intervene,
+  inWords,
+  markEffect,
+  type Pass,
+  planStep,
+  retryOf,
+  stepOf,
+  totalEndsAt,
+} from "./pass.ts";
+import { policyFor } from "./retry.ts";
+import { stopped } from "./saga.ts";
+
+/** Telling it twice is harmless: the step waits for this child no more. */
+export function childEnded(pass: Pass, { step: no, fence, child }: ChildEnded): void {
+  const step = stepOf(pass, no);
+  const { forward } = step;
+  if (isEnded(pass.view.run.state) || forward.kind !== "WAITING") return;
+  if (!isChildWait(forward.on) || step.fence !== fence) return;
+  if (!child) throw new Error(`nobody has read how the child of step ${no} has ended`);
+  const stopping = pass.view.run.state.kind === "STOPPING";
+  const late = forward.on === "child-end" && !stopping;
+  const outcome = judged(pass, no, outcomeOf(pass, step, child, late));
+  endAttempt(pass, step, child, outcome);
+  if (outcome.kind === "success") {
+    succeed(pass, no, { fence, kind: "answer", n: 0 }, outcome.output);
+  } else if (stopping) {
+    stopped(pass, stepOf(pass, no), wasCancelled(child) ? null : outcome);
+  } else {
+    const setback = setbackOf(outcome, null);
+    if (setback) climb(pass, no, "perform", setback);
+  }
+}
+
+function endAttempt(pass: Pass, step: Step, child: EndedChild, outcome: Outcome): void {
+  const { now } = pass.occasion;
+  const { no, fence } = step;
+  const plan = planStep(pass, no);
+  const failure = outcome.kind === "failure" ? outcome : null;
+  const policy = failure ? policyFor(retryOf(plan, step, "perform"), failure.code) : null;
+  emit(pass, {
+    kind: "task-ended",
+    attempt: {
+      step: no,
+      kind: failure ? "engine" : "answer",
+      fence,
+      n: 0,
+      attempt: step.attempt + 1,
+      agentId: `run ${child.runId}`,
+      session: null,
+      secret: null,
+      startedAt: child.createdAt ?? now,
+      endedAt: now,
+      outcome,
+      digest: null,
+    },
+    counted: { policy },
+    lost: false,
+  });
+  const made = failure === null || failure.code === SCHEMA_BROKEN;
+  const left = plan.compensate?.when === "attempted" ? "ATTEMPTED" : "NONE";
+  markEffect(pass, no, made ? "MADE" : left);
+}
+
+function outcomeOf(pass: Pass, step: Step, child: EndedChild, late: boolean): Outcome {
+  if (child.end?.kind === "COMPLETED") return successOf(child);
+  const { code, message, forGood } = failureOf(pass, step, child);
+  const { totalMs } = planStep(pass, step.no).timeouts;
+  const over = `all tries together may take ${inWords(totalMs)}, which is over`;
+  return {
+    kind: "failure",
+    class: late || forGood ? "permanent" : "transient",
+    code: late ? TOTAL_OVER : code,
+    message: late ? `${over}, and the child was told to stop: ${message}` : message,
+    retryAfterMs: null,
+    noEffect: false,
+  };
+}
+
+function successOf({ runId, output }: EndedChild): Outcome {
+  const length = output?.kind === "json" ? output.json.length : 0;
+  if (length <= CHILD_OUTPUT_MAX) return { kind: "success", output };
+  return {
+    kind: "failure",
+    class: "permanent",
+    code: SCHEMA_BROKEN,
+    message: `the output of child run ${runId} has ${length} characters, and may have ${CHILD_OUTPUT_MAX}: let its last steps answer less`,
+    retryAfterMs: null,
+    noEffect: false,
+  };
+}
+
+function failureOf(
+  pass: Pass,
+  step: Step,
+  child: EndedChild,
+): { readonly code: string; readonly message: string; readonly forGood: boolean } {
+  const { runId, end, why } = child;
+  const { depth } = pass.view.run.parent ?? { depth: 0 };
+  const more = why === "" ? "" : `: ${why}`;
+  if (end === null) {
+    const message = `${workflowOf(pass, step)} is not registered`;
+    return { code: "drover.child-refused", message, forGood: true };
+  }
+  if (end.reason === "REFUSED" && depth >= CHILD_DEPTH_MAX) {
+    const message = `child runs are nested ${CHILD_DEPTH_MAX} deep, and no deeper: does a workflow run itself without an end?`;
+    return { code: "drover.depth", message, forGood: true };
+  }
+  if (end.reason === "REFUSED") {
+    const message = `${workflowOf(pass, step)} does not take the input${more}`;
+    return { code: "drover.child-refused", message, forGood: true };
+  }
+  const code = wasCancelled(child) ? "drover.child-cancelled" : "drover.child-failed";
+  const message = `child run ${runId} ended ${end.kind} (${end.reason})${more}`;
+  return { code, message, forGood: false };
+}
+
+function workflowOf(pass: Pass, step: Step): string {
+  const { work } = planStep(pass, step.no);
+  const child = work.kind === "run" ? work.strategies[step.strategies.at(-1)?.planned ?? 0] : null;
+  const version = child && child.version > 0 ? ` version ${child.version}` : "";
+  return `the workflow "${child?.workflow ?? ""}"${version}`;
+}
+
+/** By its parent or by a person, whether it had anything to undo or not. */
+function wasCancelled({ end }: EndedChild): boolean {
+  return end?.reason === "CANCELLED_BY_USER" || end?.reason === "NEVER_STARTED";
+}
+
+/** `total` is over; or the child was told to stop and has not ended, and is told again. */
+export function childLate(pass: Pass, step: Step, on: "child" | "child-end", dueAt: Moment): void {
+  const { no, fence } = step;
+  const { state } = pass.view.run;
+  if (on === "child-end") {
+    endChild(pass, step, state.kind === "STOPPING" ? state.verdict.undo : true);
+    return;
+  }
+  const wakeAt = totalEndsAt(pass, step);
+  if (pass.occasion.now < wakeAt) {
+    emit(pass, { kind: "wake-moved", step: no, wakeAt });
+    return;
+  }
+  endChild(pass, step, true);
+  const { totalMs } = planStep(pass, no).timeouts;
+  const saw = `the child of "${planStep(pass, no).id}" has not ended within ${inWords(totalMs)}`;
+  intervene(pass, "total", { step, fence, dueAt, saw, did: inShort(pass, no) });
+}

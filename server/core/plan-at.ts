@@ -1,0 +1,35 @@
+// What a plan says of a place: of a step, or of an item of a map.
+import type { TaskKind } from "./attempt.ts";
+import { itemOf, numberOf } from "./place.ts";
+import type { Plan, PlanStep, PlanTask, PlanWork } from "./plan.ts";
+
+/** What the plan says of a step, or of an item of a map, which is called by its index. */
+export function planStepAt(plan: Plan, place: number): PlanStep | undefined {
+  const step = plan.steps[numberOf(place)];
+  const item = itemOf(place);
+  if (!step || item === 0) return step;
+  if (step.work.kind !== "map") return undefined;
+  return { ...step.work.item, no: place, id: `${step.id}[${item - 1}]` };
+}
+
+/** The task of a step, of the `planned` strategy; what a map itself performs is its gate. */
+export function plannedTask(
+  { id, work, verify, compensate }: PlanStep,
+  task: TaskKind,
+  planned: number,
+): PlanTask {
+  const ways = { perform: performed(work, planned), verify, compensate };
+  const found = ways[task];
+  if (!found) throw new Error(`step ${id} has no task to ${task}`);
+  return found;
+}
+
+function performed(work: PlanWork, planned: number): PlanTask | null {
+  if (work.kind === "map") return work.gate;
+  return work.kind === "task" ? (work.strategies[planned] ?? null) : null;
+}
+
+/** What a person calls a step or an item; null: the run as a whole. */
+export function nameAt(plan: Plan, place: number | null): string {
+  return place === null ? "" : (planStepAt(plan, place)?.id ?? "");
+}

@@ -1,0 +1,54 @@
+// Workflows that `run` steps name and that are not registered. A name that was registered stays, so
+// what is found here is found when the child begins, too. In a definition that is sent with
+// Schedule nobody looks: the step fails when it begins, with drover.child-refused.
+import type { Definition, StepDefinition } from "../core/definition.ts";
+import type { DefinitionProblem } from "../core/definition-check.ts";
+import type { Namespace, Store } from "../store/store.ts";
+
+interface Named {
+  readonly path: string;
+  readonly id: string;
+  readonly workflow: string;
+  /** 0: the default one. */
+  readonly version: number;
+}
+
+/** One that runs itself leaves the version out: it is not there yet. */
+export async function missingWorkflows(
+  store: Pick<Store, "workflowVersion">,
+  namespace: Namespace,
+  definition: Definition,
+): Promise<readonly DefinitionProblem[]> {
+  const named = definition.steps.flatMap(namedBy);
+  const others = named.filter(
+    ({ workflow, version }) => workflow !== definition.workflow || version > 0,
+  );
+  const found = await Promise.all(
+    others.map(({ workflow, version }) => store.workflowVersion(namespace.id, workflow, version)),
+  );
+  return others.flatMap(({ path, id, workflow, version }, at) => {
+    if (found[at]) return [];
+    const which = version === 0 ? "" : ` version ${version}`;
+    const message = `step "${id}" runs the workflow "${workflow}"${which}, which is not registered: register it first`;
+    return [{ path, message }];
+  });
+}
+
+function namedBy(step: StepDefinition, no: number): readonly Named[] {
+  if (step.kind !== "run") return [];
+  const { id, workflow, version = 0, fallback = [] } = step;
+  const at = `steps[${no}]`;
+  return [
+    { path: `${at}.run.workflow`, id, workflow, version },
+    ...fallback.flatMap((way, index) =>
+      way.workflow === undefined
+        ? []
+        : [
+            {
+              path: `${at}.fallback[${index}].run.workflow`,
+              ...{ id, workflow: way.workflow, version: way.version ?? 0 },
+            },
+          ],
+    ),
+  ];
+}
