@@ -9,6 +9,7 @@ import { createFlights, type Landing } from "../flights.ts";
 import type { Actor, PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
+import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
 import { lanesFilled, type Told, told, type Worked } from "./told.ts";
@@ -112,7 +113,7 @@ async function pass(
   const fenced = await fencedNodes(tx, items, slot);
   const live = items.filter((item) => !item.actor || !fenced.has(item.actor.node));
   const heads = await findRuns(tx, live, wait);
-  const views = await loadViews(options, tx, heads, live);
+  const views = await withQuestions(tx, await loadViews(options, tx, heads, live));
   const answers = new Map<Item, Advanced>();
   const records: PassRecord[] = [];
   for (const { head, view, laned, events } of views) {
@@ -133,6 +134,8 @@ async function pass(
   const passed = await passSlotsOn(tx, records);
   const { freed } = records.length > 0 ? await tx.write(passed.records) : { freed: [] };
   if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
+  const questions = questionsOf(records);
+  if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
     ...{ records: passed.records, freed },
     landings: items.map((item) => landing(item, answers, fenced, wait)),

@@ -17,6 +17,7 @@ import { type EndedAttemptRow, endedAttemptOf } from "./attempt-rows.ts";
 import { taskKinds } from "./codes.ts";
 import { byRun, columns } from "./columns.ts";
 import { loadFacts } from "./facts.ts";
+import { laneQuestionsOf } from "./lane-questions.ts";
 import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
@@ -57,6 +58,7 @@ export function createTx({ now, query }: Begun): Tx {
     loadEscalations: (wanted) => loadEscalations(query, wanted),
     loadMessages: (runs) => loadMessages(query, runs),
     ...slotsOf(query),
+    ...laneQuestionsOf(query),
     insertRuns: (runs) => insertRuns(query, runs),
     write: (passes) => writePasses(query, passes),
     lockReady: (lanes, queuesLocked = false) => lockReady(query, lanes, queuesLocked),
