@@ -62,7 +62,8 @@ export function createQueues(query: Query, clock: Clock): Queues {
         { query, clock },
         definitions.map(({ id }) => id),
       );
-      return workflowPause(query, of);
+      // Somebody may have resumed it meanwhile: it was paused all the same.
+      return (await workflowPause(query, of)) ?? { since: clock.wallMs(), reason };
     },
     async resumeWorkflow({ namespaceId, workflow }: WorkflowRef) {
       await query("resume_workflow", [namespaceId, workflow]);
