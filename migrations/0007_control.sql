@@ -36,6 +36,13 @@ create table paused_workflow (
 comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
 comment on column ready.lane is 'Negative: nobody may claim it, as the workflow of its run is paused.';
 
+create table lane_question (
+  lane integer primary key,
+  run_id uuid not null,
+  n integer not null
+);
+comment on table lane_question is 'The last escalation that was asked about a lane which nobody polled.';
+
 create view limited_lane as
 select l.id as lane, l.namespace_id, l.queue
 from lane as l

@@ -172,6 +172,13 @@ create table lane_poller (
 )
 with (fillfactor=50);
 
+create table lane_question (
+  lane integer not null,
+  run_id uuid not null,
+  n integer not null,
+  constraint lane_question_pkey primary key (lane)
+);
+
 create table lease (
   run_id uuid not null,
   step_no integer not null,
@@ -724,6 +731,7 @@ comment on table hook is 'Where a namespace is told of what happens. The secret 
 comment on table inbox is 'A run to be scheduled: gone once it is; kept for 30 days if it was refused.';
 comment on column inbox.taken_until is 'A server is at it; from then on another may be.';
 comment on column intervention.step_no is '-1: about the run.';
+comment on table lane_question is 'The last escalation that was asked about a lane which nobody polled.';
 comment on table lease is 'A step in the hands of an agent is a row here.';
 comment on column lease.progress_at is 'When the progress last became another one; the grant, until then.';
 comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';

@@ -108,6 +108,8 @@ export type RunEvent =
       readonly fence: number;
       /** Somebody polled its lane in the last minute, or the lane is held. */
       readonly polled: boolean;
+      /** A person is being asked about its lane, by another task; left out: none is. */
+      readonly asked?: boolean;
     }
   /** The moment of a backoff, a timer, a signal, an approval or a callback. */
   | { readonly kind: "due-moment"; readonly step: number; readonly on: "backoff" | WaitingFor }

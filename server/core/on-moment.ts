@@ -198,12 +198,17 @@ export function onReadyMoment(
   }
   const wakeAt = readyWakeAt(pass, step, ready.task);
   if (event.polled) emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
-  else notPickedUp(pass, step, ready, wakeAt);
+  else notPickedUp(pass, step, ready, { wakeAt, asked: event.asked ?? false });
   return DONE;
 }
 
-/** Nobody polls its lane: alarmed, and what `on_pickup` says. */
-function notPickedUp(pass: Pass, step: Step, ready: Ready, wakeAt: Moment): void {
+/** Nobody polls its lane: alarmed, and what `on_pickup` says; one question is enough for a lane. */
+function notPickedUp(
+  pass: Pass,
+  step: Step,
+  ready: Ready,
+  { wakeAt, asked }: { wakeAt: Moment; asked: boolean },
+): void {
   const { now } = pass.occasion;
   const { no } = step;
   const plan = planStep(pass, no);
@@ -211,14 +216,17 @@ function notPickedUp(pass: Pass, step: Step, ready: Ready, wakeAt: Moment): void
   const saw = `nobody polls queue "${queue}" for task "${task}"; it waits since ${inWords(now - ready.readyAt)}`;
   const about = { step, fence: ready.fence, n: ready.alarms, dueAt: ready.wakeAt, saw };
   const onPickup = ready.task === "perform" ? plan.onPickup : "alarm";
-  if (onPickup === "escalate") {
+  if (onPickup === "escalate" && !asked) {
     intervene(pass, "pickup", { ...about, did: "asked a person" });
-    escalate(pass, no, "pickup", `${saw}: start an agent for this queue and task, then retry`);
+    const help = "start an agent for this queue and task, then retry";
+    const others = "other tasks that wait there go on by themselves";
+    escalate(pass, no, "pickup", `${saw}: ${help}; ${others}`);
   } else if (onPickup === "fallback" && nextPlanned(pass, step) !== null) {
     intervene(pass, "pickup", { ...about, did: "fell back to the next strategy" });
     leave(pass, no, { ...PERMANENT, code: "drover.pickup", message: saw });
   } else {
-    const did = `alarmed; looks again in ${inWords(wakeAt - now)}. Start an agent for this queue and task`;
+    const what = asked ? "a person has been asked about another task there" : "alarmed";
+    const did = `${what}; looks again in ${inWords(wakeAt - now)}. Start an agent for this queue and task`;
     intervene(pass, "pickup", { ...about, did });
     emit(pass, { kind: "pickup-alarmed", step: no, wakeAt });
   }

@@ -4,8 +4,8 @@
 // Lanes without limits cost one statement. A queue with limits is locked, counted and asked by
 // three more, so of two claims that want its last place the second counts what the first has taken.
 import { opensAt, room, taken } from "../core/limits.ts";
-import type { LockedQueue } from "../store/queues.ts";
-import type { LimitedLane, ReadyRow, Tx } from "../store/store.ts";
+import type { LimitedLane, LockedQueue } from "../store/queues.ts";
+import type { ReadyRow, Tx } from "../store/store.ts";
 import { type Match, match, type Room } from "./matching.ts";
 import { type Demand, sharesOf } from "./shares.ts";
 import type { Waiter } from "./waiters.ts";

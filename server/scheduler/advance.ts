@@ -11,6 +11,7 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
 import { beginChildren, withEndedChildren } from "./children.ts";
 import { laneOfPass } from "./item-lanes.ts";
+import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
 import { lanesFilled, type Told, told, type Worked } from "./told.ts";
@@ -114,7 +115,7 @@ async function pass(
   const fenced = await fencedNodes(tx, items, slot);
   const live = items.filter((item) => !item.actor || !fenced.has(item.actor.node));
   const heads = await findRuns(tx, live, wait);
-  const views = await loadViews(options, tx, heads, live);
+  const views = await withQuestions(tx, await loadViews(options, tx, heads, live));
   const answers = new Map<Item, Advanced>();
   const records: PassRecord[] = [];
   for (const { head, view, laned, events } of views) {
@@ -131,6 +132,8 @@ async function pass(
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
   const { freed } = records.length > 0 ? await tx.write(children.records) : { freed: [] };
   if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
+  const questions = questionsOf(views, records);
+  if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
     ...{ records: children.records, freed },
     landings: items.map((item) => landing(item, answers, fenced, wait)),

@@ -2,6 +2,7 @@
 // run that is PENDING and begins with a pass of its own: no transaction begins what it has not
 // locked, and none grows with the depth of what it starts. How a child has ended is read when its
 // parent, told by a message, is locked: what has ended changes no more.
+
 import { start } from "../core/decide.ts";
 import type { Effect } from "../core/effect.ts";
 import { runWakeAt } from "../core/evolve.ts";
@@ -10,6 +11,7 @@ import type { EndedChild, StoredMessage } from "../core/message.ts";
 import { emptyView, isEnded, type View } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Plan } from "../core/plan.ts";
+import { nameAt } from "../core/plan-at.ts";
 import type { PassRecord } from "../store/changes.ts";
 import { childRef } from "../store/child-run.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
@@ -112,7 +114,7 @@ function begin(
     notify: null,
     createdAt: tx.now,
     rerunOf: null,
-    parent: { runId: parent.runId, stepId: plan.steps[step]?.id ?? "" },
+    parent: { runId: parent.runId, stepId: nameAt(plan, step) },
     concurrency: null,
   };
   const before = emptyView(view.run);

@@ -3,8 +3,8 @@
 import type { Moment } from "../core/attempt.ts";
 import { isEnded, movingSide } from "../core/model.ts";
 import { plannedOf } from "../core/strategy.ts";
-import { type PassRecord, runsToLookAt } from "../store/changes.ts";
-import type { RunId, RunRef, Written } from "../store/store.ts";
+import { type PassRecord, runsToLookAt, type Written } from "../store/changes.ts";
+import type { RunId, RunRef } from "../store/store.ts";
 
 /** What has happened, told after the commit. */
 export interface Told {

@@ -49,6 +49,12 @@ export interface PassRecord {
   readonly actor: Actor | null;
 }
 
+/** What came of writing passes, besides the rows. */
+export interface Written {
+  /** Lanes of queues with limits of which a task has ended: others of them may be handed out. */
+  readonly freed: readonly number[];
+}
+
 export interface ReadyInsert {
   readonly step: number;
   readonly ready: Ready;

@@ -3,6 +3,7 @@
 
 import type { LanePause } from "../core/explanation.ts";
 import type { QueueLimits, QueueUse } from "../core/limits.ts";
+import type { RunId } from "./run-head.ts";
 
 export type { LanePause };
 
@@ -18,6 +19,19 @@ export interface QueueRef {
 }
 
 export type Pause = Pick<LanePause, "since" | "reason">;
+
+/** A lane whose queue has limits. */
+export interface LimitedLane extends QueueRef {
+  readonly lane: number;
+}
+
+/** What a person is asked about all tasks of a lane. */
+export interface LaneQuestion {
+  readonly lane: number;
+  /** The escalation. */
+  readonly runId: RunId;
+  readonly n: number;
+}
 
 export interface QueueRecord {
   readonly name: string;

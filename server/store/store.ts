@@ -20,11 +20,11 @@ import type { Step, WaitingFor } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
-import type { PassRecord } from "./changes.ts";
+import type { PassRecord, Written } from "./changes.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
-import type { LockedQueue, QueueRef, Queues } from "./queues.ts";
+import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
@@ -133,11 +133,6 @@ export interface ReadyRow extends RunRef {
   readonly stallMs: number | null;
 }
 
-/** A lane whose queue has limits. */
-export interface LimitedLane extends QueueRef {
-  readonly lane: number;
-}
-
 export interface LockedReady {
   readonly rows: readonly ReadyRow[];
   /** Those that gave nothing yet: their queues have to be locked first. */
@@ -199,6 +194,13 @@ export interface Tx {
   lockSlots(
     keys: readonly ConcurrencyKey[],
   ): Promise<readonly (ConcurrencyKey & { readonly slots: Slots })[]>;
+  /**
+   * Locks questions about lanes until the transaction ends, after the steps; returns the lanes of
+   * which one stands open.
+   */
+  lockLaneQuestions(lanes: readonly number[]): Promise<readonly number[]>;
+  /** Of locked lanes. */
+  writeLaneQuestions(questions: readonly LaneQuestion[]): Promise<void>;
   /** Of locked concurrency keys. */
   writeSlots(changes: readonly SlotChange[]): Promise<void>;
   /** Takes back reservations of this transaction. */
@@ -221,11 +223,6 @@ export interface Tx {
   writeBuckets(queues: readonly LockedQueue[]): Promise<void>;
   /** Moves locked ready rows to `lease`. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
-}
-
-export interface Written {
-  /** Lanes of queues with limits of which a task has ended: others of them may be handed out. */
-  readonly freed: readonly number[];
 }
 
 export interface Writer {

@@ -14,6 +14,7 @@ import type { OpenedStore } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
 import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
+import { describeLaneQuestions } from "./lane-questions.ts";
 import { describeMessages } from "./messages.ts";
 import { describeOutbox } from "./outbox.ts";
 import { describePartitions } from "./partitions.ts";
@@ -50,6 +51,7 @@ export function describeStore(
     describe("claims", () => describeClaims(opened));
     describe("queues", () => describeQueues(opened));
     describe("paused workflows", () => describePausedWorkflows(opened));
+    describe("lane questions", () => describeLaneQuestions(opened));
     describe("beats", () => describeBeats(opened));
     describe("due rows", () => describeDue(opened));
     describe("history", () => describeHistory(opened));

@@ -29,6 +29,8 @@ export interface Held {
 
 export interface MomentFacts {
   readonly polled?: boolean;
+  /** A person is asked about its lane. */
+  readonly asked?: boolean;
   readonly watchingSince?: Moment;
 }
 
@@ -218,6 +220,7 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
         step: step.no,
         fence: moving.fence,
         polled: facts.polled ?? false,
+        asked: facts.asked ?? false,
       };
     case "BACKOFF":
       return { kind: "due-moment", step: step.no, on: "backoff" };

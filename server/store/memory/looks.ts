@@ -5,7 +5,8 @@ import type { LanePause } from "../queues.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
-import { stepKey, type Tables, workflowKey } from "./tables.ts";
+import { workflowKey } from "./queue-tables.ts";
+import { stepKey, type Tables } from "./tables.ts";
 
 /** What keeps a lane, if it is paused. */
 export type PauseOf = (lane: number) => LanePause | null;

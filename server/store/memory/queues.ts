@@ -3,6 +3,7 @@ import type { Moment } from "../../core/attempt.ts";
 import { isLimited, type QueueLimits, UNLIMITED } from "../../core/limits.ts";
 import {
   type LanePause,
+  type LimitedLane,
   type LockedQueue,
   type Pause,
   type QueuePage,
@@ -12,8 +13,9 @@ import {
   READY_COUNTED_MAX,
   type WorkflowRef,
 } from "../queues.ts";
-import type { LaneKey, LimitedLane, Tx } from "../store.ts";
-import { type QueueRow, queueKey, type ReadyRow, type Tables, workflowKey } from "./tables.ts";
+import type { LaneKey, Tx } from "../store.ts";
+import { type QueueRow, queueKey, workflowKey } from "./queue-tables.ts";
+import type { ReadyRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 export interface KnownLane extends LaneKey {

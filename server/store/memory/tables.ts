@@ -7,17 +7,15 @@
 //   signal, decision, step_override, message       what people and other runs have said to it
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
-//   queue, paused_workflow               what people say about queues and workflows
+//   queue, paused_workflow, lane_question       what people say, and are asked about lanes
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
-import type { Bucket, QueueLimits } from "../../core/limits.ts";
 import type { StoredMessage } from "../../core/message.ts";
 import type { End, Lease, Ready, Run, Step } from "../../core/model.ts";
 import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
 import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
-import type { Pause, QueueRef, WorkflowRef } from "../queues.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -27,6 +25,7 @@ import type {
 import { endedRun } from "../run-head.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
 import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
+import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
@@ -116,16 +115,6 @@ export interface OverrideRow {
   readonly input: Payload | null;
 }
 
-export interface PausedWorkflowRow extends WorkflowRef {
-  readonly pause: Pause;
-}
-
-export interface QueueRow extends QueueRef {
-  readonly pause: Pause | null;
-  readonly limits: QueueLimits;
-  readonly bucket: Bucket | null;
-}
-
 export interface SlotRow extends Slot, ConcurrencyKey {}
 
 export interface MessageRow extends RunRef, StoredMessage {
@@ -163,7 +152,7 @@ export interface PartitionRow {
   readonly epoch: number;
 }
 
-export interface Tables extends OutboxTables {
+export interface Tables extends OutboxTables, QueueTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
@@ -179,8 +168,6 @@ export interface Tables extends OutboxTables {
   readonly kept: Table<KeptInsert & { readonly runId: RunId }, "run">;
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly slot: Table<SlotRow, "key">;
-  readonly queue: Table<QueueRow, "namespace">;
-  readonly pausedWorkflow: Table<PausedWorkflowRow, never>;
   readonly idempotency: Table<KeyRow, never>;
   readonly agentSession: Table<AgentSessionRow, never>;
   readonly lanePoller: Table<LanePollerRow, "lane">;
@@ -223,14 +210,6 @@ export function headOf(row: RunRow, run: Run): RunHead {
 export function endedHeadOf(tables: Tables, row: RunRow, ended: EndedRun): RunHead {
   const escalations = tables.escalation.where("run", row.runId).length;
   return headOf(row, endedRun(ended.state, { ...ended, escalations }));
-}
-
-export function queueKey({ namespaceId, queue }: QueueRef): string {
-  return `${namespaceId}/${queue}`;
-}
-
-export function workflowKey({ namespaceId, workflow }: WorkflowRef): string {
-  return `${namespaceId}/${workflow}`;
 }
 
 export function overrideKey({ runId, step, strategy }: Omit<OverrideRow, "input">): string {
@@ -293,6 +272,7 @@ export function createTables(journal: Journal): Tables {
     }),
     ...createTablesOfPeople(journal),
     ...createTablesOfOutbox(journal),
+    ...createTablesOfQueues(journal),
     ...createSmallTables(journal),
   });
 }
@@ -341,13 +321,7 @@ function createTablesOfPeople(
 
 type SmallTables = Pick<
   Tables,
-  | "idempotency"
-  | "agentSession"
-  | "lanePoller"
-  | "queue"
-  | "pausedWorkflow"
-  | "writer"
-  | "partitionLease"
+  "idempotency" | "agentSession" | "lanePoller" | "writer" | "partitionLease"
 >;
 
 function createSmallTables(journal: Journal): SmallTables {
@@ -366,16 +340,6 @@ function createSmallTables(journal: Journal): SmallTables {
       name: "lane_poller",
       key: (row) => `${row.lane}/${row.node}`,
       indexes: { lane: (row) => row.lane },
-    }),
-    queue: createTable<QueueRow, "namespace">(journal, {
-      name: "queue",
-      key: queueKey,
-      indexes: { namespace: (row) => row.namespaceId },
-    }),
-    pausedWorkflow: createTable<PausedWorkflowRow, never>(journal, {
-      name: "paused_workflow",
-      key: workflowKey,
-      indexes: {},
     }),
     writer: createTable<WriterRow, never>(journal, {
       name: "writer",

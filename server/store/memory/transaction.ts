@@ -21,6 +21,7 @@ import type {
 } from "../store.ts";
 import { factsOf } from "./facts.ts";
 import { itemOutputsOf } from "./item-outputs.ts";
+import { laneQuestionsOf } from "./lane-questions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { stepOfRow } from "./step-rows.ts";
@@ -36,7 +37,15 @@ import {
 import { insertRun, type Writing, writePass } from "./write.ts";
 
 /** Places in the order of locks; the last one is phase 2, which waits for nothing of phase 1. */
-const ORDER = ["writer", "keys", "runs", "steps", "concurrency keys", "writes and claims"] as const;
+const ORDER = [
+  "writer",
+  "keys",
+  "runs",
+  "steps",
+  "lanes",
+  "concurrency keys",
+  "writes and claims",
+] as const;
 type Place = (typeof ORDER)[number];
 
 interface Open extends Writing {
@@ -77,6 +86,7 @@ export function openTransaction(
     ...lockingOf(open),
     ...loadingOf(open),
     ...slotsOf(open),
+    ...laneQuestionsOf(open),
     ...writingOf(open),
     ...claimingOf(open),
   });

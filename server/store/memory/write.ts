@@ -14,6 +14,7 @@ import {
 import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { EscalationClaim, NewRun, RunHead } from "../store.ts";
 import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
+import { workflowKey } from "./queue-tables.ts";
 import { stepRow } from "./step-rows.ts";
 import {
   attemptKey,
@@ -25,7 +26,6 @@ import {
   type ReadyRow,
   stepKey,
   type Tables,
-  workflowKey,
 } from "./tables.ts";
 
 /** The transaction that writes. */

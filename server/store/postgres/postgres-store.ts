@@ -52,7 +52,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     reads: createReads(lists),
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
-    queues: createQueues(query, guarded(queryOn(lists)), clock),
+    queues: createQueues(query, clock),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {

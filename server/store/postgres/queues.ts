@@ -27,8 +27,7 @@ const LOOK_AGAIN_MS = 5;
 const RUNS_MOVED_MAX = 500;
 const ROWS_MOVED_MAX = 1_000;
 
-/** `lists`: statements of people, on connections of their own. */
-export function createQueues(query: Query, lists: Query, clock: Clock): Queues {
+export function createQueues(query: Query, clock: Clock): Queues {
   async function pauseOf({ namespaceId, queue }: QueueRef): Promise<Pause | null> {
     const [row] = await query<PauseRow>("queue_pause", [namespaceId, queue]);
     return row ? { since: row.paused_at, reason: row.pause_reason } : null;
@@ -63,7 +62,8 @@ export function createQueues(query: Query, lists: Query, clock: Clock): Queues {
         { query, clock },
         definitions.map(({ id }) => id),
       );
-      return workflowPause(query, of);
+      // Somebody may have resumed it meanwhile: it was paused all the same.
+      return (await workflowPause(query, of)) ?? { since: clock.wallMs(), reason };
     },
     async resumeWorkflow({ namespaceId, workflow }: WorkflowRef) {
       await query("resume_workflow", [namespaceId, workflow]);
@@ -72,7 +72,7 @@ export function createQueues(query: Query, lists: Query, clock: Clock): Queues {
     },
     workflowPause: (of: WorkflowRef) => workflowPause(query, of),
     namespacePause: (namespaceId: number) => pauseOf({ namespaceId, queue: "" }),
-    list: (namespaceId: number, page: QueuePage) => listQueues(lists, namespaceId, page),
+    list: (namespaceId: number, page: QueuePage) => listQueues(query, namespaceId, page),
   } satisfies Queues);
 }
 

@@ -18,6 +18,7 @@ import { taskKinds } from "./codes.ts";
 import { byRun, columns } from "./columns.ts";
 import { loadFacts } from "./facts.ts";
 import { loadItemOutputs } from "./item-outputs.ts";
+import { laneQuestionsOf } from "./lane-questions.ts";
 import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
@@ -65,6 +66,7 @@ export function createTx({ now, query }: Begun): Tx {
     loadItemOutputs: (maps) => loadItemOutputs(query, maps),
     loadMessages: (runs) => loadMessages(query, runs),
     ...slotsOf(query),
+    ...laneQuestionsOf(query),
     insertRuns: (runs) => insertRuns(query, runs),
     write: (passes) => writePasses(query, passes),
     lockReady: (lanes, queuesLocked = false) => lockReady(query, lanes, queuesLocked),

@@ -8,8 +8,9 @@ import {
   type RowChanges,
   rowChanges,
   stored,
+  type Written,
 } from "../changes.ts";
-import type { NewRun, RunHead, Written } from "../store.ts";
+import type { NewRun, RunHead } from "../store.ts";
 import { ofEach, writeEach, writeRows } from "./batch.ts";
 import {
   attemptKinds,

@@ -40,6 +40,21 @@ test("escalate asks a person, who starts an agent and says retry", () => {
   expect(world.run().state.kind).toBe("COMPLETED");
 });
 
+test("escalate asks nobody twice about a lane: the task stays in its queue, and is looked at again", () => {
+  const world = createWorld(workflow({ a: { timeouts, onPickup: "escalate" } }));
+  world.fireNext({ polled: false, asked: true });
+  expect(world.openEscalations()).toEqual([]);
+  expect(world.step("a").forward).toMatchObject({
+    ...{ kind: "READY", alarms: 1, wakeAt: world.now() + PICKUP_MS },
+  });
+  expect(world.interventions("pickup")).toMatchObject([
+    { did: expect.stringContaining("a person has been asked about another task there") },
+  ]);
+  // Nobody has started an agent, and the question about the lane is closed.
+  world.fireNext({ polled: false });
+  expect(world.step("a").forward.kind).toBe("ESCALATED");
+});
+
 test("fallback goes on with the next strategy, and alarms when there is none", () => {
   const world = unpicked({ onPickup: "fallback", fallback: [{ queue: "eu" }] });
   expect(world.step("a")).toMatchObject({

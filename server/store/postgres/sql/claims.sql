@@ -10,10 +10,17 @@ select w.lane as asked, w.namespace_id, w.queue, r.run_id, r.partition, r.step_n
   encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
   r.cancel_ms, r.stall_ms
 from (
-  select u.lane, u.most, f.namespace_id, f.queue
+  select u.lane, u.most, s.namespace_id, s.queue
   from unnest($1::integer[], $2::integer[]) as u (lane, most)
-  left join limited_lane as f on f.lane = u.lane
-  where not exists (select from paused_lane as p where p.lane = u.lane)
+  left join lateral (
+    select l.namespace_id, bool_or(q.paused_at is not null) as paused,
+      max(q.name) filter (where q.leases_max is not null or q.rate is not null) as queue
+    from lane as l
+    join queue as q on q.namespace_id = l.namespace_id and q.name = any (array[l.queue, ''])
+    where l.id = u.lane
+    group by l.namespace_id
+  ) as s on true
+  where s.paused is not true
   offset 0
 ) as w
 left join lateral (

@@ -139,3 +139,25 @@ from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::text[], $
 on conflict (run_id, step_no, strategy) do update
 set input_type = excluded.input_type, input_json = excluded.input_json,
   input_data = excluded.input_data;
+
+-- name: lock_lane_questions
+-- Until the end of the transaction, in one order; waits for others.
+select pg_advisory_xact_lock($1::integer, l.lane)
+from (select distinct u.lane from unnest($2::integer[]) as u (lane) order by 1 offset 0) as l;
+
+-- name: lane_questions
+-- After the lock. Plan: lane_question, escalation by key.
+select q.lane
+from unnest($1::integer[]) as u (lane)
+join lane_question as q on q.lane = u.lane
+cross join lateral (
+  select x.closed_at from escalation as x where x.run_id = q.run_id and x.n = q.n offset 0
+) as e
+where e.closed_at is null;
+
+-- name: write_lane_questions
+-- The lanes are locked.
+insert into lane_question (lane, run_id, n)
+select u.lane, u.run_id, u.n
+from unnest($1::integer[], $2::uuid[], $3::integer[]) as u (lane, run_id, n)
+on conflict (lane) do update set run_id = excluded.run_id, n = excluded.n;

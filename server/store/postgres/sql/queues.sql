@@ -138,12 +138,13 @@ select o.run_id from run_open as o where o.definition_id = any ($1::bigint[]);
 
 -- name: hold_ready
 -- Takes the ready rows of these runs out of their lanes, but for those that a claim or a pass has: it
--- waits for nobody, and says how many are left. Plan: ready by key.
+-- waits for nobody, and says how many are left. `-lane < 0` is a filter that no index offers itself for.
+-- Plan: ready by key.
 with mine as materialized (
   select r.run_id, r.step_no
   from unnest($1::uuid[]) as u (run_id)
   join ready as r on r.run_id = u.run_id
-  where r.lane > 0
+  where -r.lane < 0
   for update of r skip locked
 ),
 moved as (
@@ -157,12 +158,14 @@ select (
   select count(*)
   from unnest($1::uuid[]) as u (run_id)
   join ready as r on r.run_id = u.run_id
-  where r.lane > 0
+  where -r.lane < 0
 )::integer - (select count(*) from moved)::integer as left;
 
 -- name: release_ready
 -- Puts back up to $1 ready rows whose workflow is not paused any more, and says in which lanes, and
--- whether there are more. Plan: ready_lane.
+-- whether there are more. Rows are moved by their key, and `-lane > 0` is a filter that no index offers
+-- itself for: statistics may not know yet how many are held.
+-- Plan: ready_lane, ready by key.
 with held as materialized (
   select r.run_id, r.step_no
   from (select x.run_id, x.step_no from ready as x where x.lane < 0 offset 0) as r
@@ -181,7 +184,7 @@ mine as materialized (
   cross join lateral (
     select x.run_id, x.step_no
     from ready as x
-    where x.run_id = h.run_id and x.step_no = h.step_no
+    where x.run_id = h.run_id and x.step_no = h.step_no and -x.lane > 0
     for update skip locked
   ) as r
 ),
@@ -189,7 +192,7 @@ moved as (
   update ready as r
   set lane = -r.lane
   from mine as m
-  where r.run_id = m.run_id and r.step_no = m.step_no and r.lane < 0
+  where r.run_id = m.run_id and r.step_no = m.step_no
   returning r.lane
 )
 select (select coalesce(array_agg(distinct m.lane), '{}') from moved as m) as lanes,

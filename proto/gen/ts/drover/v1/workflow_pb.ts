@@ -1375,7 +1375,8 @@ export const OnPickup = {
   ALARM: 1,
 
   /**
-   * A person is asked.
+   * A person is asked: once for all tasks of that name that wait in the queue. The task that asked
+   * waits for the answer, the others stay in the queue and are looked at again.
    *
    * @generated from enum value: ON_PICKUP_ESCALATE = 2;
    */

@@ -1,0 +1,71 @@
+// One question for each lane that nobody polls, however many tasks wait there. Of passes that might
+// ask, the one that has locked the lane sees whether a person has been asked already; the first of
+// a flight may ask, and speaks for the others.
+import type { RunEvent } from "../core/event.ts";
+import { movingSide, type View } from "../core/model.ts";
+import { plannedTask, planStepAt } from "../core/plan-at.ts";
+import { plannedOf } from "../core/strategy.ts";
+import type { PassRecord } from "../store/changes.ts";
+import { hasExpression, type LanedPlan } from "../store/plans.ts";
+import type { LaneQuestion } from "../store/queues.ts";
+import type { RunHead, Tx } from "../store/store.ts";
+
+interface Judging {
+  readonly head: RunHead;
+  readonly view: View;
+  readonly laned: LanedPlan;
+  readonly events: readonly { readonly event: RunEvent }[];
+}
+
+/** The events, with what is known of the lanes that they might ask about. */
+export async function withQuestions<Judged extends Judging>(
+  tx: Tx,
+  loaded: readonly Judged[],
+): Promise<readonly Judged[]> {
+  const lanes = loaded.flatMap((one) =>
+    one.events.flatMap(({ event }) => laneOf(one, event) ?? []),
+  );
+  if (lanes.length === 0) return loaded;
+  const asked = new Set(await tx.lockLaneQuestions([...new Set(lanes)]));
+  return loaded.map((one) => ({
+    ...one,
+    events: one.events.map((judged) => {
+      const lane = laneOf(one, judged.event);
+      if (lane === null || judged.event.kind !== "ready-moment") return judged;
+      const event = { ...judged.event, asked: asked.has(lane) };
+      asked.add(lane);
+      return { ...judged, event };
+    }),
+  }));
+}
+
+/** The questions that these passes have asked about the lanes of their events. */
+export function questionsOf(
+  judged: readonly Judging[],
+  records: readonly PassRecord[],
+): readonly LaneQuestion[] {
+  return records.flatMap(({ head: { runId }, effects }) => {
+    const of = judged.find(({ head }) => head.runId === runId);
+    return effects.flatMap((effect) => {
+      if (effect.kind !== "escalated" || effect.reason !== "pickup") return [];
+      const event = of?.events.find((one) => "step" in one.event && one.event.step === effect.step);
+      const lane = of && event ? laneOf(of, event.event) : null;
+      return lane === null ? [] : [{ lane, runId, n: effect.n }];
+    });
+  });
+}
+
+/**
+ * The lane that an event might ask about; null: it asks nothing, or about a queue that is an item's
+ * own.
+ */
+function laneOf({ view, laned: { plan, laneOf: of } }: Judging, event: RunEvent): number | null {
+  if (event.kind !== "ready-moment" || event.polled) return null;
+  const step = view.steps.get(event.step);
+  const state = step && movingSide(step)?.state;
+  if (!step || state?.kind !== "READY" || state.task !== "perform") return null;
+  const planned = planStepAt(plan, event.step);
+  if (planned?.onPickup !== "escalate") return null;
+  if (hasExpression(plannedTask(planned, "perform", plannedOf(step)).queue)) return null;
+  return of(event.step, "perform", plannedOf(step)).lane;
+}

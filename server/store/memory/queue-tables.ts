@@ -1,0 +1,49 @@
+// The tables of what people say about queues and workflows, and are asked about lanes.
+import type { Bucket, QueueLimits } from "../../core/limits.ts";
+import type { LaneQuestion, Pause, QueueRef, WorkflowRef } from "../queues.ts";
+import { createTable, type Table } from "./table.ts";
+import type { Journal } from "./transactions.ts";
+
+export interface PausedWorkflowRow extends WorkflowRef {
+  readonly pause: Pause;
+}
+
+export interface QueueRow extends QueueRef {
+  readonly pause: Pause | null;
+  readonly limits: QueueLimits;
+  readonly bucket: Bucket | null;
+}
+
+export interface QueueTables {
+  readonly queue: Table<QueueRow, "namespace">;
+  readonly pausedWorkflow: Table<PausedWorkflowRow, never>;
+  readonly laneQuestion: Table<LaneQuestion, never>;
+}
+
+export function queueKey({ namespaceId, queue }: QueueRef): string {
+  return `${namespaceId}/${queue}`;
+}
+
+export function workflowKey({ namespaceId, workflow }: WorkflowRef): string {
+  return `${namespaceId}/${workflow}`;
+}
+
+export function createTablesOfQueues(journal: Journal): QueueTables {
+  return {
+    queue: createTable<QueueRow, "namespace">(journal, {
+      name: "queue",
+      key: queueKey,
+      indexes: { namespace: (row) => row.namespaceId },
+    }),
+    laneQuestion: createTable<LaneQuestion, never>(journal, {
+      name: "lane_question",
+      key: (row) => String(row.lane),
+      indexes: {},
+    }),
+    pausedWorkflow: createTable<PausedWorkflowRow, never>(journal, {
+      name: "paused_workflow",
+      key: workflowKey,
+      indexes: {},
+    }),
+  };
+}

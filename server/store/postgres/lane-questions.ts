@@ -1,0 +1,28 @@
+// Questions about lanes, under the locks of the lanes.
+import type { Tx } from "../store.ts";
+import { writeRows } from "./batch.ts";
+import type { Query } from "./transaction.ts";
+
+/** The first of the two keys of their advisory locks: "lane". */
+const LOCK_CLASS = 0x6c616e65;
+
+export function laneQuestionsOf(
+  query: Query,
+): Pick<Tx, "lockLaneQuestions" | "writeLaneQuestions"> {
+  return {
+    async lockLaneQuestions(lanes) {
+      await query("lock_lane_questions", [LOCK_CLASS, lanes]);
+      const rows = await query<{ lane: number }>("lane_questions", [lanes]);
+      return rows.map(({ lane }) => lane);
+    },
+    writeLaneQuestions: (questions) =>
+      writeRows(
+        query,
+        "write_lane_questions",
+        questions,
+        (row) => row.lane,
+        (row) => row.runId,
+        (row) => row.n,
+      ),
+  };
+}
