@@ -40,7 +40,7 @@ export interface Simulated {
 const START_MS = 1_700_000_000_000;
 const PARTITIONS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7];
 const NAMESPACES: readonly string[] = ["default", "other"];
-const RUNS_PER_NAMESPACE = 14;
+const RUNS_PER_NAMESPACE = 12;
 /** Requests are checked by the rules of the contract in one of so many seeds. */
 const CHECKED_SEEDS = 20;
 /** Every webhook is waited for in one of so many seeds: they have longer pauses than all else. */
