@@ -67,15 +67,16 @@ export async function simulate(seed: number): Promise<Simulated> {
   const witness = createStoreWitness(time, recorder, edges);
   const chaos = createChaos(chance.fork());
   const defects: string[] = [];
-  const { isStoreUp } = chaos;
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
   const seen = { onDefect, isChecked, witness };
   await putHooks(store, NAMESPACES);
   const postOf = (process: SimProcess) => receiversFor({ time, faults, recorder }, process);
-  const deps = { ...seen, time, store, faults, isStoreUp, postOf, partitions: PARTITIONS };
+  const freeze = (process: SimProcess): void => chaos.freeze(world, process);
+  const { isStoreUp } = chaos;
+  const common = { time, store, faults, isStoreUp, postOf, freeze, partitions: PARTITIONS };
   const servers = Array.from({ length: chance.between(2, 3) }, (_, place) =>
-    createServerProcess(`server-${place + 1}`, { ...deps, chance: chance.fork() }),
+    createServerProcess(`server-${place + 1}`, { ...seen, ...common, chance: chance.fork() }),
   );
   const network = createNetwork(time, faults);
   const remote = createRemote(recorder);
