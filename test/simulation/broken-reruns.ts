@@ -41,9 +41,11 @@ export const BROKEN_RERUNS: readonly BrokenHistory[] = [
     what: "a step was kept that had not ended well",
     break: (history) => {
       const { kept } = runOf(history, "n1");
-      kept.push({ step: 1, of: "o1", fence: 0 });
+      kept.push({ step: 1, of: "o1" });
     },
     says: /keeps "hotel", which did not end well/,
+    // And what is kept is never performed.
+    also: ["G3"],
   },
   {
     promise: "G1",

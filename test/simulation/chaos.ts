@@ -12,6 +12,8 @@ import type { World } from "./world.ts";
 export interface Chaos {
   isStoreUp(): boolean;
   start(world: World, shapes: readonly AgentShape[]): void;
+  /** A server stands still for a while, whatever it was about to do. */
+  freeze(world: World, server: SimProcess): void;
   /** All processes are back and the store answers. */
   heal(): void;
 }
@@ -147,6 +149,7 @@ export function createChaos(chance: Chance): Chaos {
 
   return Object.freeze({
     isStoreUp: () => storeUp,
+    freeze: (world: World, server: SimProcess) => pause(world, server, true),
     start(world: World, shapes: readonly AgentShape[]) {
       const agents: Session[] = [];
       for (const [place, shape] of shapes.entries()) keepAgent(world, shape, agents, place);

@@ -57,7 +57,7 @@ function doneAgain(good: History, made: TokenParts): History {
   Object.assign(run, {
     rerunOf: { runId: "o1", from: null },
     mark: "order o1",
-    kept: [{ step: 0, of: "o1", fence: made.fence }],
+    kept: [{ step: 0, of: "o1" }],
   });
   const kept = { step: 0, kind: "answer", fence: made.fence, n: 0, attempt: 0 } as const;
   const times = { agentId: "run o1", startedAt, endedAt: startedAt };

@@ -69,7 +69,7 @@ export interface FinalRun {
   readonly concurrency: Concurrency | null;
   readonly rerunOf: RerunOf | null;
   /** Steps of the run that it does again; `of`: the one that made their effects. */
-  readonly kept: readonly { readonly step: number; readonly of: string; readonly fence: number }[];
+  readonly kept: readonly { readonly step: number; readonly of: string }[];
   readonly state: RunState["kind"];
   readonly reason: Reason | null;
   readonly version: number;
@@ -143,10 +143,7 @@ export function finalRun(
     mark: run.labels[MARK_LABEL] ?? null,
     concurrency: run.concurrency,
     rerunOf: run.rerunOf,
-    kept: [...detail.kept].map(([step, of]) => {
-      const row = detail.attempts.find((one) => one.step === step && one.kind === "answer");
-      return { step, of, fence: row?.fence ?? 0 };
-    }),
+    kept: [...detail.kept].map(([step, of]) => ({ step, of })),
     state: run.state,
     reason: run.reason,
     version: run.stateVersion,

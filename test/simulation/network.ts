@@ -10,8 +10,9 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
+import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { DroverError } from "../../server/errors.ts";
-import { StandardError, statusBytes, toStatus } from "../../server/rpc/errors.ts";
+import { StandardError, toStatus } from "../../server/rpc/errors.ts";
 import type { Call } from "../../server/rpc/mount.ts";
 import type { Faults } from "./faults.ts";
 import { nameIn } from "./seen.ts";
@@ -253,7 +254,8 @@ function replyOf<D extends DescMethodUnary["output"]>(
 
 function errorReply(error: unknown): ErrorReply {
   if (!(error instanceof DroverError || error instanceof StandardError)) throw error;
-  const code = nameIn(Code, toStatus(error).code);
+  const status = toStatus(error);
+  const code = nameIn(Code, status.code);
   const reason = error instanceof DroverError ? error.reason : "";
-  return { kind: "error", code, reason, bytes: statusBytes(error) };
+  return { kind: "error", code, reason, bytes: toBinary(StatusSchema, status) };
 }

@@ -44,6 +44,7 @@ export interface ServerDeps {
   readonly witness: StoreWitness;
   readonly partitions: readonly number[];
   readonly isStoreUp: () => boolean;
+  readonly freeze: (process: SimProcess) => void;
   /** How a process sends webhooks. */
   readonly postOf: (process: SimProcess) => Post;
   /** Whether requests go through the rules of the contract. */
@@ -104,6 +105,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     witness,
     isReachable,
     partitions: deps.partitions.length,
+    freeze: () => deps.freeze(process),
   });
   const plane = createControlPlane({
     store,

@@ -40,7 +40,7 @@ export interface Simulated {
 const START_MS = 1_700_000_000_000;
 const PARTITIONS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7];
 const NAMESPACES: readonly string[] = ["default", "other"];
-const RUNS_PER_NAMESPACE = 14;
+const RUNS_PER_NAMESPACE = 12;
 /** Requests are checked by the rules of the contract in one of so many seeds. */
 const CHECKED_SEEDS = 20;
 /** Every webhook is waited for in one of so many seeds: they have longer pauses than all else. */
@@ -67,15 +67,16 @@ export async function simulate(seed: number): Promise<Simulated> {
   const witness = createStoreWitness(time, recorder, edges);
   const chaos = createChaos(chance.fork());
   const defects: string[] = [];
-  const { isStoreUp } = chaos;
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
   const seen = { onDefect, isChecked, witness };
   await putHooks(store, NAMESPACES);
   const postOf = (process: SimProcess) => receiversFor({ time, faults, recorder }, process);
-  const deps = { ...seen, time, store, faults, isStoreUp, postOf, partitions: PARTITIONS };
+  const freeze = (process: SimProcess): void => chaos.freeze(world, process);
+  const { isStoreUp } = chaos;
+  const common = { time, store, faults, isStoreUp, postOf, freeze, partitions: PARTITIONS };
   const servers = Array.from({ length: chance.between(2, 3) }, (_, place) =>
-    createServerProcess(`server-${place + 1}`, { ...deps, chance: chance.fork() }),
+    createServerProcess(`server-${place + 1}`, { ...seen, ...common, chance: chance.fork() }),
   );
   const network = createNetwork(time, faults);
   const remote = createRemote(recorder);

@@ -19,6 +19,8 @@ export interface StoreWire {
   readonly witness: StoreWitness;
   /** Whether this process reaches the store now. */
   readonly isReachable: () => boolean;
+  /** The process stands still for a while. */
+  readonly freeze: () => void;
   /** How many partitions the world has. */
   readonly partitions: number;
 }
@@ -151,6 +153,7 @@ function transact<T>(
     const settle = (ms: number, fn: () => void): void => void process.post(ms, fn);
     const call = { process: process.name, name: options.name, writes: true };
     const { fate, toMs, backMs } = faults.store(call);
+    if (options.name === "advance" && faults.strikes("server paused in a flight")) wire.freeze();
     settle(toMs, () => {
       if (!wire.isReachable()) {
         settle(backMs, () => reject(away()));

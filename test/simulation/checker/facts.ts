@@ -371,7 +371,7 @@ export function fateOf(call: Call): Fate {
   return { kind: "accepted", repeated: answer.kind === "done" && answer.repeated };
 }
 
-/** The run that made the effect of a step that is kept of it, and the last fence there. */
+/** The run that made the effect of a step that is kept of it. */
 export function keptOf({ run }: RunFacts, step: number): FinalRun["kept"][number] | undefined {
   return run.kept.find((one) => one.step === step);
 }

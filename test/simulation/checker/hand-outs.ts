@@ -25,7 +25,7 @@ import type { Bounds, Finding } from "./violation.ts";
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
-    for (const { no } of run.plan.steps) yield* overlaps(run, no, facts.bounds);
+    for (const { no } of run.plan.steps) yield* overlaps(facts, run, no);
   yield* strayTasks(facts);
   yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
@@ -44,12 +44,13 @@ export function taskName(run: RunFacts, { task, fence, attempt, step }: HandOut)
   return `${what} of ${stepName(run, step)}`;
 }
 
-function* overlaps(run: RunFacts, no: number, { transactionMs }: Bounds): Iterable<Finding> {
+function* overlaps(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
+  const { transactionMs } = facts.bounds;
   const { runId } = run.run;
   let before: HandOut | null = null;
   for (const handOut of tasksOf(run, no)) {
     const where = taskName(run, handOut);
-    const expected = expectedAfter(before, handOut, keptOf(run, no)?.fence ?? 0);
+    const expected = expectedAfter(before, handOut, fenceBefore(facts, run, no));
     if (expected !== null)
       yield { runId, text: `${where} was handed out where ${expected} should have been` };
     // Its row says when it was settled: a verify may have been out by then.
@@ -65,6 +66,14 @@ function* overlaps(run: RunFacts, no: number, { transactionMs }: Bounds): Iterab
     }
     before = handOut;
   }
+}
+
+/** The fences of a step that is kept go on where they stood in the run that is done again. */
+function fenceBefore({ runs }: Facts, run: RunFacts, no: number): number {
+  if (!keptOf(run, no)) return 0;
+  const old = runs.get(run.run.rerunOf?.runId ?? "");
+  const was = old?.plan.steps.find(({ id }) => id === run.plan.steps[no]?.id);
+  return old?.run.steps.find((row) => row.no === was?.no)?.fence ?? 0;
 }
 
 /** What should have been instead; null: it is as it should be. */
