@@ -197,7 +197,10 @@ function withAlways(definition: Definition, some: number): Definition {
   const steps = definition.steps.map((step, no): StepDefinition => {
     if (needed.has(step.id) || no === 0 || (no + some) % 3 !== 0) return step;
     const kept = Object.fromEntries(Object.entries(step).filter(([key]) => ALWAYS_KEPT.has(key)));
-    return { id: step.id, task: "work", ...kept, needs: [], always: true };
+    const rules = { id: step.id, ...kept, needs: [], always: true };
+    return step.kind === "map"
+      ? { ...rules, kind: "map", task: "work", over: "3", concurrency: 2 }
+      : { ...rules, task: "work" };
   });
   return { ...definition, steps };
 }
