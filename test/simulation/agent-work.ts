@@ -3,7 +3,7 @@
 import type { Reported } from "../../server/core/event.ts";
 import type { Held, Session } from "./agent.ts";
 import { report, reportAgain } from "./reports.ts";
-import { POISON_TASK } from "./workload.ts";
+import { DOUBTFUL_TASK, POISON_TASK } from "./workload.ts";
 
 /** An agent looks this often whether it should stop. */
 const LOOK_EVERY_MS = 120;
@@ -171,6 +171,8 @@ function specialIntent(session: Session, held: Held): Intent | null {
     return { acts: false, outcome: randomFailure(session, held, "permanent") };
   if (isHard(held, session, VAGUE_TASK) && chance.happens(0.75))
     return { acts: chance.happens(0.5), outcome: UNKNOWN };
+  if (isHard(held, session, DOUBTFUL_TASK) && chance.happens(0.5))
+    return { acts: false, outcome: UNKNOWN };
   if (isHard(held, session, VAGUE_UNDO_TASK) && chance.happens(0.75))
     return { acts: chance.happens(0.25), outcome: UNKNOWN };
   if (isHard(held, session, LATER_TASK) && chance.happens(0.7))

@@ -8,6 +8,7 @@ import { payloadField } from "../../server/rpc/payload.ts";
 import type { Held, Session } from "./agent.ts";
 import { complete } from "./agent-calls.ts";
 import { lateOutcome } from "./agent-work.ts";
+import { DOUBTFUL_TASK } from "./workload.ts";
 
 const TRIES_MAX = 30;
 const NEXT_SHARE = 0.3;
@@ -25,7 +26,8 @@ export async function report(session: Session, held: Held, outcome: Reported): P
     faults.count("report unknown, settled later");
     const { chance, clock } = session.process;
     // Mostly soon enough; else somebody may have done it again by then.
-    await clock.sleep(chance.happens(0.6) ? chance.between(0, 800) : chance.between(800, 4_000));
+    const isSoon = held.task.task !== DOUBTFUL_TASK && chance.happens(0.6);
+    await clock.sleep(isSoon ? chance.between(0, 800) : chance.between(800, 4_000));
     await reportAgain(session, held, lateOutcome(session, held));
   }
 }

@@ -4,6 +4,7 @@ import type { Definition, StepDefinition } from "../../server/core/definition.ts
 import type { Chance } from "./chance.ts";
 import {
   alwaysSteps,
+  DOUBTFUL_TASK,
   FIND_TASK,
   json,
   NOWHERE,
@@ -135,9 +136,19 @@ const thoughtLost: Maker = (chance, canary) => [
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
 ];
 
+/** An agent says that it succeeded when another one has done it again. */
+const doneTwice: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: DOUBTFUL_TASK, input: json({ canary }), timeouts: QUICK },
+    ...{ retry: [{ attempts: 4, initialMs: 100 }], ...VERIFIABLE },
+  },
+  { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
+];
+
 const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, twoEffects, pastPivot, failingBranch, inexpressible, answeredLate],
   ...[unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
+  ...[doneTwice, doneTwice],
 ];
 
 const RARE_SHARE = 0.25;

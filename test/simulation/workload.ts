@@ -22,6 +22,8 @@ export const UNDO_TASK = "undo";
 export const FIND_TASK = "find";
 /** Agents fall silent over it as long as anything may go wrong. */
 export const POISON_TASK = "poison";
+/** Agents do not know at first what became of it, and say much later that it is there. */
+export const DOUBTFUL_TASK = "doubtful";
 export const SIGNALS: readonly string[] = ["go", "stop"];
 export const APPROVERS: readonly string[] = ["ann", "bob", "eve"];
 
