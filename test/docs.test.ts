@@ -11,9 +11,10 @@ import { drover } from "./support/drover-process.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+const workflows = readFileSync(join(ROOT, "docs/WORKFLOWS.md"), "utf8");
 
-function blocks(language: string): string[] {
-  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
+function blocks(language: string, text = readme): string[] {
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
     ([, text = ""]) => text,
   );
 }
@@ -63,3 +64,30 @@ describe("the README", () => {
     }
   });
 });
+
+describe("the page of what a workflow can say", () => {
+  const check = createRequestCheck(RPC_DEFAULTS);
+  const shown = blocks("yaml", workflows).map((text) =>
+    text.startsWith("workflow:") ? text : `workflow: shown\nsteps:\n${text}`,
+  );
+
+  test.for(shown)("shows steps that the server takes: %#", (text) => {
+    expect(definitionOfText(text, check, () => []).steps).not.toEqual([]);
+  });
+
+  test("leaves out no field", () => {
+    const schema: Schema = JSON.parse(
+      readFileSync(join(ROOT, "docs/workflow.schema.json"), "utf8"),
+    );
+    const fields = [schema, ...Object.values(schema.definitions)].flatMap((one) =>
+      Object.keys(one.properties),
+    );
+    expect(fields.length).toBeGreaterThan(70);
+    expect(fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(workflows))).toEqual([]);
+  });
+});
+
+interface Schema {
+  readonly properties: object;
+  readonly definitions: Readonly<Record<string, { readonly properties: object }>>;
+}
