@@ -1,5 +1,6 @@
 /** Lists: read page after page up to a limit, and written whole or item by item. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { InvalidArgumentError } from "commander";
 import type { Output } from "./output.ts";
 
 export const limitMax = 1_000_000;
@@ -10,6 +11,19 @@ export interface Page<Item> {
   readonly items: Item[];
   /** Empty: this was the last. */
   readonly nextPageToken: string;
+}
+
+/** A parser of an option that names a state and may be given again, for commander. */
+export function addState<State extends number>(
+  named: Readonly<Record<string, State>>,
+): (text: string, earlier?: readonly State[]) => readonly State[] {
+  const { UNSPECIFIED: _, ...states } = named;
+  return (text, earlier = []) => {
+    const state = states[text.toUpperCase()];
+    if (state !== undefined) return [...earlier, state];
+    const known = Object.keys(states).join(", ").toLowerCase();
+    throw new InvalidArgumentError(`States are ${known}.`);
+  };
 }
 
 /** All pages in one, with the token of the next if the limit cut it short. */

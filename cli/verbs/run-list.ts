@@ -8,11 +8,11 @@ import {
   type RunFilterSchema,
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { addLabel, contextOf, parseTime, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { addState, limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { runVerdict, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
@@ -52,7 +52,11 @@ export function addRunList(run: Command, ended: Ended): void {
 /** The options that say which runs. */
 export function addRunFilter(command: Command): Command {
   return command
-    .option("--state <state>", "only runs in this state, as running; may be given again", addState)
+    .option(
+      "--state <state>",
+      "only runs in this state, as running; may be given again",
+      addState(RunState),
+    )
     .option("--workflow <name>", "only runs of this workflow")
     .option("--parent <run>", "only runs that a step of this run has begun")
     .option("--label <key=value>", "only runs with this label; may be given again", addLabel)
@@ -70,14 +74,6 @@ export function filterOf(options: FilterOptions): MessageInitShape<typeof RunFil
     ...(createdAfter ? { createdAfter } : {}),
     ...(createdBefore ? { createdBefore } : {}),
   };
-}
-
-function addState(text: string, earlier: readonly RunState[] = []): readonly RunState[] {
-  const states = Object.entries(RunState).filter(([, state]) => state !== RunState.UNSPECIFIED);
-  const found = states.find(([name]) => name === text.toUpperCase());
-  if (found !== undefined) return [...earlier, found[1]];
-  const known = states.map(([name]) => name.toLowerCase()).join(", ");
-  throw new InvalidArgumentError(`States are ${known}.`);
 }
 
 async function listRuns(

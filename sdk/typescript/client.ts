@@ -8,6 +8,7 @@
  */
 import { create } from "@bufbuild/protobuf";
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
+import { StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { RunOrder, SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { createBackoff } from "./backoff.ts";
@@ -99,6 +100,8 @@ export interface ListRunsSpec extends CallControl, RunFilterSpec {
 }
 
 export interface ListItemsSpec extends CallControl {
+  /** Any of these. Empty: all. A page may then hold fewer than it could. */
+  readonly states?: readonly Exclude<keyof typeof StepState, "UNSPECIFIED">[];
   /** Default 50, at most 1,000. */
   readonly pageSize?: number;
   readonly pageToken?: string;
@@ -269,9 +272,10 @@ export function createClient(options: ClientOptions): Client {
     async listItems(
       name: RunName,
       stepId: string,
-      { pageSize = 0, pageToken = "", signal }: ListItemsSpec = {},
+      { states = [], pageSize = 0, pageToken = "", signal }: ListItemsSpec = {},
     ): Promise<ItemPage> {
-      const request = { namespace, run: toRef(name), stepId, pageSize, pageToken };
+      const page = { states: states.map((state) => StepState[state]), pageSize, pageToken };
+      const request = { namespace, run: toRef(name), stepId, ...page };
       const { items, nextPageToken } = await call(rpc.listItems, request, { signal });
       return { items: items.map(readStep), nextPageToken };
     },

@@ -1,6 +1,6 @@
 // What people see of a step: READY and LEASED, held and verifying are told apart by what moves, and
 // a step that its run will never come to is CANCELLED without a row that says so.
-import { isEnded, isMoving, type RunState, type Step, type Undo } from "./model.ts";
+import { type Forward, isEnded, isMoving, type RunState, type Step, type Undo } from "./model.ts";
 
 export interface ShownStep {
   readonly state:
@@ -37,6 +37,22 @@ function shownForward(step: Step | undefined, run: RunState, always: boolean): S
   // Resuming its run puts it there, and whether it is paused is seen with the run.
   return forward.kind === "HELD" ? "READY" : forward.kind;
 }
+
+/** Every forward state that may be shown as this one. */
+export const SHOWN_OF: Readonly<Record<ShownStep["state"], readonly Forward["kind"][]>> =
+  Object.freeze({
+    BLOCKED: ["BLOCKED"],
+    READY: ["READY", "HELD"],
+    LEASED: ["LEASED"],
+    BACKOFF: ["BACKOFF"],
+    WAITING: ["WAITING", "MAPPING"],
+    VERIFYING: ["READY", "LEASED", "BACKOFF", "WAITING", "HELD"],
+    ESCALATED: ["ESCALATED"],
+    SUCCEEDED: ["SUCCEEDED"],
+    FAILED: ["FAILED"],
+    SKIPPED: ["SKIPPED"],
+    CANCELLED: ["CANCELLED", "BLOCKED"],
+  });
 
 function shownUndo(undo: Undo | undefined): ShownStep["undo"] {
   if (undo === undefined) return "NONE";

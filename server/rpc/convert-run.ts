@@ -59,7 +59,7 @@ const REASONS: Readonly<Record<Reason, RunReason>> = Object.freeze({
   CANCELLED_BY_NEWER: RunReason.CANCELLED_BY_NEWER,
 });
 
-const STEP_STATES: Readonly<Record<ShownStep["state"], StepState>> = Object.freeze({
+export const STEP_STATES: Readonly<Record<ShownStep["state"], StepState>> = Object.freeze({
   BLOCKED: StepState.BLOCKED,
   READY: StepState.READY,
   LEASED: StepState.LEASED,

@@ -1,15 +1,17 @@
 // ListItems: the items of a map, page by page.
 import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { type Step, StepSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Step, StepSchema, type StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type {
   ListItemsRequest,
   ListItemsResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Forward } from "../core/model.ts";
 import { ITEMS_MAX, itemOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
+import { SHOWN_OF, type ShownStep } from "../core/shown.ts";
 import { DroverError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
-import { itemMessages } from "./convert-run.ts";
+import { itemMessages, STEP_STATES } from "./convert-run.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 import type { RunLookup } from "./run-lookup.ts";
@@ -31,22 +33,36 @@ export async function listItems(
   const plan = await runs.plan(found.record);
   const map = mapOf(plan, request.stepId);
   const { runId } = found.ref;
-  const list = `items ${runId} ${map}`;
+  const states = new Set(request.states);
+  const list = `items ${runId} ${map} ${[...states].sort().join(" ")}`;
   const last = parsePageToken(list, request.pageToken, isItem);
   const page = pageOf(list, request.pageSize);
   const after = last === null ? 0 : Number(last);
-  const items = await store.reads.runItems(runId, { map, after, limit: page.limit + 1 });
+  const items = await store.reads.runItems(runId, {
+    ...{ map, after, limit: page.limit + 1 },
+    forwards: states.size === 0 ? null : forwardsOf(states),
+  });
   const detail = { ...(await runs.detail(found, STATE_ALONE)), ...items };
   const messages = itemMessages(detail, plan, map, { bodies: true });
   const shown = fitting(messages.slice(0, page.limit));
+  const wanted = shown.filter(({ state }) => states.size === 0 || states.has(state));
   const places = [...items.steps.keys()];
   // One that is not shown is behind the page.
   const read = places.slice(0, shown.length + 1);
   return {
-    items: shown,
+    items: wanted,
     nextPageToken: pageOf(list, shown.length).nextToken(read, (place) => String(itemOf(place))),
   };
 }
+
+/** What the store looks for: more than is shown as one of these, and nothing less. */
+function forwardsOf(states: ReadonlySet<StepState>): readonly Forward["kind"][] {
+  return SHOWN.filter((state) => states.has(STEP_STATES[state])).flatMap(
+    (state) => SHOWN_OF[state],
+  );
+}
+
+const SHOWN = Object.keys(SHOWN_OF) as ShownStep["state"][];
 
 function isItem(text: string): boolean {
   return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= ITEMS_MAX;

@@ -4,7 +4,7 @@
 import type { AttemptKind, Moment, Outcome } from "../core/attempt.ts";
 import type { Signs } from "../core/explanation.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
-import type { EndKind, Reason, RunState, Step } from "../core/model.ts";
+import type { EndKind, Forward, Reason, RunState, Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { RunId } from "./run-head.ts";
@@ -159,6 +159,8 @@ export interface ItemPage {
   /** Number of an item; 0: from the first. */
   readonly after: number;
   readonly limit: number;
+  /** Only those whose forward state is one of these; null: all. */
+  readonly forwards: readonly Forward["kind"][] | null;
 }
 
 export interface ChangedInput {

@@ -1,7 +1,8 @@
 /** What people read: a run by its id or its key, whole runs, and lists in pages. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { RunState } from "../../server/core/model.ts";
-import type { RunFilter, RunPage, RunRecord } from "../../server/store/reads.ts";
+import { itemOf, numberOf, placeOf } from "../../server/core/place.ts";
+import type { ItemPage, RunFilter, RunPage, RunRecord } from "../../server/store/reads.ts";
 import type { RunId, Store } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {
@@ -24,7 +25,7 @@ import {
   schedule,
   success,
 } from "./fixture.ts";
-import { beginAs, passAs } from "./hand-made.ts";
+import { beginAs, blankStep, DEADLINE, passAs } from "./hand-made.ts";
 
 const nothing = { attempts: false, interventions: false, escalations: false };
 const all: RunFilter = {
@@ -124,6 +125,41 @@ function describeOneRun(opened: Opened): void {
       const { kind } = state;
       expect(await found()).toMatchObject({ state: kind, reason, warnings: 3, deadlineAt: null });
     }
+  });
+
+  test("items of a map come in their order, behind one of them, in these states alone", async () => {
+    const { store } = opened();
+    const next = placeOf(1, 2);
+    const backoff = { kind: "BACKOFF", task: "perform", cause: "retry" } as const;
+    const later = { ...backoff, wakeAt: DEADLINE };
+    const run = await beginAs(store, [
+      blankStep(0, { forward: { kind: "MAPPING" } }),
+      blankStep(placeOf(0, 1), { forward: { kind: "FAILED" } }),
+      blankStep(placeOf(0, 2), { forward: { kind: "SUCCEEDED" } }),
+      blankStep(placeOf(0, 3), { forward: { kind: "FAILED" } }),
+      blankStep(placeOf(0, 4), { forward: later }),
+      blankStep(next, { forward: { kind: "FAILED" } }),
+    ]);
+    const items = async (more: Partial<ItemPage>) => {
+      const page = { map: 0, after: 0, limit: 10, forwards: null, ...more };
+      const { steps } = await store.reads.runItems(run.ref.runId, page);
+      return [...steps].map(([place, { forward }]) => [
+        numberOf(place),
+        itemOf(place),
+        forward.kind,
+      ]);
+    };
+    expect(await items({})).toEqual([
+      [0, 1, "FAILED"],
+      [0, 2, "SUCCEEDED"],
+      [0, 3, "FAILED"],
+      [0, 4, "BACKOFF"],
+    ]);
+    expect(await items({ after: 1, limit: 1 })).toEqual([[0, 2, "SUCCEEDED"]]);
+    expect(await items({ after: 1, forwards: ["FAILED"] })).toEqual([[0, 3, "FAILED"]]);
+    expect(await items({ forwards: ["LEASED", "BACKOFF"] })).toEqual([[0, 4, "BACKOFF"]]);
+    expect(await items({ map: 1 })).toEqual([[1, 2, "FAILED"]]);
+    expect(await items({ map: 2 })).toEqual([]);
   });
 
   test("a whole run has its steps as the rules see them", async () => {

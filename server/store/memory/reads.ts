@@ -4,6 +4,7 @@ import type { StoredMessage } from "../../core/message.ts";
 import type { RunState } from "../../core/model.ts";
 import { itemOf, numberOf } from "../../core/place.ts";
 import { attemptRowNumber } from "../attempts.ts";
+import { stored } from "../changes.ts";
 import { FINAL } from "../facts.ts";
 import {
   type AttemptRecord,
@@ -92,11 +93,13 @@ export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): R
 export function runItems(
   tables: Tables,
   runId: RunId,
-  { map, after, limit }: ItemPage,
+  { map, after, limit, forwards }: ItemPage,
 ): Pick<RunDetail, "steps" | "attempts"> {
+  const kinds = forwards?.map(stored);
   const rows = tables.step
     .where("run", runId)
     .filter(({ no }) => numberOf(no) === map && itemOf(no) > after)
+    .filter(({ forward }) => kinds?.includes(forward) ?? true)
     .sort((a, b) => a.no - b.no)
     .slice(0, limit);
   const steps = new Map(rows.map((row) => [row.no, stepOfRow(tables, row)]));

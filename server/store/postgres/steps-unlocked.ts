@@ -1,8 +1,9 @@
 // The steps of one run as people see them: one statement, no locks.
 import type { Step } from "../../core/model.ts";
 import { placeOf } from "../../core/place.ts";
+import { stored } from "../changes.ts";
 import type { ItemPage } from "../reads.ts";
-import { FORWARD_ENDS, UNDO_ENDS } from "./codes.ts";
+import { FORWARD_ENDS, forwards, UNDO_ENDS } from "./codes.ts";
 import { type LeaseRow, leaseOf, readyOf, type StepRow, stepOf } from "./step-rows.ts";
 import type { Query } from "./transaction.ts";
 
@@ -30,9 +31,15 @@ export async function loadStepsUnlocked(
 ): Promise<ReadonlyMap<number, Step>> {
   const rows = await query<Row>("run_steps", [
     ...[runId, FORWARD_ENDS, UNDO_ENDS],
-    ...(page ? [page.map, placeOf(page.map, page.after), page.limit] : [null, null, null]),
+    ...(page
+      ? [page.map, placeOf(page.map, page.after), page.limit, storedForwards(page.forwards)]
+      : [null, null, null, null]),
   ]);
   return new Map(rows.map((row) => [row.no, stepOf(row, openOf(row))]));
+}
+
+function storedForwards(kinds: ItemPage["forwards"]): readonly number[] | null {
+  return kinds?.map((kind) => forwards.code(stored(kind))) ?? null;
 }
 
 function openOf(row: Row) {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
-import { UnknownError } from "../../../sdk/typescript/task-errors.ts";
+import { PermanentError, UnknownError } from "../../../sdk/typescript/task-errors.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { type Ended, drover as spawnDrover } from "../../support/drover-process.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
@@ -133,4 +133,35 @@ test("queues, a workflow and the namespace are paused, explained, limited and re
   await drover("namespace resume");
   expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
   expect((await drover("queue limit bank --none")).stdout).toBe("queue bank limits: none\n");
+});
+
+test("the items of a map are listed, and those alone that are in a state", async () => {
+  const agent = createAgent({
+    ...{ address: server.address, id: "courier", queues: ["parcels"], log: silentLog },
+    handlers: {
+      ship: (task) => {
+        if (task.item === 1) throw new PermanentError("no-such-street", "not on the map");
+        return { parcel: task.item };
+      },
+    },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  const map = { over: "3", task: "ship", queue: "parcels", tolerate: 1 };
+  const steps = [{ id: "ship", map }];
+  const { runId } = await client.schedule({ workflow: { workflow: "parcels", steps } });
+  await client.waitRun(runId);
+  const all = (await drover(`run items ${runId} ship`)).stdout;
+  expect(all).toMatch(/^ship\[0\] .*SUCCEEDED/m);
+  expect(all).toMatch(/^ship\[1\] .*FAILED/m);
+  const failed = (await drover(`run items ${runId} ship --state failed -o jsonl`)).stdout;
+  expect(
+    failed
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([{ id: "ship[1]", error: { code: "no-such-street" } }]);
+  expect((await drover(`run items ${runId} ship --limit 1`)).stderr).toContain("--limit 10");
+  const none = await drover(`run items ${runId} ship --state leased`);
+  expect(none).toMatchObject({ stdout: "", stderr: "no item is in such a state\n" });
 });

@@ -141,7 +141,9 @@ describe("a map", () => {
     expect(undoing).toMatchObject({ item: 0, kind: "compensate" });
     await agent.report(undoing, success);
     expect(await endOf(plane, runId)).toMatchObject({ state: "COMPENSATED" });
-    const items = await plane.store.reads.runItems(runId, { map: 0, after: 0, limit: 10 });
+    const items = await plane.store.reads.runItems(runId, {
+      ...{ map: 0, after: 0, limit: 10, forwards: null },
+    });
     expect([...items.steps.values()].map(({ forward, undo }) => [forward.kind, undo.kind])).toEqual(
       [
         ["SUCCEEDED", "DONE"],
@@ -156,7 +158,9 @@ describe("a map", () => {
     await workOff(task, 1_000);
     expect(await endOf(plane, runId)).toMatchObject({ state: "COMPLETED" });
     expect(await outputOf(runId, 0)).toMatchObject({ counts: { total: 1_000, succeeded: 1_000 } });
-    const page = await plane.store.reads.runItems(runId, { map: 0, after: 990, limit: 100 });
+    const page = await plane.store.reads.runItems(runId, {
+      ...{ map: 0, after: 990, limit: 100, forwards: null },
+    });
     expect(page.steps.size).toBe(10);
     // What people see of it is the map, not a thousand items.
     expect([...(await detail(runId)).steps.keys()]).toEqual([0]);

@@ -184,3 +184,42 @@ test("a paused run keeps what comes from outside, and goes on when it is resumed
   await client.resumeRun(runId);
   expect(await client.waitRun(runId)).toMatchObject({ state: "COMPLETED" });
 });
+
+test("the items of a map are listed page by page, and those alone that failed", async () => {
+  const { client, start } = given({
+    ship: (task) => {
+      if ((task.item ?? 0) % 3 === 0)
+        throw new PermanentError("no-such-street", `none for ${task.item}`);
+      return task.input();
+    },
+  });
+  const queue = `q${queues}`;
+  const runId = await start({ id: "ship", map: { over: "7", task: "ship", queue, tolerate: 3 } });
+  expect(await client.waitRun(runId)).toMatchObject({ state: "COMPLETED" });
+  const { steps } = await client.getRun(runId);
+  expect(steps).toMatchObject([
+    { id: "ship", output: { counts: { total: 7, succeeded: 4, failed: 3, skipped: 0 } } },
+  ]);
+  const first = await client.listItems(runId, "ship", { pageSize: 4 });
+  expect(first.items).toMatchObject([
+    { id: "ship[0]", state: "FAILED", error: { message: "none for 0" } },
+    { id: "ship[1]", state: "SUCCEEDED", output: 1 },
+    { id: "ship[2]", state: "SUCCEEDED", output: 2 },
+    { id: "ship[3]", state: "FAILED" },
+  ]);
+  const pageToken = first.nextPageToken;
+  const last = await client.listItems(runId, "ship", { pageSize: 4, pageToken });
+  expect(last.items.map(({ id }) => id)).toEqual(["ship[4]", "ship[5]", "ship[6]"]);
+  expect(last.nextPageToken).toBe("");
+
+  const states = ["FAILED"] as const;
+  const failed = await client.listItems(runId, "ship", { states, pageSize: 2 });
+  expect(failed.items.map(({ id }) => id)).toEqual(["ship[0]", "ship[3]"]);
+  const rest = { states, pageSize: 2, pageToken: failed.nextPageToken };
+  expect((await client.listItems(runId, "ship", rest)).items).toMatchObject([{ id: "ship[6]" }]);
+  await expect(client.listItems(runId, "ship", { pageToken })).resolves.toBeTruthy();
+  await expect(client.listItems(runId, "ship", { states, pageToken })).rejects.toThrow(
+    expect.objectContaining({ reason: "PAGE_TOKEN_INVALID" }),
+  );
+  await expect(client.listItems(runId, "shop")).rejects.toThrow(/has no step "shop".*"ship"/);
+});

@@ -1,11 +1,16 @@
 /** What people see of a step, from its state and that of its run. */
 import { describe, expect, test } from "vitest";
-import type { Forward, RunState, Step, Undo, Verdict } from "../../../server/core/model.ts";
-import { shownStep } from "../../../server/core/shown.ts";
+import type { Forward, Ready, RunState, Step, Undo, Verdict } from "../../../server/core/model.ts";
+import { SHOWN_OF, shownStep } from "../../../server/core/shown.ts";
 
 const running: RunState = { kind: "RUNNING", deadline: 9 };
 const verdict: Verdict = { reason: "STEP_FAILED", undo: true };
 const blocked: Forward = { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 };
+
+const ready: Ready = {
+  ...{ kind: "READY", task: "perform", fence: 1, attempt: 1, readyAt: 0, until: null },
+  ...{ avoid: null, alarms: 0, wakeAt: 9 },
+};
 
 function step(forward: Forward, undo: Undo = { kind: "NONE" }): Step {
   return {
@@ -47,6 +52,26 @@ describe("a step that moves", () => {
   test("is READY while its run is held", () => {
     expect(stateOf({ kind: "HELD", task: "perform" })).toBe("READY");
   });
+});
+
+test("who looks for steps by what is shown of them finds each where it is stored", () => {
+  const wakeAt = 1;
+  const tasks = ["perform", "verify"] as const;
+  const forwards: readonly Forward[] = [
+    blocked,
+    ...(["MAPPING", "ESCALATED", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const).map(
+      (kind) => ({ kind }),
+    ),
+    ...tasks.flatMap((task): Forward[] => [
+      { kind: "HELD", task },
+      { kind: "BACKOFF", task, cause: "retry", wakeAt },
+      { ...ready, task },
+    ]),
+    { kind: "WAITING", on: "signal", wakeAt },
+  ];
+  const runs: readonly RunState[] = [running, { kind: "STOPPING", verdict, settleUntil: null }];
+  for (const run of runs)
+    for (const forward of forwards) expect(SHOWN_OF[stateOf(forward, run)]).toContain(forward.kind);
 });
 
 describe("a step that has not begun", () => {

@@ -9,8 +9,8 @@ where r.id = $1;
 
 -- name: run_steps
 -- Steps, and those items of maps that are not done for good ($2, $3: the states in which a side is);
--- or, of one map ($4), the items behind a place ($5), at most so many ($6). With what moves of them, in
--- one look. Plan: step, lease, ready and due by the run's key.
+-- or, of one map ($4), the items behind a place ($5) in states ($7; null: in any), at most so many ($6).
+-- With what moves of them, in one look. Plan: step, lease, ready and due by the run's key.
 select s.run_id, s.no, s.forward, s.undo, s.held, s.waiting_for, s.needs_ok, s.needs_skipped, s.strategies,
   s.fence, s.attempt, s.lost, s.tries, s.doubt, s.verifies, s.first_ready_at, s.settle_until,
   s.result_fence, s.result_kind, s.result_n, s.items, d.kind as due_kind, d.wake_at as due_at,
@@ -29,6 +29,7 @@ where s.run_id = $1::uuid
     when $4::integer is null
       then s.no < 512 or s.forward <> all ($2::smallint[]) or s.undo <> all ($3::smallint[])
     else s.no > $5::integer and s.no % 512 = $4
+      and ($7::smallint[] is null or s.forward = any ($7::smallint[]))
   end
 order by s.no
 limit $6::integer;
