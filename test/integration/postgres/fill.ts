@@ -85,12 +85,53 @@ const ROWS = [
   "analyze",
 ];
 
+const MAP_ROWS = [
+  `create temp table item as
+   select n, 512 * n as place, '01900000-0000-7000-8000-000000000000'::uuid as run_id, n % 3 as kind
+   from generate_series(0, $1::integer) as n`,
+  `insert into definition (namespace_id, digest, body) values (1, sha256('map'), '{}')`,
+  `insert into lane (namespace_id, queue, task) values (1, 'default', 'item')`,
+  `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+     created_at)
+   select run_id, 1, 0, d.id, 'map', 1, 5, '{}', now() from item, definition as d where n = 0`,
+  `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
+     steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted,
+     deadline, wake_at)
+   select 0, run_id, 1, d.id, 5, 0, 2, 1, 0, 1, 0, 0, 0, 0, 0, false, now(), now()
+   from item, definition as d where n = 0`,
+  `insert into step (run_id, no, forward, undo, waiting_for, needs_ok, needs_skipped, strategies, fence,
+     attempt, lost, tries, verifies, result_fence, result_kind, result_n)
+   select run_id, place, 1, 0, 0, 0, 0, '{0}', 1, 1, 0, '{}', 0, 1, 0, 0 from item`,
+  `insert into attempt (run_id, step_no, fence, kind, attempt, secret, started_at, ended_at, outcome)
+   select run_id, place, 1, 0, 1, sha256('x'), now(), now(), 0 from item`,
+  `insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt,
+     ready_at, alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
+   select run_id, place, 0, l.id, 5, 1, 0, 1, 1, now(), 0, 60000, 30000, 10000, now()
+   from item, lane as l where kind = 1`,
+  `insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
+     poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
+   select run_id, place, 0, l.id, 0, 1, 1, sha256('x'), sha256('s'), 'a', 1, now(), now(), 30000, 10000,
+     now(), now()
+   from item, lane as l where kind = 2`,
+];
+
 export async function fill(connectionString: string, runs: number): Promise<void> {
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {
     await client.query(RUNS, [runs]);
     for (const statement of ROWS) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A run of a map of so many items, each of them done, in its queue or with an agent; no statistics. */
+export async function fillMap(connectionString: string, items: number): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    for (const text of MAP_ROWS) await client.query(text, text.includes("$1") ? [items] : []);
   } finally {
     await client.end();
   }

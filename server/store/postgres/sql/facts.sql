@@ -4,14 +4,20 @@
 -- name: task_facts
 -- What granted tasks carry besides their lease, read after the commit: the details of the newest
 -- attempt of a kind ($4) before a fence ($3), and for an undo ($5) the output of the step and the run
--- that made its effect. Plan: run, attempt, step, step_kept by key.
+-- that made its effect. Plan: run, attempt, step, step_kept by key; `limit 1` keeps the planner from
+-- reaching a step through the run alone, which reads all items of a map for each of its tasks.
 select t.place, r.definition_id, r.version, r.labels, r.input_type, r.input_json, r.input_data,
   s.forward, s.strategies, s.items, p.details_type, p.details_json, p.details_data,
   o.output_type, o.output_json, o.output_data, k.of_run
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::boolean[]) with ordinality
   as t (run_id, step_no, before_fence, details_of, with_output, place)
 join run as r on r.id = t.run_id
-join step as s on s.run_id = t.run_id and s.no = t.step_no
+cross join lateral (
+  select s.forward, s.strategies, s.items, s.result_fence, s.result_kind, s.result_n
+  from step as s
+  where s.run_id = t.run_id and s.no = t.step_no
+  limit 1
+) as s
 left join lateral (
   select a.details_type, a.details_json, a.details_data
   from attempt as a
@@ -20,7 +26,13 @@ left join lateral (
   order by a.fence desc
   limit 1
 ) as p on t.before_fence > 1
-left join attempt as o on t.with_output and o.run_id = s.run_id and o.step_no = s.no and o.fence = s.result_fence and o.kind = s.result_kind and o.n = s.result_n
+left join lateral (
+  select a.output_type, a.output_json, a.output_data
+  from attempt as a
+  where a.run_id = t.run_id and a.step_no = t.step_no
+    and a.fence = s.result_fence and a.kind = s.result_kind and a.n = s.result_n
+  limit 1
+) as o on t.with_output
 left join step_kept as k on t.with_output and k.run_id = t.run_id and k.step_no = t.step_no
 order by t.place;
 

@@ -139,7 +139,7 @@ select o.run_id from run_open as o where o.definition_id = any ($1::bigint[]);
 -- name: hold_ready
 -- Takes the ready rows of these runs out of their lanes, but for those that a claim or a pass has: it
 -- waits for nobody, and says how many are left. `-lane < 0` is a filter that no index offers itself for.
--- Plan: ready by key.
+-- Plan: ready by the run's key.
 with mine as materialized (
   select r.run_id, r.step_no
   from unnest($1::uuid[]) as u (run_id)

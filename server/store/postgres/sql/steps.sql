@@ -5,7 +5,7 @@
 -- which a side is); and the steps and items at places ($2, $3). With their lease, locked, and their due
 -- row.
 -- A step that is OPEN and has no lease here has a ready row, or was claimed a moment ago: see
--- lock_ready_rows. Plan: step, lease and due by key.
+-- lock_ready_rows. Plan: step, lease and due by key, step once by the run's key.
 with wanted as materialized (
   select s.run_id, s.no
   from unnest($1::uuid[]) as a (run_id)
@@ -44,8 +44,13 @@ select s.run_id, s.no
 from unnest($1::uuid[], $2::integer[], $3::integer[]) as m (run_id, no, most)
 join step as t on t.run_id = m.run_id and t.no = m.no
 cross join lateral (select (t.items ->> 'undoFrom')::integer as item) as f
-join step as s on s.run_id = t.run_id and s.no % 512 = t.no
-  and s.no >= 512 * greatest(1, f.item - m.most + 1) and s.no < 512 * (f.item + 1);
+cross join lateral (
+  select i.run_id, i.no
+  from step as i
+  where i.run_id = m.run_id and i.no % 512 = m.no
+    and i.no >= 512 * greatest(1, f.item - m.most + 1) and i.no < 512 * (f.item + 1)
+  offset 0
+) as s;
 
 -- name: lock_ready_rows
 -- Waits for a claim that is moving the row; then the row is gone and its lease is there.
@@ -74,9 +79,13 @@ select a.run_id, a.step_no, a.kind, a.fence, a.n, a.attempt, encode(a.secret, 'h
   encode(a.session, 'hex') as session, a.started_at, a.outcome, a.class, a.charged,
   encode(a.digest, 'hex') as digest
 from unnest($1::uuid[], $2::integer[], $3::integer[]) as u (run_id, step_no, fence)
-join attempt as a on a.run_id = u.run_id and a.step_no = u.step_no
-  and a.fence = u.fence and a.kind = any ($4::smallint[])
-where a.secret is not null
+cross join lateral (
+  select *
+  from attempt as x
+  where x.run_id = u.run_id and x.step_no = u.step_no and x.fence = u.fence
+    and x.kind = any ($4::smallint[]) and x.secret is not null
+  offset 0
+) as a
 order by a.run_id, a.step_no, a.fence, a.kind, a.n;
 
 -- name: write_steps
