@@ -11,6 +11,8 @@ export interface Told {
   readonly tone: "plain" | "good" | "trouble" | "rescue" | "undo" | "act";
 }
 
+/** Rules by which time goes on as it was said before. */
+const asExpected = new Set(["backoff", "settle", "timer"]);
 /** Said in the supervisor's own words, which say more. */
 const toldBySupervisor = new Set(["drover.lost", "drover.callback"]);
 
@@ -20,7 +22,7 @@ export function tell(news: News): Told | null {
       return tellAttempt(news.attempt, news.details);
     case "intervention": {
       const { rule, stepId, saw, did, dueTime, actedTime } = news.intervention;
-      if (rule === "backoff" || rule === "settle") return null;
+      if (asExpected.has(rule)) return null;
       const what = stepId === "" ? "" : `${stepId}: `;
       const late = timeBetween(dueTime, actedTime);
       const text = `${what}${saw} (acted ${late} after it was due) → ${did}`;
@@ -167,7 +169,7 @@ function tellEnd({ run, attempts, escalations }: RunDetails): Told {
 }
 
 function warningsOf({ warnings }: RunDetails["run"]): string {
-  return warnings === 0 ? "" : `, on after ${warnings} failed steps`;
+  return warnings === 0 ? "" : `, ${warnings} warning${warnings > 1 ? "s" : ""}`;
 }
 
 function timeBetween(from: Date | null, to: Date | null): string {
