@@ -11,6 +11,7 @@ const demo = "holiday";
 const stories: Readonly<Record<string, () => Promise<{ readonly story: Story }>>> = {
   deployment: () => import("./deployment/story.ts"),
   encoding: () => import("./encoding/story.ts"),
+  etl: () => import("./etl/story.ts"),
   order: () => import("./order/story.ts"),
   payment: () => import("./payment/story.ts"),
   provisioning: () => import("./provisioning/story.ts"),
