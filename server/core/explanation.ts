@@ -47,6 +47,8 @@ export interface Signs {
   readonly leases: ReadonlyMap<number, LeaseSigns>;
   /** Of steps in their queue: when somebody last polled its lane; null: nobody has of late. */
   readonly polls: ReadonlyMap<number, Moment | null>;
+  /** Of both: the name of the queue, also where expressions came to it. */
+  readonly queues: ReadonlyMap<number, string>;
 }
 
 export interface LeaseSigns {

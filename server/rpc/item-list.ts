@@ -37,7 +37,8 @@ export async function listItems(
   const after = last === null ? 0 : Number(last);
   const items = await store.reads.runItems(runId, { map, after, limit: page.limit + 1 });
   const detail = { ...(await runs.detail(found, STATE_ALONE)), ...items };
-  const messages = itemMessages(detail, plan, map, { bodies: true });
+  const { queues } = await store.reads.runSigns(runId);
+  const messages = itemMessages(detail, plan, map, { bodies: true }, queues);
   const shown = fitting(messages.slice(0, page.limit));
   const places = [...items.steps.keys()];
   // One that is not shown is behind the page.

@@ -5,7 +5,11 @@ import type { SeenAttempt, SeenEscalation, SeenRun, Signs } from "../../server/c
 import { isEnded } from "../../server/core/model.ts";
 import { START, type World } from "./core-world.ts";
 
-export const NO_SIGNS: Signs = Object.freeze({ leases: new Map(), polls: new Map() });
+export const NO_SIGNS: Signs = Object.freeze({
+  leases: new Map(),
+  polls: new Map(),
+  queues: new Map(),
+});
 
 export function seenOf(world: World, signs: Signs = NO_SIGNS): SeenRun {
   const { run, steps, decisions } = world.view();

@@ -25,6 +25,7 @@ export interface Catalogue extends CatalogueCalls {
   /** Newest first. */
   versions(namespaceId: number, name: string): readonly WorkflowVersion[];
   namespaceName(id: number): string;
+  queueOf(lane: number): string;
 }
 
 interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
@@ -140,7 +141,7 @@ function workflows(
   };
 }
 
-function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues"> {
+function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "queueOf"> {
   const all: LaneKey[] = [];
   const ids = new Map<string, number>();
   const idOf = (key: LaneKey): number => {
@@ -159,5 +160,10 @@ function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues"> {
           ? [{ lane: index + 1, queue, task }]
           : [],
       ),
+    queueOf(lane) {
+      const { queue } = all[lane - 1] ?? {};
+      if (queue === undefined) throw new Error(`there is no lane ${lane}`);
+      return queue;
+    },
   };
 }

@@ -96,7 +96,12 @@ function isPolled(tables: Tables, now: Moment, lane: number): boolean {
   return tables.lanePoller.where("lane", lane).some((row) => row.seenAt > now - POLLED_MS);
 }
 
-export function runSigns(tables: Tables, now: Moment, runId: RunId): RunSigns {
+export function runSigns(
+  tables: Tables,
+  now: Moment,
+  runId: RunId,
+  queueOf: (lane: number) => string,
+): RunSigns {
   const steps = tables.step.where("run", runId).map(({ no }) => no);
   const leases = steps.flatMap((no) => {
     const row = tables.lease.get(stepKey(runId, no));
@@ -110,5 +115,10 @@ export function runSigns(tables: Tables, now: Moment, runId: RunId): RunSigns {
     const seen = tables.lanePoller.where("lane", row.lane).map(({ seenAt }) => seenAt);
     return [[no, seen.length === 0 ? null : Math.max(...seen)] as const];
   });
-  return { now, leases: new Map(leases), polls: new Map(polls) };
+  const queues = steps.flatMap((no) => {
+    const key = stepKey(runId, no);
+    const row = tables.lease.get(key) ?? tables.ready.get(key);
+    return row ? [[no, queueOf(row.lane)] as const] : [];
+  });
+  return { now, leases: new Map(leases), polls: new Map(polls), queues: new Map(queues) };
 }

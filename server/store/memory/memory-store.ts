@@ -41,7 +41,7 @@ export interface MemoryStoreOptions {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, versions, namespaceName, ...catalogue } = createCatalogue(now);
+  const { workflows, versions, namespaceName, queueOf, ...catalogue } = createCatalogue(now);
   const partitions = createPartitions(tables, transactions, elapsedMs);
   const { run } = transactions;
 
@@ -52,7 +52,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     countRuns: (namespaceId, filter, most) =>
       run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
-    runSigns: (runId) => run(() => runSigns(tables, now(), runId)),
+    runSigns: (runId) => run(() => runSigns(tables, now(), runId, queueOf)),
     listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
     listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
     listWorkflows: async (namespaceId, after, limit) =>

@@ -71,6 +71,7 @@ export interface ReadyRow extends StepRef {
 }
 
 export interface LeaseRow extends StepRef {
+  readonly lane: number;
   readonly lease: Lease;
   readonly progress: string | null;
   readonly details: Payload | null;

@@ -349,7 +349,7 @@ function grant({ tables, now }: Open, wanted: Grant): Granted {
     throw new Error(
       `step ${step} of ${runId} is ready with fence ${row.ready.fence}, not ${fence}`,
     );
-  const { partition, heartbeatMs, cancelMs, stallMs } = row;
+  const { partition, lane, heartbeatMs, cancelMs, stallMs } = row;
   const { task, attempt, until } = row.ready;
   const attemptBy = Math.min(now + row.attemptMs, until ?? Number.MAX_SAFE_INTEGER);
   const wakeAt = Math.min(
@@ -363,7 +363,7 @@ function grant({ tables, now }: Open, wanted: Grant): Granted {
     ...{ cancel: { kind: "none" }, wakeAt },
   };
   tables.lease.insert({
-    ...{ runId, partition, step, lease },
+    ...{ runId, partition, step, lane, lease },
     ...{ progress: null, details: null },
   });
   return { ...wanted, grantedAt: now, attemptBy };

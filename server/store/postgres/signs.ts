@@ -14,17 +14,20 @@ interface SignRow {
   last_beat_at: Moment | null;
   progress: string | null;
   polled_at: Moment | null;
+  queue: string | null;
 }
 
 export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
   const rows = await query<SignRow>("run_signs", [runId]);
   const leases = new Map<number, LeaseSigns>();
   const polls = new Map<number, Moment | null>();
+  const queues = new Map<number, string>();
   for (const row of rows) {
     if (row.step_no === null) continue;
     const { last_beat_at: lastBeatAt, progress } = row;
     if (row.is_lease) leases.set(row.step_no, { lastBeatAt, progress });
     else polls.set(row.step_no, row.polled_at);
+    if (row.queue !== null) queues.set(row.step_no, row.queue);
   }
-  return { now: rows[0]?.now ?? 0, leases, polls };
+  return { now: rows[0]?.now ?? 0, leases, polls, queues };
 }

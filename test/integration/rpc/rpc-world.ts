@@ -186,7 +186,9 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     runItems: async () => ({ steps: new Map(), attempts: [] }),
     changedInputs: async () => [],
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
-    runSigns: async () => ({ now: 1_700_000_060_000, leases: new Map(), polls: new Map() }),
+    runSigns: async () => {
+      return { now: 1_700_000_060_000, leases: new Map(), polls: new Map(), queues: new Map() };
+    },
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],
     listWorkflows: async () => [

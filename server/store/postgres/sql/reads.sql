@@ -100,18 +100,20 @@ order by newest.n;
 
 -- name: run_signs
 -- What agents let hear of themselves: the last beat and the progress of each lease, the last poll of the
--- lane of each ready row; always one row, for the time. Plan: lease, ready by the run's key.
-select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at
+-- lane of each ready row, and the queue of both; always one row, for the time. Plan: lease, ready by
+-- the run's key, lane by its own.
+select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at, lane.queue
 from (select) as one
 left join (
-  select l.step_no, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at
+  select l.step_no, l.lane, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at
   from lease as l
   left join agent_session as s on s.session = l.session
   where l.run_id = $1::uuid
   union all
-  select r.step_no, false, null, null,
+  select r.step_no, r.lane, false, null, null,
     (select max(p.seen_at) from lane_poller as p where p.lane = r.lane)
   from ready as r
   where r.run_id = $1::uuid
 ) as x on true
+left join lane on lane.id = x.lane
 order by x.step_no;

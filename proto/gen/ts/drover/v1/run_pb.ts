@@ -288,7 +288,8 @@ export type Step = Message<"drover.v1.Step"> & {
   task: string;
 
   /**
-   * Queue of its task; empty if it is of another kind.
+   * Queue of its task; empty if it is of another kind. Of an item whose queue is an expression: only
+   * while its task is there or with an agent.
    *
    * @generated from field: string queue = 5;
    */
