@@ -54,7 +54,7 @@ interface Carried {
 export function createBeats({ clock, log, send }: BeatsOptions): Beats {
   /** When each task was last named in a beat, or granted. */
   const beaten = new Map<HeldTask, number>();
-  /** Tasks whose notes are in a beat under way, until it ends: newer ones must not overtake them. */
+  /** Tasks whose notes are in a beat under way, and its end: newer ones must not overtake them. */
   const noting = new Map<HeldTask, Promise<void>>();
   const backoff = createBackoff(clock, 200, 2_000);
   let timer: Timer | null = null;

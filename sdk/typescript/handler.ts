@@ -76,8 +76,8 @@ export interface TaskContext {
   /** Says how far the work has come; stays with one kind of mark. Sent within a second. */
   progress(mark: ProgressMark): void;
   /**
-   * Stores what a later attempt needs to resume: JSON or a Payload. Sent within a second, and before
-   * the report of an attempt that ends without success.
+   * Stores what a later attempt needs to resume: JSON or a Payload. Sent within a second, and
+   * before the report of an attempt that ends without success.
    */
   details(value: unknown): void;
   readonly log: Logger;

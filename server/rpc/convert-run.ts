@@ -195,8 +195,16 @@ function stepMessage(planned: PlanStep, seen: SeenSteps): Step {
   });
 }
 
-/** Task and queue of the strategy that is tried; `found` is the queue where its task is now. */
+/**
+ * Task and queue of the strategy that is tried; `found` is the queue where its task is now. Of a
+ * map, those of its gate while that is to look.
+ */
 function taskOf({ work }: PlanStep, step: CoreStep | undefined, found?: string) {
+  if (work.kind === "map" && work.gate) {
+    const moving = step && movingSide(step)?.state.kind;
+    const { task, queue } = work.gate;
+    return moving && moving !== "WAITING" ? { task, queue } : {};
+  }
   if (work.kind !== "task") return {};
   const planned = step?.strategies.at(-1)?.planned ?? 0;
   const strategy = work.strategies[planned];

@@ -1,12 +1,12 @@
 // What people are told of the items of a map, by a served control plane on a real database.
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { ActionKind, WaitKind } from "@drover/proto/drover/v1/explain_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
+import { FailureClass, type Outcome, type OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
-import type { StepSpec } from "../../../sdk/typescript/workflow.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { type GrpcClient, grpcClient } from "../rpc/rpc-clients.ts";
 import { newTask } from "./fixture.ts";
@@ -25,13 +25,15 @@ afterAll(async () => {
   await server?.stop();
 });
 
+type OutcomeInit = NonNullable<Exclude<MessageInitShape<typeof OutcomeSchema>, Outcome>["kind"]>;
+
 const agent = { id: "agent-1", session: new Uint8Array(16).fill(8), version: "1.0" };
 const refOf = (runId: string) => ({ ref: { case: "runId" as const, value: runId } });
 let polls = 0n;
 
 /** A map over two servers, each with a queue of its own. */
-async function schedule(task: string, more: Partial<StepSpec> = {}): Promise<string> {
-  const map = { over: '["north", "south"]', task, queue: `to-\${item}` };
+async function schedule(task: string, more: object = {}, ofMap: object = {}): Promise<string> {
+  const map = { over: '["north", "south"]', task, queue: `to-\${item}`, ...ofMap };
   const steps = [{ id: "m", map, ...more }];
   return (await client.schedule({ workflow: { workflow: "shown", steps } })).runId;
 }
@@ -45,10 +47,16 @@ async function take(task: string, queue: string): Promise<string> {
   return taken.taskToken;
 }
 
+async function report(taskToken: string, kind: OutcomeInit): Promise<void> {
+  const results = [{ taskToken, outcome: { kind } }];
+  expect((await grpc.unary(AgentService.method.complete, { agent, results })).code).toBe(0);
+}
+
+const succeed = (taskToken: string) => report(taskToken, { case: "success", value: {} });
+
 async function fail(taskToken: string): Promise<void> {
   const value = { failureClass: FailureClass.PERMANENT, code: "broken", message: "it is broken" };
-  const results = [{ taskToken, outcome: { kind: { case: "failed" as const, value } } }];
-  expect((await grpc.unary(AgentService.method.complete, { agent, results })).code).toBe(0);
+  await report(taskToken, { case: "failed", value });
 }
 
 test("an item waits for the queue that its expressions name", async () => {
@@ -73,6 +81,22 @@ test("items are listed with their queues, while they are in one or with an agent
   expect(await queues()).toEqual(["to-north", "to-south"]);
   await fail(token);
   expect(await queues()).toEqual(["to-north", ""]);
+});
+
+test("a gate is told of as such while it is to look", async () => {
+  const task = newTask();
+  const gate = { task: newTask(), queue: "gates" };
+  const runId = await schedule(task, {}, { waves: { size: 1, gate } });
+  const mapOf = async () => (await client.getRun(runId)).steps[0];
+  expect(await mapOf()).toMatchObject({ task: "", queue: "" });
+  await succeed(await take(task, "to-north"));
+  expect(await mapOf()).toMatchObject({ kind: "MAP", state: "READY", ...gate });
+  const { answer } = await grpc.unary(SchedulerService.method.explainRun, { run: refOf(runId) });
+  expect(answer?.wait?.sentence).toContain(
+    `the gate of "m" waits for an agent: nobody polls queue "gates" for task "${gate.task}"`,
+  );
+  await succeed(await take(gate.task, "gates"));
+  expect(await mapOf()).toMatchObject({ state: "WAITING", task: "", queue: "" });
 });
 
 test("a question about an item comes with the item and its attempts", async () => {

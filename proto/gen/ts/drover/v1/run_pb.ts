@@ -281,7 +281,8 @@ export type Step = Message<"drover.v1.Step"> & {
   undoState: UndoState;
 
   /**
-   * Name of its task, of the strategy that is tried; empty if it is of another kind.
+   * Name of its task, of the strategy that is tried; of a map, that of its gate while it is to look.
+   * Else empty.
    *
    * @generated from field: string task = 4;
    */
