@@ -9,7 +9,9 @@ import { exitCodes, type Telling, tellStory } from "./stage/tell-story.ts";
 /** The demo is a story with more to look at, and a program of its own. */
 const demo = "holiday";
 const stories: Readonly<Record<string, () => Promise<{ readonly story: Story }>>> = {
+  deployment: () => import("./deployment/story.ts"),
   encoding: () => import("./encoding/story.ts"),
+  etl: () => import("./etl/story.ts"),
   order: () => import("./order/story.ts"),
   payment: () => import("./payment/story.ts"),
   provisioning: () => import("./provisioning/story.ts"),

@@ -80,7 +80,7 @@ const nextByReason: Readonly<Record<string, string>> = {
   WORKFLOW_NOT_FOUND: "drover workflow apply FILE registers one; check --version and --namespace",
   NAMESPACE_NOT_FOUND: "leave --namespace out, or check its name",
   RUN_STATE: "drover run show RUN says where the run stands",
-  STEP_NOT_FOUND: "drover run show RUN lists its steps; only an approval is decided",
+  STEP_NOT_FOUND: "drover run show RUN lists its steps with their kinds",
   DECISION_REFUSED: "drover run show RUN says what was decided, and what the step waits for",
   SIGNAL_LIMIT: "drover run show RUN lists the signals that it keeps",
   CONCURRENCY_LIMIT: "try again when a run of the key has ended, or wait with --policy queue",

@@ -6,6 +6,7 @@ import {
   RunState,
   RunStateSchema,
   type Step,
+  StepKind,
   StepState,
   StepStateSchema,
   UndoState,
@@ -102,6 +103,7 @@ export function mannerWords(step: Step): readonly string[] {
   return [
     strategy > 0 ? `fallback ${strategy}` : "",
     waitingWords(step),
+    step.kind === StepKind.MAP && step.task !== "" ? "its gate looks" : "",
     itemWords(step),
     verifies > 0 ? `${counted(verifies, "verify", "verifies")} could not tell` : "",
     approvals > 0 ? counted(approvals, "approval") : "",

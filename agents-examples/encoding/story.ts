@@ -19,7 +19,7 @@ licence server, and gives it back.`,
   async play({ seed, start, schedule }) {
     start("film");
     const { run } = filmOf(seed);
-    const follow = await schedule([{ run, input: { ref: run } }]);
+    const follow = await schedule([{ run, input: { ref: run, chunks: chunkCount } }]);
     await follow.ended;
   },
 

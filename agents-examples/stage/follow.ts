@@ -15,6 +15,7 @@ export type News = {
   | { readonly kind: "intervention"; readonly intervention: Intervention }
   | { readonly kind: "asked" | "answered"; readonly escalation: Escalation }
   | { readonly kind: "decided"; readonly decision: Decision }
+  | { readonly kind: "undone"; readonly stepId: string; readonly count: number }
   | { readonly kind: "ended" }
 );
 
@@ -104,6 +105,15 @@ function newsOf(
   for (const decision of details.decisions) {
     const name = `decided ${decision.stepId} ${decision.approver}`;
     add(name, decision.decidedTime, { kind: "decided", decision });
+  }
+  for (const { id: stepId, items, undoState } of details.steps) {
+    if (items === null || undoState !== "DONE") continue;
+    const undos = details.attempts.filter(
+      (one) => one.kind === "COMPENSATE" && one.stepId.startsWith(`${stepId}[`),
+    );
+    const times = undos.map(({ endedTime }) => endedTime?.getTime() ?? 0);
+    const count = undos.filter(({ outcome }) => outcome === "SUCCESS").length;
+    add(`undone ${stepId}`, new Date(Math.max(...times)), { kind: "undone", stepId, count });
   }
   if (isOver(details)) add("ended", details.run.endedTime ?? new Date(), { kind: "ended" });
   return news;

@@ -2,7 +2,7 @@
  * A story: what is wanted, how Drover and its agents bring it about, how a naive caller would, and
  * what has to stand in the ledgers in the end. The same judge reads the ledgers of both.
  */
-import type { Client } from "@drover/sdk";
+import type { Client, ScheduleSpec } from "@drover/sdk";
 import type { Fact } from "./books.ts";
 import type { Follow } from "./follow.ts";
 import type { Child } from "./processes.ts";
@@ -13,11 +13,10 @@ export interface Problem {
   readonly message: string;
 }
 
-export interface RunSpec {
+export interface RunSpec extends Pick<ScheduleSpec, "labels" | "concurrency"> {
   /** Key of the run. */
   readonly run: string;
   readonly input: unknown;
-  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** What the command line says of the cases of a story. */

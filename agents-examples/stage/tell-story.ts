@@ -121,8 +121,8 @@ async function play(scene: Scene): Promise<Follow> {
   async function schedule(runs: readonly RunSpec[]): Promise<Follow> {
     const text = readFileSync(new URL("workflow.yaml", telling.folder), "utf8");
     const { name: workflow } = await client.registerWorkflow(text, { signal });
-    for (const { run: key, input, labels = {} } of runs)
-      await client.schedule({ workflow, key, input, labels }, { signal });
+    for (const { run: key, ...spec } of runs)
+      await client.schedule({ workflow, key, ...spec }, { signal });
     timeline.act(`${runs.length} runs of ${workflow} scheduled`);
     const keys = runs.map(({ run }) => run);
     const following = followRuns({ client, runs: keys, onNews: timeline.news, signal });

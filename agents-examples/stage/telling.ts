@@ -2,7 +2,7 @@
  * News in words. A success at the first attempt is not worth a line, and neither is the end of a
  * backoff: the failure before it has said when the next attempt comes. The summary counts them.
  */
-import type { Attempt, RunDetails } from "@drover/sdk";
+import type { Attempt, RunDetails, Step } from "@drover/sdk";
 import type { News } from "./follow.ts";
 
 export interface Told {
@@ -11,6 +11,8 @@ export interface Told {
   readonly tone: "plain" | "good" | "trouble" | "rescue" | "undo" | "act";
 }
 
+/** Rules by which time goes on as it was said before. */
+const asExpected = new Set(["backoff", "settle", "timer"]);
 /** Said in the supervisor's own words, which say more. */
 const toldBySupervisor = new Set(["drover.lost", "drover.callback"]);
 
@@ -20,7 +22,7 @@ export function tell(news: News): Told | null {
       return tellAttempt(news.attempt, news.details);
     case "intervention": {
       const { rule, stepId, saw, did, dueTime, actedTime } = news.intervention;
-      if (rule === "backoff" || rule === "settle") return null;
+      if (asExpected.has(rule)) return null;
       const what = stepId === "" ? "" : `${stepId}: `;
       const late = timeBetween(dueTime, actedTime);
       const text = `${what}${saw} (acted ${late} after it was due) → ${did}`;
@@ -35,6 +37,10 @@ export function tell(news: News): Told | null {
       const { stepId, answer } = news.escalation;
       const text = `${stepId}: the answer is "${answer?.answer}": ${answer?.why}`;
       return { who: answer?.by ?? "", text, tone: "act" };
+    }
+    case "undone": {
+      const { stepId, count } = news;
+      return { who: "scheduler", text: `${stepId}: ${count} items undone`, tone: "undo" };
     }
     case "decided": {
       const { stepId, approver, approved, comment } = news.decision;
@@ -60,7 +66,12 @@ function tellAttempt(attempt: Attempt, details: RunDetails): Told | null {
   const took = timeBetween(attempt.startedTime, attempt.endedTime);
   switch (outcome) {
     case "SUCCESS": {
+      const map = mapOf(attempt, details);
+      // Many of them may be undone: their map says it once.
+      if (undoing && map !== null) return null;
       if (undoing) return { who, text: `${stepId} undone`, tone: "undo" };
+      if (isGate(attempt, details))
+        return { who, text: `${stepId}: the next wave may begin`, tone: "good" };
       if (!details.attempts.some((one) => isSetback(one, attempt))) return null;
       const which = attempt.attempt < 2 ? "after all" : `at attempt ${attempt.attempt}`;
       return { who, text: `${stepId} done ${which}`, tone: "good" };
@@ -110,9 +121,23 @@ const followsFailure: Partial<Record<RunDetails["run"]["state"], string>> = {
   FAILED: " → the run fails, with nothing to undo",
 };
 
+/** The map of which the attempt was an item; null: it was of a step. */
+function mapOf({ stepId }: Attempt, { steps }: RunDetails): Step | null {
+  return steps.find(({ id, items }) => items !== null && stepId.startsWith(`${id}[`)) ?? null;
+}
+
+/** A map itself is given to agents only as its gate. */
+function isGate({ stepId, agentId }: Attempt, { steps }: RunDetails): boolean {
+  return agentId !== "" && steps.some(({ id, items }) => items !== null && id === stepId);
+}
+
 /** What was decided about it, as far as it can be seen. */
-function nextOf(attempt: Attempt, { run, steps }: RunDetails): string {
+function nextOf(attempt: Attempt, details: RunDetails): string {
   if (attempt.late) return " → too late, kept as evidence";
+  const { run, steps } = details;
+  const items = mapOf(attempt, details)?.items;
+  if (items && attempt.failure?.class === "PERMANENT")
+    return ` → ${items.failed} of ${items.total} items failed`;
   const step = steps.find(({ id }) => id === attempt.stepId);
   const isNext = step?.fence === attempt.fence;
   if (isNext && step.state === "BACKOFF" && step.nextTime !== null)
@@ -127,7 +152,11 @@ function tellEnd({ run, attempts, escalations }: RunDetails): Told {
   const took = timeBetween(run.createdTime, run.endedTime);
   switch (run.state) {
     case "COMPLETED":
-      return { who, text: `COMPLETED in ${took}, ${attempts.length} attempts`, tone: "good" };
+      return {
+        who,
+        text: `COMPLETED in ${took}, ${attempts.length} attempts${warningsOf(run)}`,
+        tone: "good",
+      };
     case "COMPENSATED":
       return { who, text: `COMPENSATED in ${took}: nothing is left of it`, tone: "undo" };
     case "ESCALATED": {
@@ -137,6 +166,10 @@ function tellEnd({ run, attempts, escalations }: RunDetails): Told {
     default:
       return { who, text: `${run.state} in ${took}: ${run.reason}`, tone: "trouble" };
   }
+}
+
+function warningsOf({ warnings }: RunDetails["run"]): string {
+  return warnings === 0 ? "" : `, ${warnings} warning${warnings > 1 ? "s" : ""}`;
 }
 
 function timeBetween(from: Date | null, to: Date | null): string {

@@ -100,10 +100,13 @@ function print(answer: GetRunResponse, output: Output): void {
   if (run) for (const command of nextCommands(run, steps)) output.note(`  next: ${command}`);
 }
 
-/** Who is waited for comes first; any run that has not ended can be followed. */
+/** Who is waited for comes first; items are listed apart; what has not ended can be followed. */
 function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
-  if (isFinal(run.state)) return [];
   const id = clean(run.runId);
+  const maps = steps
+    .filter(({ items }) => items)
+    .map((step) => `drover run items ${id} ${clean(step.id)}`);
+  if (isFinal(run.state)) return maps;
   const waiting = (on: WaitingOn) =>
     steps.find(({ state, waitingOn }) => state === StepState.WAITING && waitingOn === on);
   const approval = waiting(WaitingOn.APPROVAL);
@@ -117,6 +120,7 @@ function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
     ...children.map(({ childRunId }) => `drover run show ${clean(childRunId)}`).slice(0, 1),
     ...(approval ? [`drover run decide ${id} ${clean(approval.id)} --approve --as NAME`] : []),
     ...(name ? [`drover run signal ${id} ${clean(name)}`] : []),
+    ...maps,
     ...(run.state === RunState.PAUSED ? [`drover run resume ${id}`] : []),
     `drover run watch ${id}`,
   ];

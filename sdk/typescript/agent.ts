@@ -45,6 +45,8 @@ const reportsWaitingMax = 1_000;
 /** What handlers get to stop once they are told to, and reports to be answered. */
 const stopMs = 5_000;
 const farewellMs = 2_000;
+/** How long a report waits for the details that go out before it. */
+const detailsMs = 2_000;
 /** A newer server may have others, for newer agents. */
 const knownKinds: readonly TaskKind[] = [TaskKind.PERFORM, TaskKind.VERIFY, TaskKind.COMPENSATE];
 
@@ -144,6 +146,8 @@ export function createAgent(options: AgentOptions): Agent {
   async function run(taken: HeldTask, handler: Handler): Promise<void> {
     running.add(taken);
     const outcome = await attempt({ handler, held: taken, log, noted: beats.hurry });
+    // What comes after a success has no use for them.
+    if (outcome.kind.case !== "success") await within(clock, detailsMs, beats.tellDetails(taken));
     taken.end();
     running.delete(taken);
     reports.add(taken, outcome);

@@ -34,6 +34,8 @@ export interface Beats {
   remove(held: HeldTask): void;
   /** A handler said something: let it go out soon. */
   hurry(): void;
+  /** The details that a handler left last go out, if they have not; never rejects. */
+  tellDetails(held: HeldTask): Promise<void>;
   stop(): void;
 }
 
@@ -52,8 +54,8 @@ interface Carried {
 export function createBeats({ clock, log, send }: BeatsOptions): Beats {
   /** When each task was last named in a beat, or granted. */
   const beaten = new Map<HeldTask, number>();
-  /** Tasks whose notes are in a beat under way: newer ones must not overtake them. */
-  const noting = new Set<HeldTask>();
+  /** Tasks whose notes are in a beat under way, and its end: newer ones must not overtake them. */
+  const noting = new Map<HeldTask, Promise<void>>();
   const backoff = createBackoff(clock, 200, 2_000);
   let timer: Timer | null = null;
   let timerMs = 0;
@@ -99,6 +101,7 @@ export function createBeats({ clock, log, send }: BeatsOptions): Beats {
 
   async function sendBeat(tasks: readonly HeldTask[], sentMs: number): Promise<void> {
     let bytesLeft = detailsBytesMax;
+    const over = Promise.withResolvers<void>();
     const carried = tasks.map((held): Carried => {
       beaten.set(held, sentMs);
       const notes = noting.has(held) ? {} : held.notes();
@@ -106,7 +109,7 @@ export function createBeats({ clock, log, send }: BeatsOptions): Beats {
       // A single large one has to go out at some time.
       if (bytes > bytesLeft && bytesLeft < detailsBytesMax) return { held, notes: {} };
       bytesLeft -= bytes;
-      if (notes.progress || notes.details) noting.add(held);
+      if (notes.progress || notes.details) noting.set(held, over.promise);
       return { held, notes };
     });
     inFlight += 1;
@@ -130,6 +133,7 @@ export function createBeats({ clock, log, send }: BeatsOptions): Beats {
       for (const { held, notes } of carried) {
         if (notes.progress || notes.details) noting.delete(held);
       }
+      over.resolve();
       schedule();
     }
   }
@@ -174,6 +178,11 @@ export function createBeats({ clock, log, send }: BeatsOptions): Beats {
       schedule();
     },
     hurry: schedule,
+    async tellDetails(held: HeldTask): Promise<void> {
+      await noting.get(held);
+      if (!held.listed() || held.notes().details === undefined) return;
+      await sendBeat([held], clock.monotonicMs());
+    },
     stop(): void {
       stopped = true;
       timer?.cancel();

@@ -36,9 +36,9 @@ export interface Task {
   readonly queue: string;
   readonly runId: string;
   readonly stepId: string;
-  /** From 1. Verifies are numbered by themselves. */
   /** Of a map, the index in its list, from 0; null: it has none. */
   readonly item: number | null;
+  /** From 1. Verifies are numbered by themselves. */
   readonly attempt: number;
   readonly workflow: string;
   /** 0: the definition came with the run. */
@@ -75,7 +75,10 @@ export interface TaskContext {
   leftMs(): number;
   /** Says how far the work has come; stays with one kind of mark. Sent within a second. */
   progress(mark: ProgressMark): void;
-  /** Stores what a later attempt needs to resume: JSON or a Payload. Sent within a second. */
+  /**
+   * Stores what a later attempt needs to resume: JSON or a Payload. Sent within a second, and
+   * before the report of an attempt that ends without success.
+   */
   details(value: unknown): void;
   readonly log: Logger;
 }

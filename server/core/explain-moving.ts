@@ -54,7 +54,8 @@ function found(place: Place, moving: Moving): Found {
 }
 
 function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
-  const { queue, task: taskName } = planTaskOf(planned, step, ready.task);
+  const { task: taskName, ...written } = planTaskOf(planned, step, ready.task);
+  const queue = seen.signs.queues.get(step.no) ?? written.queue;
   const pause = seen.signs.pauses.get(step.no);
   if (pause)
     return {
@@ -107,7 +108,8 @@ function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
       actions: [],
     };
   }
-  const { queue, task: taskName } = planTaskOf(planned, step, task);
+  const { task: taskName, ...written } = planTaskOf(planned, step, task);
+  const queue = seen.signs.queues.get(step.no) ?? written.queue;
   const progress = text === null ? null : { text, since: lease.progressAt };
   return {
     waitsFor: {

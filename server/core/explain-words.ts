@@ -4,6 +4,7 @@ import type { Moment } from "./attempt.ts";
 import type { Explanation, NextKind, StepWait, Tried, Wait, WaitsFor } from "./explanation.ts";
 import type { CancelCause } from "./model.ts";
 import { inWords } from "./pass.ts";
+import { itemOf } from "./place.ts";
 import type { Plan } from "./plan.ts";
 import { nameAt } from "./plan-at.ts";
 
@@ -21,7 +22,14 @@ export function runSentence(plan: Plan, { run, waitsOn, steps }: Explanation, no
 export function stepSentence(plan: Plan, wait: StepWait, now: Moment): string {
   const id = `"${nameAt(plan, wait.step)}"`;
   const isUndo = wait.side === "undo";
-  return sentence({ name: isUndo ? `the undo of ${id}` : id, isUndo }, plan, wait, now);
+  const of = isUndo ? "the undo of " : isGate(plan, wait) ? "the gate of " : "";
+  return sentence({ name: `${of}${id}`, isUndo }, plan, wait, now);
+}
+
+/** What a map itself has in a queue or with an agent is its gate. */
+function isGate(plan: Plan, { step, waitsFor }: StepWait): boolean {
+  const isTask = "task" in waitsFor && waitsFor.task !== null;
+  return isTask && itemOf(step) === 0 && plan.steps[step]?.work.kind === "map";
 }
 
 interface Subject {

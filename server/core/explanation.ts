@@ -50,6 +50,8 @@ export interface Signs {
   readonly polls: ReadonlyMap<number, Moment | null>;
   /** Of steps in their queue: what keeps them there; steps that nothing keeps are left out. */
   readonly pauses: ReadonlyMap<number, LanePause>;
+  /** Of both: the name of the queue, also where expressions came to it. */
+  readonly queues: ReadonlyMap<number, string>;
 }
 
 /** Somebody has paused the queue, all queues of the namespace, or the workflow. */

@@ -101,7 +101,9 @@ function waitedFor(pass: Pass, step: Step, on: Exclude<Timed, "items">): string 
   const { id, work } = planStep(pass, step.no);
   switch (on) {
     case "timer":
-      return `the time that "${id}" waits for has come`;
+      return work.kind === "map"
+        ? `the pause of "${id}" between two waves is over`
+        : `the time that "${id}" waits for has come`;
     case "callback":
       return `the callback of attempt ${step.attempt + 1} of "${id}" did not come`;
     case "signal":

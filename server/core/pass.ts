@@ -206,8 +206,11 @@ export function inShort(pass: Pass, no: number): string {
   const step = stepOf(pass, no);
   const moving = movingSide(step)?.state;
   if (step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED") return "a person is asked";
+  if (step.forward.kind === "MAPPING") return "the next wave begins";
+  const isMap = planStep(pass, no).work.kind === "map" && itemOf(no) === 0;
   switch (moving?.kind) {
     case "READY":
+      if (isMap) return "its gate looks whether the next wave may begin";
       if (moving.task === "verify") return "a verify finds out whether it took effect";
       return moving.avoid ? "ready again at once, for another agent" : "ready again";
     case "BACKOFF": {

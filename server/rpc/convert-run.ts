@@ -29,7 +29,8 @@ import type { Plan, PlanStep } from "../core/plan.ts";
 import { planStepAt } from "../core/plan-at.ts";
 import { type ShownStep, shownStep } from "../core/shown.ts";
 import { childRunId } from "../store/child-run.ts";
-import type { AttemptRecord, RerunOf, RunDetail, RunRecord } from "../store/reads.ts";
+import { hasExpression } from "../store/plans.ts";
+import type { AttemptRecord, RerunOf, RunDetail, RunRecord, RunSigns } from "../store/reads.ts";
 import { failureOf } from "./convert-attempt.ts";
 import { concurrencyMessage } from "./convert-concurrency.ts";
 import { payloadField } from "./payload.ts";
@@ -142,15 +143,33 @@ export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[
   return plan.steps.map((planned) => stepMessage(planned, { detail, plan, attempts, shown }));
 }
 
-/** The items that the detail holds, in the order of their list. */
-export function itemMessages(detail: RunDetail, plan: Plan, map: number, shown: Shown): Step[] {
+/** A step, or an item of a map; null where the plan has none. */
+export function stepMessageAt(
+  detail: RunDetail,
+  plan: Plan,
+  place: number,
+  shown: Shown,
+): Step | null {
+  const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
+  const planned = planStepAt(plan, place);
+  return planned ? stepMessage(planned, { detail, plan, attempts, shown }) : null;
+}
+
+/** The items that the detail holds, in the order of their list; those that move with `queues`. */
+export function itemMessages(
+  detail: RunDetail,
+  plan: Plan,
+  map: number,
+  shown: Shown,
+  queues: RunSigns["queues"],
+): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
   return [...detail.steps.keys()]
     .filter((place) => itemOf(place) > 0 && numberOf(place) === map)
     .sort((a, b) => a - b)
     .flatMap((place) => {
       const planned = planStepAt(plan, place);
-      return planned ? [stepMessage(planned, { detail, plan, attempts, shown })] : [];
+      return planned ? [stepMessage(planned, { detail, plan, attempts, shown, queues })] : [];
     });
 }
 
@@ -159,9 +178,11 @@ interface SeenSteps {
   readonly plan: Plan;
   readonly attempts: ReadonlyMap<number, readonly AttemptRecord[]>;
   readonly shown: Shown;
+  readonly queues?: RunSigns["queues"];
 }
 
-function stepMessage(planned: PlanStep, { detail, plan, attempts, shown }: SeenSteps): Step {
+function stepMessage(planned: PlanStep, seen: SeenSteps): Step {
+  const { detail, plan, attempts, shown, queues } = seen;
   const step = detail.steps.get(planned.no);
   const { state, undo } = shownStep(step, detail.state, planned.always);
   return create(StepSchema, {
@@ -170,7 +191,7 @@ function stepMessage(planned: PlanStep, { detail, plan, attempts, shown }: SeenS
     needs: planned.needs.map((no) => plan.steps[no]?.id ?? ""),
     state: STEP_STATES[state],
     undoState: UNDO_STATES[undo],
-    ...taskOf(planned, step),
+    ...taskOf(planned, step, queues?.get(planned.no)),
     signalName: planned.work.kind === "signal" ? planned.work.name : "",
     approvals: approvalsOf(detail, planned.no),
     keptOf: detail.kept.get(planned.no) ?? "",
@@ -191,12 +212,22 @@ function childOf(detail: RunDetail, { no, work }: PlanStep, step: CoreStep | und
   return fence === 0 ? "" : childRunId(detail.run.runId, no, fence);
 }
 
-/** Task and queue of the strategy that is tried. */
-function taskOf({ work }: PlanStep, step: CoreStep | undefined) {
+/**
+ * Task and queue of the strategy that is tried; `found` is the queue where its task is now. Of a
+ * map, those of its gate while that is to look.
+ */
+function taskOf({ work }: PlanStep, step: CoreStep | undefined, found?: string) {
+  if (work.kind === "map" && work.gate) {
+    const moving = step && movingSide(step)?.state.kind;
+    const { task, queue } = work.gate;
+    return moving && moving !== "WAITING" ? { task, queue } : {};
+  }
   if (work.kind !== "task") return {};
   const planned = step?.strategies.at(-1)?.planned ?? 0;
   const strategy = work.strategies[planned];
-  return { task: strategy?.task ?? "", queue: strategy?.queue ?? "", strategy: planned };
+  const written = strategy?.queue ?? "";
+  const queue = hasExpression(written) ? (found ?? "") : written;
+  return { task: strategy?.task ?? "", queue, strategy: planned };
 }
 
 function approvalsOf(detail: RunDetail, no: number): number {

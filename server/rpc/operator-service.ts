@@ -11,6 +11,7 @@ import type {
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { AnswerKind } from "../core/history.ts";
+import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
 import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
@@ -18,7 +19,7 @@ import type { EscalationRecord, RunDetail } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
-import { runMessage, stepMessages } from "./convert-run.ts";
+import { runMessage, stepMessageAt } from "./convert-run.ts";
 import { refusal } from "./errors.ts";
 import { createHookCalls } from "./hooks.ts";
 import type { Handlers } from "./mount.ts";
@@ -58,7 +59,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     async getEscalation(request) {
       const run = await runs.find(request.namespace, request.run);
       const found = await lookUp(runs, run, request.escalationId);
-      return escalationWithHistory(found, run);
+      return escalationWithHistory(await withItem(deps, run, found), run);
     },
 
     resolveEscalation: (request) => resolveEscalation(deps, runs, request),
@@ -105,12 +106,25 @@ async function lookUp(runs: RunLookup, run: FoundRun, escalationId: string): Pro
   );
 }
 
+/** A look at a run need not have the item that is asked about: one that has ended is not in it. */
+async function withItem(
+  { store }: OperatorServiceDeps,
+  { ref }: FoundRun,
+  found: Found,
+): Promise<Found> {
+  const { step } = found.escalation;
+  if (itemOf(step) === 0) return found;
+  const page = { map: numberOf(step), after: itemOf(step) - 1, limit: 1, forwards: null };
+  const item = await store.reads.runItems(ref.runId, page);
+  return { ...found, detail: { ...found.detail, ...item } };
+}
+
 function escalationWithHistory(
   found: Found,
   { namespace }: FoundRun,
 ): MessageInitShape<typeof GetEscalationResponseSchema> {
   const { detail, plan, escalation } = found;
-  const step = stepMessages(detail, plan, WITH_BODIES)[escalation.step];
+  const step = stepMessageAt(detail, plan, escalation.step, WITH_BODIES);
   const attempts = attemptMessages(detail, plan).filter(({ stepId }) => stepId === step?.id);
   return {
     escalation: messageOf(found),

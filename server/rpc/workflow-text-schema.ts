@@ -6,7 +6,11 @@
  * refuses the server refuses.
  */
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
-import { type FieldRules, field as rulesOption } from "@drover/proto/buf/validate/validate_pb.ts";
+import {
+  oneof as choiceRules,
+  type FieldRules,
+  field as rulesOption,
+} from "@drover/proto/buf/validate/validate_pb.ts";
 import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
 import {
   FallbackSchema,
@@ -61,14 +65,17 @@ function messageSchema(desc: DescMessage, define: Define, describe: Describe): S
   };
 }
 
-/** Exactly one kind of a step; of other choices exactly one as well. */
+/** Exactly one kind of a step; of other choices one as well, or none where none need be made. */
 function oneOf(desc: DescMessage): Schema {
   const choices =
     desc.typeName === StepDefinitionSchema.typeName
       ? kinds
       : desc.oneofs.flatMap(({ fields }) => fields.map(({ name }) => name));
-  if (choices.length === 0) return {};
-  return { oneOf: choices.map((name) => ({ required: [name] })) };
+  const [choice] = desc.oneofs;
+  if (choice === undefined) return {};
+  const each = choices.map((name) => ({ required: [name] }));
+  const { required } = getOption(choice, choiceRules);
+  return { oneOf: required ? each : [...each, { not: { anyOf: each } }] };
 }
 
 function fieldSchema(field: DescField, define: Define): Schema {

@@ -200,6 +200,7 @@ function describeOneRun(opened: Opened): void {
     const { runId } = run.ref;
     const queued = await store.reads.runSigns(runId);
     expect([...queued.polls]).toEqual([[0, null]]);
+    expect([...queued.queues]).toEqual([[0, "default"]]);
     for (const node of [newUuid(), newUuid()]) await store.markPolled(node, run.lanes);
     const polled = await store.reads.runSigns(runId);
     expect(polled.polls.get(0)).toBeGreaterThanOrEqual(queued.now);
@@ -208,6 +209,7 @@ function describeOneRun(opened: Opened): void {
     const { ready, secret } = await claimOne(store, run);
     const silent = await store.reads.runSigns(runId);
     expect([...silent.polls]).toEqual([]);
+    expect([...silent.queues]).toEqual([[0, "default"]]);
     expect(silent.leases.get(0)?.progress).toBeNull();
     const { step, fence } = ready;
     const report = { runId, step, fence, secret, progress: "page 7", details: null };
@@ -222,7 +224,7 @@ function describeOneRun(opened: Opened): void {
     const { store } = opened();
     const now = await store.transact({ name: "look" }, async (tx) => tx.now);
     const signs = await store.reads.runSigns(newUuid());
-    expect([...signs.leases, ...signs.polls]).toEqual([]);
+    expect([...signs.leases, ...signs.polls, ...signs.queues]).toEqual([]);
     expect(signs.now).toBeGreaterThanOrEqual(now);
   });
 

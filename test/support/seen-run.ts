@@ -9,6 +9,7 @@ export const NO_SIGNS: Signs = Object.freeze({
   leases: new Map(),
   polls: new Map(),
   pauses: new Map(),
+  queues: new Map(),
 });
 
 export function seenOf(world: World, signs: Signs = NO_SIGNS): SeenRun {

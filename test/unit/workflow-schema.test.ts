@@ -25,6 +25,7 @@ function problems(value: unknown, rules: Schema, path = ""): string[] {
     if (rule === "allOf") for (const one of list) wrong.push(...sub(one, ""));
     if (rule === "anyOf") expectThat(list.some(fits));
     if (rule === "oneOf") expectThat(list.filter(fits).length === 1);
+    if (rule === "not") expectThat(!fits(of));
     if (rule === "enum") expectThat(list.includes(value));
     if (rule === "type") expectThat([of].flat().some((type) => isOf(value, String(type))));
     if (rule === "pattern") expectThat(new RegExp(String(of)).test(String(value)));
@@ -74,6 +75,7 @@ describe("the schema takes", () => {
       "run: { workflow: other, version: 2 }, fallback: [{ run: third }]",
     ],
     ["one policy, or a list", "{ task: t, retry: { attempts: 2 } }", "{ task: t, retry: [{}] }"],
+    ["a map", "map: { over: '3', task: t }", "map: { over: '3', task: t, tolerate: 1 }"],
     ["any input", "{ task: t, input: [1, a, { b: null }] }", "{ task: t, input: 5 }"],
     ["flags and schemas", "{ task: t, always: true, run_if: any_ok, output_schema: true }"],
   ])("%s", (_, ...texts) => {
@@ -99,6 +101,11 @@ describe("the schema refuses, where it is", () => {
       "/steps/0/timeouts/attempt",
     ],
     ["a number out of its range", step("approval: { need: 0 }"), "/steps/0/approval/need"],
+    [
+      "two choices where one may be made",
+      step("map: { over: '3', task: t, tolerate: 1, tolerate_percent: 5 }"),
+      "/steps/0/map",
+    ],
     ["two kinds", step("task: t\n    wait: 5m"), "/steps/0"],
     ["no kind", step("needs: []"), "/steps/0"],
     ["a kind that is not there yet", step("map: {}"), "/steps/0/map"],

@@ -30,6 +30,7 @@ export interface Catalogue extends CatalogueCalls {
   isWorkflow(of: WorkflowRef): boolean;
   /** By their ids, the first of which is 1. */
   knownLanes(): readonly KnownLane[];
+  queueOf(lane: number): string;
 }
 
 interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
@@ -149,7 +150,7 @@ function workflows(
   };
 }
 
-function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes"> {
+function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes" | "queueOf"> {
   const all: KnownLane[] = [];
   const ids = new Map<string, number>();
   const idOf = (key: LaneKey): number => {
@@ -168,5 +169,10 @@ function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes"> {
       all.flatMap(({ lane, queue, task, ...key }) =>
         key.namespaceId === namespaceId && queues.includes(queue) ? [{ lane, queue, task }] : [],
       ),
+    queueOf(lane) {
+      const { queue } = all[lane - 1] ?? {};
+      if (queue === undefined) throw new Error(`there is no lane ${lane}`);
+      return queue;
+    },
   };
 }

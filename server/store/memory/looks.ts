@@ -11,6 +11,12 @@ import { stepKey, type Tables } from "./tables.ts";
 /** What keeps a lane, if it is paused. */
 export type PauseOf = (lane: number) => LanePause | null;
 
+/** What is known of a lane, by its number. */
+export interface LaneFacts {
+  readonly pauseOf: PauseOf;
+  readonly queueOf: (lane: number) => string;
+}
+
 export function undelivered(
   tables: Tables,
   session: string,
@@ -111,7 +117,12 @@ function isPolled(tables: Tables, now: Moment, lane: number): boolean {
   return tables.lanePoller.where("lane", lane).some((row) => row.seenAt > now - POLLED_MS);
 }
 
-export function runSigns(tables: Tables, now: Moment, runId: RunId, pauseOf: PauseOf): RunSigns {
+export function runSigns(
+  tables: Tables,
+  now: Moment,
+  runId: RunId,
+  { pauseOf, queueOf }: LaneFacts,
+): RunSigns {
   const steps = tables.step.where("run", runId).map(({ no }) => no);
   const leases = steps.flatMap((no) => {
     const row = tables.lease.get(stepKey(runId, no));
@@ -130,7 +141,15 @@ export function runSigns(tables: Tables, now: Moment, runId: RunId, pauseOf: Pau
     const pause = (lane < 0 ? workflowPauseOf(tables, runId) : null) ?? pauseOf(Math.abs(lane));
     return pause ? [[no, pause] as const] : [];
   });
-  return { now, leases: new Map(leases), polls: new Map(polls), pauses: new Map(pauses) };
+  const queues = steps.flatMap((no) => {
+    const key = stepKey(runId, no);
+    const row = tables.lease.get(key) ?? tables.ready.get(key);
+    return row ? [[no, queueOf(Math.abs(row.lane))] as const] : [];
+  });
+  return {
+    ...{ now, leases: new Map(leases), polls: new Map(polls) },
+    ...{ pauses: new Map(pauses), queues: new Map(queues) },
+  };
 }
 
 function workflowPauseOf(tables: Tables, runId: RunId): LanePause | null {

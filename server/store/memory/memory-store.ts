@@ -43,7 +43,7 @@ export interface MemoryStoreOptions {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, versions, namespaceName, knownLanes, isWorkflow, ...catalogue } =
+  const { workflows, versions, namespaceName, knownLanes, queueOf, isWorkflow, ...catalogue } =
     createCatalogue(now);
   const world = { tables, now, lanes: knownLanes, isWorkflow };
   const pauseOf = (lane: number) => lanePause(world, lane);
@@ -57,7 +57,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     countRuns: (namespaceId, filter, most) =>
       run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
-    runSigns: (runId) => run(() => runSigns(tables, now(), runId, pauseOf)),
+    runSigns: (runId) => run(() => runSigns(tables, now(), runId, { pauseOf, queueOf })),
     listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
     listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
     listWorkflows: async (namespaceId, after, limit) =>

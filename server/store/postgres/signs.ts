@@ -18,6 +18,7 @@ interface SignRow {
   paused: LanePause["of"] | null;
   paused_at: Moment | null;
   pause_reason: string | null;
+  queue: string | null;
 }
 
 export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
@@ -25,14 +26,16 @@ export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
   const leases = new Map<number, LeaseSigns>();
   const polls = new Map<number, Moment | null>();
   const pauses = new Map<number, LanePause>();
+  const queues = new Map<number, string>();
   for (const row of rows) {
     if (row.step_no === null) continue;
     const { last_beat_at: lastBeatAt, progress } = row;
     if (row.is_lease) leases.set(row.step_no, { lastBeatAt, progress });
     else polls.set(row.step_no, row.polled_at);
+    if (row.queue !== null) queues.set(row.step_no, row.queue);
     const { paused: of, paused_at: since, pause_reason: reason } = row;
     if (of === null || since === null) continue;
     pauses.set(row.step_no, { of, since, reason: reason ?? "" });
   }
-  return { now: rows[0]?.now ?? 0, leases, polls, pauses };
+  return { now: rows[0]?.now ?? 0, leases, polls, pauses, queues };
 }

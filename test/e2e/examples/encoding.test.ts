@@ -10,11 +10,14 @@ test(
   async () => {
     const told = await tellStory("encoding", "--seed", String(seed));
     expect(told.code, told.output).toBe(0);
-    const step = `chunk${filmOf(seed).stuckChunk}`;
+    const step = `chunks[${filmOf(seed).stuckChunk - 1}]`;
     const ref = `film/${filmOf(seed).stuckChunk}`;
 
     const film = told.runs.get("film");
-    expect(film?.steps.find(({ id }) => id === step)?.strategy).toBe(1);
+    expect(film?.steps.find(({ id }) => id === "chunks")?.items).toMatchObject({ succeeded: 6 });
+    expect(
+      film?.attempts.filter(({ stepId }) => stepId === step).map(({ failure }) => failure?.code),
+    ).toEqual(["drover.stalled", undefined]);
     expect(film?.interventions).toContainEqual(
       expect.objectContaining({ rule: "stall", stepId: step }),
     );

@@ -126,7 +126,7 @@ export async function fill(connectionString: string, runs: number): Promise<void
   }
 }
 
-/** A run of a map of so many items, each of them done, in its queue or with an agent; no statistics. */
+/** A run of a map of so many items, done, in their queue or with an agent; without statistics. */
 export async function fillMap(connectionString: string, items: number): Promise<void> {
   const client = new pg.Client({ connectionString });
   await client.connect();

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { expect, test } from "vitest";
+import { again } from "../../../sdk/typescript/answers.ts";
 import { toDuration } from "../../../sdk/typescript/duration.ts";
 import type { TaskContext } from "../../../sdk/typescript/handler.ts";
 import { json } from "../../../sdk/typescript/payload.ts";
@@ -72,6 +73,43 @@ test("progress and details go out once, with the next beat, and not again", asyn
   const next = await server.beat.next();
   expect(next.request.reports[0]?.progress).toBeUndefined();
   expect(next.request.reports[0]?.details).toBeUndefined();
+});
+
+test("details that no beat has carried go out before what ended without success is reported", async () => {
+  const server = await givenServer();
+  const { context, end } = await aRunningTask(server);
+  context.details({ page: 7 });
+  end(again({ after: "1s" }));
+  const beat = await server.beat.next();
+  expect(beat.request.reports).toMatchObject([{ taskToken: "t1", details: json({ page: 7 }) }]);
+  beat.answer({ answers: [carryOn] });
+  const report = await server.complete.next();
+  expect(report.request.results[0]?.outcome?.kind.case).toBe("again");
+});
+
+test("details that cannot be told keep nobody from the report", async () => {
+  const server = await givenServer();
+  const { context, end } = await aRunningTask(server);
+  context.details({ page: 7 });
+  end(again({ after: "1s" }));
+  (await server.beat.next()).fail(14, "STORE_UNAVAILABLE");
+  const report = await server.complete.next();
+  expect(report.request.results[0]?.outcome?.kind.case).toBe("again");
+});
+
+test("newer details wait for the beat that carries older ones", async () => {
+  const server = await givenServer();
+  const { clock, context, end } = await aRunningTask(server);
+  context.details({ page: 7 });
+  clock.advance(0);
+  const older = await server.beat.next();
+  context.details({ page: 8 });
+  end(again({ after: "1s" }));
+  older.answer({ answers: [carryOn] });
+  const newer = await server.beat.next();
+  expect(newer.request.reports).toMatchObject([{ details: json({ page: 8 }) }]);
+  newer.answer({ answers: [carryOn] });
+  expect((await server.complete.next()).request.results).toHaveLength(1);
 });
 
 test("progress of a beat that was not answered is sent again", async () => {

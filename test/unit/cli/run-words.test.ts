@@ -5,6 +5,7 @@ import {
   RunReason,
   RunSchema,
   RunState,
+  StepKind,
   StepSchema,
   StepState,
   UndoState,
@@ -82,6 +83,14 @@ test.each([
     "a lookup of an unknown outcome",
     { state: StepState.VERIFYING, verifies: 1 },
     "1 verify could not tell",
+  ],
+  [
+    "the gate of a map",
+    {
+      ...{ kind: StepKind.MAP, state: StepState.LEASED, task: "check-health" },
+      items: { total: 40, begun: 20, open: 0, succeeded: 19, failed: 1 },
+    },
+    "its gate looks, 20 of 40 items have ended, 1 failed",
   ],
   ["a signal that came", { state: StepState.SUCCEEDED, waitingOn: WaitingOn.SIGNAL }, ""],
 ])("how %s is told", (_name, init, words) => {

@@ -192,6 +192,21 @@ describe("waves", () => {
     expect(world.step("m").forward).toMatchObject({ kind: "WAITING", on: "items" });
   });
 
+  test("tell with the end of a pause what it was, and what follows", () => {
+    const gate = { task: "check" };
+    for (const [waves, did] of [
+      [{ size: 1, pauseMs: 5_000 }, "the next wave begins"],
+      [{ size: 1, pauseMs: 5_000, gate }, "its gate looks whether the next wave may begin"],
+    ] as const) {
+      const world = mapWorld({ over: "2", waves });
+      succeed(world, "m[0]");
+      world.advance(5_000);
+      world.fire("m");
+      const saw = 'the pause of "m" between two waves is over';
+      expect(world.interventions("timer")).toMatchObject([{ saw, did }]);
+    }
+  });
+
   test("stop behind one in which too many failed", () => {
     const world = mapWorld({ waves: { size: 2 } });
     world.report(world.claim("m[0]"), broken);

@@ -101,23 +101,23 @@ order by newest.n;
 
 -- name: run_signs
 -- What agents let hear of themselves: the last beat and the progress of each lease, the last poll of the
--- lane of each ready row, and what keeps that lane; always one row, for the time.
--- Plan: lease, ready by the run's key.
-select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at,
+-- lane of each ready row, what keeps that lane, and the queue of both; always one row, for the time.
+-- Plan: lease, ready by the run's key, lane by its own.
+select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at, lane.queue,
   h.paused, h.paused_at, h.pause_reason
 from (select) as one
 left join (
-  select l.step_no, true as is_lease, null::integer as lane, s.last_beat_at, l.progress,
-    null::timestamptz as polled_at
+  select l.step_no, l.lane, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at
   from lease as l
   left join agent_session as s on s.session = l.session
   where l.run_id = $1::uuid
   union all
-  select r.step_no, false, r.lane, null, null,
+  select r.step_no, r.lane, false, null, null,
     (select max(p.seen_at) from lane_poller as p where p.lane = abs(r.lane))
   from ready as r
   where r.run_id = $1::uuid
 ) as x on true
+left join lane on lane.id = abs(x.lane)
 left join lateral (
   select 'workflow' as paused, w.paused_at, w.reason as pause_reason
   from run as n
@@ -129,5 +129,5 @@ left join lateral (
   where p.lane = abs(x.lane)
   order by 1 desc
   limit 1
-) as h on true
+) as h on not x.is_lease
 order by x.step_no;

@@ -316,14 +316,16 @@ export type Step = Message<"drover.v1.Step"> & {
   undoState: UndoState;
 
   /**
-   * Name of its task, of the strategy that is tried; empty if it is of another kind.
+   * Name of its task, of the strategy that is tried; of a map, that of its gate while it is to look.
+   * Else empty.
    *
    * @generated from field: string task = 4;
    */
   task: string;
 
   /**
-   * Queue of its task; empty if it is of another kind.
+   * Queue of its task; empty if it is of another kind. Of an item whose queue is an expression: only
+   * while its task is there or with an agent.
    *
    * @generated from field: string queue = 5;
    */

@@ -356,7 +356,8 @@ export const TaskStepSchema: GenMessage<TaskStep> = /*@__PURE__*/
 /**
  * A step that performs one task for each item of a list. What the step says of a task (input, retry,
  * timeouts, effects, verify, compensate, fallback, on_pickup, output_schema) it says of each item,
- * and expressions there see `item`. An item is called by its index, as `deploy[3]`. The step succeeds
+ * and expressions there see `item`. With `on_failure` ESCALATE a person is asked about each item that
+ * fails; its other values say what follows when the map itself does. An item is called by its index, as `deploy[3]`. The step succeeds
  * once all items have ended and no more have failed than it tolerates; its output is
  * `{"counts": {"total", "succeeded", "failed", "skipped"}, "items": [...]}`, where `items` are the
  * outputs in the order of the list, null of one that has none, and is left out where they are

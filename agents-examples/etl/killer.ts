@@ -1,0 +1,34 @@
+/** The blow: whoever is in the middle of a partition is killed with SIGKILL, and not replaced. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Fact } from "../stage/books.ts";
+import type { Stage } from "../stage/story.ts";
+
+const agentCount = 3;
+/** Pages of one partition that one agent has begun. */
+const middle = 11;
+const lookEveryMs = 5;
+
+/** Starts the agents; returns after the blow, or when `isOver`. */
+export async function killLoader(stage: Stage, isOver: () => boolean): Promise<void> {
+  const { start, facts, act, signal } = stage;
+  const agents = Array.from({ length: agentCount }, () => start("loader"));
+  while (!isOver()) {
+    const read = inTheMiddle(facts());
+    const agent = agents.find(({ pid }) => pid === read?.what.by);
+    if (agent !== undefined) {
+      await agent.kill();
+      act(`SIGKILL for loader-${agent.pid}, in the middle of ${read?.ref}`, "killer");
+      return;
+    }
+    await sleep(lookEveryMs, undefined, { signal });
+  }
+}
+
+function inTheMiddle(facts: readonly Fact[]): Fact | undefined {
+  const reads = facts.filter(({ did }) => did === "read");
+  const who = ({ ref, what: { by } }: Fact) => ({ ref, by });
+  return reads.find(
+    (read) => reads.filter((one) => isDeepStrictEqual(who(one), who(read))).length >= middle,
+  );
+}

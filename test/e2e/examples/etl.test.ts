@@ -1,0 +1,47 @@
+/** The ETL story, told as a user tells it, and by the naive caller. */
+import { expect, test } from "vitest";
+import { readable, rowsOf, run } from "../../../agents-examples/etl/orders.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+
+const seed = 1;
+
+test(
+  "each row is loaded once although an agent is killed in the middle of a partition",
+  async () => {
+    const told = await tellStory("etl", "--seed", String(seed));
+    expect(told.code, told.output).toBe(0);
+    const { facts, runs, output } = told;
+    const load = runs.get(run);
+    expect(load?.run).toMatchObject({ state: "COMPLETED", warnings: 1 });
+    const items = load?.steps.find(({ id }) => id === "load")?.items;
+    expect(items).toMatchObject({ total: 6, succeeded: 5, failed: 1 });
+
+    const loaded = facts
+      .filter(({ did }) => did === "loaded")
+      .flatMap(({ what }) => (Array.isArray(what.rows) ? what.rows.map(({ id }) => id) : []));
+    const right = readable(seed).flatMap((partition) => rowsOf(seed, partition));
+    expect(loaded.toSorted()).toEqual(right.map(({ id }) => id).toSorted());
+
+    // Who came after the killed one began neither at the first page nor behind what was loaded.
+    const [, pid, partition] =
+      output.match(/SIGKILL for loader-(\d+), in the middle of (\S+)/) ?? [];
+    const reads = facts.filter(({ did, ref }) => did === "read" && ref === partition);
+    const lastOfKilled = reads.findLastIndex(({ what }) => what.by === Number(pid));
+    const next = reads[lastOfKilled + 1];
+    expect(next?.what.by).not.toBe(Number(pid));
+    expect(Number(next?.what.from)).toBeGreaterThan(0);
+    const unsaid = Number(reads[lastOfKilled]?.what.from) + 5;
+    expect(Number(next?.what.from)).toBeLessThanOrEqual(unsaid);
+  },
+  storyMsMax,
+);
+
+test(
+  "the naive caller loads rows twice and leaves others out, as the README says",
+  async () => {
+    const told = await tellStory("etl", "--naive", "--seed", String(seed));
+    expect(told.code).toBe(1);
+    expect(untrueLines("etl", [told])).toEqual([]);
+  },
+  storyMsMax,
+);
