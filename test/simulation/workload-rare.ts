@@ -6,20 +6,18 @@ import {
   alwaysSteps,
   DOUBTFUL_TASK,
   FIND_TASK,
+  failing,
   json,
   NOWHERE,
   POISON_TASK,
+  QUICK,
   randomTimeouts,
   randomUndo,
   UNDO_TASK,
-  usualDefinition,
   waitingWork,
 } from "./workload.ts";
-
-const QUICK = Object.freeze({
-  ...{ heartbeatMs: 2_000, attemptMs: 4_000, pickupMs: 2_000, totalMs: 30_000 },
-  ...{ cancelMs: 300, settleMs: 1_000, callbackMs: 1_500 },
-});
+import { MAP_MAKERS } from "./workload-maps.ts";
+import { usualDefinition } from "./workload-usual.ts";
 
 type Maker = (chance: Chance, canary: string) => readonly StepDefinition[];
 
@@ -148,10 +146,10 @@ const doneTwice: Maker = (chance, canary) => [
 const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, twoEffects, pastPivot, failingBranch, inexpressible, answeredLate],
   ...[unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
-  ...[doneTwice, doneTwice],
+  ...[doneTwice, doneTwice, ...MAP_MAKERS],
 ];
 
-const RARE_SHARE = 0.25;
+const RARE_SHARE = 0.35;
 
 /** Mostly a usual one. */
 export function randomDefinition(chance: Chance, canary: string): Definition {
@@ -168,9 +166,4 @@ function rareDefinition(chance: Chance, canary: string): Definition {
     timeoutMs: isShort ? chance.between(1_500, 6_000) : chance.between(30_000, 60_000),
     steps,
   };
-}
-
-/** Of no policy, so that its first failure is its last. */
-function failing(id: string) {
-  return { id, task: "fail", timeouts: QUICK, retry: [{ attempts: 1 }] } as const;
 }

@@ -1,6 +1,7 @@
 // What was acknowledged is stored, what is stored was asked for, and what was refused is not there:
 // G1, G2 and G13.
 
+import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { TokenParts } from "../history.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import {
@@ -111,7 +112,7 @@ function wasLeft(facts: Facts, runId: string): boolean {
   return (
     found?.run.escalations.some(
       ({ step, answer, closedAt }) =>
-        found.plan.steps[step]?.always && answer === null && closedAt !== null,
+        planStepAt(found.plan, step)?.always && answer === null && closedAt !== null,
     ) ?? false
   );
 }

@@ -7,6 +7,7 @@
 import type { Moment, TaskKind } from "../../../server/core/attempt.ts";
 import type { AnswerKind, EscalationReason } from "../../../server/core/history.ts";
 import { type Plan, planOf } from "../../../server/core/plan.ts";
+import { planStepAt } from "../../../server/core/plan-at.ts";
 import type {
   Answer,
   AnswerRecord,
@@ -222,12 +223,15 @@ function seenOf(call: Call): readonly Seen[] {
   );
 }
 
-/** The place of the strategy is the last part of the key under which its effect is made. */
+/**
+ * The place of the strategy is the last part of the key under which its effect is made; of a gate
+ * that is the number of items after which it is asked.
+ */
 function strategiesSeen(seen: readonly Seen[]): ReadonlyMap<string, number> {
   return new Map(
     seen.map(({ task: { token, attempt, idempotencyKey, effectKey } }) => {
       const [place] = (effectKey ?? idempotencyKey).split("/").slice(-1);
-      return [tokenKey(token, attempt), Number(place)];
+      return [tokenKey(token, attempt), Number(place?.replace("after-", ""))];
     }),
   );
 }
@@ -321,7 +325,7 @@ export function quietFrom(
 ): Moment | null {
   if (!end) return null;
   if (!unheard || task === "verify") return end.at;
-  return end.at + (plan.steps[step]?.timeouts.settleMs ?? 0);
+  return end.at + (planStepAt(plan, step)?.timeouts.settleMs ?? 0);
 }
 
 /** Questions about a step that a person has answered, by the answers that are wanted. */
@@ -378,7 +382,7 @@ export function keptOf({ run }: RunFacts, step: number): FinalRun["kept"][number
 
 /** "flight of run r1" for a sentence. */
 export function stepName({ run, plan }: RunFacts, step: number): string {
-  return `step "${plan.steps[step]?.id ?? step}" of run ${run.runId}`;
+  return `step "${planStepAt(plan, step)?.id ?? step}" of run ${run.runId}`;
 }
 
 export function allHandOuts(run: RunFacts): readonly HandOut[] {

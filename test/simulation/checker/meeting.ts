@@ -2,6 +2,7 @@
 
 import type { Moment } from "../../../server/core/attempt.ts";
 import { AVOID_SESSION_MS } from "../../../server/core/plan.ts";
+import { plannedTask } from "../../../server/core/plan-at.ts";
 import type { FaultRecord } from "../history.ts";
 import {
   type Call,
@@ -13,6 +14,7 @@ import {
   tokenKey,
 } from "./facts.ts";
 import { stoodStill } from "./hand-outs.ts";
+import { placesOf } from "./places.ts";
 import { freeSlotsLeft } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
@@ -87,7 +89,7 @@ function takes(wait: Wait, namespace: string, { queue, task }: ReadySpan): boole
 /** A run that stood still for a person does not tell when its steps were ready. */
 function* readySpans(run: RunFacts, endAt: Moment, laneOf: LaneOf): Iterable<ReadySpan> {
   if (stoodStill(run)) return;
-  for (const step of run.plan.steps) {
+  for (const step of placesOf(run)) {
     const handOuts = run.handOuts.get(step.no) ?? [];
     const row = run.run.steps.find(({ no }) => no === step.no);
     for (const [place, handOut] of handOuts.entries()) {
@@ -100,11 +102,7 @@ function* readySpans(run: RunFacts, endAt: Moment, laneOf: LaneOf): Iterable<Rea
       if (side?.kind !== "READY") continue;
       const from = Math.max(side.readyAt, side.avoid?.until ?? 0);
       const planned = row?.strategies.at(-1)?.planned ?? 0;
-      const plan =
-        side.task === "perform"
-          ? step.work.kind === "task" && step.work.strategies[planned]
-          : step[side.task];
-      if (!plan) continue;
+      const plan = plannedTask(step, side.task, planned);
       yield { step: step.no, queue: plan.queue, task: plan.task, from, until: endAt };
     }
   }
