@@ -15,6 +15,7 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { tooManyItems, wavesFollowEachOther } from "./maps.ts";
 import { placeIn, placesOf } from "./places.ts";
 import { tooManyOfKey } from "./slots.ts";
 import type { Bounds, Finding } from "./violation.ts";
@@ -24,7 +25,8 @@ import type { Bounds, Finding } from "./violation.ts";
  * verifies of one fence numbers 1, 2, 3, and none begins before the one before has ended; what
  * agents received are exactly these, and a report or a callback about one of them always finds it;
  * no beat renews a lease that was sent after a later hand-out. At no time are more runs of one
- * concurrency key under way than the highest limit that any of them allows.
+ * concurrency key under way than the highest limit that any of them allows, nor more items of a
+ * map than its concurrency.
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
@@ -33,6 +35,7 @@ export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
   yield* tooManyOfKey(facts);
+  yield* tooManyItems(facts);
 }
 
 /** Every task of a step, in the order in which they must have been handed out. */
@@ -223,6 +226,7 @@ export function* oneCompletionOneActivation(facts: Facts): Iterable<Finding> {
     }
     for (const text of findings) yield { runId, text };
   }
+  yield* wavesFollowEachOther(facts);
 }
 
 const FORWARD_ROWS: ReadonlySet<FinalAttempt["kind"]> = new Set(["perform", "verify", "answer"]);
