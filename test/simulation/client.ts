@@ -2,6 +2,7 @@
 // watch, and one that registers workflows (registrar.ts).
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   CancelRunRequestSchema,
   GetRunRequestSchema,
@@ -136,6 +137,7 @@ async function readSome(client: Client): Promise<void> {
         runs: runs.map((run) => runSeen(run, [])),
       }));
       heard(client, call, answer, reply.bytes);
+      if (reply.kind === "ok") takeUp(client, reply.message.runs);
     } else {
       const runId = chance.pick(runIds);
       const asked = { rpc: "GetRun", namespace, runId } as const;
@@ -156,6 +158,11 @@ async function readSome(client: Client): Promise<void> {
       heard(client, call, answer, reply.bytes);
     }
   }
+}
+
+/** Children are found, and then read, paused and cancelled by themselves too. */
+function takeUp({ runIds }: Client, runs: readonly Run[]): void {
+  for (const { runId, parent } of runs) if (parent && !runIds.includes(runId)) runIds.push(runId);
 }
 
 async function watchSome(client: Client): Promise<void> {

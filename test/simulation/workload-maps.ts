@@ -81,6 +81,18 @@ const lateGate: Maker = (chance, canary) => [
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
 ];
 
+/** Past the pivot a gate that is lost asks a person, who may hear of it before answering. */
+const gatePastPivot: Maker = (_chance, canary) => [
+  { id: "s0", needs: [], task: "book", pivot: true, timeouts: QUICK },
+  {
+    ...{ ...quickItems("s1", canary), needs: ["s0"] },
+    waves: {
+      size: 1,
+      gate: { task: "silent", timeouts: { ...QUICK, settleMs: 100 }, retry: [{ attempts: 1 }] },
+    },
+  },
+];
+
 /** A person is asked about a gate, or about an item, while the rest goes on. */
 const askedAbout: Maker = (chance, canary) => [
   {
@@ -153,5 +165,6 @@ function quickItems(id: string, canary: string): Pick<StepRules, "id" | "needs">
 }
 
 export const MAP_MAKERS: readonly Maker[] = [
-  ...[lateGate, lateGate, lateGate, askedAbout, undoneMap, stoppedMap, lastMap],
+  ...[lateGate, lateGate, gatePastPivot, gatePastPivot, askedAbout, undoneMap, stoppedMap],
+  lastMap,
 ];

@@ -16,6 +16,7 @@ import {
   UNDO_TASK,
   waitingWork,
 } from "./workload.ts";
+import { CHILD_MAKERS } from "./workload-children.ts";
 import { MAP_MAKERS } from "./workload-maps.ts";
 import { usualDefinition } from "./workload-usual.ts";
 
@@ -149,17 +150,24 @@ const MAKERS: readonly Maker[] = [
   ...[doneTwice, doneTwice, ...MAP_MAKERS],
 ];
 
-const RARE_SHARE = 0.35;
+const RARE_SHARE = 0.4;
+const CHILD_SHARE = 0.2;
 
-/** Mostly a usual one. */
-export function randomDefinition(chance: Chance, canary: string): Definition {
+/** Mostly a usual one. `children`: workflows that its steps may run; at least one. */
+export function randomDefinition(
+  chance: Chance,
+  canary: string,
+  children: readonly string[],
+): Definition {
   return chance.happens(RARE_SHARE)
-    ? rareDefinition(chance, canary)
-    : usualDefinition(chance, canary);
+    ? rareDefinition(chance, canary, children)
+    : usualDefinition(chance, canary, children);
 }
 
-function rareDefinition(chance: Chance, canary: string): Definition {
-  const steps = chance.pick(MAKERS)(chance, canary);
+function rareDefinition(chance: Chance, canary: string, children: readonly string[]): Definition {
+  const steps = chance.happens(CHILD_SHARE)
+    ? chance.pick(CHILD_MAKERS)(chance, canary, children)
+    : chance.pick(MAKERS)(chance, canary);
   const isShort = chance.happens(0.2);
   return {
     workflow: `rare-${chance.between(1, 1_000_000)}`,

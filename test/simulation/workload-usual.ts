@@ -2,17 +2,23 @@
 import type { Definition, StepDefinition, StepRules } from "../../server/core/definition.ts";
 import type { Chance } from "./chance.ts";
 import { alwaysSteps, POISON_TASK, randomTask, waitingWork } from "./workload.ts";
+import { childWork } from "./workload-children.ts";
 import { mapWork } from "./workload-maps.ts";
 
 const ALWAYS_SHARE = 0.22;
 const PIVOT_SHARE = 0.12;
 const MAP_SHARE = 0.08;
+const CHILD_SHARE = 0.05;
 
-export function usualDefinition(chance: Chance, canary: string): Definition {
+export function usualDefinition(
+  chance: Chance,
+  canary: string,
+  children: readonly string[],
+): Definition {
   const count = chance.between(1, 6);
   const pivot = chance.happens(PIVOT_SHARE) ? chance.between(0, count - 1) : -1;
   const steps = Array.from({ length: count }, (_, no) => {
-    const step = randomStep(chance, no, canary);
+    const step = randomStep(chance, no, canary, children);
     return no === pivot ? { ...step, pivot: true } : step;
   });
   if (chance.happens(ALWAYS_SHARE)) steps.push(...alwaysSteps(chance, count, canary));
@@ -25,13 +31,19 @@ export function usualDefinition(chance: Chance, canary: string): Definition {
   };
 }
 
-function randomStep(chance: Chance, no: number, canary: string): StepDefinition {
+function randomStep(
+  chance: Chance,
+  no: number,
+  canary: string,
+  children: readonly string[],
+): StepDefinition {
   const needs = Array.from({ length: no }, (_, before) => `s${before}`).filter(() =>
     chance.happens(0.35),
   );
   const rules = { id: `s${no}`, needs, ...randomJoin(chance, needs), ...randomEnd(chance) };
   if (chance.happens(0.16)) return { ...rules, ...waitingWork(chance) };
   if (chance.happens(MAP_SHARE)) return { ...rules, ...mapWork(chance, canary) };
+  if (chance.happens(CHILD_SHARE)) return { ...rules, ...childWork(chance, canary, children) };
   return { ...rules, ...randomTask(chance, no, canary) };
 }
 

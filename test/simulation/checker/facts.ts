@@ -93,6 +93,10 @@ export interface RunFacts {
   readonly verifies: ReadonlyMap<number, readonly HandOut[]>;
   /** Calls that asked to pause it. */
   readonly pauses: readonly Call[];
+  /** The run whose step began it, the one above that, and so on. */
+  readonly above: readonly string[];
+  /** Whether any run above it may have been paused, and it with it. */
+  readonly pausedFromAbove: boolean;
 }
 
 /** One hand-out, from its attempt row or from its lease if it is still out. */
@@ -129,19 +133,23 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
   }
   const strategies = strategiesSeen(seen);
   const plans = new Map(history.final.definitions.map((d) => [d.id, planOf(d.definition)]));
+  const pausesOf = (runIds: readonly string[]): readonly Call[] =>
+    calls.filter(({ request }) => request.rpc === "PauseRun" && runIds.includes(request.runId));
+  const byId = new Map(history.final.runs.map((run) => [run.runId, run]));
   const runs = new Map<string, RunFacts>();
   for (const run of history.final.runs) {
     const plan = plans.get(run.definitionId);
     if (!plan) throw new Error(`run ${run.runId} is of definition ${run.definitionId}, not listed`);
     const all = handOutsOf(run, reports, strategies);
+    const above = aboveOf(byId, run);
     runs.set(run.runId, {
       run,
       plan,
       handOuts: byStep(all.filter(({ task }) => task !== "verify")),
       verifies: byStep(all.filter(({ task }) => task === "verify")),
-      pauses: calls.filter(
-        ({ request }) => request.rpc === "PauseRun" && request.runId === run.runId,
-      ),
+      pauses: pausesOf([run.runId]),
+      above,
+      pausedFromAbove: pausesOf(above).length > 0,
     });
   }
   const of = <K extends "fault" | "effect" | "owner" | "webhook">(kind: K) =>
@@ -162,6 +170,11 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
     owners: of("owner"),
     webhooks: of("webhook"),
   };
+}
+
+function aboveOf(byId: ReadonlyMap<string, FinalRun>, run: FinalRun): readonly string[] {
+  const parent = run.parent && byId.get(run.parent.runId);
+  return parent ? [parent.runId, ...aboveOf(byId, parent)] : [];
 }
 
 function clockBack({ records }: History): number {
@@ -349,20 +362,6 @@ export function callsTo<R extends Request["rpc"]>(
   const wanted = new Set<string>(rpcs);
   return facts.calls.filter((call): call is Call<Extract<Request, { rpc: R }>> =>
     wanted.has(call.request.rpc),
-  );
-}
-
-/**
- * What a copy of the call may have done although the caller heard that nothing was: the two came
- * at different times, and what was refused at first may be right later.
- */
-export function wasRepeated({ faults }: Facts, { sent }: Call): boolean {
-  return faults.some(
-    ({ fault, at, target }) =>
-      fault.kind === "network" &&
-      fault.did === "repeated" &&
-      at === sent.at &&
-      target === sent.server,
   );
 }
 

@@ -15,6 +15,7 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { childRows, childrenStayWithin } from "./families.ts";
 import { tooManyItems, wavesFollowEachOther } from "./maps.ts";
 import { placeIn, placesOf } from "./places.ts";
 import { tooManyOfKey } from "./slots.ts";
@@ -74,9 +75,12 @@ function* overlaps(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
   }
 }
 
-/** The fences of a step that is kept go on where they stood in the run that is done again. */
+/**
+ * The fences of a step that is kept go on where they stood in the run that is done again, and those
+ * of a step that ran another workflow behind its last child's.
+ */
 function fenceBefore({ runs }: Facts, run: RunFacts, no: number): number {
-  if (!keptOf(run, no)) return 0;
+  if (!keptOf(run, no)) return Math.max(0, ...childRows(run, no).map(({ fence }) => fence));
   const old = runs.get(run.run.rerunOf?.runId ?? "");
   const was = old ? placeIn(old, run, no) : -1;
   return old?.run.steps.find((row) => row.no === was)?.fence ?? 0;
@@ -227,6 +231,7 @@ export function* oneCompletionOneActivation(facts: Facts): Iterable<Finding> {
     for (const text of findings) yield { runId, text };
   }
   yield* wavesFollowEachOther(facts);
+  yield* childrenStayWithin(facts);
 }
 
 const FORWARD_ROWS: ReadonlySet<FinalAttempt["kind"]> = new Set(["perform", "verify", "answer"]);
@@ -352,8 +357,8 @@ function successOf({ run, plan }: RunFacts, no: number): FinalAttempt | undefine
 }
 
 /** Whether a run, or a step of it, may have stood still for a person. */
-export function stoodStill({ run, pauses }: RunFacts): boolean {
-  return run.escalations.length > 0 || pauses.length > 0;
+export function stoodStill({ run, pauses, pausedFromAbove }: RunFacts): boolean {
+  return run.escalations.length > 0 || pauses.length > 0 || pausedFromAbove;
 }
 
 function skipped(

@@ -110,8 +110,8 @@ function beginLater(facts: Facts): ReadonlySet<RunFacts> {
   );
   return new Set(
     [...facts.runs.values()].filter(
-      ({ run: { concurrency, namespace, mark } }) =>
-        concurrency !== null || marks.has(`${namespace}/${mark}`),
+      ({ run: { concurrency, parent, namespace, mark } }) =>
+        concurrency !== null || parent !== null || marks.has(`${namespace}/${mark}`),
     ),
   );
 }

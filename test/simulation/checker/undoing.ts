@@ -2,7 +2,7 @@
 import { numberOf } from "../../../server/core/place.ts";
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { EffectRecord } from "../history.ts";
-import type { OutcomeFact } from "../history-rows.ts";
+import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import {
   allHandOuts,
   answered,
@@ -16,6 +16,7 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { cancelsReachChildren, childRows, isForward } from "./families.ts";
 import { taskName, tasksOf } from "./hand-outs.ts";
 import { pausesHold } from "./pauses.ts";
 import { placeIn, placesOf } from "./places.ts";
@@ -114,7 +115,7 @@ function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
   if (state === "COMPENSATED" && undone.length === 0)
     yield { runId, text: `run ${runId} is COMPENSATED, but nothing was undone` };
   for (const { no } of undone) {
-    if (isMap(run, no) || keptOf(run, no)) continue;
+    if (isMap(run, no) || keptOf(run, no) || childRows(run, no).length > 0) continue;
     if (run.handOuts.get(no)?.some(({ task }) => task === "perform")) continue;
     if (answered(run, no, "succeed").length > 0) continue;
     yield { runId, text: `${stepName(run, no)} was undone, but nobody had ever performed it` };
@@ -137,6 +138,8 @@ function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
     );
   }
   if (run.state !== "CANCELLED") return false;
+  // What it was told from above the rows do not tell.
+  if (run.parent !== null) return false;
   const cancels = callsTo(facts, "CancelRun").filter(({ request }) => request.runId === run.runId);
   return cancels.every(({ request }) => request.undo);
 }
@@ -152,6 +155,7 @@ function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
   const maker = kept && facts.runs.get(kept.of);
   const made = maker ? placeIn(maker, run, no) : -1;
   if (kept) return maker && made >= 0 ? hasEffect(facts, maker, made) : false;
+  if (childRows(run, no).some(byChild)) return true;
   const tasks = tasksOf(run, no).filter(({ task }) => task !== "compensate");
   const said = answered(run, no, "succeed", "fail");
   if (said.length > 0) return said.some(({ by }) => by === "succeed") && tasks.length > 0;
@@ -171,6 +175,11 @@ function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
     if (outcome) marks.set(current, markAfter(marked, handOut, outcome, claims(handOut)));
   }
   return [...marks.values()].some((marked) => marked);
+}
+
+/** The name of a child stands where an agent's would. */
+function byChild({ outcome, agentId }: FinalAttempt): boolean {
+  return outcome.kind === "success" && (agentId?.startsWith("run ") ?? false);
 }
 
 function markAfter(
@@ -263,11 +272,8 @@ export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
     }
     yield* carriedOn(facts, run, heard.place, since);
   }
+  yield* cancelsReachChildren(facts);
   yield* pausesHold(facts);
-}
-
-function isForward({ plan }: RunFacts, { task, step }: Pick<HandOut, "task" | "step">): boolean {
-  return task === "perform" && !planStepAt(plan, step)?.always;
 }
 
 function* carriedOn(facts: Facts, run: RunFacts, place: number, since: string): Iterable<Finding> {
