@@ -93,7 +93,8 @@ function* mixedKeys(facts: Facts, run: RunFacts, no: number): Iterable<Finding> 
   const { runId } = run.run;
   const row = run.run.steps.find((one) => one.no === no);
   // A gate is another one after each wave.
-  const strategies = row?.items ? row.items.begun : (row?.strategies.length ?? 1);
+  const begun = row?.strategies.length ?? 1;
+  const strategies = row?.items ? row.items.begun + begun - 1 : begun;
   const seen = facts.seen
     .filter(
       ({ task: { token } }) =>
