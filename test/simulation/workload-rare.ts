@@ -146,11 +146,11 @@ const doneTwice: Maker = (chance, canary) => [
 
 const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, twoEffects, pastPivot, failingBranch, inexpressible, answeredLate],
-  ...[unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
-  ...[doneTwice, doneTwice, ...MAP_MAKERS],
+  ...[unknowable, unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
+  ...[doneTwice, doneTwice, doneTwice, doneTwice, twoEffects, twoEffects, ...MAP_MAKERS],
 ];
 
-const RARE_SHARE = 0.4;
+const RARE_SHARE = 0.45;
 const CHILD_SHARE = 0.2;
 
 /** Mostly a usual one. `children`: workflows that its steps may run; at least one. */

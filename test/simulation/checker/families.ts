@@ -63,13 +63,11 @@ export function* childrenStayWithin(facts: Facts): Iterable<Finding> {
       const text = `${of} was open while its parent was undone, at ${undo.startedAt}`;
       yield { runId, text };
     }
-    const beside = siblings(facts, child).find(
-      ({ run }) =>
-        run.createdAt <= createdAt &&
-        (run.endedAt ?? Number.POSITIVE_INFINITY) > createdAt + transactionMs,
-    );
-    if (beside)
-      yield { runId, text: `${of} began beside run ${beside.run.runId} of the same step` };
+    const beside = siblings(facts, child).find(({ run }) => {
+      const from = Math.max(run.createdAt, createdAt);
+      return Math.min(run.endedAt ?? until, until) > from + transactionMs;
+    });
+    if (beside) yield { runId, text: `${of} ran beside run ${beside.run.runId} of the same step` };
   }
 }
 
