@@ -150,8 +150,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "one idempotency key over two strategies",
     file: "dispatch/handed-task.ts",
-    find: "` : facts.strategy;",
-    replace: "` : 0;",
+    find: "facts.strategy) : facts.strategy;",
+    replace: "facts.strategy) : 0;",
     why: "the remote service takes the second way for a repeat of the first",
   },
   {
