@@ -13,6 +13,7 @@ import {
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Answer } from "./history.ts";
+import { holdSome } from "./holders.ts";
 import { startPeople } from "./people.ts";
 import { type Registered, registerSome } from "./registrar.ts";
 import { rerunSome } from "./reruns.ts";
@@ -66,6 +67,7 @@ export function startClients(world: World, options: ClientOptions): Clients {
   void watchSome(client("watcher"));
   void rerunSome(client("redoer"));
   startPeople(client);
+  void holdSome(client("holder"));
   return { runIds, isDone: () => done };
 }
 

@@ -18,6 +18,7 @@ import {
 } from "./facts.ts";
 import { cancelsReachChildren, childRows, isForward } from "./families.ts";
 import { taskName, tasksOf } from "./hand-outs.ts";
+import { whatIsHeldStays } from "./holds.ts";
 import { pausesHold } from "./pauses.ts";
 import { placeIn, placesOf } from "./places.ts";
 import type { Bounds, Finding } from "./violation.ts";
@@ -249,7 +250,7 @@ function madeTooLate(
  * G16. After the answer to an accepted CancelRun was heard, no perform task of the run is handed
  * out but of its `always` steps, by its row or to a poll sent later, and no beat sent later lets
  * one carry on. And from an acknowledged PauseRun to the next call that lets the run move, nothing
- * of it is handed out.
+ * of it is handed out; nor of a queue, a workflow or a namespace that is paused.
  */
 export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
   for (const cancel of callsTo(facts, "CancelRun")) {
@@ -274,6 +275,7 @@ export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
   }
   yield* cancelsReachChildren(facts);
   yield* pausesHold(facts);
+  yield* whatIsHeldStays(facts);
 }
 
 function* carriedOn(facts: Facts, run: RunFacts, place: number, since: string): Iterable<Finding> {
