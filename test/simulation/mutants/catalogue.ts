@@ -246,6 +246,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "beginItems(pass, no, Math.min(work.concurrency, left));",
     why: "a list of a thousand hosts is worked on all at once",
   },
+  {
+    name: "paused queue handed out",
+    file: "store/memory/transaction.ts",
+    find: "lanePause(world, lane) === null",
+    replace: "lanePause(world, lane) !== undefined",
+    why: "agents are sent to a service that somebody has taken down",
+  },
 ];
 
 /** Mutants that the engine has no place for yet, with what must come first. */
