@@ -94,6 +94,11 @@ function inputOf(one: Found, seen: ReadonlyMap<RunId, Facts>): Payload | null {
   return judged.value;
 }
 
+/** A person may have given it another input, which is another strategy. */
+function gateWay(begun: number, strategy: number): string {
+  return strategy === 0 ? `after-${begun}` : `after-${begun}.${strategy}`;
+}
+
 function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
   const { waiter, lease, facts, laned } = one;
   const { ready } = lease;
@@ -110,7 +115,7 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
   };
   // The key changes exactly when the input may: with the strategy. An effect that a run before this
   // one made is undone under that run's key. A gate is another one after each wave.
-  const way = facts.items ? `after-${facts.items.begun}` : facts.strategy;
+  const way = facts.items ? gateWay(facts.items.begun, facts.strategy) : facts.strategy;
   const effectKey = `${facts.effectOf ?? ready.runId}/${step.id}/${way}`;
   const suffix = { perform: "", verify: "v", compensate: "u" }[ready.task];
   return {

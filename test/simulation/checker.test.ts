@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { BROKEN_CALLS } from "./broken-calls.ts";
+import { BROKEN_FAMILIES } from "./broken-families.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
 import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
@@ -16,7 +17,10 @@ import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 
 const BROKEN_HISTORIES = [
-  ...[...BROKEN_CALLS, ...BROKEN_ROWS].map((broken) => ({ ...broken, good: goodHistory })),
+  ...[...BROKEN_CALLS, ...BROKEN_FAMILIES, ...BROKEN_ROWS].map((broken) => ({
+    ...broken,
+    good: goodHistory,
+  })),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
   ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),
   ...BROKEN_WEBHOOKS.map((broken) => ({ ...broken, good: webhooksHistory })),

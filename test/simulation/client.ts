@@ -2,6 +2,7 @@
 // watch, and one that registers workflows (registrar.ts).
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   CancelRunRequestSchema,
   GetRunRequestSchema,
@@ -12,6 +13,7 @@ import {
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Answer } from "./history.ts";
+import { holdSome } from "./holders.ts";
 import { startPeople } from "./people.ts";
 import { type Registered, registerSome } from "./registrar.ts";
 import { rerunSome } from "./reruns.ts";
@@ -65,6 +67,7 @@ export function startClients(world: World, options: ClientOptions): Clients {
   void watchSome(client("watcher"));
   void rerunSome(client("redoer"));
   startPeople(client);
+  void holdSome(client("holder"));
   return { runIds, isDone: () => done };
 }
 
@@ -136,6 +139,7 @@ async function readSome(client: Client): Promise<void> {
         runs: runs.map((run) => runSeen(run, [])),
       }));
       heard(client, call, answer, reply.bytes);
+      if (reply.kind === "ok") takeUp(client, reply.message.runs);
     } else {
       const runId = chance.pick(runIds);
       const asked = { rpc: "GetRun", namespace, runId } as const;
@@ -156,6 +160,11 @@ async function readSome(client: Client): Promise<void> {
       heard(client, call, answer, reply.bytes);
     }
   }
+}
+
+/** Children are found, and then read, paused and cancelled by themselves too. */
+function takeUp({ runIds }: Client, runs: readonly Run[]): void {
+  for (const { runId, parent } of runs) if (parent && !runIds.includes(runId)) runIds.push(runId);
 }
 
 async function watchSome(client: Client): Promise<void> {

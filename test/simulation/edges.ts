@@ -6,6 +6,7 @@ import { evolve, untouchedStep } from "../../server/core/evolve.ts";
 import type { Step, View } from "../../server/core/model.ts";
 import { shapeOf } from "../../server/core/pass.ts";
 import type { Plan } from "../../server/core/plan.ts";
+import { planStepAt } from "../../server/core/plan-at.ts";
 import {
   FORWARD_EDGES,
   RUN_EDGES,
@@ -68,7 +69,7 @@ export function createEdges(): Edges {
     strange,
     pass(record: PassRecord, plan: Plan) {
       const shape = (no: number) => {
-        const step = plan.steps[no];
+        const step = planStepAt(plan, no);
         if (!step) throw new Error(`the plan of ${plan.workflow} has no step ${no}`);
         return shapeOf(step);
       };

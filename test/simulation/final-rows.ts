@@ -8,8 +8,10 @@ import {
   isUndoLeft,
   movingSide,
   type Run,
+  type Step,
   type View,
 } from "../../server/core/model.ts";
+import { ITEMS_MAX } from "../../server/core/place.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import { partitionOf } from "../../server/store/partition.ts";
 import type { RunRef, Store } from "../../server/store/store.ts";
@@ -101,10 +103,11 @@ export async function finalRows(
     const detail = await store.reads.runDetail(run.runId, EVERYTHING);
     if (!detail) throw new Error(`run ${run.runId} is listed and cannot be read`);
     const wakeAt = momentOf.get(run.runId) ?? null;
-    runs.push(finalRun(detail, { namespace: namespace.name, partition, wakeAt }));
     const definition = witness.definitions.get(run.definitionId);
     if (!definition) throw new Error(`nobody saw definition ${run.definitionId}`);
     const plan = planOf(definition);
+    const steps = new Map([...detail.steps, ...(await itemsOf(store, run.runId, plan))]);
+    runs.push(finalRun({ ...detail, steps }, { namespace: namespace.name, partition, wakeAt }));
     const view = await load(store, { runId: run.runId, partition }, plan);
     for (const problem of brokenInvariants(plan, view)) broken.push(`run ${run.runId}: ${problem}`);
   }
@@ -125,6 +128,17 @@ export async function finalRows(
     owners: [...witness.owners].map(([partition, owner]) => ({ partition, ...owner })),
   };
   return { rows, broken };
+}
+
+/** The details of a run leave out items that have ended. */
+async function itemsOf(store: Store, runId: string, { steps }: Plan): Promise<Map<number, Step>> {
+  const found = new Map<number, Step>();
+  for (const { no, work } of steps) {
+    if (work.kind !== "map") continue;
+    const page = await store.reads.runItems(runId, { map: no, after: 0, limit: ITEMS_MAX });
+    for (const [place, item] of page.steps) found.set(place, item);
+  }
+  return found;
 }
 
 async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly string[]) {
@@ -196,7 +210,8 @@ function counted({ run, steps }: View, plan: Plan): Run {
     moving: all.filter((step) => movingSide(step) !== null).length,
     asking: all.filter(asks).length,
     undosLeft: all.filter((step) => isUndoLeft(step.undo)).length,
-    undone: all.filter((step) => step.undo.kind === "DONE").length,
+    // A map counts by its items.
+    undone: all.filter(({ undo, items }) => undo.kind === "DONE" && !items).length,
     stepsLeft: left(false),
     finallyLeft: left(true),
   };

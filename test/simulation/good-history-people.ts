@@ -224,7 +224,7 @@ function endedRun({ version, createdAt, visaAt, paidAt, endedAt }: Ended) {
       endedAt,
       wakeAt: null,
     },
-    ...{ steps, concurrency: null, rerunOf: null, kept: [], pivoted: false },
+    ...{ steps, concurrency: null, rerunOf: null, parent: null, kept: [], pivoted: false },
     signals: [{ id: "g1", name: "go", takenBy: 3 }],
     decisions: ["ann", "bob"].map((approver) => ({ step: 2, approver, approved: true })),
   };

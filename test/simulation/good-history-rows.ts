@@ -56,7 +56,7 @@ export function newRun(
     ...{ runId, namespace, key, mark, partition: 7, definitionId: 1, version: 1, createdAt, steps },
     ...{ state: "RUNNING", reason: null, endedAt: null, wakeAt: createdAt + 3_600_000 },
     ...{ attempts: [], interventions: [], escalations: [], signals: [], decisions: [] },
-    ...{ pivoted: false, concurrency: null, rerunOf: null, kept: [] },
+    ...{ pivoted: false, concurrency: null, rerunOf: null, parent: null, kept: [] },
   };
 }
 

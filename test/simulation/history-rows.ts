@@ -9,6 +9,7 @@ import type {
   DecisionRecord,
   EscalationRecord,
   InterventionRecord,
+  ParentRun,
   RerunOf,
   RunDetail,
   SignalRecord,
@@ -70,6 +71,8 @@ export interface FinalRun {
   readonly rerunOf: RerunOf | null;
   /** Steps of the run that it does again; `of`: the one that made their effects. */
   readonly kept: readonly { readonly step: number; readonly of: string }[];
+  /** The run whose step began it. */
+  readonly parent: ParentRun | null;
   readonly state: RunState["kind"];
   readonly reason: Reason | null;
   readonly version: number;
@@ -143,6 +146,7 @@ export function finalRun(
     mark: run.labels[MARK_LABEL] ?? null,
     concurrency: run.concurrency,
     rerunOf: run.rerunOf,
+    parent: run.parent,
     kept: [...detail.kept].map(([step, of]) => ({ step, of })),
     state: run.state,
     reason: run.reason,

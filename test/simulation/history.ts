@@ -156,6 +156,9 @@ export type Request =
       readonly result: TaskReport;
     }
   | { readonly rpc: "ListEscalations"; readonly namespace: string }
+  /** To pause, and to resume. */
+  | { readonly rpc: "Hold"; readonly namespace: string; readonly held: Held }
+  | { readonly rpc: "LetGo"; readonly namespace: string; readonly held: Held }
   | {
       readonly rpc: "ResolveEscalation";
       readonly namespace: string;
@@ -188,6 +191,12 @@ export type Request =
       readonly results: readonly TaskReport[];
       readonly next: PollWish | null;
     };
+
+/** What people may hold back beside single runs. */
+export interface Held {
+  readonly what: "queue" | "workflow" | "namespace";
+  readonly name: string;
+}
 
 export type ReadRpc = "GetRun" | "WatchRun" | "WaitRun";
 export type StandRpc = "PauseRun" | "ResumeRun";

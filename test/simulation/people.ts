@@ -65,7 +65,7 @@ async function tell<M extends DescMethodUnary>(client: Client, told: Told<M>) {
   };
 }
 
-async function untilAnswered<M extends DescMethodUnary>(client: Client, told: Told<M>) {
+export async function untilAnswered<M extends DescMethodUnary>(client: Client, told: Told<M>) {
   const { clock, chance } = client.process;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const { unknown } = await tell(client, told);

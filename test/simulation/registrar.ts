@@ -10,6 +10,7 @@ import { definitionMessage } from "../../server/rpc/convert-definition.ts";
 import type { Chance } from "./chance.ts";
 import type { Client } from "./client.ts";
 import { answerSeen, canariesIn } from "./seen.ts";
+import { lastOfFamily } from "./workload-children.ts";
 import { randomDefinition } from "./workload-rare.ts";
 import { canaryOf, canaryWords } from "./world.ts";
 
@@ -19,9 +20,18 @@ export interface Registered {
   readonly definition: Definition;
 }
 
-const NAMES = 2;
+const NAMES = 3;
 const CALL_MS_MAX = 3_000;
 const AGAIN_SHARE = 0.15;
+
+function workflowName(canary: string, place: number): string {
+  return `${canary}-flow-${place}`;
+}
+
+/** The last one is none that is ever registered. */
+export function workflowNames(canary: string): readonly string[] {
+  return Array.from({ length: NAMES + 1 }, (_, place) => workflowName(canary, place));
+}
 
 /** Adds to the list what was acknowledged. */
 export async function registerSome(client: Client, registered: Registered[]): Promise<void> {
@@ -33,11 +43,18 @@ export async function registerSome(client: Client, registered: Registered[]): Pr
     if (known) world.faults.count("registered again");
     const definition = known
       ? chance.pick(registered).definition
-      : { ...randomDefinition(chance, canary), workflow: `${canary}-flow-${number % NAMES}` };
+      : definitionOf(chance, canary, number % NAMES);
     const version = await register(client, definition);
     if (version !== null) registered.push({ name: definition.workflow, version, definition });
     if (number >= NAMES - 1) await clock.sleep(chance.between(500, 6_000));
   }
+}
+
+/** It runs none but those behind it, so that no family grows without an end. */
+function definitionOf(chance: Chance, canary: string, place: number): Definition {
+  const workflow = workflowName(canary, place);
+  if (place === NAMES - 1) return { ...lastOfFamily(chance, canary), workflow };
+  return { ...randomDefinition(chance, canary, workflowNames(canary).slice(place + 1)), workflow };
 }
 
 /** null: nobody knows. */

@@ -22,7 +22,7 @@ import { type Client, heard } from "./client.ts";
 import type { Answer, ScheduleAsk } from "./history.ts";
 import { MARK_LABEL } from "./history-rows.ts";
 import { HEARS_NAMED } from "./receivers.ts";
-import { pickVersion, type Registered } from "./registrar.ts";
+import { pickVersion, type Registered, workflowNames } from "./registrar.ts";
 import { answerSeen, nameIn, reasonOf } from "./seen.ts";
 import { runInput } from "./workload.ts";
 import { randomDefinition } from "./workload-rare.ts";
@@ -130,7 +130,8 @@ function randomTarget({ world, process, namespace }: Client, registered: readonl
     world.faults.count(isDefault ? "run of the default version" : "run of a registered version");
     return { case: "workflow", value: version } satisfies Target;
   }
-  const definition = randomDefinition(chance, canaryOf(world, namespace));
+  const canary = canaryOf(world, namespace);
+  const definition = randomDefinition(chance, canary, workflowNames(canary));
   return { case: "definition", value: definitionMessage(definition) } satisfies Target;
 }
 

@@ -6,20 +6,19 @@ import {
   alwaysSteps,
   DOUBTFUL_TASK,
   FIND_TASK,
+  failing,
   json,
   NOWHERE,
   POISON_TASK,
+  QUICK,
   randomTimeouts,
   randomUndo,
   UNDO_TASK,
-  usualDefinition,
   waitingWork,
 } from "./workload.ts";
-
-const QUICK = Object.freeze({
-  ...{ heartbeatMs: 2_000, attemptMs: 4_000, pickupMs: 2_000, totalMs: 30_000 },
-  ...{ cancelMs: 300, settleMs: 1_000, callbackMs: 1_500 },
-});
+import { CHILD_MAKERS } from "./workload-children.ts";
+import { MAP_MAKERS } from "./workload-maps.ts";
+import { usualDefinition } from "./workload-usual.ts";
 
 type Maker = (chance: Chance, canary: string) => readonly StepDefinition[];
 
@@ -147,30 +146,32 @@ const doneTwice: Maker = (chance, canary) => [
 
 const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, twoEffects, pastPivot, failingBranch, inexpressible, answeredLate],
-  ...[unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
-  ...[doneTwice, doneTwice],
+  ...[unknowable, unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
+  ...[doneTwice, doneTwice, doneTwice, doneTwice, twoEffects, twoEffects, ...MAP_MAKERS],
 ];
 
-const RARE_SHARE = 0.25;
+const RARE_SHARE = 0.45;
+const CHILD_SHARE = 0.2;
 
-/** Mostly a usual one. */
-export function randomDefinition(chance: Chance, canary: string): Definition {
+/** Mostly a usual one. `children`: workflows that its steps may run; at least one. */
+export function randomDefinition(
+  chance: Chance,
+  canary: string,
+  children: readonly string[],
+): Definition {
   return chance.happens(RARE_SHARE)
-    ? rareDefinition(chance, canary)
-    : usualDefinition(chance, canary);
+    ? rareDefinition(chance, canary, children)
+    : usualDefinition(chance, canary, children);
 }
 
-function rareDefinition(chance: Chance, canary: string): Definition {
-  const steps = chance.pick(MAKERS)(chance, canary);
+function rareDefinition(chance: Chance, canary: string, children: readonly string[]): Definition {
+  const steps = chance.happens(CHILD_SHARE)
+    ? chance.pick(CHILD_MAKERS)(chance, canary, children)
+    : chance.pick(MAKERS)(chance, canary);
   const isShort = chance.happens(0.2);
   return {
     workflow: `rare-${chance.between(1, 1_000_000)}`,
     timeoutMs: isShort ? chance.between(1_500, 6_000) : chance.between(30_000, 60_000),
     steps,
   };
-}
-
-/** Of no policy, so that its first failure is its last. */
-function failing(id: string) {
-  return { id, task: "fail", timeouts: QUICK, retry: [{ attempts: 1 }] } as const;
 }

@@ -1,9 +1,8 @@
-// Random small workflows: one to six steps of every kind, with every setting that a step may have,
-// short times, few tries. `input` of a run is always the same, so that expressions have something
-// to see and something to miss.
+// What random workflows are made of: steps with every setting that a step may have, short times,
+// few tries. `input` of a run is always the same, so that expressions have something to see and
+// something to miss.
 import type {
   CompensateDefinition,
-  Definition,
   FallbackDefinition,
   RetryPolicy,
   StepDefinition,
@@ -30,8 +29,6 @@ export const APPROVERS: readonly string[] = ["ann", "bob", "eve"];
 const POISON_SHARE = 0.05;
 const POISON_UNDO_SHARE = 0.15;
 const UNDO_SHARE = 0.6;
-const ALWAYS_SHARE = 0.22;
-const PIVOT_SHARE = 0.12;
 
 /** So that nothing but losses ends it. */
 const POISON_TIMEOUTS: Partial<Timeouts> = Object.freeze({
@@ -46,32 +43,6 @@ export const json = (value: unknown): Payload => ({ kind: "json", json: JSON.str
 /** What expressions may see: a yes, a no, a word, and a list without a first item. */
 export function runInput(canary: string): Payload {
   return json({ canary, yes: true, no: false, word: "word", list: [] });
-}
-
-export function usualDefinition(chance: Chance, canary: string): Definition {
-  const count = chance.between(1, 6);
-  const pivot = chance.happens(PIVOT_SHARE) ? chance.between(0, count - 1) : -1;
-  const steps = Array.from({ length: count }, (_, no) => {
-    const step = randomStep(chance, no, canary);
-    return no === pivot ? { ...step, pivot: true } : step;
-  });
-  if (chance.happens(ALWAYS_SHARE)) steps.push(...alwaysSteps(chance, count, canary));
-  const isShort =
-    chance.happens(0.2) && steps.every((step) => !("task" in step) || step.task !== POISON_TASK);
-  return {
-    workflow: `flow-${chance.between(1, 1_000_000)}`,
-    timeoutMs: isShort ? chance.between(1_500, 8_000) : chance.between(30_000, 60_000),
-    steps,
-  };
-}
-
-function randomStep(chance: Chance, no: number, canary: string): StepDefinition {
-  const needs = Array.from({ length: no }, (_, before) => `s${before}`).filter(() =>
-    chance.happens(0.35),
-  );
-  const rules = { id: `s${no}`, needs, ...randomJoin(chance, needs), ...randomEnd(chance) };
-  const work = chance.happens(0.16) ? waitingWork(chance) : null;
-  return work ? { ...rules, ...work } : { ...rules, ...randomTask(chance, no, canary) };
 }
 
 /** A timer, a signal or an approval, which mostly come in time. */
@@ -94,28 +65,11 @@ export function waitingWork(chance: Chance): StepWork {
   }
 }
 
-function randomJoin(chance: Chance, needs: readonly string[]): Partial<StepRules> {
-  const runIf = needs.length > 0 && chance.happens(0.2);
-  return {
-    ...(runIf ? { runIf: chance.pick(["ended", "all_ok", "any_ok"] as const) } : {}),
-    ...(chance.happens(0.12) ? { when: randomWhen(chance) } : {}),
-  };
-}
-
-/** The last one fails: the list has no first item. */
-function randomWhen(chance: Chance): string {
-  if (chance.happens(0.25)) return `\${input.list[0] == "first"}`;
-  return chance.happens(0.5) ? `\${input.yes}` : `\${input.no}`;
-}
-
-function randomEnd(chance: Chance): Partial<StepRules> {
-  if (!chance.happens(0.45)) return {};
-  return {
-    onFailure: chance.pick(["compensate", "fail", "continue", "continue", "escalate"] as const),
-  };
-}
-
-function randomTask(chance: Chance, no: number, canary: string): Partial<StepRules> & StepWork {
+export function randomTask(
+  chance: Chance,
+  no: number,
+  canary: string,
+): Partial<StepRules> & StepWork {
   if (chance.happens(POISON_SHARE)) {
     const undo = chance.happens(UNDO_SHARE) ? { compensate: randomUndo(chance) } : {};
     const common = { queue: chance.pick(QUEUES), timeouts: POISON_TIMEOUTS };
@@ -224,4 +178,14 @@ export function alwaysSteps(chance: Chance, from: number, canary: string): StepD
     const retry = [{ attempts: chance.between(1, 3), initialMs: 100 }];
     return { ...rules, task: chance.pick(TASKS), ...how, retry, ...randomEffects(chance) };
   });
+}
+
+export const QUICK = Object.freeze({
+  ...{ heartbeatMs: 2_000, attemptMs: 4_000, pickupMs: 2_000, totalMs: 30_000 },
+  ...{ cancelMs: 300, settleMs: 1_000, callbackMs: 1_500 },
+});
+
+/** Of no policy, so that its first failure is its last. */
+export function failing(id: string) {
+  return { id, task: "fail", timeouts: QUICK, retry: [{ attempts: 1 }] } as const;
 }

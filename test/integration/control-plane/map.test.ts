@@ -4,6 +4,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { StepDefinition } from "../../../server/core/definition.ts";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
+import { partitionOf } from "../../../server/store/partition.ts";
 import { endOf, openPlane, scheduleInline, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { type Agent, newAgent, newTask, success } from "./fixture.ts";
@@ -123,6 +124,32 @@ describe("a map", () => {
     const south = await agent.take(task, { queue: "to-south" });
     expect(south).toMatchObject({ item: 1, queue: "to-south" });
     expect(await agent.take(task, { queue: "to-north" })).toMatchObject({ item: 0 });
+  });
+
+  it("asks a gate that a person has given another input under another key", async () => {
+    const [task, gate] = [newTask(), newTask()];
+    const runId = await scheduleInline(plane, {
+      workflow: "gated",
+      steps: [
+        { id: "before", needs: [], task, pivot: true },
+        mapOf(task, "2", { needs: ["before"], waves: { size: 1, gate: { task: gate } } }),
+      ],
+    });
+    const agent = newAgent(plane);
+    await agent.complete([await agent.take(task)], success);
+    await agent.complete([await agent.take(task)], success);
+    const first = await agent.take(gate);
+    await agent.complete([first], broken);
+    const payload = { kind: "json", json: '{"look":"again"}' } as const;
+    const said = { kind: "answer", n: 1, answer: "retry-changed", by: "ann", why: "" } as const;
+    const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };
+    await plane.scheduler.tell(ref, { ...said, payload });
+    const second = await agent.take(gate);
+    expect(second.input).toEqual(payload);
+    expect([first.idempotencyKey, second.idempotencyKey]).toEqual([
+      `${runId}/m/after-1`,
+      `${runId}/m/after-1.1`,
+    ]);
   });
 
   it("undoes the items that were touched, and no other", async () => {

@@ -1,6 +1,7 @@
 // What was acknowledged is stored, what is stored was asked for, and what was refused is not there:
 // G1, G2 and G13.
 
+import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { TokenParts } from "../history.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import {
@@ -13,6 +14,7 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { stoppedFromAbove } from "./families.ts";
 import { lostVersions } from "./registered.ts";
 import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
 import { type Scheduling, schedulings } from "./schedulings.ts";
@@ -111,7 +113,7 @@ function wasLeft(facts: Facts, runId: string): boolean {
   return (
     found?.run.escalations.some(
       ({ step, answer, closedAt }) =>
-        found.plan.steps[step]?.always && answer === null && closedAt !== null,
+        planStepAt(found.plan, step)?.always && answer === null && closedAt !== null,
     ) ?? false
   );
 }
@@ -126,9 +128,10 @@ function* unaskedRows(facts: Facts): Iterable<Finding> {
         runId,
         text: `run ${runId} ("${mark}" in ${namespace}) is stored; nobody asked for it`,
       };
-    if (reason === "CANCELLED_BY_USER" && !cancelled.has(runId))
+    const isWanted = cancelled.has(runId) || stoppedFromAbove(facts, run);
+    if (reason === "CANCELLED_BY_USER" && !isWanted)
       yield { runId, text: `run ${runId} is stored as cancelled by a user; nobody cancelled it` };
-    if (state === "CANCELLED" && reason === "NEVER_STARTED" && !cancelled.has(runId))
+    if (state === "CANCELLED" && reason === "NEVER_STARTED" && !isWanted)
       yield { runId, text: `run ${runId} was cancelled before it began; nobody cancelled it` };
     if (reason === "CANCELLED_BY_NEWER" && makesRoomFrom(facts, run) === Number.POSITIVE_INFINITY)
       yield { runId, text: `run ${runId} made room for a newer run of its key; there is none` };
@@ -218,7 +221,8 @@ export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
     if (run.run.rerunOf === null && allRefused(asked.map(({ fate }) => fate)))
       yield { runId, text: `every Schedule of "${mark}" was refused, but run ${runId} is stored` };
     const stops = cancels.filter(({ request }) => request.runId === runId);
-    if (reason === "CANCELLED_BY_USER" && allRefused(stops.map(fateOf)))
+    const isTold = stoppedFromAbove(facts, run);
+    if (reason === "CANCELLED_BY_USER" && !isTold && allRefused(stops.map(fateOf)))
       yield { runId, text: `every cancel of run ${runId} was refused, but it is cancelled` };
     for (const row of run.run.attempts) {
       // A report that was refused as too late is kept as evidence: that changes no state.

@@ -7,6 +7,7 @@
 import type { Moment, TaskKind } from "../../../server/core/attempt.ts";
 import type { AnswerKind, EscalationReason } from "../../../server/core/history.ts";
 import { type Plan, planOf } from "../../../server/core/plan.ts";
+import { planStepAt } from "../../../server/core/plan-at.ts";
 import type {
   Answer,
   AnswerRecord,
@@ -92,6 +93,10 @@ export interface RunFacts {
   readonly verifies: ReadonlyMap<number, readonly HandOut[]>;
   /** Calls that asked to pause it. */
   readonly pauses: readonly Call[];
+  /** The run whose step began it, the one above that, and so on. */
+  readonly above: readonly string[];
+  /** Whether any run above it may have been paused, and it with it. */
+  readonly pausedFromAbove: boolean;
 }
 
 /** One hand-out, from its attempt row or from its lease if it is still out. */
@@ -128,19 +133,23 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
   }
   const strategies = strategiesSeen(seen);
   const plans = new Map(history.final.definitions.map((d) => [d.id, planOf(d.definition)]));
+  const pausesOf = (runIds: readonly string[]): readonly Call[] =>
+    calls.filter(({ request }) => request.rpc === "PauseRun" && runIds.includes(request.runId));
+  const byId = new Map(history.final.runs.map((run) => [run.runId, run]));
   const runs = new Map<string, RunFacts>();
   for (const run of history.final.runs) {
     const plan = plans.get(run.definitionId);
     if (!plan) throw new Error(`run ${run.runId} is of definition ${run.definitionId}, not listed`);
     const all = handOutsOf(run, reports, strategies);
+    const above = aboveOf(byId, run);
     runs.set(run.runId, {
       run,
       plan,
       handOuts: byStep(all.filter(({ task }) => task !== "verify")),
       verifies: byStep(all.filter(({ task }) => task === "verify")),
-      pauses: calls.filter(
-        ({ request }) => request.rpc === "PauseRun" && request.runId === run.runId,
-      ),
+      pauses: pausesOf([run.runId]),
+      above,
+      pausedFromAbove: pausesOf(above).length > 0,
     });
   }
   const of = <K extends "fault" | "effect" | "owner" | "webhook">(kind: K) =>
@@ -161,6 +170,11 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
     owners: of("owner"),
     webhooks: of("webhook"),
   };
+}
+
+function aboveOf(byId: ReadonlyMap<string, FinalRun>, run: FinalRun): readonly string[] {
+  const parent = run.parent && byId.get(run.parent.runId);
+  return parent ? [parent.runId, ...aboveOf(byId, parent)] : [];
 }
 
 function clockBack({ records }: History): number {
@@ -222,12 +236,15 @@ function seenOf(call: Call): readonly Seen[] {
   );
 }
 
-/** The place of the strategy is the last part of the key under which its effect is made. */
+/**
+ * The place of the strategy is the last part of the key under which its effect is made; of a gate
+ * that is the number of items after which it is asked.
+ */
 function strategiesSeen(seen: readonly Seen[]): ReadonlyMap<string, number> {
   return new Map(
     seen.map(({ task: { token, attempt, idempotencyKey, effectKey } }) => {
       const [place] = (effectKey ?? idempotencyKey).split("/").slice(-1);
-      return [tokenKey(token, attempt), Number(place)];
+      return [tokenKey(token, attempt), Number(place?.replace("after-", ""))];
     }),
   );
 }
@@ -321,7 +338,7 @@ export function quietFrom(
 ): Moment | null {
   if (!end) return null;
   if (!unheard || task === "verify") return end.at;
-  return end.at + (plan.steps[step]?.timeouts.settleMs ?? 0);
+  return end.at + (planStepAt(plan, step)?.timeouts.settleMs ?? 0);
 }
 
 /** Questions about a step that a person has answered, by the answers that are wanted. */
@@ -348,20 +365,6 @@ export function callsTo<R extends Request["rpc"]>(
   );
 }
 
-/**
- * What a copy of the call may have done although the caller heard that nothing was: the two came
- * at different times, and what was refused at first may be right later.
- */
-export function wasRepeated({ faults }: Facts, { sent }: Call): boolean {
-  return faults.some(
-    ({ fault, at, target }) =>
-      fault.kind === "network" &&
-      fault.did === "repeated" &&
-      at === sent.at &&
-      target === sent.server,
-  );
-}
-
 /** What the caller knows of a call that does one thing. */
 export function fateOf(call: Call): Fate {
   const [heard] = call.answers;
@@ -378,7 +381,7 @@ export function keptOf({ run }: RunFacts, step: number): FinalRun["kept"][number
 
 /** "flight of run r1" for a sentence. */
 export function stepName({ run, plan }: RunFacts, step: number): string {
-  return `step "${plan.steps[step]?.id ?? step}" of run ${run.runId}`;
+  return `step "${planStepAt(plan, step)?.id ?? step}" of run ${run.runId}`;
 }
 
 export function allHandOuts(run: RunFacts): readonly HandOut[] {

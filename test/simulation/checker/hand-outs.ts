@@ -1,5 +1,7 @@
 // One valid attempt of a step at a time, and one end of it: G3, G4 and G5.
+import { placeOf } from "../../../server/core/place.ts";
 import type { PlanStep } from "../../../server/core/plan.ts";
+import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { FinalAttempt } from "../history-rows.ts";
 import {
   allHandOuts,
@@ -13,6 +15,9 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { childRows, childrenStayWithin } from "./families.ts";
+import { tooManyItems, wavesFollowEachOther } from "./maps.ts";
+import { placeIn, placesOf } from "./places.ts";
 import { tooManyOfKey } from "./slots.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
@@ -21,15 +26,17 @@ import type { Bounds, Finding } from "./violation.ts";
  * verifies of one fence numbers 1, 2, 3, and none begins before the one before has ended; what
  * agents received are exactly these, and a report or a callback about one of them always finds it;
  * no beat renews a lease that was sent after a later hand-out. At no time are more runs of one
- * concurrency key under way than the highest limit that any of them allows.
+ * concurrency key under way than the highest limit that any of them allows, nor more items of a
+ * map than its concurrency.
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
-    for (const { no } of run.plan.steps) yield* overlaps(facts, run, no);
+    for (const { no } of placesOf(run)) yield* overlaps(facts, run, no);
   yield* strayTasks(facts);
   yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
   yield* tooManyOfKey(facts);
+  yield* tooManyItems(facts);
 }
 
 /** Every task of a step, in the order in which they must have been handed out. */
@@ -68,12 +75,15 @@ function* overlaps(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
   }
 }
 
-/** The fences of a step that is kept go on where they stood in the run that is done again. */
+/**
+ * The fences of a step that is kept go on where they stood in the run that is done again, and those
+ * of a step that ran another workflow behind its last child's.
+ */
 function fenceBefore({ runs }: Facts, run: RunFacts, no: number): number {
-  if (!keptOf(run, no)) return 0;
+  if (!keptOf(run, no)) return Math.max(0, ...childRows(run, no).map(({ fence }) => fence));
   const old = runs.get(run.run.rerunOf?.runId ?? "");
-  const was = old?.plan.steps.find(({ id }) => id === run.plan.steps[no]?.id);
-  return old?.run.steps.find((row) => row.no === was?.no)?.fence ?? 0;
+  const was = old ? placeIn(old, run, no) : -1;
+  return old?.run.steps.find((row) => row.no === was)?.fence ?? 0;
 }
 
 /** What should have been instead; null: it is as it should be. */
@@ -213,24 +223,30 @@ export function* oneCompletionOneActivation(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
     const { runId } = run.run;
     const findings: string[] = [];
-    for (const step of run.plan.steps) {
+    for (const step of placesOf(run)) {
       const name = stepName(run, step.no);
       findings.push(...completions(run, step.no, name));
       findings.push(...activation(run, step.no, name, facts.bounds));
     }
     for (const text of findings) yield { runId, text };
   }
+  yield* wavesFollowEachOther(facts);
+  yield* childrenStayWithin(facts);
 }
 
 const FORWARD_ROWS: ReadonlySet<FinalAttempt["kind"]> = new Set(["perform", "verify", "answer"]);
+const ENGINE_ROWS: ReadonlySet<FinalAttempt["kind"]> = new Set(["answer"]);
 
 function completions(run: RunFacts, no: number, name: string): string[] {
   const step = run.run.steps.find((row) => row.no === no);
   const rows = run.run.attempts.filter((row) => row.step === no && row.outcome.kind === "success");
   const done = step?.forward.kind === "SUCCEEDED";
-  const successes = rows.filter(({ kind }) => FORWARD_ROWS.has(kind));
+  const work = planStepAt(run.plan, no)?.work.kind;
+  // What a map itself performs are its gates.
+  const forward = work === "map" ? ENGINE_ROWS : FORWARD_ROWS;
+  const successes = rows.filter(({ kind }) => forward.has(kind));
   const found: string[] = [];
-  const isTimer = run.plan.steps[no]?.work.kind === "wait";
+  const isTimer = work === "wait";
   const [first] = successes;
   if (successes.length > 1) found.push(`${name} was performed ${successes.length} times`);
   if (done && !first && !isTimer) found.push(`${name} is performed, but no attempt did it`);
@@ -248,7 +264,8 @@ function completions(run: RunFacts, no: number, name: string): string[] {
 /** One undo undoes the effect of one strategy; a person may say instead that it is done. */
 function undoings(run: RunFacts, no: number, name: string, successes: number): readonly string[] {
   const step = run.run.steps.find((row) => row.no === no);
-  const done = step?.undo.kind === "DONE";
+  // A map is undone by its items.
+  const done = step?.undo.kind === "DONE" && step.items === null;
   const said = answered(run, no, "succeed").filter(({ reason }) => reason === "undo-failed").length;
   const undone = step?.strategies.filter(({ mark }) => mark === "UNDONE").length ?? 0;
   const found: string[] = [];
@@ -280,9 +297,9 @@ function needEnd(run: RunFacts, no: number): "ok" | "skipped" | "failed" | null 
       return "skipped";
     case "CANCELLED":
       // Behind an always step that a person has left, the others run all the same.
-      return run.plan.steps[no]?.always ? "failed" : null;
+      return planStepAt(run.plan, no)?.always ? "failed" : null;
     case "FAILED":
-      return run.plan.steps[no]?.onFailure === "continue" ? "failed" : null;
+      return planStepAt(run.plan, no)?.onFailure === "continue" ? "failed" : null;
     default:
       return null;
   }
@@ -294,10 +311,12 @@ function activation(
   name: string,
   { transactionMs }: Bounds,
 ): readonly string[] {
-  const plan = run.plan.steps[no];
+  const plan = planStepAt(run.plan, no);
   const step = run.run.steps.find((row) => row.no === no);
-  const takenAt = run.handOuts.get(no)?.[0]?.startedAt ?? null;
-  const begunAt = step?.firstReadyAt ?? null;
+  // A map begins with its first item.
+  const first = plan?.work.kind === "map" ? placeOf(no, 1) : no;
+  const takenAt = run.handOuts.get(first)?.[0]?.startedAt ?? null;
+  const begunAt = run.run.steps.find((row) => row.no === first)?.firstReadyAt ?? null;
   if (!plan || keptOf(run, no)) return [];
   const ends = plan.needs.map((need) => needEnd(run, need));
   const allEnded = ends.every((end) => end !== null);
@@ -330,15 +349,16 @@ function activation(
 }
 
 /** The row that ended a step well; a timer and a skip have none. */
-function successOf({ run }: RunFacts, no: number): FinalAttempt | undefined {
+function successOf({ run, plan }: RunFacts, no: number): FinalAttempt | undefined {
+  const rows = plan.steps[no]?.work.kind === "map" ? ENGINE_ROWS : FORWARD_ROWS;
   return run.attempts.find(
-    (row) => row.step === no && FORWARD_ROWS.has(row.kind) && row.outcome.kind === "success",
+    (row) => row.step === no && rows.has(row.kind) && row.outcome.kind === "success",
   );
 }
 
 /** Whether a run, or a step of it, may have stood still for a person. */
-export function stoodStill({ run, pauses }: RunFacts): boolean {
-  return run.escalations.length > 0 || pauses.length > 0;
+export function stoodStill({ run, pauses, pausedFromAbove }: RunFacts): boolean {
+  return run.escalations.length > 0 || pauses.length > 0 || pausedFromAbove;
 }
 
 function skipped(

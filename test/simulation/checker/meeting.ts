@@ -2,17 +2,13 @@
 
 import type { Moment } from "../../../server/core/attempt.ts";
 import { AVOID_SESSION_MS } from "../../../server/core/plan.ts";
+import { plannedTask } from "../../../server/core/plan-at.ts";
 import type { FaultRecord } from "../history.ts";
-import {
-  type Call,
-  callsTo,
-  type Facts,
-  type HandOut,
-  type RunFacts,
-  stepName,
-  tokenKey,
-} from "./facts.ts";
+import { type Call, callsTo, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
 import { stoodStill } from "./hand-outs.ts";
+import { heldSpans } from "./holds.ts";
+import { type LaneOf, lanesSeen } from "./lanes.ts";
+import { placesOf } from "./places.ts";
 import { freeSlotsLeft } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
@@ -26,6 +22,7 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const laneOf = lanesSeen(facts);
   const faults = facts.faults.filter(({ fault }) => fault.kind !== "notification");
   for (const run of facts.runs.values()) {
+    const held = heldSpans(facts, run.run.namespace);
     for (const span of readySpans(run, facts.history.final.at, laneOf)) {
       const lane = waits.filter((wait) => takes(wait, run.run.namespace, span));
       for (const wait of lane) {
@@ -33,6 +30,7 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
         const until = Math.min(wait.until, span.until);
         const missedMs = until - from;
         if (missedMs <= facts.bounds.meetMs) continue;
+        if (held.some((one) => one.from <= until && one.until >= from)) continue;
         if (faults.some((fault) => excuses(fault, wait.call, { from, until }, facts))) continue;
         const text = `${stepName(run, span.step)} was ready, and a poll of ${wait.call.sent.process} waited for it, from ${from} to ${until}: ${missedMs} ms`;
         yield { runId: run.run.runId, text };
@@ -87,7 +85,7 @@ function takes(wait: Wait, namespace: string, { queue, task }: ReadySpan): boole
 /** A run that stood still for a person does not tell when its steps were ready. */
 function* readySpans(run: RunFacts, endAt: Moment, laneOf: LaneOf): Iterable<ReadySpan> {
   if (stoodStill(run)) return;
-  for (const step of run.plan.steps) {
+  for (const step of placesOf(run)) {
     const handOuts = run.handOuts.get(step.no) ?? [];
     const row = run.run.steps.find(({ no }) => no === step.no);
     for (const [place, handOut] of handOuts.entries()) {
@@ -100,31 +98,10 @@ function* readySpans(run: RunFacts, endAt: Moment, laneOf: LaneOf): Iterable<Rea
       if (side?.kind !== "READY") continue;
       const from = Math.max(side.readyAt, side.avoid?.until ?? 0);
       const planned = row?.strategies.at(-1)?.planned ?? 0;
-      const plan =
-        side.task === "perform"
-          ? step.work.kind === "task" && step.work.strategies[planned]
-          : step[side.task];
-      if (!plan) continue;
+      const plan = plannedTask(step, side.task, planned);
       yield { step: step.no, queue: plan.queue, task: plan.task, from, until: endAt };
     }
   }
-}
-
-type LaneOf = (
-  run: RunFacts,
-  handOut: HandOut,
-) => { readonly queue: string; readonly task: string } | undefined;
-
-/** As the agent that received it was told. */
-function lanesSeen(facts: Facts): LaneOf {
-  const lanes = new Map(
-    facts.seen.map(({ task: { token, attempt, queue, taskName } }) => [
-      tokenKey(token, attempt),
-      { queue, task: taskName },
-    ]),
-  );
-  return ({ run: { runId } }, handOut) =>
-    lanes.get(tokenKey({ runId, ...handOut }, handOut.attempt));
 }
 
 /** From when on any agent may have it, where the rows tell. */

@@ -1,5 +1,6 @@
 // A paused run is granted nothing: a part of G16.
 import { allHandOuts, type Call, type Facts, fateOf, type RunFacts } from "./facts.ts";
+import { isForward } from "./families.ts";
 import { taskName } from "./hand-outs.ts";
 import { makesRoomFrom } from "./slots.ts";
 import type { Finding } from "./violation.ts";
@@ -21,6 +22,8 @@ export function* pausesHold(facts: Facts): Iterable<Finding> {
       const untilAt = Math.min(movedAt, makesRoomFrom(facts, run));
       const tasks = [...allHandOuts(run), ...[...run.verifies.values()].flat()];
       for (const task of tasks) {
+        // A run above it may have stopped it.
+        if (run.above.length > 0 && !isForward(run, task)) continue;
         if (task.startedAt <= heard.at + facts.clockBackMs) continue;
         if (task.startedAt + facts.clockBackMs >= untilAt) continue;
         const { runId } = run.run;
@@ -31,7 +34,7 @@ export function* pausesHold(facts: Facts): Iterable<Finding> {
   }
 }
 
-function letsMove({ request }: Call, { run: { runId } }: RunFacts): boolean {
+function letsMove({ request }: Call, { run: { runId }, above }: RunFacts): boolean {
   if (request.rpc !== "ResumeRun" && request.rpc !== "CancelRun") return false;
-  return request.runId === runId;
+  return request.runId === runId || above.includes(request.runId);
 }

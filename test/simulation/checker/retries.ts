@@ -3,6 +3,7 @@
 import type { Moment } from "../../../server/core/attempt.ts";
 import type { RetryPolicy } from "../../../server/core/definition.ts";
 import { LOSSES_IN_A_ROW_MAX, type PlanStep, type PlanTask } from "../../../server/core/plan.ts";
+import { planStepAt } from "../../../server/core/plan-at.ts";
 import { outcomeText } from "./acknowledged.ts";
 import { answered, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
 import { blindRepeats, keysOfStrategies } from "./unknowns.ts";
@@ -19,13 +20,13 @@ import type { Finding } from "./violation.ts";
 export function* retriesObeyPolicies(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
     for (const [no, handOuts] of run.handOuts) {
-      const step = run.plan.steps[no];
+      const step = planStepAt(run.plan, no);
       if (!step) {
         yield { runId: run.run.runId, text: `run ${run.run.runId} has no step ${no} in its plan` };
         continue;
       }
       const row = run.run.steps.find((one) => one.no === no);
-      const many = (row?.strategies.length ?? 1) > 1;
+      const many = step.work.kind === "map" || (row?.strategies.length ?? 1) > 1;
       for (const task of ["perform", "compensate"] as const)
         for (const tries of byStrategy(
           handOuts.filter((handOut) => handOut.task === task),
@@ -62,6 +63,7 @@ function byStrategy(handOuts: readonly HandOut[], many: boolean): readonly (read
 /** What the strategy of these tries allows; null: the rows do not tell which one it is. */
 function planOf(run: RunFacts, step: PlanStep, tries: readonly HandOut[]): PlanTask | null {
   if (tries[0]?.task === "compensate") return step.compensate;
+  if (step.work.kind === "map") return step.work.gate;
   if (step.work.kind !== "task") return null;
   const row = run.run.steps.find(({ no }) => no === step.no);
   const strategy = tries.find((one) => one.strategy !== null)?.strategy ?? 0;
@@ -88,7 +90,10 @@ function* brokenTries(
 ): Iterable<Finding> {
   const { runId } = run.run;
   if (!plan) return;
-  const tally: Tally = { counted: 0, lostInARow: 0, charged: new Map() };
+  // Numbers of a gate go on from the gate before it.
+  const isGate = planStepAt(run.plan, handOuts[0]?.step ?? 0)?.work.kind === "map";
+  const counted = isGate ? (handOuts[0]?.attempt ?? 1) - 1 : 0;
+  const tally: Tally = { counted, lostInARow: 0, charged: new Map() };
   for (const [place, handOut] of handOuts.entries()) {
     const { task, step, fence } = handOut;
     const where = `${task} fence ${fence} of ${stepName(run, step)}`;

@@ -1,7 +1,7 @@
 // Every run that somebody asked for, by a call of its own or in a batch, and what was heard of it.
 import type { Moment } from "../../../server/core/attempt.ts";
 import type { Answer, ScheduleAsk } from "../history.ts";
-import { type Call, callsTo, type Facts, type Fate, fateOf, wasRepeated } from "./facts.ts";
+import { type Call, callsTo, type Facts, type Fate, fateOf } from "./facts.ts";
 
 export interface Scheduling {
   readonly call: Call;
@@ -34,6 +34,20 @@ function batched(facts: Facts): readonly Scheduling[] {
       const fate = surely(facts, call, fateOfAnswer(answers[0]?.answer));
       return { call, namespace: call.request.namespace, ask, answers, fate };
     }),
+  );
+}
+
+/**
+ * What a copy of the call may have done although the caller heard that nothing was: the two came
+ * at different times, and what was refused at first may be right later.
+ */
+export function wasRepeated({ faults }: Facts, { sent }: Call): boolean {
+  return faults.some(
+    ({ fault, at, target }) =>
+      fault.kind === "network" &&
+      fault.did === "repeated" &&
+      at === sent.at &&
+      target === sent.server,
   );
 }
 

@@ -23,9 +23,13 @@ const RUN_WAYS = oneEscalated(
     }),
   ),
 );
-/** What people see: HELD as READY, and a step that is verified as VERIFYING wherever it stands. */
+/**
+ * What people see: HELD as READY, MAPPING as WAITING, and a step that is verified as VERIFYING
+ * wherever it stands.
+ */
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
   HELD: ["READY"],
+  MAPPING: ["WAITING"],
   ...Object.fromEntries(
     ["READY", "LEASED", "BACKOFF"].map((state) => [state, [state, "VERIFYING"]]),
   ),
@@ -106,8 +110,8 @@ function beginLater(facts: Facts): ReadonlySet<RunFacts> {
   );
   return new Set(
     [...facts.runs.values()].filter(
-      ({ run: { concurrency, namespace, mark } }) =>
-        concurrency !== null || marks.has(`${namespace}/${mark}`),
+      ({ run: { concurrency, parent, namespace, mark } }) =>
+        concurrency !== null || parent !== null || marks.has(`${namespace}/${mark}`),
     ),
   );
 }
@@ -117,7 +121,7 @@ function shownFinal({ run }: RunFacts, no: number): string | null {
   const forward = run.steps.find((row) => row.no === no)?.forward;
   if (!forward || forward.kind === "BLOCKED") return run.endedAt === null ? null : "CANCELLED";
   if ("task" in forward && forward.task === "verify") return "VERIFYING";
-  return forward.kind === "HELD" ? "READY" : forward.kind;
+  return SHOWN[forward.kind]?.[0] ?? forward.kind;
 }
 
 interface Look {

@@ -52,8 +52,8 @@ function* begunTooEarly(facts: Facts): Iterable<Finding> {
     ),
   );
   for (const run of facts.runs.values()) {
-    const { runId, namespace, mark, rerunOf } = run.run;
-    if (rerunOf) continue;
+    const { runId, namespace, mark, rerunOf, parent } = run.run;
+    if (rerunOf || parent) continue;
     const startAt = startsAt.get(`${namespace}/${mark}`) ?? 0;
     const first = Math.min(...allHandOuts(run).map(({ startedAt }) => startedAt));
     if (first + facts.bounds.transactionMs >= startAt) continue;

@@ -1,6 +1,8 @@
 // Undoing is whole, in order and not too early; a cancel stops what goes forward: G11 and G16.
+import { numberOf } from "../../../server/core/place.ts";
+import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { EffectRecord } from "../history.ts";
-import type { OutcomeFact } from "../history-rows.ts";
+import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import {
   allHandOuts,
   answered,
@@ -14,8 +16,11 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
+import { cancelsReachChildren, childRows, isForward } from "./families.ts";
 import { taskName, tasksOf } from "./hand-outs.ts";
+import { whatIsHeldStays } from "./holds.ts";
 import { pausesHold } from "./pauses.ts";
+import { placeIn, placesOf } from "./places.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
@@ -45,7 +50,7 @@ function* undoneTooEarly(
   const { runId } = run.run;
   const undo = `the undo of ${stepName(run, first.step)} was handed out at ${first.startedAt}`;
   for (const handOut of [...allHandOuts(run), ...[...run.verifies.values()].flat()]) {
-    if (handOut.task === "compensate" || run.plan.steps[handOut.step]?.always) continue;
+    if (handOut.task === "compensate" || planStepAt(run.plan, handOut.step)?.always) continue;
     const quietAt = quietFrom(run, handOut);
     if (quietAt !== null && quietAt <= first.startedAt + transactionMs) continue;
     const until = quietAt === null ? "is still out" : `may act until ${quietAt}`;
@@ -75,16 +80,23 @@ function* undoneOutOfOrder(
 /** When the last of its effects was undone, by an agent or by a person's word; null: it was not. */
 function undoneAt(run: RunFacts, undos: readonly HandOut[], no: number): number | null {
   const ends = undos.flatMap(({ step, end }) =>
-    step === no && end?.outcome.kind === "success" ? [end.at] : [],
+    numberOf(step) === no && end?.outcome.kind === "success" ? [end.at] : [],
   );
-  const said = answered(run, no, "succeed").flatMap(({ reason, at }) =>
-    reason === "undo-failed" ? [at] : [],
-  );
+  const places = run.run.steps.flatMap((row) => (numberOf(row.no) === no ? [row.no] : []));
+  const said = places
+    .flatMap((place) => answered(run, place, "succeed"))
+    .flatMap(({ reason, at }) => (reason === "undo-failed" ? [at] : []));
+  // No item of the map had left anything.
+  if (isMap(run, no) && ends.length + said.length === 0) return 0;
   return ends.length + said.length === 0 ? null : Math.max(...ends, ...said);
 }
 
+function isMap({ plan }: RunFacts, no: number): boolean {
+  return planStepAt(plan, no)?.work.kind === "map";
+}
+
 function downstream({ plan }: RunFacts, from: number): ReadonlySet<number> {
-  const found = new Set(plan.steps[from]?.successors ?? []);
+  const found = new Set(plan.steps[numberOf(from)]?.successors ?? []);
   // A set hands out what is added to it while it is walked.
   for (const no of found) for (const next of plan.steps[no]?.successors ?? []) found.add(next);
   return found;
@@ -92,7 +104,7 @@ function downstream({ plan }: RunFacts, from: number): ReadonlySet<number> {
 
 function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
   const { runId, state, steps } = run.run;
-  const effects = run.plan.steps.filter(
+  const effects = placesOf(run).filter(
     ({ no, compensate }) => compensate !== null && hasEffect(facts, run, no),
   );
   const undone = steps.filter(({ undo }) => undo.kind === "DONE");
@@ -104,7 +116,8 @@ function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
   if (state === "COMPENSATED" && undone.length === 0)
     yield { runId, text: `run ${runId} is COMPENSATED, but nothing was undone` };
   for (const { no } of undone) {
-    if (keptOf(run, no) || run.handOuts.get(no)?.some(({ task }) => task === "perform")) continue;
+    if (isMap(run, no) || keptOf(run, no) || childRows(run, no).length > 0) continue;
+    if (run.handOuts.get(no)?.some(({ task }) => task === "perform")) continue;
     if (answered(run, no, "succeed").length > 0) continue;
     yield { runId, text: `${stepName(run, no)} was undone, but nobody had ever performed it` };
   }
@@ -122,10 +135,12 @@ function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
   if (run.state === "FAILED") {
     if (run.reason === "TIMED_OUT") return true;
     return !run.steps.some(
-      ({ no, forward }) => forward.kind === "FAILED" && plan.steps[no]?.onFailure === "fail",
+      ({ no, forward }) => forward.kind === "FAILED" && planStepAt(plan, no)?.onFailure === "fail",
     );
   }
   if (run.state !== "CANCELLED") return false;
+  // What it was told from above the rows do not tell.
+  if (run.parent !== null) return false;
   const cancels = callsTo(facts, "CancelRun").filter(({ request }) => request.runId === run.runId);
   return cancels.every(({ request }) => request.undo);
 }
@@ -139,8 +154,9 @@ function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
   const { runId } = run.run;
   const kept = keptOf(run, no);
   const maker = kept && facts.runs.get(kept.of);
-  const made = maker?.plan.steps.find(({ id }) => id === run.plan.steps[no]?.id);
-  if (kept) return maker && made ? hasEffect(facts, maker, made.no) : false;
+  const made = maker ? placeIn(maker, run, no) : -1;
+  if (kept) return maker && made >= 0 ? hasEffect(facts, maker, made) : false;
+  if (childRows(run, no).some(byChild)) return true;
   const tasks = tasksOf(run, no).filter(({ task }) => task !== "compensate");
   const said = answered(run, no, "succeed", "fail");
   if (said.length > 0) return said.some(({ by }) => by === "succeed") && tasks.length > 0;
@@ -160,6 +176,11 @@ function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
     if (outcome) marks.set(current, markAfter(marked, handOut, outcome, claims(handOut)));
   }
   return [...marks.values()].some((marked) => marked);
+}
+
+/** The name of a child stands where an agent's would. */
+function byChild({ outcome, agentId }: FinalAttempt): boolean {
+  return outcome.kind === "success" && (agentId?.startsWith("run ") ?? false);
 }
 
 function markAfter(
@@ -182,7 +203,7 @@ function* leftAtRemote(facts: Facts): Iterable<Finding> {
     const { did, key, runId, step, at } = effect;
     const run = facts.runs.get(runId);
     if (!run || did !== "made" || undone.has(key) || run.run.state !== "COMPENSATED") continue;
-    if (!run.plan.steps[step]?.compensate) continue;
+    if (!planStepAt(run.plan, step)?.compensate) continue;
     // Whoever is asked may say that nothing is there, or that it is undone.
     if (answered(run, step, "succeed", "fail").length > 0) continue;
     if (madeTooLate(facts, run, effect)) continue;
@@ -197,11 +218,11 @@ function* keptAtRemote(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
     if (run.run.state !== "COMPENSATED") continue;
     for (const { step, of } of run.run.kept) {
-      const plan = run.plan.steps[step];
+      const plan = planStepAt(run.plan, step);
       if (!plan?.compensate || answered(run, step, "succeed", "fail").length > 0) continue;
       const maker = facts.runs.get(of);
       if (!maker || !hasEffect(facts, run, step)) continue;
-      const no = maker.plan.steps.find(({ id }) => id === plan.id)?.no ?? -1;
+      const no = placeIn(maker, run, step);
       const left = facts.effects.find(
         (one) => one.did === "made" && one.runId === of && one.step === no && !undone.has(one.key),
       );
@@ -229,7 +250,7 @@ function madeTooLate(
  * G16. After the answer to an accepted CancelRun was heard, no perform task of the run is handed
  * out but of its `always` steps, by its row or to a poll sent later, and no beat sent later lets
  * one carry on. And from an acknowledged PauseRun to the next call that lets the run move, nothing
- * of it is handed out.
+ * of it is handed out; nor of a queue, a workflow or a namespace that is paused.
  */
 export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
   for (const cancel of callsTo(facts, "CancelRun")) {
@@ -252,11 +273,9 @@ export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
     }
     yield* carriedOn(facts, run, heard.place, since);
   }
+  yield* cancelsReachChildren(facts);
   yield* pausesHold(facts);
-}
-
-function isForward({ plan }: RunFacts, { task, step }: Pick<HandOut, "task" | "step">): boolean {
-  return task === "perform" && !plan.steps[step]?.always;
+  yield* whatIsHeldStays(facts);
 }
 
 function* carriedOn(facts: Facts, run: RunFacts, place: number, since: string): Iterable<Finding> {

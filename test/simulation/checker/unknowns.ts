@@ -10,6 +10,7 @@ import {
   stepName,
 } from "./facts.ts";
 import { taskName, tasksOf } from "./hand-outs.ts";
+import { placesOf } from "./places.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
@@ -19,7 +20,7 @@ import type { Bounds, Finding } from "./violation.ts";
  */
 export function* blindRepeats(run: RunFacts, { transactionMs }: Bounds): Iterable<Finding> {
   const { runId } = run.run;
-  for (const { no, effects } of run.plan.steps) {
+  for (const { no, effects } of placesOf(run)) {
     if (effects === "idempotent") continue;
     const tasks = tasksOf(run, no);
     for (const [place, handOut] of tasks.entries()) {
@@ -75,7 +76,7 @@ export function* keysOfStrategies(facts: Facts): Iterable<Finding> {
     const run = facts.runs.get(runId);
     const own = run ? stepName(run, step) : `step ${step} of run ${runId}`;
     const of = run && keptOf(run, step)?.of;
-    const where = of ? `step "${task.stepId}" of run ${of}` : own;
+    const where = of ? own.replace(runId, of) : own;
     const key = task.effectKey ?? task.idempotencyKey;
     const owner = owners.get(key) ?? where;
     owners.set(key, owner);
@@ -84,13 +85,16 @@ export function* keysOfStrategies(facts: Facts): Iterable<Finding> {
       yield { runId, text: `the ${kind} of fence ${fence} of ${where} has the key of its effect` };
   }
   for (const run of facts.runs.values())
-    for (const { no } of run.plan.steps) yield* mixedKeys(facts, run, no);
+    for (const { no } of placesOf(run)) yield* mixedKeys(facts, run, no);
 }
 
 /** By fence, keys of performs change only where the row of the step says that a strategy began. */
 function* mixedKeys(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
   const { runId } = run.run;
-  const strategies = run.run.steps.find((row) => row.no === no)?.strategies.length ?? 1;
+  const row = run.run.steps.find((one) => one.no === no);
+  // A gate is another one after each wave.
+  const begun = row?.strategies.length ?? 1;
+  const strategies = row?.items ? row.items.begun + begun - 1 : begun;
   const seen = facts.seen
     .filter(
       ({ task: { token } }) =>

@@ -37,8 +37,8 @@ function* untoldEnds(facts: Facts): Iterable<Finding> {
     schedulings(facts).map(({ namespace, ask }) => [`${namespace}/${ask.mark}`, ask.notify]),
   );
   for (const { run } of facts.runs.values()) {
-    const { runId, namespace, mark, rerunOf, state } = run;
-    const notify = rerunOf ? null : named.get(`${namespace}/${mark}`);
+    const { runId, namespace, mark, rerunOf, parent, state } = run;
+    const notify = rerunOf || parent ? null : named.get(`${namespace}/${mark}`);
     for (const hook of hooks.filter((one) => one.namespace === namespace)) {
       const hears = hook.events.includes("run-ended") || notify === hook.name;
       const wanted = hears && isEndState(state) ? 1 : 0;

@@ -150,8 +150,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "one idempotency key over two strategies",
     file: "dispatch/handed-task.ts",
-    find: "` : facts.strategy;",
-    replace: "` : 0;",
+    find: "facts.strategy) : facts.strategy;",
+    replace: "facts.strategy) : 0;",
     why: "the remote service takes the second way for a repeat of the first",
   },
   {
@@ -225,11 +225,38 @@ export const MUTANTS: readonly Mutant[] = [
       await beat.stop();`,
     why: "a server that stops holds its partitions for long and does not look at them",
   },
+  {
+    name: "cancel not inherited by a child",
+    file: "core/child.ts",
+    find: 'tellChild(pass, step, { kind: "cancel", undo });',
+    replace: "void undo;",
+    why: "a run that was cancelled waits for a child that goes on",
+  },
+  {
+    name: "next wave without its gate",
+    file: "core/map.ts",
+    find: 'if (work.kind === "map" && work.gate) beginStrategy(pass, no, 0);\n  else beginWave(pass, no);',
+    replace: "void work;\n  beginWave(pass, no);",
+    why: "a roll-out goes on although nobody has looked at its last wave",
+  },
+  {
+    name: "items above the concurrency",
+    file: "core/map.ts",
+    find: "beginItems(pass, no, Math.min(work.concurrency - before.open, left));",
+    replace: "beginItems(pass, no, Math.min(work.concurrency, left));",
+    why: "a list of a thousand hosts is worked on all at once",
+  },
+  {
+    name: "paused queue handed out",
+    file: "store/memory/transaction.ts",
+    find: "lanePause(world, lane) === null",
+    replace: "lanePause(world, lane) !== undefined",
+    why: "agents are sent to a service that somebody has taken down",
+  },
 ];
 
 /** Mutants that the engine has no place for yet, with what must come first. */
 export const NOT_YET: Readonly<Record<string, string>> = {
   "task id reused after failover": "a store that fails over and has lost its tail",
-  "cancel not inherited by a child": "child runs",
   "low-water mark on a plain sequence": "the low-water mark of claims",
 };

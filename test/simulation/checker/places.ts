@@ -1,0 +1,18 @@
+// Steps of a run, and items of its maps: both stand at a place (server/core/place.ts).
+import { itemOf, numberOf, placeOf } from "../../../server/core/place.ts";
+import type { PlanStep } from "../../../server/core/plan.ts";
+import { planStepAt } from "../../../server/core/plan-at.ts";
+import type { RunFacts } from "./facts.ts";
+
+/** What the plan says of each step, and of each item that has a row. */
+export function placesOf({ run, plan }: RunFacts): readonly PlanStep[] {
+  const items = run.steps.flatMap(({ no }) => (itemOf(no) > 0 ? (planStepAt(plan, no) ?? []) : []));
+  return [...plan.steps, ...items];
+}
+
+/** The same step or item, by its name, in the plan of another run; -1: it has none. */
+export function placeIn({ plan: other }: RunFacts, { plan }: RunFacts, place: number): number {
+  const id = plan.steps[numberOf(place)]?.id;
+  const no = other.steps.find((step) => step.id === id)?.no;
+  return no === undefined ? -1 : placeOf(no, itemOf(place));
+}

@@ -1,0 +1,89 @@
+// People of one namespace who hold back a queue, a workflow or all of the namespace for a while;
+// once nothing goes wrong any more they let go of all that anybody has held.
+import { create } from "@bufbuild/protobuf";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import {
+  PauseNamespaceRequestSchema,
+  PauseQueueRequestSchema,
+  PauseWorkflowRequestSchema,
+  ResumeNamespaceRequestSchema,
+  ResumeQueueRequestSchema,
+  ResumeWorkflowRequestSchema,
+} from "@drover/proto/drover/v1/queue_pb.ts";
+import type { Client } from "./client.ts";
+import type { Held } from "./history.ts";
+import { untilAnswered } from "./people.ts";
+import { workflowNames } from "./registrar.ts";
+import { QUEUES } from "./workload.ts";
+import { canaryOf } from "./world.ts";
+
+/** In the others ready work is to be handed out at once. */
+const HOLDING_SHARE = 0.4;
+
+export async function holdSome(client: Client): Promise<void> {
+  const { world, process, namespace } = client;
+  const { chance, clock } = process;
+  if (!chance.happens(HOLDING_SHARE)) return;
+  const held: Held[] = [];
+  const names = workflowNames(canaryOf(world, namespace)).slice(0, -1);
+  while (!world.faults.calm) {
+    await clock.sleep(chance.between(500, 4_000));
+    if (world.faults.calm) break;
+    const what = chance.pick<Held>([
+      ...QUEUES.map((name) => ({ what: "queue" as const, name })),
+      ...names.map((name) => ({ what: "workflow" as const, name })),
+      { what: "namespace", name: namespace },
+    ]);
+    held.push(what);
+    world.faults.count(`held a ${what.what}`);
+    void holdFor(client, what, chance.between(100, 2_500));
+  }
+  // A pause may still be on its way.
+  for (;;) {
+    for (const what of held) await letGo(client, what);
+    await clock.sleep(2_000);
+  }
+}
+
+async function holdFor(client: Client, held: Held, ms: number): Promise<void> {
+  await hold(client, held);
+  await client.process.clock.sleep(ms);
+  await letGo(client, held);
+}
+
+const done = { kind: "done", run: null, repeated: false } as const;
+const ok = () => done;
+const reason = "chance";
+
+function hold(client: Client, held: Held): Promise<void> {
+  const { namespace } = client;
+  const asked = { rpc: "Hold", namespace, held } as const;
+  const { pauseQueue, pauseWorkflow, pauseNamespace } = OperatorService.method;
+  const common = { namespace, reason };
+  if (held.what === "queue") {
+    const request = create(PauseQueueRequestSchema, { ...common, queue: held.name });
+    return untilAnswered(client, { method: pauseQueue, request, asked, ok });
+  }
+  if (held.what === "workflow") {
+    const request = create(PauseWorkflowRequestSchema, { ...common, workflow: held.name });
+    return untilAnswered(client, { method: pauseWorkflow, request, asked, ok });
+  }
+  const request = create(PauseNamespaceRequestSchema, common);
+  return untilAnswered(client, { method: pauseNamespace, request, asked, ok });
+}
+
+function letGo(client: Client, held: Held): Promise<void> {
+  const { namespace } = client;
+  const asked = { rpc: "LetGo", namespace, held } as const;
+  const { resumeQueue, resumeWorkflow, resumeNamespace } = OperatorService.method;
+  if (held.what === "queue") {
+    const request = create(ResumeQueueRequestSchema, { namespace, queue: held.name });
+    return untilAnswered(client, { method: resumeQueue, request, asked, ok });
+  }
+  if (held.what === "workflow") {
+    const request = create(ResumeWorkflowRequestSchema, { namespace, workflow: held.name });
+    return untilAnswered(client, { method: resumeWorkflow, request, asked, ok });
+  }
+  const request = create(ResumeNamespaceRequestSchema, { namespace });
+  return untilAnswered(client, { method: resumeNamespace, request, asked, ok });
+}
