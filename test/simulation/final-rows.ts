@@ -135,7 +135,8 @@ async function itemsOf(store: Store, runId: string, { steps }: Plan): Promise<Ma
   const found = new Map<number, Step>();
   for (const { no, work } of steps) {
     if (work.kind !== "map") continue;
-    const page = await store.reads.runItems(runId, { map: no, after: 0, limit: ITEMS_MAX });
+    const all = { map: no, after: 0, limit: ITEMS_MAX, forwards: null };
+    const page = await store.reads.runItems(runId, all);
     for (const [place, item] of page.steps) found.set(place, item);
   }
   return found;
