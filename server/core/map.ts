@@ -14,7 +14,7 @@ import type { Payload } from "./payload.ts";
 import { itemOf, placeOf } from "./place.ts";
 import type { PlanWork, Share } from "./plan.ts";
 import { settleRun, startUndos } from "./saga.ts";
-import { strategyToUndo } from "./strategy.ts";
+import { nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
 type MapPlan = Extract<PlanWork, { kind: "map" }>;
 
@@ -50,8 +50,26 @@ export function beginWave(pass: Pass, no: number): void {
 /** What the pause between two waves ends with. */
 export function pauseOver(pass: Pass, no: number): void {
   const { work } = planStep(pass, no);
-  if (work.kind === "map" && work.gate) beginStrategy(pass, no, 0);
+  if (work.kind === "map" && work.gate) askGate(pass, no);
   else beginWave(pass, no);
+}
+
+/** As defined: another input that a person gave to the last one was for that one alone. */
+function askGate(pass: Pass, no: number): void {
+  const step = stepOf(pass, no);
+  if (step.strategies.at(-1)?.changed) {
+    const place = nextStrategyPlace(step);
+    emit(pass, { kind: "strategy-begun", step: no, place, planned: 0, input: null });
+  }
+  beginStrategy(pass, no, 0);
+}
+
+/** Of a map that nobody goes on with: it stands at a gate, and not at its own end. */
+export function isAtGate(pass: Pass, no: number): boolean {
+  const { work } = planStep(pass, no);
+  if (work.kind !== "map" || !work.gate || !startsForward(pass.view.run.state)) return false;
+  const { items } = stepOf(pass, no);
+  return items !== null && items.begun < items.total && !isFailed(items, work);
 }
 
 /** The pass that ends a map, or undoes its next items: all that it needs is loaded. */

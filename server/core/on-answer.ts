@@ -4,6 +4,7 @@ import { answersNow, askedWork } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { giveVerdict, keepFailure } from "./ladder.ts";
+import { beginWave, isAtGate } from "./map.ts";
 import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
 import {
   emit,
@@ -94,6 +95,10 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
     }
     case "succeed":
       emit(pass, { kind: "doubted", step: no, doubt: null });
+      if (isAtGate(pass, no)) {
+        beginWave(pass, no);
+        return;
+      }
       markEffect(pass, no, "MADE");
       succeed(pass, no, keepAnswer(pass, no, event.n, by, payload), payload);
       return;

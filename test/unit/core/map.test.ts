@@ -220,6 +220,16 @@ describe("waves", () => {
 describe("a gate", () => {
   const GATED = { over: "2", waves: { size: 1, gate: { task: "check" } } } as const;
 
+  /** Behind a pivot, so that a person is asked about the first gate, which has failed. */
+  function askedGate(over: string): World {
+    const world = createWorld(
+      workflow({ p: { pivot: true }, m: { ...MAP, ...GATED, over, needs: ["p"] } }),
+    );
+    succeed(world, "p", "m[0]");
+    world.report(world.claim("m"), broken);
+    return world;
+  }
+
   test("is a task of the map between two waves, and lets the next one begin", () => {
     const world = mapWorld(GATED);
     succeed(world, "m[0]");
@@ -251,6 +261,30 @@ describe("a gate", () => {
       succeed(world, "m");
     }
     expect(ready(world)).toEqual(["m[2]"]);
+  });
+
+  test("that a person says has succeeded lets the next wave begin, and ends nothing", () => {
+    const world = askedGate("2");
+    expect(world.step("m").forward.kind).toBe("ESCALATED");
+    expect(world.answer(1, "succeed")).toEqual({ kind: "done" });
+    expect(ready(world)).toEqual(["m[1]"]);
+    succeed(world, "m[1]");
+    look(world);
+    expect(outputOf(world)).toMatchObject({ counts: { total: 2, succeeded: 2 } });
+  });
+
+  test("that was given another input has its own again after the next wave", () => {
+    const world = askedGate("3");
+    world.answer(1, "retry-changed", "1");
+    succeed(world, "m");
+    expect(world.step("m").strategies.at(-1)).toMatchObject({ changed: true });
+    succeed(world, "m[1]");
+    expect(world.step("m").forward.kind).toBe("READY");
+    expect(world.step("m").strategies).toMatchObject([
+      { planned: 0, changed: false },
+      { planned: 0, changed: true },
+      { planned: 0, changed: false },
+    ]);
   });
 });
 

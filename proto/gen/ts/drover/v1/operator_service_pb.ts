@@ -205,9 +205,10 @@ export type ResolveEscalationRequest = Message<"drover.v1.ResolveEscalationReque
 
   /**
    * One of Escalation.answers. retry: try it anew. retry-changed: the same with `payload` as its
-   * input. succeed: it is done, with `payload` as its output. skip: go on as if it were not needed.
-   * compensate: undo the run. fail: the run fails, and what was done stays. acknowledge: it is
-   * known, and nothing is to be done. Required.
+   * input. succeed: it is done, with `payload` as its output; of a map that stands at its gate the
+   * gate is, and the next wave begins. skip: go on as if it were not needed. compensate: undo the
+   * run. fail: the run fails, and what was done stays. acknowledge: it is known, and nothing is to
+   * be done. Required.
    *
    * @generated from field: string answer = 4;
    */
