@@ -57,14 +57,18 @@ export function* tooManyItems(facts: Facts): Iterable<Finding> {
 
 /**
  * A part of G5. No item begins before every item of the waves before its own has ended, nor, where
- * there is a gate, before one gate for each of these waves has succeeded.
+ * there is a gate, before one gate for each of these waves has succeeded, or a person has said so.
  */
 export function* wavesFollowEachOther(facts: Facts): Iterable<Finding> {
   for (const { run, no, work, items, spans } of mapsOf(facts)) {
     const size = sizeOf(work, items);
-    const gates = (run.handOuts.get(no) ?? []).flatMap(({ end }) =>
+    const looked = (run.handOuts.get(no) ?? []).flatMap(({ end }) =>
       end?.outcome.kind === "success" ? [end.at] : [],
     );
+    const said = run.run.escalations.flatMap(({ step, answer, closedAt }) =>
+      step === no && answer?.answer === "succeed" ? [closedAt ?? Number.POSITIVE_INFINITY] : [],
+    );
+    const gates = [...looked, ...said];
     const { runId } = run.run;
     for (const { item, from } of spans) {
       const before = Math.floor((item - 1) / size);

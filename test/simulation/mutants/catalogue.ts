@@ -235,7 +235,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "next wave without its gate",
     file: "core/map.ts",
-    find: 'if (work.kind === "map" && work.gate) beginStrategy(pass, no, 0);\n  else beginWave(pass, no);',
+    find: 'if (work.kind === "map" && work.gate) askGate(pass, no);\n  else beginWave(pass, no);',
     replace: "void work;\n  beginWave(pass, no);",
     why: "a roll-out goes on although nobody has looked at its last wave",
   },
