@@ -108,8 +108,12 @@ export const RACES: Readonly<Record<number, Race>> = {
         "is applied once, however many bring it at the same time",
         "waits with its run while that is being changed, and is found by the next pass",
       ],
+      "integration/control-plane/child-runs.test.ts": [
+        "when it has begun a child leaves it to the owner of the child's partition",
+        "when a child has ended leaves what follows to the owner of the parent's partition",
+      ],
     },
-    waitsFor: ["child runs and schedules"],
+    waitsFor: ["schedules"],
   },
   12: {
     trap: "Loads that grow with the run, and one hot run that stops a server",
@@ -121,8 +125,10 @@ export const RACES: Readonly<Record<number, Race>> = {
       "integration/control-plane/cost.test.ts": [
         "costs a batch of runs hardly more commits than one run",
       ],
+      "integration/control-plane/map.test.ts": [
+        "loads as many step rows for each item of a long list as of a short one",
+      ],
     },
-    waitsFor: ["maps"],
   },
   13: {
     trap: "Moments without a row, or rows without a moment",
@@ -137,8 +143,14 @@ export const RACES: Readonly<Record<number, Race>> = {
   14: {
     trap: "A backlog that becomes escalations",
     scenarios: 3,
-    tests: { "contract/due.ts": ["a ready row knows whether its lane is polled"] },
-    waitsFor: ["`on_pickup`, and lanes that are held"],
+    tests: {
+      "contract/due.ts": ["a ready row knows whether its lane is polled"],
+      "contract/queues.ts": ["what waits in a paused queue is held: nobody is said to be missing"],
+      "integration/control-plane/pickup-questions.test.ts": [
+        "is asked about once, though many of its tasks are due in one flight",
+        "is asked about once, though two servers find its tasks at the same time",
+      ],
+    },
   },
   15: {
     trap: "An outage or a clock that jumps loses every lease",
@@ -229,8 +241,13 @@ export const RACES: Readonly<Record<number, Race>> = {
         "of 3 holds for 40 runs of two servers, and each of them gets its turn",
         "is kept for who got it when the server dies before it could say so",
       ],
+      "integration/control-plane/queue-limits.test.ts": [
+        "gives the last one once: the second claim waits for the first, and counts it",
+        "keeps no other queue from an agent that polls both",
+        "is found within a beat by who waits on another server",
+        "gives no more when two servers empty it at the same time",
+      ],
     },
-    waitsFor: ["limits of lanes"],
   },
   26: {
     trap: "Turns, versions and hand-overs that jump the queue",
@@ -241,8 +258,11 @@ export const RACES: Readonly<Record<number, Race>> = {
         "of one priority goes by age, also past a hand-over",
         "is kept for another session, and for anyone after 2 s",
       ],
+      "integration/control-plane/fair-turns.test.ts": [
+        "and many agents: each claim is small, and the other namespace's task is in the first",
+      ],
     },
-    waitsFor: ["turns between namespaces, and version classes of lanes"],
+    waitsFor: ["version classes of lanes"],
   },
   27: {
     trap: "Final states that are opened again",
@@ -276,7 +296,6 @@ export const RACES: Readonly<Record<number, Race>> = {
     trap: "Two events of one run in one batch",
     scenarios: 6,
     tests: { "property/run.test.ts": ["the random runs take every row of the state table"] },
-    waitsFor: ["child runs"],
   },
   32: {
     trap: "One branch with a person while others run",
@@ -285,7 +304,13 @@ export const RACES: Readonly<Record<number, Race>> = {
   33: {
     trap: "What is undone of cancelled steps, maps and children",
     scenarios: 1,
-    waitsFor: ["maps and child runs"],
+    tests: {
+      "unit/core/map.test.ts": ["goes on to the steps before it only when its items are undone"],
+      "integration/control-plane/map.test.ts": ["undoes the items that were touched, and no other"],
+      "e2e/child-runs.test.ts": [
+        "are cancelled together: what was done is undone from below, and none outlives it",
+      ],
+    },
   },
   34: {
     trap: "Moments of schedules that come twice or never",
@@ -348,7 +373,7 @@ export const RACES: Readonly<Record<number, Race>> = {
         "stores nothing, not even the key of the call, and says who holds the slot",
       ],
     },
-    waitsFor: ["limits, lane states, fires"],
+    waitsFor: ["fires of schedules"],
   },
   43: {
     trap: "A stop that takes leases along",
