@@ -34,9 +34,16 @@ export async function createTestDatabase({
   });
   const url = new URL(serverUrl);
   url.pathname = name;
+  // Not `with (force)`: that is refused while a vacuum of the server's own, which is no connection
+  // of ours, looks at the database; without it the drop ends the vacuum itself.
   const drop = () =>
     onServer(serverUrl, async (client) => {
-      await client.query(`drop database if exists ${name} with (force)`);
+      await client.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = $1 and backend_type = 'client backend'`,
+        [name],
+      );
+      await client.query(`drop database if exists ${name}`);
     });
   return Object.freeze({ connectionString: url.href, drop });
 }
