@@ -84,6 +84,15 @@ export async function openTwoServers(wrap?: (store: Store) => Store): Promise<Tw
   };
 }
 
+/** Asks whether a promise has resolved by now. */
+export function settledOf(promise: Promise<unknown>): () => boolean {
+  let settled = false;
+  void promise.then(() => {
+    settled = true;
+  });
+  return () => settled;
+}
+
 export interface Gate {
   /** Resolves once a transaction stands at the gate, its work done and its COMMIT not sent. */
   readonly reached: Promise<void>;

@@ -5,45 +5,37 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   type Agent,
   gatedStore,
   type Hand,
   newAgent,
   newTask,
-  openHand,
-  openQuietPlane,
+  openTwoServers,
   schedule,
+  settledOf,
   stateOf,
   success,
+  type TwoServers,
 } from "./fixture.ts";
 
 const gates = gatedStore();
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 /** A task, and so a lane, and a workflow that no other test uses. */
 let task: string;
 let workflow: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, gates.wrap);
-  there = await openQuietPlane(database.connectionString);
+  ({ hand, here, there, close } = await openTwoServers(gates.wrap));
 });
 beforeEach(() => {
   task = newTask();
   workflow = `workflow-${task}`;
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 function steps(count: number): Definition {
   return {
@@ -64,14 +56,6 @@ const isWritten = () =>
       interval: 5,
     })
     .toHaveLength(1);
-/** Whether it has resolved. */
-function watched(promise: Promise<unknown>): () => boolean {
-  let over = false;
-  void promise.then(() => {
-    over = true;
-  });
-  return () => over;
-}
 
 describe("a pause of a workflow", () => {
   it("waits for a claim that was under way: its task was granted before the pause", async () => {
@@ -80,7 +64,7 @@ describe("a pause of a workflow", () => {
     const granted = newAgent(here).take(task);
     await gate.reached;
     const paused = pause(there);
-    const isOver = watched(paused);
+    const isOver = settledOf(paused);
     await isWritten();
     expect(isOver()).toBe(false);
     gate.open();

@@ -1,7 +1,6 @@
 /** `on_pickup: escalate`: one question for a lane that nobody polls, however many tasks wait. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
   gatedStore,
@@ -9,31 +8,23 @@ import {
   historyOf,
   newAgent,
   newTask,
-  openHand,
-  openQuietPlane,
+  openTwoServers,
   schedule,
+  type TwoServers,
   wide,
 } from "./fixture.ts";
 
 const gates = gatedStore();
 const asks = { onPickup: "escalate", timeouts: { pickupMs: 1_000 } } as const;
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, gates.wrap);
-  there = await openQuietPlane(database.connectionString);
+  ({ hand, here, there, close } = await openTwoServers(gates.wrap));
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 type Run = Awaited<ReturnType<typeof schedule>>;
 

@@ -5,42 +5,33 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { QueueLimits } from "../../../server/core/limits.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   type Agent,
   gatedStore,
   type Hand,
   newAgent,
-  openHand,
-  openQuietPlane,
+  openTwoServers,
   schedule,
   success,
+  type TwoServers,
 } from "./fixture.ts";
 
 const gates = gatedStore();
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 /** A queue that no other test uses. */
 let queue: string;
 let made = 0;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, gates.wrap);
-  there = await openQuietPlane(database.connectionString);
+  ({ hand, here, there, close } = await openTwoServers(gates.wrap));
 });
 beforeEach(() => {
   queue = `queue-${++made}`;
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 /** A run with so many tasks side by side. */
 const tasks = (count: number, task = "work") =>

@@ -5,44 +5,36 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   type Agent,
   gatedStore,
   type Hand,
   historyOf,
   newAgent,
-  openHand,
-  openQuietPlane,
+  openTwoServers,
   schedule,
+  settledOf,
   stateOf,
   success,
+  type TwoServers,
 } from "./fixture.ts";
 
 const gates = gatedStore();
-let database: TestDatabase;
 let hand: Hand;
 let here: TestPlane;
 let there: TestPlane;
+let close: TwoServers["close"];
 /** A queue that no other test uses. */
 let queue: string;
 let made = 0;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  here = await openQuietPlane(database.connectionString, gates.wrap);
-  there = await openQuietPlane(database.connectionString);
+  ({ hand, here, there, close } = await openTwoServers(gates.wrap));
 });
 beforeEach(() => {
   queue = `queue-${++made}`;
 });
-afterAll(async () => {
-  await here?.close();
-  await there?.close();
-  await hand?.close();
-  await database?.drop();
-});
+afterAll(() => close?.());
 
 /** Steps one after the other. */
 function steps(count: number, more = {}): Definition {
@@ -64,14 +56,6 @@ const take = async (agent: Agent) => {
   const [task] = await agent.poll("work", { queue, maxTasks: 1 });
   if (!task) throw new Error("no task came");
   return task;
-};
-/** Resolves once a transaction of ours waits for nothing but a gate, seen by a second look. */
-const settledOf = (promise: Promise<unknown>) => {
-  let settled = false;
-  void promise.then(() => {
-    settled = true;
-  });
-  return () => settled;
 };
 
 describe("a pause of a queue", () => {
