@@ -137,7 +137,13 @@ function evolveMap(step: Step, effect: MapEffect): Step {
     case "map-begun":
       return { ...step, forward: { kind: "MAPPING" }, items: itemsOf(effect.total) };
     case "wave-begun":
-      return { ...step, forward: { kind: "MAPPING" }, firstReadyAt: null, ...FRESH_TRIES };
+      return {
+        ...step,
+        forward: { kind: "MAPPING" },
+        firstReadyAt: null,
+        attempt: 0,
+        ...FRESH_TRIES,
+      };
     case "items-begun": {
       const { count } = effect;
       return changeItems(step, (items) => {

@@ -95,11 +95,11 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
     }
     case "succeed":
       emit(pass, { kind: "doubted", step: no, doubt: null });
+      markEffect(pass, no, "MADE");
       if (isAtGate(pass, no)) {
         beginWave(pass, no);
         return;
       }
-      markEffect(pass, no, "MADE");
       succeed(pass, no, keepAnswer(pass, no, event.n, by, payload), payload);
       return;
     case "skip":

@@ -19,7 +19,7 @@ import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } fr
 import { planStepAt } from "./plan-at.ts";
 import { policyFor } from "./retry.ts";
 import { thaw } from "./saga.ts";
-import { isFresh } from "./strategy.ts";
+import { isFresh, isUnsettled } from "./strategy.ts";
 
 type Report = Extract<RunEvent, { kind: "report" }>;
 type Callback = Extract<RunEvent, { kind: "callback" }>;
@@ -101,7 +101,7 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: Said): Answe
   const over =
     ended.kind === "compensate"
       ? step.undo.kind === "DONE" || stageOf(run) === "FINISHING" || isUndone(step)
-      : isFinal(step.forward);
+      : isFinal(step.forward) || isPassed(step);
   const stale = ended.kind === "verify" || currentFence(step) !== ended.fence;
   if (isEnded(run) || over || stale) {
     emit(pass, { kind: "attempt-kept", attempt: endedAttempt(pass, ended, said, "late") });
@@ -116,6 +116,13 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: Said): Answe
 /** The effect that the last undo was about is undone, and nothing was done about the next one. */
 function isUndone({ strategies, attempt, lost }: Step): boolean {
   return attempt === 0 && lost === 0 && strategies.some(({ mark }) => mark === "UNDONE");
+}
+
+/** The gate that the attempt was about let its wave begin, and nobody has tried the next one yet. */
+function isPassed({ items, attempt, lost, strategies }: Step): boolean {
+  return (
+    items !== null && attempt === 0 && lost === 0 && !isUnsettled(strategies.at(-1)?.mark ?? "NONE")
+  );
 }
 
 /** A report of the current attempt closes what was begun because of the silence. */
@@ -194,7 +201,7 @@ function lateSuccess(
       step,
       fence: ended.fence,
       dueAt: pass.occasion.now,
-      saw: `${saw} after the step was final`,
+      saw: `${saw} after ${isFinal(step.forward) || step.items === null ? "the step was final" : "its wave had begun"}`,
       did: "kept the report as evidence; nothing changed",
     });
   const again =

@@ -1,6 +1,7 @@
 /** A map: one task for each item of a list, what bounds it, and what follows from its items. */
 import { describe, expect, test } from "vitest";
 import type { MapWork } from "../../../server/core/definition.ts";
+import type { Held } from "../../support/core-rows.ts";
 import {
   broken,
   createWorld,
@@ -10,6 +11,7 @@ import {
   succeed,
   success,
   undoneBy,
+  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";
@@ -285,6 +287,61 @@ describe("a gate", () => {
       { planned: 0, changed: true },
       { planned: 0, changed: false },
     ]);
+  });
+});
+
+describe("a late report of a gate", () => {
+  const GATED = {
+    over: "4",
+    concurrency: 1,
+    waves: { size: 2, gate: { task: "check", retry: [{ attempts: 1, initialMs: 100 }] } },
+  } as const;
+
+  /** Behind a pivot: the first gate is lost, and a person says that it has succeeded. */
+  function passedGate(): { world: World; lost: Held } {
+    const world = createWorld(
+      workflow({ p: { pivot: true }, m: { ...MAP, ...GATED, needs: ["p"] } }),
+    );
+    succeed(world, "p", "m[0]", "m[1]");
+    const lost = world.claim("m");
+    world.report(lost, unknown());
+    expect(lastQuestion(world)).toMatchObject({ step: 1 });
+    world.answer(1, "succeed");
+    expect(ready(world)).toEqual(["m[2]"]);
+    return { world, lost };
+  }
+
+  test("that a person has let pass begins nothing more", () => {
+    const { world, lost } = passedGate();
+    expect(world.report(lost, success())).toMatchObject({ kind: "lease-lost" });
+    expect(ready(world)).toEqual(["m[2]"]);
+    expect(world.interventions("late-effect")).toMatchObject([
+      { saw: expect.stringContaining("after its wave had begun") },
+    ]);
+  });
+
+  test("says nothing about the next one", () => {
+    const world = mapWorld({ ...GATED, over: "3", waves: { size: 1, gate: { task: "check" } } });
+    succeed(world, "m[0]");
+    const lost = world.claim("m");
+    world.advance(60_000);
+    world.fire("m");
+    expect(world.report(lost, success())).toEqual({ kind: "done" });
+    succeed(world, "m[1]");
+    const next = world.claim("m");
+    expect(next.attempt).toBe(1);
+    expect(world.report(lost, success("other"))).toMatchObject({ kind: "over" });
+    expect(world.step("m").forward.kind).toBe("LEASED");
+  });
+
+  test("is heard while the gate is asked again", () => {
+    const world = mapWorld(GATED);
+    succeed(world, "m[0]", "m[1]");
+    const lost = world.claim("m");
+    world.advance(60_000);
+    world.fire("m");
+    expect(world.report(lost, success())).toEqual({ kind: "done" });
+    expect(ready(world)).toEqual(["m[2]"]);
   });
 });
 
