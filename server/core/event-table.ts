@@ -120,7 +120,12 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
       "STOPPING",
       "closes its questions, and undoes what was done",
     ],
-    [ASKING_AT_THE_END, "refused", "same", "refused: its end waits for an answer, or for LEAVE"],
+    [
+      ASKING_AT_THE_END,
+      "refused",
+      "same",
+      "refused: its end waits for an answer, or for LEAVE; a repeat gets its answer",
+    ],
     [["COMPLETED", "FAILED", "COMPENSATED"], "refused", "same", FINAL],
     [["CANCELLED"], "done", "same", "nothing: it was cancelled"],
   ]),

@@ -33,6 +33,7 @@ export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }
       : refused("how it ends is certain; only its always steps run");
   const stage = state.kind === "ESCALATED" ? state.from.kind : "RUNNING";
   if (stage !== "RUNNING") {
+    if (event.undo && isBeingUndone(state)) return DONE;
     if (event.undo)
       return refused("its end waits for a person: answer, or cancel with LEAVE to end it as it is");
     emit(pass, note);
@@ -46,6 +47,14 @@ export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }
   thaw(pass);
   stop(pass, { reason: "CANCELLED_BY_USER", undo: event.undo });
   return DONE;
+}
+
+/** A cancel with undoing came before: what it asked for has begun, and waits for a person. */
+function isBeingUndone(state: RunState): boolean {
+  if (state.kind !== "ESCALATED" || state.from.kind === "RUNNING") return false;
+  const { from } = state;
+  if (from.kind === "FINISHING") return from.end.reason === "CANCELLED_BY_USER";
+  return from.verdict.reason === "CANCELLED_BY_USER" && from.verdict.undo;
 }
 
 /**

@@ -118,7 +118,7 @@ function isUndone({ strategies, attempt, lost }: Step): boolean {
   return attempt === 0 && lost === 0 && strategies.some(({ mark }) => mark === "UNDONE");
 }
 
-/** The gate that the attempt was about let its wave begin, and nobody has tried the next one yet. */
+/** The gate that it was about let its wave begin, and nobody has tried the next one yet. */
 function isPassed({ items, attempt, lost, strategies }: Step): boolean {
   return (
     items !== null && attempt === 0 && lost === 0 && !isUnsettled(strategies.at(-1)?.mark ?? "NONE")

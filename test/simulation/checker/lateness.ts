@@ -14,13 +14,25 @@ export interface Outage {
   readonly backMs: number;
 }
 
-/** Supervisors see the store and not the messages of clients and agents. */
-export function outagesOf({ faults, bounds }: Facts): readonly Outage[] {
+/**
+ * Supervisors see the store and not the messages of clients and agents. One that ended, or stands
+ * still, is an outage until a server is at work: another one has to take over what it watched.
+ */
+export function outagesOf({ calls, faults, bounds }: Facts): readonly Outage[] {
   const watching = faults.filter(concernsWatching);
+  const atWork = new Set([
+    ...calls.flatMap(({ sent }) => (sent.server === null ? [] : [sent.server])),
+    ...watching.flatMap(({ fault, target }) => (fault.kind === "process" ? [target] : [])),
+  ]);
   return watching.map((record, place): Outage => {
-    const { at, fault } = record;
+    const { at, fault, target } = record;
     const byMs = fault.kind === "clock" ? fault.byMs : 0;
-    const end = watching.slice(place).find((later) => ends(later, record));
+    if (fault.kind === "process" && GONE.has(fault.did)) atWork.delete(target);
+    else if (fault.kind === "process") atWork.add(target);
+    const end =
+      fault.kind === "process" && atWork.size > 0
+        ? record
+        : watching.slice(place).find((later) => ends(later, record));
     const isLong = fault.kind !== "heal" && LONG_FAULTS.has(fault.did);
     return {
       from: Math.min(at, at - byMs),
@@ -51,9 +63,9 @@ export function latestAct(
   return latest;
 }
 
+const GONE: ReadonlySet<string> = new Set(["crash", "exit", "pause"]);
+
 const ENDS: Readonly<Record<string, string>> = {
-  crash: "start",
-  pause: "resume",
   cut: "join",
   down: "up",
 };
@@ -64,6 +76,9 @@ const LONG_FAULTS: ReadonlySet<string> = new Set([
 ]);
 
 function ends({ fault, target }: FaultRecord, { fault: begun, target: of }: FaultRecord): boolean {
+  // No server is left: the first one that is back ends it.
+  if (begun.kind === "process" && GONE.has(begun.did))
+    return fault.kind === "process" && (fault.did === "start" || fault.did === "resume");
   if (fault.kind === "heal" || begun.kind === "heal") return false;
   return target === of && fault.did === ENDS[begun.did];
 }

@@ -4,6 +4,7 @@ import {
   cancelled,
   createWorld,
   failure,
+  succeed,
   success,
   type World,
   workflow,
@@ -181,6 +182,17 @@ describe("an ESCALATED run", () => {
     expect(answer).toMatchObject({ kind: "refused", run: "ESCALATED" });
     expect(answer).toHaveProperty("why", expect.stringContaining("LEAVE"));
     expect(world.run().state.kind).toBe("ESCALATED");
+  });
+
+  test("whose undoing failed, being cancelled, takes a repeat of the cancel for what it is", () => {
+    const world = createWorld(workflow({ a: { compensate }, b: {} }));
+    succeed(world, "a");
+    world.cancel(UNDO);
+    world.report(world.claim("a"), broken);
+    const before = world.run();
+    expect(before.state.kind).toBe("ESCALATED");
+    expect(world.cancel(UNDO)).toEqual({ kind: "done" });
+    expect(world.run()).toEqual(before);
   });
 
   test("whose undoing failed ends as it is, if told to leave things", () => {

@@ -158,23 +158,23 @@ function askedInRunning(): Played {
 
 function askedInStopping(): Played {
   const world = createWorld(
-    workflow({ approval, done: { compensate }, a: once, b: { needs: ["a"] } }),
+    workflow({ approval, done: { compensate }, a: once, b: { needs: ["a"] }, c: {} }),
   );
   succeed(world, "done");
   const held = world.claim("a");
-  world.cancel(true);
+  world.report(world.claim("c"), broken);
   world.report(held, unknown());
   return { world, held };
 }
 
 function askedInCompensating(): Played {
   const world = createWorld(
-    workflow({ approval, done: { compensate }, a: { compensate, needs: ["done"] }, b: {} }),
+    workflow({ approval, done: { compensate }, a: { compensate, needs: ["done"] }, b: {}, c: {} }),
   );
   succeed(world, "done", "a");
   const called = world.claim("b");
   world.report(called, deferred);
-  world.cancel(true);
+  world.report(world.claim("c"), broken);
   return { world, held: poison(world, "a"), called };
 }
 
