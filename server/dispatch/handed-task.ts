@@ -27,6 +27,7 @@ interface Found {
   readonly laned: LanedPlan;
 }
 
+/** The tasks by their leases; one whose lease has ended meanwhile is none any more. */
 export async function handedTasks(
   store: Pick<Store, "taskFacts" | "facts">,
   plans: Plans,
@@ -36,15 +37,17 @@ export async function handedTasks(
   const byLease = new Map(
     (await store.taskFacts(leases)).map((facts) => [`${facts.runId}/${facts.step}`, facts]),
   );
+  const live = won.flatMap(({ waiter, granted }) =>
+    granted.flatMap((lease) => {
+      const facts = byLease.get(`${lease.ready.runId}/${lease.ready.step}`);
+      return facts ? [{ waiter, lease, facts }] : [];
+    }),
+  );
   const found = await Promise.all(
-    won.flatMap(({ waiter, granted }) =>
-      granted.map(async (lease): Promise<Found> => {
-        const facts = byLease.get(`${lease.ready.runId}/${lease.ready.step}`);
-        if (!facts) throw new Error(`run ${lease.ready.runId} has no facts for its task`);
-        const laned = await plans.get(waiter.namespaceId, facts.definitionId);
-        return { waiter, lease, facts, laned };
-      }),
-    ),
+    live.map(async (one): Promise<Found> => {
+      const laned = await plans.get(one.waiter.namespaceId, one.facts.definitionId);
+      return { ...one, laned };
+    }),
   );
   const seen = await factsFor(store, found);
   return new Map(found.map((one) => [one.lease, handedTask(one, seen)]));

@@ -357,6 +357,10 @@ export interface Store {
   claimEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
   /** The same; nobody has it then. */
   releaseEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
+  /**
+   * What granted tasks carry, in their order. Those whose lease has ended are left out: their step
+   * may be tried in another way by now, under another key.
+   */
   taskFacts(tasks: readonly Granted[]): Promise<readonly TaskFacts[]>;
   /** As `Tx.loadFacts`, outside of a transaction: facts never change once they are there. */
   facts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;

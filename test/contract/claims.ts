@@ -242,10 +242,23 @@ export function describeClaims(opened: Opened): void {
     await pass(store, run, silence(first), LATE);
     const second = await claimOne(store, run, { session: newSession() });
     expect(await store.taskFacts([second])).toMatchObject([{ lastDetails: said.details }]);
+    // The first has ended: nobody is handed it any more.
+    expect(await store.taskFacts([first, second])).toHaveLength(1);
     await pass(store, run, report(second, { kind: "released" }));
     const third = await claimOne(store, run, { session: newSession() });
     expect(await store.taskFacts([third])).toMatchObject([{ lastDetails: said.details }]);
-    expect(await store.taskFacts([first])).toMatchObject([{ lastDetails: null }]);
+  });
+
+  test("a task that ended before it was delivered has no facts: its step goes another way", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { fallback: [{ task: "plan-b" }] } }));
+    const slow = await claimOne(store, run);
+    expect(await store.taskFacts([slow])).toMatchObject([{ strategy: 0, lastDetails: null }]);
+    await pass(store, run, report(slow, permanent));
+    const next = await claimOne(store, run, { session: newSession() });
+    const facts = await store.taskFacts([slow, next]);
+    expect(facts).toMatchObject([{ step: 0, strategy: 1 }]);
+    expect(facts).toHaveLength(1);
   });
 
   test("an undo gets the output of the attempt that it undoes", async () => {

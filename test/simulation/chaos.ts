@@ -1,6 +1,7 @@
 // What happens to whole processes and to the store while anything may go wrong: each kind has its
 // own rhythm in each seed, and every process that goes away comes back, at the latest at the heal.
 
+import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { type AgentShape, type Session, startAgent } from "./agent.ts";
 import type { Chance } from "./chance.ts";
 import { jumpClock } from "./database-clock.ts";
@@ -27,10 +28,16 @@ const EVERY_MS: Readonly<Record<string, number>> = {
   "agent crashed": 9_000,
   "agent paused": 8_000,
   "store away": 18_000,
+  "store lost its tail": 12_000,
   "database clock jumped ahead": 16_000,
   "database clock jumped back": 20_000,
 };
 const KIND_SHARE = 0.5;
+/** Little is promised of a store that has lost what it had acknowledged. */
+const TAIL_SHARE = 0.1;
+/** Transactions; and how long the fail-over takes: longer than a session of the old store lives. */
+const TAIL_MAX = 10;
+const FAIL_OVER_MS: readonly [number, number] = [3_500, 6_000];
 /** The clock is then behind for so long. */
 const BACK_MS_MAX = 5_000;
 
@@ -39,7 +46,7 @@ function aheadMsMax(chance: Chance): number {
   return chance.happens(0.8) ? 4_000 : 90_000;
 }
 
-export function createChaos(chance: Chance): Chaos {
+export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">): Chaos {
   let storeUp = true;
   const undo = new Set<() => void>();
   const stopping = new Set<ServerProcess>();
@@ -54,7 +61,7 @@ export function createChaos(chance: Chance): Chaos {
   }
 
   function often(world: World, kind: FaultKind, strike: () => void): void {
-    if (!chance.happens(KIND_SHARE)) return;
+    if (!chance.happens(kind === "store lost its tail" ? TAIL_SHARE : KIND_SHARE)) return;
     const everyMs = EVERY_MS[kind] ?? 10_000;
     const plan = (): void =>
       void world.time.after(chance.between(200, 2 * everyMs), () => {
@@ -135,6 +142,20 @@ export function createChaos(chance: Chance): Chaos {
     });
   }
 
+  function failOver(world: World): void {
+    if (!storeUp) return;
+    world.faults.count("store lost its tail");
+    world.recorder.fault({ kind: "store", did: "down" }, "store", false);
+    storeUp = false;
+    forAWhile(world, chance.between(...FAIL_OVER_MS), () => {
+      void store.loseTail(chance.between(1, TAIL_MAX)).then(() => {
+        world.recorder.fault({ kind: "store", did: "tail-lost" }, "store", false);
+        world.recorder.fault({ kind: "store", did: "up" }, "store", false);
+        storeUp = true;
+      });
+    });
+  }
+
   /** An agent of this shape is there, under a new session whenever it was gone. */
   function keepAgent(world: World, shape: AgentShape, all: Session[], place: number): void {
     const session = startAgent(world, shape);
@@ -158,6 +179,7 @@ export function createChaos(chance: Chance): Chaos {
       often(world, "server cut off", () => cutOff(world, chance.pick(world.servers)));
       often(world, "server stopped cleanly", () => stopServer(world, chance.pick(world.servers)));
       often(world, "store away", () => storeAway(world));
+      often(world, "store lost its tail", () => failOver(world));
       often(world, "database clock jumped ahead", () =>
         jump(world, "database clock jumped ahead", chance.between(50, aheadMsMax(chance))),
       );

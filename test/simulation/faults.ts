@@ -33,6 +33,7 @@ export const FAULT_KINDS = [
   "store failed before commit",
   "store failed after commit",
   "store away",
+  "store lost its tail",
   "database clock jumped ahead",
   "database clock jumped back",
   "flight failed and may be repeated",

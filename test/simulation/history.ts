@@ -287,8 +287,9 @@ export type ReportSeen =
 
 /**
  * `crash`, `pause` and `cut` last until `start`, `resume` and `join` of the same target; the
- * store's `down` until `up`. `stop` asks a server to drain, `exit` is the end of that. A `jump` is
- * recorded by the new time. `lost`, `repeated`, `delayed`, `reordered` concern one message,
+ * store's `down` until `up`; with `tail-lost` it comes up as another one, without its last
+ * transactions. `stop` asks a server to drain, `exit` is the end of that. A `jump` is recorded by
+ * the new time. `lost`, `repeated`, `delayed`, `reordered` concern one message,
  * `before-commit` and `after-commit` one transaction. After `heal` nothing more is injected.
  */
 export interface FaultRecord extends Happened {
@@ -302,7 +303,7 @@ export interface FaultRecord extends Happened {
     | { readonly kind: "network"; readonly did: "cut" | "join" | MessageFault }
     | {
         readonly kind: "store";
-        readonly did: "down" | "up" | "before-commit" | "after-commit";
+        readonly did: "down" | "up" | "tail-lost" | "before-commit" | "after-commit";
       }
     /** Nobody may depend on a notification, so a lost one excuses nothing. */
     | { readonly kind: "notification"; readonly did: "lost" }

@@ -65,7 +65,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const faults = createFaults(chance.fork(), recorder);
   const edges = createEdges();
   const witness = createStoreWitness(time, recorder, edges);
-  const chaos = createChaos(chance.fork());
+  const chaos = createChaos(chance.fork(), store);
   const defects: string[] = [];
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
@@ -125,8 +125,17 @@ export async function simulate(seed: number): Promise<Simulated> {
   violations.push(...(await unheardRejections()));
   violations.push(...defects, ...broken, ...edges.strange);
   violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
-  const { counts } = faults;
-  return { seed, history, violations, runs: rows.runs.length, faults: counts, edges: edges.taken };
+  const runs = runsOf(history);
+  return { seed, history, violations, runs, faults: faults.counts, edges: edges.taken };
+}
+
+/** Those that are there, and those that were acknowledged before a fail-over forgot them. */
+function runsOf({ records, final }: History): number {
+  const ids = new Set(final.runs.map(({ runId }) => runId));
+  for (const record of records)
+    if (record.kind === "answer" && record.answer.kind === "scheduled")
+      ids.add(record.answer.runId);
+  return ids.size;
 }
 
 /** null: nothing. */

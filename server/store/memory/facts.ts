@@ -19,8 +19,10 @@ import {
   type Tables,
 } from "./tables.ts";
 
-export function taskFacts(tables: Tables, granted: Granted): TaskFacts {
+export function taskFacts(tables: Tables, granted: Granted): readonly TaskFacts[] {
   const { runId, step, task } = granted.ready;
+  const held = tables.lease.get(stepKey(runId, step));
+  if (held?.lease.secret !== granted.secret) return [];
   const { definitionId, version, labels, input } = tables.run.expect(runId);
   const row = tables.step.expect(stepKey(runId, step));
   const strategy = strategyOfTask(task, row.strategies);
@@ -29,7 +31,7 @@ export function taskFacts(tables: Tables, granted: Granted): TaskFacts {
     ? tables.override.get(overrideKey({ runId, step, strategy }))
     : undefined;
   const made = task === "compensate" && madeOutput(row.forward, row.strategies, strategy);
-  return {
+  const facts: TaskFacts = {
     ...{ runId, step, definitionId, version, labels, input },
     lastDetails: lastDetails(tables, granted),
     items: row.items,
@@ -39,6 +41,7 @@ export function taskFacts(tables: Tables, granted: Granted): TaskFacts {
     output: made ? outputOf(tables, row) : null,
     effectOf: task === "compensate" ? (tables.kept.get(stepKey(runId, step))?.of ?? null) : null,
   };
+  return [facts];
 }
 
 function lastDetails(tables: Tables, granted: Granted): Payload | null {

@@ -40,7 +40,15 @@ export interface MemoryStoreOptions {
   elapsedMs?(): number;
 }
 
-export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
+export interface MemoryStore extends Store {
+  /**
+   * What a fail-over to a standby does that had not received the last transactions, so many at
+   * most: they never were. Definitions, lanes and namespaces are kept.
+   */
+  loseTail(transactions: number): Promise<void>;
+}
+
+export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): MemoryStore {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
   const { workflows, versions, namespaceName, knownLanes, queueOf, isWorkflow, ...catalogue } =
@@ -94,7 +102,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
-    taskFacts: (tasks) => run(() => tasks.map((task) => taskFacts(tables, task))),
+    taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
     facts: (wanted) => run(() => factsOf(tables, wanted)),
     beat: (beats) => run(() => beats.map((beat) => beatSession(tables, now(), beat))),
     undelivered: (session, polls) => run(() => undelivered(tables, session, polls)),
@@ -109,9 +117,10 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs, pauseOf)),
     dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, pauseOf)),
     ready: () => run(() => undefined),
+    loseTail: transactions.loseTail,
     close: async () => {
       partitions.close();
       await transactions.close();
     },
-  } satisfies Store);
+  } satisfies MemoryStore);
 }

@@ -11,11 +11,17 @@ export interface Transactions {
   readonly journal: Journal;
   /** Runs when all before have ended; a throw takes back every change. Numbers grow by one. */
   run<T>(work: (number: number) => Promise<T> | T): Promise<T>;
+  /** Takes back the last so many that changed something, as a fail-over does that lost them. */
+  loseTail(most: number): Promise<void>;
   /** From now on every call fails; what has begun comes to its end. */
   close(): Promise<void>;
 }
 
+/** So many transactions can be taken back. */
+const TAIL_MAX = 100;
+
 export function createTransactions(): Transactions {
+  const committed: (readonly (() => void)[])[] = [];
   let tail: Promise<unknown> = Promise.resolve();
   let undos: (() => void)[] = [];
   let count = 0;
@@ -25,7 +31,9 @@ export function createTransactions(): Transactions {
     count++;
     undos = [];
     try {
-      return await work(count);
+      const result = await work(count);
+      if (undos.length > 0 && committed.push(undos) > TAIL_MAX) committed.shift();
+      return result;
     } catch (error) {
       for (const undo of undos.reverse()) undo();
       throw error;
@@ -39,7 +47,15 @@ export function createTransactions(): Transactions {
     return result;
   }
 
+  function loseTail(most: number): Promise<void> {
+    return run(() => {
+      for (const changes of committed.splice(-most).reverse())
+        for (const undo of changes.toReversed()) undo();
+    });
+  }
+
   return Object.freeze({
+    loseTail,
     journal: Object.freeze({ note: (undo: () => void) => void undos.push(undo) }),
     run,
     close: async () => {

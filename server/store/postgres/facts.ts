@@ -120,12 +120,13 @@ export async function taskFacts(
   const rows = await query<TaskFactsRow>(
     "task_facts",
     columns(
-      tasks.map((task) => ({ ...task.ready, details: detailsWanted(task) })),
+      tasks.map((task) => ({ ...task.ready, ...task, details: detailsWanted(task) })),
       (task) => task.runId,
       (task) => task.step,
       (task) => task.details.beforeFence,
       (task) => attemptKinds.code(task.details.kind),
       (task) => task.task === "compensate",
+      (task) => task.secret,
     ),
   );
   const found = rows.flatMap((row) => {

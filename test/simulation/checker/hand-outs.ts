@@ -33,6 +33,7 @@ export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
     for (const { no } of placesOf(run)) yield* overlaps(facts, run, no);
   yield* strayTasks(facts);
+  yield* tokensAreGivenOnce(facts);
   yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
   yield* tooManyOfKey(facts);
@@ -93,6 +94,22 @@ function expectedAfter(before: HandOut | null, handOut: HandOut, first: number):
   const number = before?.task === "verify" && before.fence === handOut.fence ? before.attempt : 0;
   if (handOut.fence === fence && handOut.attempt === number + 1) return null;
   return `verify ${number + 1} of fence ${fence}`;
+}
+
+/** A part of G3. A token is never given to two polls, whatever the store has forgotten since. */
+export function* tokensAreGivenOnce(facts: Facts): Iterable<Finding> {
+  const first = new Map<string, string>();
+  for (const { task, session } of facts.seen) {
+    const { token, attempt, pollSeq } = task;
+    const key = `${tokenKey(token, attempt)}/${token.secret}`;
+    const poll = `poll ${pollSeq} of session ${session}`;
+    const known = first.get(key) ?? poll;
+    first.set(key, known);
+    if (known === poll) continue;
+    const { runId } = token;
+    const text = `one token of step ${token.step} was given to ${known} and to ${poll}`;
+    yield { runId, text };
+  }
 }
 
 function* strayTasks(facts: Facts): Iterable<Finding> {

@@ -2,6 +2,8 @@
 
 import type { Moment } from "../../../server/core/attempt.ts";
 import type { RetryPolicy } from "../../../server/core/definition.ts";
+import type { AnswerKind } from "../../../server/core/history.ts";
+import { itemOf } from "../../../server/core/place.ts";
 import { LOSSES_IN_A_ROW_MAX, type PlanStep, type PlanTask } from "../../../server/core/plan.ts";
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import { outcomeText } from "./acknowledged.ts";
@@ -90,10 +92,9 @@ function* brokenTries(
 ): Iterable<Finding> {
   const { runId } = run.run;
   if (!plan) return;
-  // Numbers of a gate go on from the gate before it.
-  const isGate = planStepAt(run.plan, handOuts[0]?.step ?? 0)?.work.kind === "map";
-  const counted = isGate ? (handOuts[0]?.attempt ?? 1) - 1 : 0;
-  const tally: Tally = { counted, lostInARow: 0, charged: new Map() };
+  const at = handOuts[0]?.step ?? 0;
+  const isGate = itemOf(at) === 0 && planStepAt(run.plan, at)?.work.kind === "map";
+  const tally: Tally = { counted: 0, lostInARow: 0, charged: new Map() };
   for (const [place, handOut] of handOuts.entries()) {
     const { task, step, fence } = handOut;
     const where = `${task} fence ${fence} of ${stepName(run, step)}`;
@@ -105,8 +106,13 @@ function* brokenTries(
     const nextAt = next && next.startedAt + transactionMs;
     const refusal: string | null = takeIn(tally, handOut, plan, nextAt);
     if (!next) continue;
-    if (saidToRetry(run, handOut, next, transactionMs)) {
-      // Fresh tries: numbers go on.
+    const said = saidBetween(run, handOut, next, transactionMs);
+    const isPassed =
+      isGate && (handOut.end?.outcome.kind === "success" || said.includes("succeed"));
+    // The next one is the gate behind the next wave.
+    if (isPassed) tally.counted = 0;
+    if (isPassed || said.length > 0) {
+      // Fresh tries: numbers go on, unless it is another gate.
       tally.lostInARow = 0;
       tally.charged = new Map();
     } else if (refusal && !verified(run, handOut)) {
@@ -115,16 +121,17 @@ function* brokenTries(
   }
 }
 
-/** A person let it be tried anew between the two. */
-function saidToRetry(
+/** How a person let it be tried anew between the two. */
+function saidBetween(
   run: RunFacts,
   { step, end }: HandOut,
   next: HandOut,
   transactionMs: number,
-): boolean {
-  return answered(run, step, "retry", "retry-changed", "succeed").some(
-    ({ at }) =>
-      end !== null && at + transactionMs >= end.at && at <= next.startedAt + transactionMs,
+): readonly AnswerKind[] {
+  return answered(run, step, "retry", "retry-changed", "succeed").flatMap(({ at, by }) =>
+    end !== null && at + transactionMs >= end.at && at <= next.startedAt + transactionMs
+      ? [by]
+      : [],
   );
 }
 

@@ -53,6 +53,14 @@ export const MUTANTS: readonly Mutant[] = [
     why: "a ready task and a waiting agent miss each other when a notification is lost",
   },
   {
+    name: "task id reused after failover",
+    file: "dispatch/claims.ts",
+    find: 'const secret = Buffer.from(random.bytes(16)).toString("hex");',
+    replace:
+      'const secret = [row.step, row.task.length, row.fence, row.attempt].join("0").padStart(32, "0");',
+    why: "a report of a hand-out that the store has forgotten ends the one in its place",
+  },
+  {
     name: "successor activated twice",
     file: "core/open.ts",
     find: 'if (forward.kind === "BLOCKED" && forward.waitingFor === 0)',
@@ -257,6 +265,5 @@ export const MUTANTS: readonly Mutant[] = [
 
 /** Mutants that the engine has no place for yet, with what must come first. */
 export const NOT_YET: Readonly<Record<string, string>> = {
-  "task id reused after failover": "a store that fails over and has lost its tail",
   "low-water mark on a plain sequence": "the low-water mark of claims",
 };

@@ -4,13 +4,16 @@
 -- name: task_facts
 -- What granted tasks carry besides their lease, read after the commit: the details of the newest
 -- attempt of a kind ($4) before a fence ($3), and for an undo ($5) the output of the step and the run
--- that made its effect. Plan: run, attempt, step, step_kept by key; `limit 1` keeps the planner from
+-- that made its effect. A task whose lease ($6, its secret) has ended meanwhile has no row: the step
+-- may be tried in another way by now. Plan: lease, run, attempt, step, step_kept by key; `limit 1` keeps the planner from
 -- reaching a step through the run alone, which reads all items of a map for each of its tasks.
 select t.place, r.definition_id, r.version, r.labels, r.input_type, r.input_json, r.input_data,
   s.forward, s.strategies, s.items, p.details_type, p.details_json, p.details_data,
   o.output_type, o.output_json, o.output_data, k.of_run
-from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::boolean[]) with ordinality
-  as t (run_id, step_no, before_fence, details_of, with_output, place)
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::boolean[], $6::text[])
+  with ordinality as t (run_id, step_no, before_fence, details_of, with_output, secret, place)
+join lease as l on l.run_id = t.run_id and l.step_no = t.step_no
+  and l.secret = decode(t.secret, 'hex')
 join run as r on r.id = t.run_id
 cross join lateral (
   select s.forward, s.strategies, s.items, s.result_fence, s.result_kind, s.result_n
