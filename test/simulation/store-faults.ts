@@ -85,7 +85,7 @@ export function createFaultyStore(wire: StoreWire): Store {
       call("registerWorkflow", () => store.registerWorkflow(workflow)),
     setDefaultVersion: (...asked) =>
       call("setDefaultVersion", () => store.setDefaultVersion(...asked)),
-    workflowVersion: (...asked) => read("workflowVersion", () => store.workflowVersion(...asked)),
+    workflowVersion: (...asked) => atOnce(() => store.workflowVersion(...asked)),
     lanes: (keys) => atOnce(() => store.lanes(keys)),
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
     claimEscalation: (claim) => call("claimEscalation", () => store.claimEscalation(claim)),
@@ -108,7 +108,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     takeInbox: (limit) => call("takeInbox", () => store.takeInbox(limit)),
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (...asked) => read("pulse", () => store.pulse(...asked)),
-    dueRows: (...asked) => read("dueRows", () => store.dueRows(...asked)),
+    dueRows: (...asked) => call("dueRows", () => store.dueRows(...asked)),
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
   } satisfies Store);

@@ -73,8 +73,11 @@ function isOf({ request: { held } }: Hold, run: RunFacts, task: HandOut, laneOf:
 export function heldSpans(facts: Facts, namespace: string) {
   return holdsOf(facts).flatMap((hold): { readonly from: Moment; readonly until: Moment }[] => {
     if (hold.request.namespace !== namespace) return [];
-    const ends = letGos(facts, hold).flatMap(({ place, answers }) =>
-      place > hold.place ? answers.map(({ at }) => at) : [],
+    // One without a definite answer may not have been carried out.
+    const ends = letGos(facts, hold).flatMap((call) =>
+      call.place > hold.place && fateOf(call).kind === "accepted"
+        ? call.answers.map(({ at }) => at)
+        : [],
     );
     const from = hold.sent.at - facts.clockBackMs;
     return [{ from, until: (ends[0] ?? Number.POSITIVE_INFINITY) + facts.bounds.frozenMs }];
