@@ -210,6 +210,19 @@ export function leaseWakeAt(lease: Lease, silentAt: Moment, stalledAt: Moment): 
   return lease.cancel.kind === "asked" ? silentAt : Math.min(silentAt, lease.attemptBy, stalledAt);
 }
 
+/**
+ * The next moment of a lease whose session has beaten, of which nothing else is due; null: it has
+ * to be looked at now.
+ */
+export function beatenUntil(lease: Lease, lastBeatAt: Moment | null, now: Moment): Moment | null {
+  if (lease.cancel.kind !== "none") return null;
+  const silentAt = Math.max(lease.grantedAt, lastBeatAt ?? 0) + lease.heartbeatMs;
+  const stalledAt =
+    lease.stallMs === null ? Number.POSITIVE_INFINITY : lease.progressAt + lease.stallMs;
+  const wakeAt = leaseWakeAt(lease, silentAt, stalledAt);
+  return wakeAt > now ? wakeAt : null;
+}
+
 /** The moment of the run itself, if its state has one. */
 export function runWakeAt(run: Run): Moment | null {
   if (run.state.kind === "PENDING") return run.state.until;

@@ -382,7 +382,11 @@ export interface Store {
   settleInbox(answers: readonly InboxAnswer[]): Promise<void>;
   /** One statement for everything that waits in this process. */
   pulse(lanes: readonly number[], runs: readonly RunRef[]): Promise<Pulse>;
-  /** Rows of the partitions whose moment has come, earliest first, and the moment after them. */
+  /**
+   * Rows of the partitions whose moment has come, earliest first, and the moment after them; now,
+   * where there are more. A lease whose session has beaten since, and of which nothing else is due,
+   * moves to its next moment instead.
+   */
   dueRows(partitions: readonly number[], limit: number): Promise<DueLook>;
   ready(): Promise<void>;
   close(): Promise<void>;

@@ -2,13 +2,14 @@
 import { expect, test } from "vitest";
 import type { Moment } from "../../server/core/attempt.ts";
 import type { Step, WaitingFor } from "../../server/core/model.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { Granted, Store } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
   claim,
   claimOne,
   failure,
   lookAt,
+  newSession,
   newUuid,
   type Opened,
   ownPartition,
@@ -30,6 +31,13 @@ async function moveWake(store: Store, run: Scheduled, no: number): Promise<void>
   const { grantedAt } = step.forward;
   const forward = { ...step.forward, wakeAt: grantedAt - A_MINUTE_MS };
   await passAs(store, run, { steps: [{ ...step, forward }] });
+}
+
+async function beatOf(store: Store, run: Scheduled, { ready, secret, session }: Granted) {
+  const { runId, step, fence } = ready;
+  const report = { runId, step, fence, secret, progress: null, details: null };
+  const agent = { namespaceId: run.namespaceId, session, agentId: "x", agentVersion: "1" };
+  await store.beat([{ ...agent, reports: [report] }]);
 }
 
 function waiting(no: number, on: WaitingFor, wakeAt: Moment): Step {
@@ -63,7 +71,7 @@ export function describeDue(opened: Opened): void {
       ...{ ...past, partition },
     });
     const run = await schedule(store, workflow({ b: {}, c: {} }), { ...past, partition });
-    const [b, c] = await claim(store, run);
+    const [b, c] = await claim(store, run, { session: newSession() });
     if (!b || !c) throw new Error("two steps should be ready");
     await moveWake(store, run, b.ready.step);
     await pass(store, run, report(c, failure), past);
@@ -80,6 +88,52 @@ export function describeDue(opened: Opened): void {
       expect(row.wakeAt).toBeLessThanOrEqual(now);
       if (row.kind === "lease" || row.kind === "ready") expect(row.fence).toBe(1);
     }
+  });
+
+  test("a lease whose agent has beaten since moves to its next moment, and does not come due", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const run = await schedule(store, workflow({ a: {} }), { ...past, partition });
+    const granted = await claimOne(store, run, { session: newSession() });
+    await moveWake(store, run, 0);
+    expect((await store.dueRows([partition], 10)).due).toMatchObject([{ kind: "lease" }]);
+    await beatOf(store, run, granted);
+    const look = await store.dueRows([partition], 10);
+    expect(look.due).toEqual([]);
+    const { forward } = await lookAt(store, run, 0);
+    if (forward.kind !== "LEASED") throw new Error(`the step is ${forward.kind}`);
+    expect(forward.wakeAt).toBeGreaterThan(look.now);
+    expect(forward.wakeAt).toBeLessThanOrEqual(look.now + forward.heartbeatMs);
+    expect(look.nextAt).toBeLessThanOrEqual(forward.wakeAt);
+  });
+
+  test("a lease that is past its time, stands still or was told to stop comes due all the same", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const late = { attempt: { timeouts: { attemptMs: 0 } }, stall: { timeouts: { stallMs: 0 } } };
+    for (const step of [late.attempt, late.stall, {}]) {
+      const run = await schedule(store, workflow({ a: step }), { ...past, partition });
+      await beatOf(store, run, await claimOne(store, run, { session: newSession() }));
+      const before = await lookAt(store, run, 0);
+      if (before.forward.kind !== "LEASED") throw new Error(`it is ${before.forward.kind}`);
+      const { grantedAt } = before.forward;
+      const cancel = { kind: "asked", cause: "run", at: grantedAt } as const;
+      const said = step === late.attempt || step === late.stall ? {} : { cancel };
+      const forward = { ...before.forward, ...said, wakeAt: grantedAt - A_MINUTE_MS };
+      await passAs(store, run, { steps: [{ ...before, forward }] });
+    }
+    const { due } = await store.dueRows([partition], 10);
+    expect(due.map(({ kind }) => kind)).toEqual(["lease", "lease", "lease"]);
+  });
+
+  test("where more is due than asked for, the next moment is now", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const steps = [waiting(0, "signal", 1_000), waiting(1, "timer", 2_000)];
+    await beginAs(store, steps, { partition });
+    const { now, nextAt, due } = await store.dueRows([partition], 1);
+    expect(due).toHaveLength(1);
+    expect(nextAt).toBe(now);
   });
 
   test("a step that waits comes due as what it waits for", async () => {

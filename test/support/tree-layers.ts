@@ -241,6 +241,19 @@ export const layers: readonly Layer[] = [
       "an example shows what a user can do: import @drover/sdk, or start a process of its own",
   },
   {
+    of: ["bench/"],
+    may: [
+      "proto/gen/ts/",
+      "sdk/typescript/index.ts",
+      "sdk/typescript/channel.ts",
+      "pg",
+      "server/main.ts",
+      "server/embedded/postgres.ts",
+    ],
+    node: true,
+    instead: "a benchmark starts a server as a process, and asks it as an agent or a client would",
+  },
+  {
     of: ["docs/"],
     may: ["server/core/", "server/rpc/workflow-text-schema.ts"],
     node: true,

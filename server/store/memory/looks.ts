@@ -1,6 +1,8 @@
 // What processes ask without locks: leases that never arrived, what is ready, and what is due.
 import type { Moment } from "../../core/attempt.ts";
+import { beatenUntil } from "../../core/evolve.ts";
 import { POLLED_MS } from "../../core/plan.ts";
+import { dueLook, leaseOf } from "../due.ts";
 import type { LanePause } from "../queues.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
@@ -60,11 +62,25 @@ export function dueRows(
   const rows = partitions
     .flatMap((partition) => momentsOf(tables, now, partition, pauseOf))
     .sort((a, b) => a.wakeAt - b.wakeAt);
-  return {
-    now,
-    due: rows.filter((row) => row.wakeAt <= now).slice(0, limit),
-    nextAt: rows.find((row) => row.wakeAt > now)?.wakeAt ?? null,
-  };
+  const due = rows.filter((row) => row.wakeAt <= now).slice(0, limit);
+  const moved = new Map(
+    due.flatMap((row) => {
+      const wakeAt =
+        row.kind === "lease" ? moveBeaten(tables, now, stepKey(row.runId, row.step)) : null;
+      return wakeAt === null ? [] : [[leaseOf(row), wakeAt] as const];
+    }),
+  );
+  const nextAt = rows.find((row) => row.wakeAt > now)?.wakeAt ?? null;
+  return dueLook({ now, rows: due, limit, moved, nextAt });
+}
+
+/** The moment that the lease now waits for; null: it has to be looked at. */
+function moveBeaten(tables: Tables, now: Moment, key: string): Moment | null {
+  const row = tables.lease.expect(key);
+  const session = tables.agentSession.get(row.lease.session);
+  const wakeAt = session ? beatenUntil(row.lease, session.lastBeatAt, now) : null;
+  if (wakeAt !== null) tables.lease.put({ ...row, lease: { ...row.lease, wakeAt } });
+  return wakeAt;
 }
 
 function momentsOf(

@@ -8,18 +8,10 @@ import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import type {
-  BeatAnswer,
-  DueKind,
-  DueLook,
-  LaneKey,
-  Pulse,
-  RunRef,
-  SessionBeat,
-  Store,
-} from "../store.ts";
-import { cancels, dueKinds } from "./codes.ts";
+import type { BeatAnswer, LaneKey, Pulse, RunRef, SessionBeat, Store } from "../store.ts";
+import { cancels } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
+import { dueRows } from "./due.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
@@ -303,63 +295,3 @@ async function pulse(
     ),
   };
 }
-
-async function dueRows(
-  query: Query,
-  partitions: readonly number[],
-  limit: number,
-): Promise<DueLook> {
-  // First what is still to come: a moment between the two statements is then seen twice, and never
-  // missed.
-  const [next] = await query<{ now: number; next_at: number | null }>("next_moment", [partitions]);
-  const due = await query<{
-    kind: number;
-    due_kind: number | null;
-    run_id: string;
-    partition: number;
-    step_no: number;
-    fence: number;
-    wake_at: number;
-    polled: boolean;
-  }>("due_rows", [partitions, limit]);
-  return {
-    now: next?.now ?? 0,
-    nextAt: next?.next_at ?? null,
-    due: due.map((row) => ({
-      kind: dueKindOf(row),
-      runId: row.run_id,
-      partition: row.partition,
-      step: row.step_no,
-      fence: row.fence,
-      wakeAt: row.wake_at,
-      polled: row.polled,
-    })),
-  };
-}
-
-/** Tables in the order of `due_rows`; a row of `due` itself says what it is for. */
-function dueKindOf(row: { readonly kind: number; readonly due_kind: number | null }): DueKind {
-  if (row.due_kind === null) return TABLES_DUE[row.kind] ?? "run";
-  const name = dueKinds.name(row.due_kind);
-  switch (name) {
-    case "timer":
-    case "signal":
-    case "approval":
-    case "callback":
-    case "items":
-    case "child":
-    case "child-end":
-      return name;
-    default:
-      return "backoff";
-  }
-}
-
-const TABLES_DUE: readonly DueKind[] = [
-  "lease",
-  "ready",
-  "backoff",
-  "run",
-  "message",
-  "escalation",
-];

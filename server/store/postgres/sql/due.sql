@@ -77,6 +77,28 @@ from due_now as d
 order by d.wake_at
 limit $2::integer;
 
+-- name: move_beaten
+-- Of these due leases, those whose session has beaten since, and of which nothing else is due, wait
+-- for their next moment (core/evolve.ts, leaseWakeAt). What a pass or a beat holds is left as it is:
+-- the pass for it will look. Plan: lease, agent_session by key.
+with beaten as (
+  select l.run_id, l.step_no, least(
+    greatest(l.granted_at, s.last_beat_at) + l.heartbeat_ms * interval '1 millisecond',
+    l.attempt_by, l.progress_at + l.stall_ms * interval '1 millisecond') as wake_at
+  from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
+  join lease as l on l.run_id = u.run_id and l.step_no = u.step_no
+  join agent_session as s on s.session = l.session
+  where l.cancel = 0 and l.attempt_by > now()
+    and greatest(l.granted_at, s.last_beat_at) + l.heartbeat_ms * interval '1 millisecond' > now()
+    and (l.stall_ms is null or l.progress_at + l.stall_ms * interval '1 millisecond' > now())
+  for update of l skip locked
+)
+update lease as l
+set wake_at = b.wake_at
+from beaten as b
+where l.run_id = b.run_id and l.step_no = b.step_no
+returning l.run_id, l.step_no, l.wake_at;
+
 -- name: next_moment
 -- The earliest moment still to come. Plan: the wake index of each table, one probe a partition.
 select now() as now, min(x.wake_at) as next_at

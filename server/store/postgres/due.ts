@@ -1,0 +1,91 @@
+// The supervisor's look: what is due, and when the next moment comes. A lease whose session has
+// beaten needs no judgement: it moves to its next moment here, all of one look in one statement,
+// since with many agents these are nearly all that is due.
+import type { Moment } from "../../core/attempt.ts";
+import { dueLook, leaseOf } from "../due.ts";
+import type { RunId } from "../run-head.ts";
+import type { DueKind, DueLook, DueRow } from "../store.ts";
+import { dueKinds } from "./codes.ts";
+import { columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+const TABLES_DUE: readonly DueKind[] = [
+  "lease",
+  "ready",
+  "backoff",
+  "run",
+  "message",
+  "escalation",
+];
+
+export async function dueRows(
+  query: Query,
+  partitions: readonly number[],
+  limit: number,
+): Promise<DueLook> {
+  // First what is still to come: a moment between the two statements is then seen twice, and never
+  // missed.
+  const [next] = await query<{ now: number; next_at: number | null }>("next_moment", [partitions]);
+  const due = await query<{
+    kind: number;
+    due_kind: number | null;
+    run_id: string;
+    partition: number;
+    step_no: number;
+    fence: number;
+    wake_at: number;
+    polled: boolean;
+  }>("due_rows", [partitions, limit]);
+  const rows = due.map(
+    (row): DueRow => ({
+      kind: dueKindOf(row),
+      runId: row.run_id,
+      partition: row.partition,
+      step: row.step_no,
+      fence: row.fence,
+      wakeAt: row.wake_at,
+      polled: row.polled,
+    }),
+  );
+  const moved = await moveBeaten(
+    query,
+    rows.filter(({ kind }) => kind === "lease"),
+  );
+  return dueLook({ now: next?.now ?? 0, rows, limit, moved, nextAt: next?.next_at ?? null });
+}
+
+/** The next moments of those leases that need no look now, by `leaseOf`. */
+async function moveBeaten(
+  query: Query,
+  leases: readonly DueRow[],
+): Promise<ReadonlyMap<string, Moment>> {
+  if (leases.length === 0) return new Map();
+  const moved = await query<{ run_id: RunId; step_no: number; wake_at: number }>("move_beaten", [
+    ...columns(
+      leases,
+      (lease) => lease.runId,
+      (lease) => lease.step,
+    ),
+  ]);
+  return new Map(
+    moved.map((row) => [leaseOf({ runId: row.run_id, step: row.step_no }), row.wake_at]),
+  );
+}
+
+/** Tables in the order of `due_rows`; a row of `due` itself says what it is for. */
+function dueKindOf(row: { readonly kind: number; readonly due_kind: number | null }): DueKind {
+  if (row.due_kind === null) return TABLES_DUE[row.kind] ?? "run";
+  const name = dueKinds.name(row.due_kind);
+  switch (name) {
+    case "timer":
+    case "signal":
+    case "approval":
+    case "callback":
+    case "items":
+    case "child":
+    case "child-end":
+      return name;
+    default:
+      return "backoff";
+  }
+}
