@@ -1,0 +1,49 @@
+// `npm run bench -- PROFILE [--short] [--json FILE]`: measures one thing on this machine and prints
+// it as a table. What each profile measures, and how it can mislead, stands in bench/README.md.
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { machineFacts } from "./machine.ts";
+import type { Measured, Profile } from "./profile.ts";
+import { heartbeats } from "./profiles/heartbeats.ts";
+
+const PROFILES: Readonly<Record<string, Profile>> = { heartbeats };
+
+function table({ columns, rows }: Measured): string {
+  const lines = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];
+  const widths = columns.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
+  return lines
+    .map((line) => line.map((text, at) => text.padStart(widths[at] ?? 0)).join("  "))
+    .join("\n");
+}
+
+function cell(value: number | string | null | undefined): string {
+  if (typeof value === "number" && !Number.isInteger(value))
+    return value.toFixed(value < 10 ? 2 : 1);
+  return value == null ? "" : String(value);
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { short: { type: "boolean", default: false }, json: { type: "string" } },
+  });
+  const [name = ""] = positionals;
+  const profile = PROFILES[name];
+  if (!profile) {
+    const known = Object.keys(PROFILES).join(", ");
+    process.stderr.write(`there is no profile "${name}": give one of ${known}\n`);
+    return 2;
+  }
+  const measured = await profile({
+    short: values.short,
+    say: (line) => void process.stderr.write(`${line}\n`),
+  });
+  process.stdout.write(`${table(measured)}\n`);
+  if (values.json !== undefined) {
+    const report = { profile: name, short: values.short, machine: machineFacts(), ...measured };
+    writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
+  }
+  return 0;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,32 @@
+// What a profile is given, and what it gives.
+
+export interface Wish {
+  /** The small form, for a look; the figures that are written down come from the long one. */
+  readonly short: boolean;
+  readonly say: (line: string) => void;
+}
+
+export interface Measured {
+  /** Everything that the figures depend on beside the machine, with its unit in its name. */
+  readonly settings: Readonly<Record<string, number | string>>;
+  /** In the order in which they are printed. */
+  readonly columns: readonly string[];
+  /** null: not measured. */
+  readonly rows: readonly Readonly<Record<string, number | string | null>>[];
+}
+
+export type Profile = (wish: Wish) => Promise<Measured>;
+
+export interface Spread {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Of at least one value: the smallest at or above the share. */
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}
