@@ -6,6 +6,7 @@ import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
 import { workflowKey } from "./queue-tables.ts";
+import { scheduleMoments } from "./schedules.ts";
 import { stepKey, type Tables } from "./tables.ts";
 
 /** What keeps a lane, if it is paused. */
@@ -60,10 +61,15 @@ export function dueRows(
   const rows = partitions
     .flatMap((partition) => momentsOf(tables, now, partition, pauseOf))
     .sort((a, b) => a.wakeAt - b.wakeAt);
+  const schedules = partitions
+    .flatMap((partition) => scheduleMoments(tables, partition))
+    .sort((a, b) => a.wakeAt - b.wakeAt);
+  const toCome = [...rows, ...schedules].flatMap(({ wakeAt }) => (wakeAt > now ? wakeAt : []));
   return {
     now,
     due: rows.filter((row) => row.wakeAt <= now).slice(0, limit),
-    nextAt: rows.find((row) => row.wakeAt > now)?.wakeAt ?? null,
+    schedules: schedules.filter((row) => row.wakeAt <= now).slice(0, limit),
+    nextAt: toCome.length === 0 ? null : toCome.reduce((a, b) => Math.min(a, b)),
   };
 }
 

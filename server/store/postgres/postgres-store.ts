@@ -29,6 +29,7 @@ import { claimEscalation } from "./people.ts";
 import { createPool } from "./pool.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
+import { createSchedules } from "./schedules.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 import { createTx } from "./tx.ts";
 
@@ -53,6 +54,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
+    schedules: createSchedules(query),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -129,6 +131,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_keys", [rowsMax]);
       await query("forget_refused", [rowsMax]);
       await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
+      await query("forget_schedules", [rowsMax]);
     },
     ...inboxOf(query),
     pulse: (lanes, runs) => pulse(query, lanes, runs),
@@ -325,17 +328,27 @@ async function dueRows(
   return {
     now: next?.now ?? 0,
     nextAt: next?.next_at ?? null,
-    due: due.map((row) => ({
-      kind: dueKindOf(row),
-      runId: row.run_id,
-      partition: row.partition,
-      step: row.step_no,
-      fence: row.fence,
-      wakeAt: row.wake_at,
-      polled: row.polled,
-    })),
+    schedules: due.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
+      kind === SCHEDULE_DUE ? [{ id, partition, wakeAt }] : [],
+    ),
+    due: due.flatMap((row) =>
+      row.kind === SCHEDULE_DUE
+        ? []
+        : {
+            kind: dueKindOf(row),
+            runId: row.run_id,
+            partition: row.partition,
+            step: row.step_no,
+            fence: row.fence,
+            wakeAt: row.wake_at,
+            polled: row.polled,
+          },
+    ),
   };
 }
+
+/** The kind of schedules in `due_rows`. */
+const SCHEDULE_DUE = 6;
 
 /** Tables in the order of `due_rows`; a row of `due` itself says what it is for. */
 function dueKindOf(row: { readonly kind: number; readonly due_kind: number | null }): DueKind {
