@@ -46,6 +46,6 @@ create table fire (
 );
 create index fire_by_time on fire (schedule_id, at);
 comment on table fire is 'What became of a moment of a schedule: at most one run.';
-comment on column fire.series is '0: asked for by a person, and no moment of a calendar.';
+comment on column fire.series is 'That of the schedule; its negative for a mark of many moments that got no run; 0: asked for by a person.';
 comment on column fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
-comment on column fire.missed_count is 'So many moments from this one on were missed, up to 1,000 counted, before missed_until.';
+comment on column fire.missed_count is 'Of a mark: so many moments from this one on, before missed_until; counted up to 1,000.';

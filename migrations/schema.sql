@@ -769,9 +769,9 @@ comment on column escalation.code is 'The error code that led to it: with workfl
 comment on column escalation.claimed_by is 'Who has said that he looks after it; it binds nobody who answers.';
 comment on column escalation.wake_at is 'The next reminder, or the deadline; null once it is closed.';
 comment on table fire is 'What became of a moment of a schedule: at most one run.';
-comment on column fire.series is '0: asked for by a person, and no moment of a calendar.';
+comment on column fire.series is 'That of the schedule; its negative for a mark of many moments that got no run; 0: asked for by a person.';
 comment on column fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
-comment on column fire.missed_count is 'So many moments from this one on were missed, up to 1,000 counted, before missed_until.';
+comment on column fire.missed_count is 'Of a mark: so many moments from this one on, before missed_until; counted up to 1,000.';
 comment on table hook is 'Where a namespace is told of what happens. The secret signs, so it is kept as it is.';
 comment on table inbox is 'A run to be scheduled: gone once it is; kept for 30 days if it was refused.';
 comment on column inbox.taken_until is 'A server is at it; from then on another may be.';

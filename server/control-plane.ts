@@ -14,7 +14,7 @@ import { createInbox } from "./inbox.ts";
 import type { Loop } from "./loop.ts";
 import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
-import { createFire, type Fire } from "./scheduler/fire.ts";
+import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { rerun } from "./scheduler/rerun.ts";
@@ -89,7 +89,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const shared = { store, plans, clock, random, handOver, tell, isRetryable };
   const advance = createAdvance(shared);
   const schedule = createSchedule(shared);
-  const schedules = createFire(shared);
+  const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
+  const schedules = createFire(timed);
   const claims = createClaims({
     store,
     plans,
@@ -142,7 +143,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       },
       runChange: watch.change,
       ...createQueueControl({ queues: store.queues, wake }),
-      ...createScheduleControl({ ...shared, announce: (moment) => watches.announce(moment) }),
+      ...createScheduleControl(timed),
     },
     dispatcher: createDispatch({
       ...{ store, clock, random, advance, onError },

@@ -12,13 +12,14 @@ import { type DueMoments, dueMoments } from "../core/calendar.ts";
 import type { Concurrency } from "../core/slots.ts";
 import { DroverError } from "../errors.ts";
 import { createFlights, type Landing } from "../flights.ts";
-import type {
-  FireCause,
-  FireKey,
-  Fire as FireRow,
-  ScheduleRecord,
-  ScheduleRef,
-  ScheduleSpec,
+import {
+  type FireCause,
+  type FireKey,
+  type Fire as FireRow,
+  markSeries,
+  type ScheduleRecord,
+  type ScheduleRef,
+  type ScheduleSpec,
 } from "../store/schedules.ts";
 import type { Tx } from "../store/store.ts";
 import { commitAndTell, type SupervisorActor } from "./advance.ts";
@@ -52,7 +53,12 @@ export interface Fire {
   idle(): Promise<void>;
 }
 
-export function createFire(options: ScheduleOptions): Fire {
+export interface FireOptions extends ScheduleOptions {
+  /** A moment was set: somebody may have to look sooner. */
+  readonly announce: (moment: Moment) => void;
+}
+
+export function createFire(options: FireOptions): Fire {
   const flights = createFlights<Item, FireAnswer>({
     name: "fire",
     clock: options.clock,
@@ -70,6 +76,7 @@ export function createFire(options: ScheduleOptions): Fire {
       const flown = await commitAndTell(options, use, (tx) =>
         fireDue({ options, templates, wait }, tx, items),
       );
+      if (flown.nextAt !== null) options.announce(flown.nextAt);
       return flown.landings;
     },
   });
@@ -122,6 +129,8 @@ interface Flight {
 
 interface Flown extends Worked {
   readonly landings: readonly Landing<FireAnswer>[];
+  /** The earliest of the next moments. */
+  readonly nextAt: Moment | null;
 }
 
 async function fireDue(
@@ -145,8 +154,10 @@ async function fireDue(
   });
   const worked = await fireAll(options, tx, ready);
   const fired = new Map(ready.map(({ record, due }) => [record.id, due?.fires.length ?? 0]));
+  const toCome = ready.flatMap(({ due }) => due?.next?.wakeAt ?? []);
   return {
     ...worked,
+    nextAt: toCome.length === 0 ? null : Math.min(...toCome),
     landings: items.map(({ schedule, actor }): Landing<FireAnswer> => {
       if (fenced.has(actor.node)) return { kind: "done", result: { kind: "fenced" } };
       const count = fired.get(schedule.id);
@@ -185,12 +196,12 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
   const missed = all.flatMap(({ record, actor, due }): FireRow[] => {
     if (!due?.missed) return [];
     const { first, count, until } = due.missed;
-    const key = { scheduleId: record.id, series: record.series, moment: first.moment };
+    const key = { scheduleId: record.id, series: markSeries(record), moment: first.moment };
     const said = { cause: "calendar", outcome: "missed", runId: null, message: "" } as const;
     return [{ ...key, at: first.at, ...said, missed: { count, until }, actor }];
   });
-  const { fires, ...worked } = await beginFires(options, tx, wanted, missed);
-  if (fires.length > 0) await tx.writeFires(fires);
+  const { fires, ...worked } = await beginFires(options, tx, wanted);
+  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
   const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);
   return worked;
@@ -211,7 +222,7 @@ export interface Wanted {
 }
 
 export interface BegunFires extends Worked {
-  /** What is to be written: a fire for each that had no run, and the marks. */
+  /** What is to be written: one for each that had no run. */
   readonly fires: readonly FireRow[];
   /** By the place of each wanted: its run, if this or an earlier call began one. */
   readonly runs: readonly ({ readonly runId: string; readonly created: boolean } | null)[];
@@ -219,14 +230,13 @@ export interface BegunFires extends Worked {
   readonly errors: readonly (DroverError | null)[];
 }
 
-/** Begins the runs of moments that have none yet. `marks`: moments that get no run. */
+/** Begins the runs of moments that have none yet. */
 export async function beginFires(
   options: ScheduleOptions,
   tx: Tx,
   wanted: readonly Wanted[],
-  marks: readonly FireRow[] = [],
 ): Promise<BegunFires> {
-  const known = await tx.loadFires([...wanted.map(({ key }) => key), ...marks]);
+  const known = await tx.loadFires(wanted.map(({ key }) => key));
   const runOf = new Map(known.map((fire) => [nameOf(fire), fire.runId]));
   const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
   const items = open.flatMap((one) => itemOf(one) ?? []);
@@ -251,7 +261,7 @@ export async function beginFires(
     return [fireOf(one, result)];
   });
   return {
-    ...{ records, freed, fires: [...marks.filter((mark) => !runOf.get(nameOf(mark))), ...fires] },
+    ...{ records, freed, fires },
     runs: results.map(({ run }) => run),
     errors: results.map(({ error }) => error),
   };

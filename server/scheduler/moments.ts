@@ -15,7 +15,7 @@ const SECOND_MS = 1_000;
 const ZONES_KEPT_MAX = 1_000;
 
 export interface CalendarProblem {
-  readonly field: "cron" | "time_zone";
+  readonly field: "expression" | "time_zone";
   readonly message: string;
 }
 
@@ -28,9 +28,9 @@ export function calendarProblem(calendar: Calendar, now: Moment): CalendarProble
     return { field: "time_zone", message };
   }
   const wrong = cronProblem(cron);
-  if (wrong !== null) return { field: "cron", message: `"${cron}" ${wrong}` };
+  if (wrong !== null) return { field: "expression", message: `"${cron}" ${wrong}` };
   if (momentsOf(calendar).firstAfter(now) !== null) return null;
-  return { field: "cron", message: `"${cron}" never comes: no day of any year is like that` };
+  return { field: "expression", message: `"${cron}" never comes: no day of any year is like that` };
 }
 
 const FIVE =

@@ -15,6 +15,7 @@ import { specText } from "../store/definition-text.ts";
 import { partitionOf } from "../store/partition.ts";
 import {
   type Fire,
+  markSeries,
   type ScheduleRecord,
   type ScheduleSpec,
   TRIGGER_SERIES,
@@ -22,7 +23,7 @@ import {
 import type { Namespace, Tx } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
 import { commitAndTell } from "./advance.ts";
-import { beginFires, concurrencyOf, templateOf, type Wanted } from "./fire.ts";
+import { beginFires, concurrencyOf, type FireOptions, templateOf, type Wanted } from "./fire.ts";
 import { calendarProblem, momentsOf, momentText } from "./moments.ts";
 import { createFinder, type Scheduled, type ScheduleOptions } from "./schedule.ts";
 
@@ -90,12 +91,7 @@ export interface ScheduleControl {
   momentText(spec: ScheduleSpec, moment: number): string;
 }
 
-export interface ScheduleControlOptions extends ScheduleOptions {
-  /** A moment was set: somebody may have to look sooner. */
-  readonly announce: (moment: Moment) => void;
-}
-
-export function createScheduleControl(options: ScheduleControlOptions): ScheduleControl {
+export function createScheduleControl(options: FireOptions): ScheduleControl {
   const { store, random } = options;
 
   async function change(
@@ -269,12 +265,10 @@ function placedBy(
 
 async function markPaused(
   tx: Tx,
-  { id: scheduleId, series }: ScheduleRecord,
+  record: ScheduleRecord,
   { first, count, until }: NonNullable<ReturnType<typeof missedMoments>>,
 ): Promise<void> {
-  const key = { scheduleId, series, moment: first.moment };
-  const [known] = await tx.loadFires([key]);
-  if (known?.runId) return;
+  const key = { scheduleId: record.id, series: markSeries(record), moment: first.moment };
   const said = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;
   const mark: Fire = { ...key, at: first.at, ...said, missed: { count, until }, actor: null };
   await tx.writeFires([mark]);

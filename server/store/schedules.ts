@@ -84,6 +84,11 @@ export type FireOutcome = (typeof FIRE_OUTCOMES)[number];
 /** Series of what a person has asked for: no moment of a calendar. */
 export const TRIGGER_SERIES = 0;
 
+/** Series of marks: each speaks of many moments, of which some may have a run by a backfill. */
+export function markSeries({ series }: Pick<ScheduleRecord, "series">): number {
+  return -series;
+}
+
 export interface FireKey {
   readonly scheduleId: ScheduleId;
   readonly series: number;
@@ -98,7 +103,7 @@ export interface Fire extends FireKey {
   readonly runId: RunId | null;
   /** Why it has no run; empty: the outcome says all. */
   readonly message: string;
-  /** This moment and those behind it, before `until`, were all missed. */
+  /** Of a mark: this moment and those behind it, before `until`, got no run when they came. */
   readonly missed: { readonly count: number; readonly until: Moment } | null;
   /** Of the supervisor that acted; null: a person's call did. */
   readonly actor: { readonly node: string; readonly epoch: number } | null;

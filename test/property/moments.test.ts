@@ -203,7 +203,7 @@ describe("a calendar", () => {
     ["0 9 * * \u0000", "has not the five fields"],
   ])("%j is refused: %s", ([text, why]) => {
     const problem = calendarProblem(cron(text), NOW);
-    expect(problem?.field).toBe("cron");
+    expect(problem?.field).toBe("expression");
     expect(problem?.message).toContain(why);
     expect(problem?.message).toContain(JSON.stringify(text).slice(1, 6));
   });

@@ -178,7 +178,7 @@ export function schedulesLockedBy({ world, now, enter }: ScheduleLocks): Schedul
         expectLocked(fire.scheduleId);
         const before = tables.fire.get(fireKey(fire));
         if (before?.runId) throw new Error(`the moment ${fireKey(fire)} has a run already`);
-        tables.fire.put({ ...fire, missed: fire.missed ?? before?.missed ?? null, firedAt: now });
+        tables.fire.put({ ...fire, firedAt: now });
       }
     },
     moveSchedules: async (moves) => {

@@ -104,9 +104,8 @@ from unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::smallint[
 on conflict (schedule_id, series, moment) do update
   set at = excluded.at, fired_at = now(), cause = excluded.cause, outcome = excluded.outcome,
     run_id = excluded.run_id, message = excluded.message,
-    missed_count = coalesce(excluded.missed_count, f.missed_count),
-    missed_until = coalesce(excluded.missed_until, f.missed_until), node = excluded.node,
-    epoch = excluded.epoch
+    missed_count = excluded.missed_count, missed_until = excluded.missed_until,
+    node = excluded.node, epoch = excluded.epoch
   where f.run_id is null
 returning f.schedule_id;
 
