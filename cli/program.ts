@@ -26,6 +26,7 @@ import { addRunStart } from "./verbs/run-start.ts";
 import { addRunStartMany } from "./verbs/run-start-many.ts";
 import { addRunWatch } from "./verbs/run-watch.ts";
 import { addRunWhy } from "./verbs/run-why.ts";
+import { addScheduleVerbs } from "./verbs/schedule.ts";
 import { addServer } from "./verbs/server.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
@@ -72,6 +73,7 @@ export function createProgram(version: string, ended: Ended): Command {
     ended,
   );
   addQueueVerbs(program.command("queue").description("queues: what waits, pause, resume"), ended);
+  addScheduleVerbs(program.command("schedule").description("runs by the calendar"), ended);
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   prepareAll(program);
   return program;

@@ -117,6 +117,23 @@ create table due (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
 
+create table fire (
+  schedule_id uuid not null,
+  series integer not null,
+  moment bigint not null,
+  at timestamp with time zone not null,
+  fired_at timestamp with time zone default now() not null,
+  cause smallint not null,
+  outcome smallint not null,
+  run_id uuid,
+  message text default ''::text not null,
+  missed_count integer,
+  missed_until timestamp with time zone,
+  node uuid,
+  epoch bigint,
+  constraint fire_pkey primary key (schedule_id, series, moment)
+);
+
 create table hook (
   namespace_id integer not null,
   name text not null,
@@ -343,6 +360,26 @@ create table run_open (
   constraint run_open_pkey primary key (partition, run_id)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table schedule (
+  id uuid not null,
+  namespace_id integer not null,
+  name text not null,
+  partition smallint not null,
+  series integer default 1 not null,
+  revision integer default 1 not null,
+  spec text not null,
+  next_moment bigint,
+  next_at timestamp with time zone,
+  wake_at timestamp with time zone,
+  paused_at timestamp with time zone,
+  pause_reason text,
+  created_at timestamp with time zone default now() not null,
+  changed_at timestamp with time zone default now() not null,
+  deleted_at timestamp with time zone,
+  constraint schedule_pkey primary key (id)
+)
+with (fillfactor=70);
 
 create table slot (
   run_id uuid not null,
@@ -589,6 +626,7 @@ create index due_wake on due using btree (partition, wake_at);
 create index escalation_by_namespace on escalation using btree (namespace_id, run_id, n);
 create index escalation_open on escalation using btree (namespace_id, run_id, n) where (closed_at is null);
 create index escalation_wake on escalation using btree (partition, wake_at);
+create index fire_by_time on fire using btree (schedule_id, at);
 create index idempotency_expiry on idempotency using btree (expires_at);
 create index inbox_waiting on inbox using btree (id) where (refused_at is null);
 create index lease_lane on lease using btree (lane);
@@ -602,6 +640,9 @@ create index run_by_namespace on run using btree (namespace_id, id);
 create index run_by_parent on run using btree (parent_id, id) where (parent_id is not null);
 create index run_open_definition on run_open using btree (definition_id);
 create index run_open_wake on run_open using btree (partition, wake_at);
+create unique index schedule_by_name on schedule using btree (namespace_id, name) where (deleted_at is null);
+create index schedule_deleted on schedule using btree (deleted_at) where (deleted_at is not null);
+create index schedule_wake on schedule using btree (partition, wake_at);
 create index slot_of_key on slot using btree (namespace_id, key, holds, priority, since, run_id);
 
 -- views
@@ -727,6 +768,10 @@ comment on table escalation is 'A question that only a person may answer; its nu
 comment on column escalation.code is 'The error code that led to it: with workflow, step and reason, its cause.';
 comment on column escalation.claimed_by is 'Who has said that he looks after it; it binds nobody who answers.';
 comment on column escalation.wake_at is 'The next reminder, or the deadline; null once it is closed.';
+comment on table fire is 'What became of a moment of a schedule: at most one run.';
+comment on column fire.series is 'That of the schedule; its negative for a mark of many moments that got no run; 0: asked for by a person.';
+comment on column fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
+comment on column fire.missed_count is 'Of a mark: so many moments from this one on, before missed_until; counted up to 1,000.';
 comment on table hook is 'Where a namespace is told of what happens. The secret signs, so it is kept as it is.';
 comment on table inbox is 'A run to be scheduled: gone once it is; kept for 30 days if it was refused.';
 comment on column inbox.taken_until is 'A server is at it; from then on another may be.';
@@ -756,6 +801,12 @@ comment on column run_open.verdict is 'The reason of the verdict, or of the end 
 comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';
 comment on column run_open.wake_at is 'The next moment of the run itself; of a PENDING one its start, or its deadline.';
 comment on column run_open.depth is 'Parents above it, which run tells; null: it is no child.';
+comment on table schedule is 'A calendar by which runs begin. Deleted ones stay until their fires are gone.';
+comment on column schedule.series is 'Grows with each other calendar: moments of different ones are different.';
+comment on column schedule.revision is 'Grows when a person changes it.';
+comment on column schedule.spec is 'What a person said of it, as JSON.';
+comment on column schedule.next_moment is 'The next moment as fire.moment names it; next_at is its instant. null: none comes any more.';
+comment on column schedule.wake_at is 'When its owner acts: next_at and jitter; null while it is paused.';
 comment on table signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
 comment on table slot is 'A run that holds a slot of its concurrency key, or waits for one, until it ends; written under the key''s lock.';
 comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';

@@ -14,10 +14,12 @@ import { createInbox } from "./inbox.ts";
 import type { Loop } from "./loop.ts";
 import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
+import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
+import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { Told } from "./scheduler/told.ts";
 import { createWatch } from "./scheduler/watch.ts";
@@ -50,6 +52,7 @@ export interface ControlPlane {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
   readonly advance: Advance;
+  readonly fire: Fire["fire"];
   readonly ownership: Ownership;
   readonly watches: Watches;
   /** null: this process sends no webhooks. */
@@ -86,6 +89,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const shared = { store, plans, clock, random, handOver, tell, isRetryable };
   const advance = createAdvance(shared);
   const schedule = createSchedule(shared);
+  const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
+  const schedules = createFire(timed);
   const claims = createClaims({
     store,
     plans,
@@ -111,10 +116,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     quiet: () => watches.quiet(),
   });
   const watches = createWatches({
-    store,
-    advance,
-    clock,
-    log,
+    ...{ store, advance, fire: schedules.fire, clock, log },
     owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
     onFenced: (node) => ownership.fenced(node),
   });
@@ -141,12 +143,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       },
       runChange: watch.change,
       ...createQueueControl({ queues: store.queues, wake }),
+      ...createScheduleControl(timed),
     },
     dispatcher: createDispatch({
       ...{ store, clock, random, advance, onError },
       ...{ claims, waiters, lanes, heartbeats },
     }),
     advance,
+    fire: schedules.fire,
     ownership,
     watches,
     deliveries,
@@ -166,7 +170,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await inbox.stop();
       await housekeeping.stop();
       await watches.stop();
-      await Promise.all([claims.idle(), heartbeats.idle(), schedule.idle(), advance.idle()]);
+      const flown = [claims, heartbeats, schedule, schedules, advance].map((one) => one.idle());
+      await Promise.all(flown);
       await ownership.stop();
     },
   } satisfies ControlPlane);

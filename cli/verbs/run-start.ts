@@ -44,6 +44,7 @@ const policies = {
   queue: ConcurrencyPolicy.QUEUE,
   refuse: ConcurrencyPolicy.REFUSE,
   "cancel-oldest": ConcurrencyPolicy.CANCEL_OLDEST,
+  "queue-one": ConcurrencyPolicy.QUEUE_ONE,
 };
 const slotsMax = 1_000;
 const versionMax = 2 ** 31 - 1;

@@ -87,6 +87,18 @@ export type {
 export type { RunName } from "./run-name.ts";
 export type { Concurrency, Failure, Run, Step } from "./runs.ts";
 export type { ConcurrencySpec, ScheduleSpec } from "./schedule-spec.ts";
+export type {
+  BackfillMoment,
+  BackfillSpec,
+  CalendarSpec,
+  Fire,
+  Overlap,
+  RecurringSpec,
+  Schedule,
+  ScheduleMoment,
+  SchedulePage,
+  Schedules,
+} from "./schedules.ts";
 export {
   CancelledError,
   PermanentError,

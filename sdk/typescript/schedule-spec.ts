@@ -33,7 +33,7 @@ export interface ConcurrencySpec {
   readonly limit?: number;
   /**
    * While there is no slot: it waits (`queue`, the default), it is refused with CONCURRENCY_LIMIT,
-   * or the oldest run of the key is cancelled and undone.
+   * the oldest run of the key is cancelled and undone, or it waits unless another one does already.
    */
   readonly policy?: keyof typeof policies;
 }
@@ -42,6 +42,7 @@ const policies = {
   queue: ConcurrencyPolicy.QUEUE,
   refuse: ConcurrencyPolicy.REFUSE,
   "cancel-oldest": ConcurrencyPolicy.CANCEL_OLDEST,
+  "queue-one": ConcurrencyPolicy.QUEUE_ONE,
 };
 
 export function toSchedule(spec: ScheduleSpec) {

@@ -7,6 +7,8 @@ export type ConcurrencyPolicy =
   | "queue"
   /** Is refused while there is none. */
   | "refuse"
+  /** Waits, unless another waits already: then it is refused. */
+  | "queue-one"
   /** Has the oldest run of the key cancelled, and waits for its slot. */
   | "cancel-oldest";
 
@@ -50,7 +52,8 @@ export function join(
   const slot: Slot = { ...asks, holds: false, leaving: false };
   if (holders < asks.limit && holders === slots.length)
     return { slots: [...slots, { ...slot, holds: true }], answer: "holds", cancelled: null };
-  if (policy === "refuse") return { slots, answer: "refused", cancelled: null };
+  const isFull = policy === "refuse" || (policy === "queue-one" && holders < slots.length);
+  if (isFull) return { slots, answer: "refused", cancelled: null };
   const staying = slots.filter(({ leaving }) => !leaving).sort(byAge);
   const oldest = policy === "cancel-oldest" && staying.length >= asks.limit ? staying[0] : null;
   const others = slots.map((one) => (one === oldest ? { ...one, leaving: true } : one));

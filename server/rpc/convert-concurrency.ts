@@ -13,6 +13,7 @@ const POLICIES: Readonly<Record<CorePolicy, ConcurrencyPolicy>> = Object.freeze(
   queue: ConcurrencyPolicy.QUEUE,
   refuse: ConcurrencyPolicy.REFUSE,
   "cancel-oldest": ConcurrencyPolicy.CANCEL_OLDEST,
+  "queue-one": ConcurrencyPolicy.QUEUE_ONE,
 });
 
 export function concurrencyFrom(message: ConcurrencyMessage | undefined): Concurrency | null {
@@ -23,6 +24,7 @@ export function concurrencyFrom(message: ConcurrencyMessage | undefined): Concur
 
 function policyFrom(policy: ConcurrencyPolicy): CorePolicy {
   if (policy === ConcurrencyPolicy.REFUSE) return "refuse";
+  if (policy === ConcurrencyPolicy.QUEUE_ONE) return "queue-one";
   return policy === ConcurrencyPolicy.CANCEL_OLDEST ? "cancel-oldest" : "queue";
 }
 

@@ -80,6 +80,8 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   ESCALATION_CLAIMED: precondition("escalation"),
   HOOK_NOT_FOUND: resource(Code.NOT_FOUND, "hook"),
   SIGNAL_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
+  SCHEDULE_NOT_FOUND: resource(Code.NOT_FOUND, "schedule"),
+  SCHEDULE_EXISTS: resource(Code.ALREADY_EXISTS, "schedule"),
   CONCURRENCY_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
 });
 

@@ -34,13 +34,14 @@ import { createRunCommands } from "./run-commands.ts";
 import { runPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 import { waitRun, watchRun } from "./run-watch.ts";
-import { createScheduleCalls } from "./schedule-calls.ts";
+import { createScheduleCalls as createRunCalls } from "./schedule-calls.ts";
+import { createScheduleCalls } from "./schedules.ts";
 import { waitMs } from "./waits.ts";
 import { createWorkflowCalls } from "./workflow-calls.ts";
 
 export interface SchedulerServiceDeps {
   readonly scheduler: Scheduler;
-  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion" | "queues">;
+  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion" | "queues" | "schedules">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
@@ -65,6 +66,8 @@ export function createSchedulerService(
 
   return Object.freeze({
     ...createWorkflowCalls(deps),
+
+    ...createRunCalls(deps),
 
     ...createScheduleCalls(deps),
 

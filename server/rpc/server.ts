@@ -44,6 +44,7 @@ export interface RpcServerDeps {
     | "namespace"
     | "reads"
     | "outbox"
+    | "schedules"
     | "queues"
     | "claimEscalation"
     | "releaseEscalation"

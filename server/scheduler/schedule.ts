@@ -151,7 +151,9 @@ export function inputRefusal({ judge }: LanedPlan, input: Payload | null): Drove
 }
 
 /** What calls of one batch name alike is looked for once, and is the same for all of them. */
-function createFinder(options: ScheduleOptions): (request: ScheduleRequest) => Promise<Item> {
+export function createFinder(
+  options: ScheduleOptions,
+): (request: ScheduleRequest) => Promise<Item> {
   const versions = new Map<string, Promise<Resolved>>();
   const hooks = new Map<number, Promise<readonly HookRecord[]>>();
 
@@ -213,12 +215,13 @@ async function resolve(
   return { laned, workflow: target.name, version: found.version };
 }
 
-async function accept(
+/** The runs begin in the order of the items, which is that of their ids too. */
+export async function accept(
   options: ScheduleOptions,
   tx: Tx,
   items: readonly Item[],
 ): Promise<Worked & { landings: readonly Landing<Scheduled>[] }> {
-  const ids = items.map(() => newRunId(tx.now, options.random));
+  const ids = items.map(() => newRunId(tx.now, options.random)).sort();
   const holders = await reserve(tx, items, ids);
   const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
     refusal === null &&

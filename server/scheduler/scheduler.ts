@@ -11,6 +11,7 @@ import type { DroverError } from "../errors.ts";
 import type { Notify } from "../store/outbox.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
 import type { Namespace, RunRef } from "../store/store.ts";
+import type { ScheduleControl } from "./schedule-control.ts";
 
 export interface ScheduleRequest {
   readonly namespace: Namespace;
@@ -78,7 +79,7 @@ export type ToldEvent = Extract<
   { kind: "callback" | "signal" | "decide" | "answer" | "cancel" | "pause" | "resume" }
 >;
 
-export interface Scheduler {
+export interface Scheduler extends ScheduleControl {
   /** The definition is one that `definitionProblems` finds nothing wrong with. */
   registerWorkflow(
     namespace: Namespace,

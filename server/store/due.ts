@@ -7,6 +7,7 @@ export interface Looked {
   readonly now: Moment;
   /** All that is due, earliest first, up to `limit`. */
   readonly rows: readonly DueRow[];
+  readonly schedules: DueLook["schedules"];
   readonly limit: number;
   /** By `leaseOf`: leases that now wait for a later moment. */
   readonly moved: ReadonlyMap<string, Moment>;
@@ -18,13 +19,15 @@ export function leaseOf({ runId, step }: { readonly runId: RunId; readonly step:
   return `${runId}/${step}`;
 }
 
-export function dueLook({ now, rows, limit, moved, nextAt }: Looked): DueLook {
+export function dueLook({ now, rows, schedules, limit, moved, nextAt }: Looked): DueLook {
   const later = [...moved.values(), ...(nextAt === null ? [] : [nextAt])];
   // There may be more than was asked for: the next moment is now.
-  const next = rows.length >= limit ? now : later.length === 0 ? null : Math.min(...later);
+  const full = rows.length + schedules.length >= limit;
+  const next = full ? now : later.length === 0 ? null : Math.min(...later);
   return {
     now,
     nextAt: next,
+    schedules,
     due: rows.filter((row) => row.kind !== "lease" || !moved.has(leaseOf(row))),
   };
 }

@@ -1,8 +1,9 @@
 // The state store's contract. PostgreSQL and memory keep it, and one suite (test/contract) holds
 // both to it. SQL picks and writes rows; it judges nothing: every rule is in `core`.
 //
-//   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, idempotency
-//            keys, runs, then ready and lease rows of those runs, then concurrency keys. Phase 2
+//   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, schedules,
+//            idempotency keys, runs, then ready and lease rows of those runs, then concurrency
+//            keys. Phase 2
 //            (write, lockReady, grant) waits for nothing of phase 1 again
 //   Store    what needs no transaction: definitions, lanes, plain reads, beats, due rows,
 //            partitions
@@ -27,6 +28,7 @@ import type { Partitions } from "./partition-session.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
+import type { ScheduleRef, Schedules, ScheduleTx } from "./schedules.ts";
 
 export type { BeatAnswer, BeatReport, RunHead, RunId, RunRef, SessionBeat };
 
@@ -153,7 +155,7 @@ export interface Granted extends Grant {
   readonly attemptBy: Moment;
 }
 
-export interface Tx {
+export interface Tx extends ScheduleTx {
   /** The transaction's time. */
   readonly now: Moment;
   /** Locks the writer row of a supervisor for this flight; false: it was deleted by a take-over. */
@@ -256,9 +258,15 @@ export interface DueRow extends RunRef {
   readonly polled: boolean;
 }
 
+/** A schedule whose next moment has come. */
+export interface DueSchedule extends ScheduleRef {
+  readonly wakeAt: Moment;
+}
+
 export interface DueLook {
   readonly now: Moment;
   readonly due: readonly DueRow[];
+  readonly schedules: readonly DueSchedule[];
   /** The earliest moment still to come in these partitions. */
   readonly nextAt: Moment | null;
 }
@@ -321,6 +329,7 @@ export interface Store {
   readonly partitions: Partitions;
   readonly outbox: Outbox;
   readonly queues: Queues;
+  readonly schedules: Schedules;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;
@@ -372,8 +381,8 @@ export interface Store {
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
   /**
    * Forgets, up to so many rows of each: sessions that hold nothing and were silent for 10 minutes,
-   * pollers not seen for 5, expired keys of runs that have ended, and deliveries that ended 7 days
-   * ago.
+   * pollers not seen for 5, expired keys of runs that have ended, deliveries that ended 7 days ago,
+   * and schedules that were deleted, with their fires.
    */
   forgetOld(rowsMax: number): Promise<void>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */

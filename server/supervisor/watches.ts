@@ -11,7 +11,7 @@ import type { Clock, Timer } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
-import type { DueLook, DueRow, Store } from "../store/store.ts";
+import type { DueLook, DueRow, DueSchedule, Store } from "../store/store.ts";
 import type { Owned } from "./ownership.ts";
 
 /** Rows of one look; what is left is looked for again at once. */
@@ -40,6 +40,11 @@ export interface Watches {
 export interface WatchesOptions {
   readonly store: Pick<Store, "dueRows">;
   readonly advance: Pick<Advance, "submit">;
+  /** Begins the runs of a schedule whose moments have come. */
+  readonly fire: (
+    schedule: DueSchedule,
+    actor: SupervisorActor,
+  ) => Promise<{ readonly kind: string }>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
@@ -74,9 +79,14 @@ export function createWatches(options: WatchesOptions): Watches {
       const epoch = epochs.get(row.partition) ?? 0;
       submit(row, watchingSince.get(row.partition) ?? found.now, { node, epoch });
     }
+    for (const schedule of found.schedules) {
+      const actor = { node, epoch: epochs.get(schedule.partition) ?? 0 };
+      const about = { schedule: schedule.id };
+      send(`schedule/${schedule.id}`, about, actor, () => options.fire(schedule, actor));
+    }
     await settled();
     plan(found, lookedAtMs);
-    return found.due.length;
+    return found.due.length + found.schedules.length;
   }
 
   /**
@@ -93,18 +103,28 @@ export function createWatches(options: WatchesOptions): Watches {
     });
   }
 
-  /** Sends the row's event through the one door, unless it is under way already. */
+  /** The row's event goes through the one door. */
   function submit(row: DueRow, since: Moment, actor: SupervisorActor): void {
-    const key = `${row.kind}/${row.runId}/${row.step}/${row.fence}`;
+    const { kind, runId, step, fence } = row;
+    send(`${kind}/${runId}/${step}/${fence}`, { runId, kind }, actor, () =>
+      options.advance.submit(row, eventOf(row, since), actor),
+    );
+  }
+
+  /** Unless it is under way already. */
+  function send(
+    key: string,
+    about: Readonly<Record<string, string>>,
+    { node }: SupervisorActor,
+    act: () => Promise<{ readonly kind: string }>,
+  ): void {
     if (pending.has(key)) return;
-    const landed = options.advance
-      .submit(row, eventOf(row, since), actor)
+    const landed = act()
       .then((answer) => {
-        if (answer.kind === "fenced") options.onFenced(actor.node);
+        if (answer.kind === "fenced") options.onFenced(node);
       })
       .catch((error: unknown) => {
-        const { runId, kind } = row;
-        log.warn({ event: "watch.failed", runId, kind, err: String(error) });
+        log.warn({ event: "watch.failed", ...about, err: String(error) });
       })
       .finally(() => pending.delete(key));
     pending.set(key, landed);
@@ -130,7 +150,7 @@ export function createWatches(options: WatchesOptions): Watches {
 
   function plan(found: DueLook, lookedAtMs: number): void {
     const inMs = found.nextAt === null ? LOOK_EVERY_MS : Math.ceil(found.nextAt - found.now) + 1;
-    const full = found.due.length >= DUE_MAX;
+    const full = found.due.length + found.schedules.length >= DUE_MAX;
     wake(lookedAtMs + (full ? 0 : Math.min(Math.max(inMs, LOOK_APART_MS), LOOK_EVERY_MS)));
   }
 

@@ -25,6 +25,7 @@ import { describeRandomRuns } from "./random-runs.ts";
 import { describeReads } from "./reads.ts";
 import { describeReruns } from "./reruns.ts";
 import { describeRuns } from "./runs.ts";
+import { describeSchedules } from "./schedules.ts";
 import { describeSlots } from "./slots.ts";
 import { describeStates } from "./states.ts";
 
@@ -60,6 +61,7 @@ export function describeStore(
     describe("people", () => describePeople(opened));
     describe("messages", () => describeMessages(opened));
     describe("children", () => describeChildren(opened));
+    describe("schedules", () => describeSchedules(opened));
     describe("slots", () => describeSlots(opened));
     describe("facts", () => describeFacts(opened));
     describe("reads", () => describeReads(opened));

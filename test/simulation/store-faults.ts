@@ -71,6 +71,7 @@ export function createFaultyStore(wire: StoreWire): Store {
       settle: (tried) => call("settle", () => store.outbox.settle(tried)),
     } satisfies Store["outbox"]),
     queues: faultyQueues(store, call, read),
+    schedules: faultySchedules(store, call, read),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),
@@ -206,4 +207,14 @@ function faultyQueues(store: Store, call: Called, read: Called): Store["queues"]
       read("namespacePause", () => store.queues.namespacePause(...asked)),
     list: (...asked) => read("listQueues", () => store.queues.list(...asked)),
   } satisfies Store["queues"]);
+}
+
+function faultySchedules(store: Store, call: Called, read: Called): Store["schedules"] {
+  return Object.freeze({
+    find: (...asked) => read("findSchedule", () => store.schedules.find(...asked)),
+    byId: (...asked) => read("schedulesById", () => store.schedules.byId(...asked)),
+    list: (...asked) => read("listSchedules", () => store.schedules.list(...asked)),
+    lastFires: (...asked) => read("lastFires", () => store.schedules.lastFires(...asked)),
+    delete: (...asked) => call("deleteSchedule", () => store.schedules.delete(...asked)),
+  } satisfies Store["schedules"]);
 }

@@ -127,7 +127,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/scheduler/"],
-    may: ["server/core/", ...contract, ...tools, "server/flights.ts"],
+    may: ["server/core/", ...contract, ...tools, "server/flights.ts", "croner"],
     types: ["pino"],
     node: false,
     instead: "the scheduler calls no other role: let it be handed a function, as HandOver",

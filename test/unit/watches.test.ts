@@ -7,7 +7,7 @@ import type { DueLook, DueRow } from "../../server/store/store.ts";
 import { createWatches } from "../../server/supervisor/watches.ts";
 import { quietLog } from "../support/control-plane.ts";
 
-const NOTHING: DueLook = { now: 1_000, due: [], nextAt: null };
+const NOTHING: DueLook = { now: 1_000, due: [], schedules: [], nextAt: null };
 
 /** A clock whose timers fire by hand, in order. */
 function handClock(): Clock & { advance(ms: number): Promise<void> } {
@@ -63,6 +63,7 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
         return { kind: "done" };
       },
     },
+    fire: async () => ({ kind: "done" }),
     owner: () => ({ node: "n", owned: [{ partition: 0, epoch: 1 }] }),
     onFenced: () => undefined,
   });

@@ -26,7 +26,7 @@ export interface Catalogue extends CatalogueCalls {
   workflows(namespaceId: number): readonly WorkflowRecord[];
   /** Newest first. */
   versions(namespaceId: number, name: string): readonly WorkflowVersion[];
-  namespaceName(id: number): string;
+  namespaceOf(id: number): Namespace;
   isWorkflow(of: WorkflowRef): boolean;
   /** By their ids, the first of which is 1. */
   knownLanes(): readonly KnownLane[];
@@ -43,7 +43,7 @@ export function createCatalogue(now: () => Moment): Catalogue {
   return Object.freeze({ ...namespaces(), ...definitions(), ...workflows(now), ...lanes() });
 }
 
-function namespaces(): Pick<Catalogue, "namespace" | "createNamespace" | "namespaceName"> {
+function namespaces(): Pick<Catalogue, "namespace" | "createNamespace" | "namespaceOf"> {
   const byName = new Map<string, Namespace>();
   const create = (name: string): Namespace => {
     const known = byName.get(name);
@@ -56,7 +56,11 @@ function namespaces(): Pick<Catalogue, "namespace" | "createNamespace" | "namesp
   return {
     namespace: async (name) => byName.get(name) ?? null,
     createNamespace: async (name) => create(name),
-    namespaceName: (id) => [...byName.values()].find((one) => one.id === id)?.name ?? "",
+    namespaceOf: (id) => {
+      const found = [...byName.values()].find((one) => one.id === id);
+      if (!found) throw new Error(`there is no namespace ${id}`);
+      return found;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 // Forgets what nobody will ask for again, as the .sql statements of the same names do.
 import type { Moment } from "../../core/attempt.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
+import { forgetSchedules } from "./schedules.ts";
 import type { Tables } from "./tables.ts";
 
 const SILENT_MS = 10 * 60_000;
@@ -24,4 +25,5 @@ export function forgetOld(tables: Tables, now: Moment, rowsMax: number): void {
     .all()
     .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_KEPT_MS);
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
+  forgetSchedules(tables, rowsMax);
 }

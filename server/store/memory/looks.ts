@@ -8,6 +8,7 @@ import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
 import { workflowKey } from "./queue-tables.ts";
+import { scheduleMoments } from "./schedules.ts";
 import { stepKey, type Tables } from "./tables.ts";
 
 /** What keeps a lane, if it is paused. */
@@ -70,8 +71,15 @@ export function dueRows(
       return wakeAt === null ? [] : [[leaseOf(row), wakeAt] as const];
     }),
   );
-  const nextAt = rows.find((row) => row.wakeAt > now)?.wakeAt ?? null;
-  return dueLook({ now, rows: due, limit, moved, nextAt });
+  const schedules = partitions
+    .flatMap((partition) => scheduleMoments(tables, partition))
+    .sort((a, b) => a.wakeAt - b.wakeAt);
+  const toCome = [...rows, ...schedules].flatMap(({ wakeAt }) => (wakeAt > now ? wakeAt : []));
+  return dueLook({
+    ...{ now, rows: due, limit, moved },
+    schedules: schedules.filter((row) => row.wakeAt <= now).slice(0, limit),
+    nextAt: toCome.length === 0 ? null : toCome.reduce((a, b) => Math.min(a, b)),
+  });
 }
 
 /** The moment that the lease now waits for; null: it has to be looked at. */

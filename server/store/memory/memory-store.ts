@@ -3,7 +3,7 @@
 //   tables.ts          the rows        transactions.ts   one at a time, undone if they fail
 //   transaction.ts     Tx              write.ts          a pass, row by row
 //   catalogue.ts       definitions and lanes             partitions.ts   who watches what
-//   queues.ts          what people say about queues
+//   queues.ts          what people say about queues      schedules.ts    calendars, and their fires
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
@@ -28,6 +28,7 @@ import {
   runDetail,
   runItems,
 } from "./reads.ts";
+import { createSchedules } from "./schedules.ts";
 import { createTables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
 import { createTransactions } from "./transactions.ts";
@@ -51,9 +52,10 @@ export interface MemoryStore extends Store {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): MemoryStore {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, versions, namespaceName, knownLanes, queueOf, isWorkflow, ...catalogue } =
+  const { workflows, versions, namespaceOf, knownLanes, queueOf, isWorkflow, ...catalogue } =
     createCatalogue(now);
-  const world = { tables, now, lanes: knownLanes, isWorkflow };
+  const namespaceName = (id: number): string => namespaceOf(id).name;
+  const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const partitions = createPartitions(tables, transactions, elapsedMs);
   const { run } = transactions;
@@ -99,6 +101,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
+    schedules: createSchedules(world, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),

@@ -8,6 +8,7 @@
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
+//   schedule, fire        calendars, and what became of their moments
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -26,6 +27,7 @@ import { endedRun } from "../run-head.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
 import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
 import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
+import { createTablesOfSchedules, type ScheduleTables } from "./schedules.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
@@ -152,7 +154,7 @@ export interface PartitionRow {
   readonly epoch: number;
 }
 
-export interface Tables extends OutboxTables, QueueTables {
+export interface Tables extends OutboxTables, QueueTables, ScheduleTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
@@ -273,6 +275,7 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfPeople(journal),
     ...createTablesOfOutbox(journal),
     ...createTablesOfQueues(journal),
+    ...createTablesOfSchedules(journal),
     ...createSmallTables(journal),
   });
 }

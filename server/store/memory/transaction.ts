@@ -24,6 +24,7 @@ import { itemOutputsOf } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
+import { type ScheduleWorld, schedulesLockedBy } from "./schedules.ts";
 import { stepOfRow } from "./step-rows.ts";
 import {
   type AttemptRow,
@@ -39,6 +40,7 @@ import { insertRun, type Writing, writePass } from "./write.ts";
 /** Places in the order of locks; the last one is phase 2, which waits for nothing of phase 1. */
 const ORDER = [
   "writer",
+  "schedules",
   "keys",
   "runs",
   "steps",
@@ -49,11 +51,13 @@ const ORDER = [
 type Place = (typeof ORDER)[number];
 
 interface Open extends Writing {
-  readonly world: QueueWorld;
+  readonly world: TransactionWorld;
   readonly locked: Set<RunId>;
   /** Throws where the call would break the order of locks. */
   readonly enter: (place: Place) => void;
 }
+
+export interface TransactionWorld extends QueueWorld, Pick<ScheduleWorld, "namespaceOf"> {}
 
 export interface OpenTransaction {
   readonly tx: Tx;
@@ -62,7 +66,7 @@ export interface OpenTransaction {
 }
 
 export function openTransaction(
-  world: QueueWorld,
+  world: TransactionWorld,
   { now, transaction, name }: { now: Moment; transaction: number; name: string },
 ): OpenTransaction {
   const { tables } = world;
@@ -87,6 +91,7 @@ export function openTransaction(
     ...loadingOf(open),
     ...slotsOf(open),
     ...laneQuestionsOf(open),
+    ...schedulesLockedBy(open),
     ...writingOf(open),
     ...claimingOf(open),
   });

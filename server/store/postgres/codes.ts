@@ -9,6 +9,7 @@ import type { EffectMark } from "../../core/strategy.ts";
 import { TASKS } from "../attempts.ts";
 import type { StoredState } from "../changes.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
+import { FIRE_CAUSES, FIRE_OUTCOMES, type FireCause, type FireOutcome } from "../schedules.ts";
 
 export interface Codes<Name extends string> {
   readonly names: readonly Name[];
@@ -213,4 +214,7 @@ export const policies = codes<ConcurrencyPolicy>("concurrency policy", [
   "queue",
   "refuse",
   "cancel-oldest",
+  "queue-one",
 ]);
+export const fireCauses = codes<FireCause>("fire cause", FIRE_CAUSES);
+export const fireOutcomes = codes<FireOutcome>("fire outcome", FIRE_OUTCOMES);

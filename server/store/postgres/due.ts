@@ -18,6 +18,9 @@ const TABLES_DUE: readonly DueKind[] = [
   "escalation",
 ];
 
+/** The kind of schedules in `due_rows`. */
+const SCHEDULE_DUE = 6;
+
 export async function dueRows(
   query: Query,
   partitions: readonly number[],
@@ -36,22 +39,30 @@ export async function dueRows(
     wake_at: number;
     polled: boolean;
   }>("due_rows", [partitions, limit]);
-  const rows = due.map(
-    (row): DueRow => ({
-      kind: dueKindOf(row),
-      runId: row.run_id,
-      partition: row.partition,
-      step: row.step_no,
-      fence: row.fence,
-      wakeAt: row.wake_at,
-      polled: row.polled,
-    }),
+  const schedules = due.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
+    kind === SCHEDULE_DUE ? [{ id, partition, wakeAt }] : [],
+  );
+  const rows = due.flatMap((row): readonly DueRow[] =>
+    row.kind === SCHEDULE_DUE
+      ? []
+      : [
+          {
+            kind: dueKindOf(row),
+            runId: row.run_id,
+            partition: row.partition,
+            step: row.step_no,
+            fence: row.fence,
+            wakeAt: row.wake_at,
+            polled: row.polled,
+          },
+        ],
   );
   const moved = await moveBeaten(
     query,
     rows.filter(({ kind }) => kind === "lease"),
   );
-  return dueLook({ now: next?.now ?? 0, rows, limit, moved, nextAt: next?.next_at ?? null });
+  const now = next?.now ?? 0;
+  return dueLook({ now, rows, schedules, limit, moved, nextAt: next?.next_at ?? null });
 }
 
 /** The next moments of those leases that need no look now, by `leaseOf`. */

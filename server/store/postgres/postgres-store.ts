@@ -21,6 +21,7 @@ import { claimEscalation } from "./people.ts";
 import { createPool } from "./pool.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
+import { createSchedules } from "./schedules.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 import { createTx } from "./tx.ts";
 
@@ -45,6 +46,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
+    schedules: createSchedules(query),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -121,6 +123,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_keys", [rowsMax]);
       await query("forget_refused", [rowsMax]);
       await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
+      await query("forget_schedules", [rowsMax]);
     },
     ...inboxOf(query),
     pulse: (lanes, runs) => pulse(query, lanes, runs),

@@ -29,6 +29,7 @@ import {
   type OpenRunRow,
   type ParentRow,
 } from "./run-rows.ts";
+import { schedulesLockedBy } from "./schedules.ts";
 import { slotsOf } from "./slots.ts";
 import { avoidOf } from "./step-rows.ts";
 import { loadSteps } from "./steps-locked.ts";
@@ -67,6 +68,7 @@ export function createTx({ now, query }: Begun): Tx {
     loadMessages: (runs) => loadMessages(query, runs),
     ...slotsOf(query),
     ...laneQuestionsOf(query),
+    ...schedulesLockedBy(query),
     insertRuns: (runs) => insertRuns(query, runs),
     write: (passes) => writePasses(query, passes),
     lockReady: (lanes, queuesLocked = false) => lockReady(query, lanes, queuesLocked),

@@ -24,11 +24,18 @@ const HOT = [
   ...["run_open", "step", "ready", "lease", "due", "attempt", "run"],
   ...["escalation", "signal", "decision", "step_override", "step_kept", "rerun"],
   ...["escalation", "signal", "decision", "step_override", "message", "slot"],
-  ...["outbox", "delivery"],
+  ...["outbox", "delivery", "schedule", "fire"],
 ];
 /** Tables with a row for each step and each item of a map. */
 const PLACED = ["step", "ready", "lease", "due", "attempt", "step_override", "step_kept"];
-const WAKES = ["lease_wake", "ready_wake", "due_wake", "run_open_wake", "message_wake"];
+const WAKES = [
+  "lease_wake",
+  "ready_wake",
+  "due_wake",
+  "run_open_wake",
+  "message_wake",
+  "schedule_wake",
+];
 
 let database: TestDatabase;
 let pool: pg.Pool;

@@ -1,6 +1,6 @@
 // A server of the edge alone, on a real port, in front of scripted twins of scheduler, dispatch and
 // store. Clients for both transports stand in rpc-clients.ts.
-import { type Clock, systemClock } from "../../../server/clock.ts";
+import { type Clock, systemClock, systemRandom } from "../../../server/clock.ts";
 import { RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { RunState } from "../../../server/core/model.ts";
@@ -10,12 +10,19 @@ import {
   formatTaskToken,
   type TaskToken,
 } from "../../../server/dispatch/token.ts";
+import { judgeOf } from "../../../server/expressions/judge.ts";
 import type { Log } from "../../../server/rpc/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/rpc/server.ts";
+import {
+  createScheduleControl,
+  type ScheduleControl,
+} from "../../../server/scheduler/schedule-control.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
+import { createPlans } from "../../../server/store/plans.ts";
 import type { Queues } from "../../../server/store/queues.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
+import type { Store } from "../../../server/store/store.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
 export const SECRET = "ab".repeat(16);
@@ -160,8 +167,9 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
   return formatCallbackToken({ ...TOKEN, ...over });
 }
 
-function schedulerStub(queues: Queues): Mutable<Scheduler> {
+function schedulerStub(queues: Queues, schedules: ScheduleControl): Mutable<Scheduler> {
   return {
+    ...schedules,
     registerWorkflow: async () => ({ version: 3, created: true }),
     setDefaultVersion: async (_namespace, name, version) =>
       name === "holiday" && version <= 3 ? 2 : null,
@@ -179,6 +187,25 @@ function schedulerStub(queues: Queues): Mutable<Scheduler> {
     limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
     resumeQueue: async (of) => void (await queues.resume(of)),
   };
+}
+
+/** A namespace without hooks, webhooks, queues and schedules, which keeps what it is told. */
+async function memoryStore(): Promise<Store> {
+  const store = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
+  const definitionId = await store.internDefinition(1, DEFINITION);
+  const name = DEFINITION.workflow;
+  await store.registerWorkflow({ namespaceId: 1, name, definitionId, keepDefault: false });
+  return store;
+}
+
+function scheduleControl(store: Store, clock: Clock): ScheduleControl {
+  return createScheduleControl({
+    ...{ store, clock, random: systemRandom, plans: createPlans(store, judgeOf) },
+    handOver: { claim: async () => null },
+    tell: () => undefined,
+    announce: () => undefined,
+    isRetryable: () => false,
+  });
 }
 
 export async function startWorld({ config = {}, clock = systemClock }: WorldOptions = {}) {
@@ -206,9 +233,9 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     listVersions: async (_namespaceId, names) =>
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
-  // A namespace without hooks, webhooks and queues, which keeps what it is told.
-  const { outbox, queues } = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
-  const scheduler = schedulerStub(queues);
+  const memory = await memoryStore();
+  const { outbox, queues, schedules } = memory;
+  const scheduler = schedulerStub(queues, scheduleControl(memory, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
     heartbeat: async ({ reports }) => reports.map(() => ({ kind: "carry-on", leaseMs: 30_000 })),
@@ -228,6 +255,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
         : null,
     outbox,
     queues,
+    schedules,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},

@@ -1,7 +1,8 @@
--- Due work: the moments of leases, ready rows, due rows, escalations, runs and messages.
+-- Due work: the moments of leases, ready rows, due rows, escalations, runs, messages and schedules.
 
 -- name: due_rows
--- Rows whose moment has come, earliest first: up to $2 of each kind and partition, $2 in all.
+-- Rows whose moment has come, earliest first: up to $2 of each kind and partition, $2 in all. That of
+-- a schedule has its id for a run's.
 -- Plan: the wake index of each table, one probe a partition.
 with mine as materialized (
   select p.partition from unnest($1::smallint[]) as p (partition)
@@ -67,6 +68,16 @@ due_now as (
     order by g.wake_at
     limit $2::integer
   ) as x
+  union all
+  select 6, null, x.id, m.partition, -1, 0, x.wake_at, null
+  from mine as m
+  cross join lateral (
+    select s.id, s.wake_at
+    from schedule as s
+    where s.partition = m.partition and s.wake_at <= now()
+    order by s.wake_at
+    limit $2::integer
+  ) as x
 )
 select d.kind, d.due_kind, d.run_id, d.partition, d.step_no, d.fence, d.wake_at,
   exists (
@@ -121,4 +132,7 @@ cross join lateral (
   union all
   (select g.wake_at from message as g where g.partition = m.partition and g.wake_at > now()
     order by g.wake_at limit 1)
+  union all
+  (select s.wake_at from schedule as s where s.partition = m.partition and s.wake_at > now()
+    order by s.wake_at limit 1)
 ) as x;

@@ -1,0 +1,79 @@
+/** How schedules are said to people: when they run, what is next, what became of their moments. */
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  type Fire,
+  FireOutcome,
+  FireOutcomeSchema,
+  OverlapPolicySchema,
+  type Schedule,
+} from "@drover/proto/drover/v1/schedule_pb.ts";
+import type { Output } from "./output.ts";
+import { printPairs, printTable } from "./table.ts";
+import {
+  clean,
+  counted,
+  durationWords,
+  labelWords,
+  moment,
+  pauseWords,
+  payloadWords,
+  phrase,
+} from "./words.ts";
+
+/** `30 2 * * * Europe/Berlin`, `every 15m00s` */
+export function calendarWords({ spec }: Pick<Schedule, "spec">): string {
+  const { calendar } = spec ?? {};
+  if (calendar?.case === "cron")
+    return `${clean(calendar.value.expression)} ${clean(calendar.value.timeZone)}`;
+  if (calendar?.case !== "interval") return "";
+  const { every, offset } = calendar.value;
+  const offsetMs = offset ? durationMs(offset) : 0;
+  const at = offsetMs === 0 ? "" : `, ${durationWords(offsetMs)} behind`;
+  return `every ${durationWords(every ? durationMs(every) : 0)}${at}`;
+}
+
+export function stateWords({ pause }: Schedule): string {
+  return pause ? "paused" : "on";
+}
+
+/** Time, what became of it, run, state of the run, cause and why. */
+export function fireRows(fires: readonly Fire[]): string[][] {
+  return fires.map((fire) => [
+    ...[moment(fire.time), outcomeWords(fire), clean(fire.runId)],
+    fire.runState === RunState.UNSPECIFIED ? "" : phrase(RunStateSchema, fire.runState),
+    ...[clean(fire.moment), clean(fire.message)],
+  ]);
+}
+
+function outcomeWords({ outcome, missed }: Fire): string {
+  const said = phrase(FireOutcomeSchema, outcome);
+  const many = outcome === FireOutcome.MISSED || outcome === FireOutcome.PAUSED;
+  return many && missed > 1 ? `${said}: ${counted(missed, "moment")}` : said;
+}
+
+export function printSchedule(schedule: Schedule, output: Output): void {
+  const { name, spec, pause, next, last } = schedule;
+  const [catchUp, jitter] = [spec?.catchUp, spec?.jitter].map((one) => (one ? durationMs(one) : 0));
+  printPairs(output, [
+    ["schedule", clean(name)],
+    ["workflow", `${clean(spec?.workflow ?? "")}${spec?.version ? ` ${spec.version}` : ""}`],
+    ["when", calendarWords(schedule)],
+    ["overlap", phrase(OverlapPolicySchema, spec?.overlap ?? 0)],
+    ["catch-up", durationWords(catchUp ?? 0)],
+    ["jitter", jitter ? durationWords(jitter) : ""],
+    ["input", payloadWords(spec?.input)],
+    ["labels", labelWords(spec?.labels ?? {})],
+    ["paused", pauseWords(pause)],
+    ["created", moment(schedule.createdTime)],
+    ["changed", moment(schedule.changedTime)],
+  ]);
+  if (next.length > 0) {
+    output.line("");
+    const rows = next.map((one) => [moment(one.time), clean(one.moment)]);
+    printTable(output, ["NEXT", "MOMENT"], rows);
+  }
+  if (last.length === 0) return;
+  output.line("");
+  printTable(output, ["LAST", "OUTCOME", "RUN", "STATE", "MOMENT", "WHY"], fireRows(last));
+}

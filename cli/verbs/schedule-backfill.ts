@@ -1,0 +1,100 @@
+/** `drover schedule backfill`: begins the runs of moments that have passed and have none. */
+import { create } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import {
+  type BackfillMoment,
+  BackfillMomentSchema,
+  type BackfillScheduleResponse,
+  BackfillScheduleResponseSchema,
+} from "@drover/proto/drover/v1/schedule_pb.ts";
+import type { Command } from "commander";
+import type { Connection } from "../client.ts";
+import { contextOf, parseTime, wholeNumber } from "../context.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import { writeList } from "../lists.ts";
+import { printTable } from "../table.ts";
+import { clean, counted, moment } from "../words.ts";
+
+interface BackfillOptions {
+  readonly from: Timestamp;
+  readonly to: Timestamp;
+  readonly concurrency: number;
+  readonly dryRun?: boolean;
+}
+
+const concurrencyMax = 1_000;
+const shownMax = 50;
+
+export function addScheduleBackfill(schedule: Command, ended: Ended): void {
+  schedule
+    .command("backfill")
+    .description("begin the runs of moments that have passed and have none")
+    .argument("<schedule>", "name of the schedule")
+    .requiredOption("--from <time>", "moments from this one on, as 2026-01-31T12:00Z", parseTime)
+    .requiredOption("--to <time>", "moments before this one, as 2026-02-28T12:00Z", parseTime)
+    .option(
+      "--concurrency <n>",
+      "so many runs of it under way at a time",
+      wholeNumber(1, concurrencyMax),
+      1,
+    )
+    .option("--dry-run", "say what it would do, and begin nothing")
+    .action(async (name: string, options: BackfillOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const whole = await backfill(connect(), name, options);
+      const { moments } = whole;
+      writeList(output, [BackfillScheduleResponseSchema, whole], [BackfillMomentSchema, moments]);
+      const rows = moments
+        .slice(0, shownMax)
+        .map((one) => [
+          ...[moment(one.time), clean(one.moment), clean(one.runId), outcomeOf(one, options)],
+          clean(one.message),
+        ]);
+      if (output.format === "table") {
+        printTable(output, ["TIME", "MOMENT", "RUN", "WHAT", "WHY"], rows);
+        const more = moments.length - rows.length;
+        if (more > 0) output.line(`and ${counted(more, "moment")} more`);
+      }
+      output.note(summary(whole, options));
+      const isRefused = moments.some(({ message }) => message !== "");
+      ended(isRefused ? exitCodes.failed : exitCodes.done);
+    });
+}
+
+/** Page by page; a dry run looks at the first one alone, which says how many there are. */
+async function backfill(
+  { scheduler, namespace }: Connection,
+  name: string,
+  { from, to, concurrency, dryRun = false }: BackfillOptions,
+): Promise<BackfillScheduleResponse> {
+  const moments: BackfillMoment[] = [];
+  let count = 0;
+  let startTime: Timestamp | undefined = from;
+  while (startTime) {
+    const asked = { namespace, name, startTime, endTime: to, concurrency, dryRun };
+    const page: BackfillScheduleResponse = await scheduler.backfillSchedule(asked);
+    moments.push(...page.moments);
+    count ||= page.count;
+    startTime = dryRun ? undefined : page.nextStartTime;
+  }
+  return create(BackfillScheduleResponseSchema, { moments, count });
+}
+
+function outcomeOf(
+  { runId, created, message }: BackfillMoment,
+  { dryRun }: BackfillOptions,
+): string {
+  if (message !== "") return "refused";
+  if (created) return "started";
+  if (runId !== "") return "has a run";
+  return dryRun ? "would start" : "";
+}
+
+function summary(
+  { moments, count }: BackfillScheduleResponse,
+  { dryRun = false }: BackfillOptions,
+): string {
+  const begun = moments.filter(({ created }) => created).length;
+  if (!dryRun) return `${counted(begun, "run")} started for ${counted(moments.length, "moment")}`;
+  return `${counted(count, "moment")}; nothing was started\n  next: the same without --dry-run`;
+}

@@ -1,0 +1,269 @@
+/** `drover schedule create`, `update`, `list`, `show`, `pause`, `resume`, `delete`, `run`. */
+import { randomUUID } from "node:crypto";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  CreateScheduleResponseSchema,
+  DeleteScheduleResponseSchema,
+  GetScheduleResponseSchema,
+  ListSchedulesResponseSchema,
+  OverlapPolicy,
+  PauseScheduleResponseSchema,
+  ResumeScheduleResponseSchema,
+  type Schedule,
+  ScheduleSchema,
+  type ScheduleSpecSchema,
+  TriggerScheduleResponseSchema,
+  UpdateScheduleResponseSchema,
+} from "@drover/proto/drover/v1/schedule_pb.ts";
+import { type Command, Option } from "commander";
+import { addLabel, contextOf, parseDuration, wholeNumber } from "../context.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { readPayload } from "../input.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { calendarWords, fireRows, printSchedule, stateWords } from "../schedule-words.ts";
+import { printTable } from "../table.ts";
+import { clean, moment } from "../words.ts";
+import { addScheduleBackfill } from "./schedule-backfill.ts";
+
+interface SpecOptions {
+  readonly cron?: string;
+  readonly timeZone?: string;
+  readonly every?: number;
+  readonly offset?: number;
+  readonly input?: string;
+  readonly version: number;
+  readonly priority: number;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly overlap: keyof typeof overlaps;
+  readonly catchUp?: number;
+  readonly jitter?: number;
+  readonly notify?: string;
+}
+
+const overlaps = {
+  skip: OverlapPolicy.SKIP,
+  "buffer-one": OverlapPolicy.BUFFER_ONE,
+  "buffer-all": OverlapPolicy.BUFFER_ALL,
+  "cancel-other": OverlapPolicy.CANCEL_OTHER,
+  "allow-all": OverlapPolicy.ALLOW_ALL,
+};
+const versionMax = 2 ** 31 - 1;
+
+export function addScheduleVerbs(schedule: Command, ended: Ended): void {
+  addCreate(schedule, ended);
+  addUpdate(schedule, ended);
+  addList(schedule, ended);
+  addShow(schedule, ended);
+  addPause(schedule, ended);
+  addResume(schedule, ended);
+  addRun(schedule, ended);
+  addScheduleBackfill(schedule, ended);
+  addDelete(schedule, ended);
+}
+
+/** A verb that says all of a schedule. */
+function withSpec(command: Command): Command {
+  return command
+    .argument("<schedule>", "name of the schedule")
+    .argument("<workflow>", "name of the workflow")
+    .addOption(
+      new Option("--cron <expression>", "when, as '30 2 * * MON-FRI' or @daily").conflicts("every"),
+    )
+    .option("--time-zone <zone>", "of --cron, as Europe/Berlin; UTC unless said")
+    .option("--every <duration>", "at an interval, as 15m; 10s at least", parseDuration)
+    .option("--offset <duration>", "of --every: its distance from full ones", parseDuration)
+    .option("--input <json>", "input of each run: JSON, or @FILE, or @- for a pipe")
+    .option("--version <n>", "version (0: the default one then)", wholeNumber(0, versionMax), 0)
+    .option("--priority <n>", "1 (first) to 9 (last)", wholeNumber(1, 9), 5)
+    .option("--label <key=value>", "a label of each run; may be given again", addLabel)
+    .addOption(
+      new Option("--overlap <policy>", "while a run of it is under way")
+        .choices(Object.keys(overlaps))
+        .default("skip"),
+    )
+    .option("--catch-up <duration>", "how late it may still begin; 1h unless said", parseDuration)
+    .option("--jitter <duration>", "begins up to so much later", parseDuration)
+    .option("--notify <hook>", "the hook that is told of the end of each run");
+}
+
+function specOf(
+  workflow: string,
+  options: SpecOptions,
+): MessageInitShape<typeof ScheduleSpecSchema> {
+  const { version, priority, label, overlap, catchUp, jitter, notify = "" } = options;
+  const input = readPayload(options.input, "--input");
+  return {
+    ...{ calendar: calendarOf(options), workflow, version, priority, labels: { ...label } },
+    ...{ overlap: overlaps[overlap], notifyHook: notify, ...(input && { input }) },
+    ...(catchUp !== undefined && { catchUp: durationFromMs(catchUp) }),
+    ...(jitter !== undefined && { jitter: durationFromMs(jitter) }),
+  };
+}
+
+function calendarOf({ cron, timeZone = "", every, offset = 0 }: SpecOptions) {
+  if (cron !== undefined) return { case: "cron" as const, value: { expression: cron, timeZone } };
+  if (every === undefined) throw usageFailure("say when it runs", "--cron '30 2 * * *'");
+  if (timeZone !== "") throw usageFailure("--time-zone is about --cron", "leave it out");
+  const interval = { every: durationFromMs(every), offset: durationFromMs(offset) };
+  return { case: "interval" as const, value: interval };
+}
+
+function addCreate(schedule: Command, ended: Ended): void {
+  withSpec(schedule.command("create").description("make a schedule"))
+    .option("--paused", "make it paused")
+    .action(
+      async (
+        name: string,
+        workflow: string,
+        options: SpecOptions & { readonly paused?: boolean },
+        command: Command,
+      ) => {
+        const { output, connect } = contextOf(command);
+        const { scheduler, namespace } = connect();
+        const spec = specOf(workflow, options);
+        const paused = options.paused ?? false;
+        const answer = await scheduler.createSchedule({ namespace, name, spec, paused });
+        output.data(CreateScheduleResponseSchema, answer);
+        const said = answer.created ? "made" : "was there and says the same";
+        if (output.format === "table") output.line(`schedule ${clean(name)} ${said}`);
+        noteNext(answer.schedule, output.note);
+        ended(exitCodes.done);
+      },
+    );
+}
+
+function addUpdate(schedule: Command, ended: Ended): void {
+  withSpec(schedule.command("update").description("say all of a schedule anew")).action(
+    async (name: string, workflow: string, options: SpecOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const spec = specOf(workflow, options);
+      const answer = await scheduler.updateSchedule({ namespace, name, spec });
+      output.data(UpdateScheduleResponseSchema, answer);
+      if (output.format === "table") output.line(`schedule ${clean(name)} changed`);
+      noteNext(answer.schedule, output.note);
+      ended(exitCodes.done);
+    },
+  );
+}
+
+function noteNext(schedule: Schedule | undefined, note: (text: string) => void): void {
+  const [next] = schedule?.next ?? [];
+  if (next) note(`  next run: ${moment(next.time)}  ${clean(next.moment)}`);
+}
+
+function addList(schedule: Command, ended: Ended): void {
+  schedule
+    .command("list")
+    .description("list the schedules of the namespace")
+    .option("--limit <n>", "most schedules to list", wholeNumber(1, limitMax), 50)
+    .action(async ({ limit }: { readonly limit: number }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const { items: schedules, nextPageToken } = await readPages(limit, async (page) => {
+        const answer = await scheduler.listSchedules({ namespace, ...page });
+        return { items: answer.schedules, nextPageToken: answer.nextPageToken };
+      });
+      const whole = create(ListSchedulesResponseSchema, { schedules, nextPageToken });
+      writeList(output, [ListSchedulesResponseSchema, whole], [ScheduleSchema, schedules]);
+      const rows = schedules.map((one) => [
+        ...[clean(one.name), clean(one.spec?.workflow ?? ""), calendarWords(one), stateWords(one)],
+        ...[moment(one.next[0]?.time), ...(fireRows(one.last.slice(0, 1))[0]?.slice(0, 3) ?? [])],
+      ]);
+      const head = ["SCHEDULE", "WORKFLOW", "WHEN", "STATE", "NEXT", "LAST", "OUTCOME", "RUN"];
+      if (output.format === "table") printTable(output, head, rows);
+      if (rows.length === 0) output.note("no schedule: drover schedule create NAME WORKFLOW");
+      noteMore(whole, limit, output);
+      ended(exitCodes.done);
+    });
+}
+
+function addShow(schedule: Command, ended: Ended): void {
+  schedule
+    .command("show")
+    .description("show a schedule: what it says, its next moments and its last ones")
+    .argument("<schedule>", "name of the schedule")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.getSchedule({ namespace, name });
+      output.data(GetScheduleResponseSchema, answer);
+      if (output.format === "table" && answer.schedule) printSchedule(answer.schedule, output);
+      ended(exitCodes.done);
+    });
+}
+
+function addPause(schedule: Command, ended: Ended): void {
+  schedule
+    .command("pause")
+    .description("hold a schedule: no run begins by it; its runs go on")
+    .argument("<schedule>", "name of the schedule")
+    .option("--reason <text>", "why, for people", "")
+    .action(async (name: string, { reason }: { readonly reason: string }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.pauseSchedule({ namespace, name, reason });
+      output.data(PauseScheduleResponseSchema, answer);
+      if (output.format === "table") output.line(`schedule ${clean(name)} paused`);
+      output.note(`  next: drover schedule resume ${clean(name)}`);
+      ended(exitCodes.done);
+    });
+}
+
+function addResume(schedule: Command, ended: Ended): void {
+  schedule
+    .command("resume")
+    .description("let a paused schedule go on, with its next moment")
+    .argument("<schedule>", "name of the schedule")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.resumeSchedule({ namespace, name });
+      output.data(ResumeScheduleResponseSchema, answer);
+      if (output.format === "table") output.line(`schedule ${clean(name)} goes on`);
+      noteNext(answer.schedule, output.note);
+      ended(exitCodes.done);
+    });
+}
+
+function addRun(schedule: Command, ended: Ended): void {
+  schedule
+    .command("run")
+    .description("begin a run now, as a moment of the schedule would")
+    .argument("<schedule>", "name of the schedule")
+    .option("--request-id <id>", "your own name for it; makes repeating this command safe")
+    .action(
+      async (
+        name: string,
+        { requestId = randomUUID() }: { readonly requestId?: string },
+        command: Command,
+      ) => {
+        const { output, connect } = contextOf(command);
+        const { scheduler, namespace } = connect();
+        const answer = await scheduler.triggerSchedule({ namespace, name, requestId });
+        output.data(TriggerScheduleResponseSchema, answer);
+        const id = clean(answer.runId);
+        const said = answer.created ? "started" : "was started before";
+        if (output.format === "table") output.line(`run ${id} ${said}`);
+        output.note(`  next: drover run watch ${id}`);
+        ended(exitCodes.done);
+      },
+    );
+}
+
+function addDelete(schedule: Command, ended: Ended): void {
+  schedule
+    .command("delete")
+    .description("delete a schedule; its runs go on")
+    .argument("<schedule>", "name of the schedule")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { scheduler, namespace } = connect();
+      const answer = await scheduler.deleteSchedule({ namespace, name });
+      output.data(DeleteScheduleResponseSchema, answer);
+      const said = answer.deleted ? "deleted" : "was not there";
+      if (output.format === "table") output.line(`schedule ${clean(name)} ${said}`);
+      ended(exitCodes.done);
+    });
+}

@@ -1,0 +1,286 @@
+/** Schedules: runs that begin by a cron expression or at an interval. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import type * as wire from "@drover/proto/drover/v1/schedule_pb.ts";
+import {
+  FireCause,
+  FireOutcome,
+  OverlapPolicy,
+  type ScheduleSpecSchema,
+} from "@drover/proto/drover/v1/schedule_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Call, CallControl } from "./call.ts";
+import { DroverCallError } from "./call-error.ts";
+import { type Duration, fromDuration, toDuration } from "./duration.ts";
+import { toPayload } from "./payload.ts";
+import { readTime } from "./runs.ts";
+
+/** By a cron expression, as `30 2 * * MON-FRI`, or at an interval. */
+export type CalendarSpec =
+  | {
+      readonly cron: string;
+      /** A name of the IANA database. Default: UTC. */
+      readonly timeZone?: string;
+    }
+  | {
+      /** At least 10 s. */
+      readonly every: Duration;
+      /** Distance of the moments from multiples of `every` since 1970, UTC. Default: 0. */
+      readonly offset?: Duration;
+    };
+
+export type Overlap = "skip" | "buffer-one" | "buffer-all" | "cancel-other" | "allow-all";
+
+export interface RecurringSpec extends CallControl {
+  readonly calendar: CalendarSpec;
+  readonly workflow: string;
+  /** Default: the one that is the workflow's default when a run begins. */
+  readonly version?: number;
+  /** JSON, or a Payload: the input of each run. Default: none. */
+  readonly input?: unknown;
+  /** 1 first to 9 last. Default 5. */
+  readonly priority?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** The hook that is told of the end of each run. */
+  readonly notifyHook?: string;
+  /** What becomes of a moment while a run of the schedule is under way. Default: it is skipped. */
+  readonly overlap?: Overlap;
+  /** How late a moment may still begin its run. Default 1 h. */
+  readonly catchUp?: Duration;
+  /** Moments are acted on up to so much later. Default 0. */
+  readonly jitter?: Duration;
+}
+
+export interface ScheduleMoment {
+  readonly time: Date | null;
+  /** Its name, as in the label `drover.moment` of its run. */
+  readonly moment: string;
+}
+
+/** What became of a moment. */
+export interface Fire extends ScheduleMoment {
+  readonly firedTime: Date | null;
+  readonly cause: keyof typeof FireCause;
+  readonly outcome: keyof typeof FireOutcome;
+  /** null: it has none. */
+  readonly runId: string | null;
+  /** null: it has no run. */
+  readonly runState: keyof typeof RunState | null;
+  /** Why it has no run; empty: the outcome says all. */
+  readonly message: string;
+  /** Of MISSED and PAUSED: how many moments, this one first. */
+  readonly missed: number;
+}
+
+export interface Schedule {
+  readonly name: string;
+  readonly calendar:
+    | { readonly cron: string; readonly timeZone: string }
+    | { readonly everyMs: number; readonly offsetMs: number };
+  readonly workflow: string;
+  readonly overlap: Overlap;
+  readonly catchUpMs: number;
+  readonly jitterMs: number;
+  /** null: it is not paused. */
+  readonly paused: { readonly since: Date | null; readonly reason: string } | null;
+  /** The moments to come. */
+  readonly next: readonly ScheduleMoment[];
+  /** The newest first. */
+  readonly last: readonly Fire[];
+}
+
+export interface SchedulePage {
+  /** By name. */
+  readonly schedules: readonly Schedule[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+}
+
+export interface BackfillSpec extends CallControl {
+  /** Moments from this one on. */
+  readonly start: Date;
+  /** None of them is this one or later. */
+  readonly end: Date;
+  /** So many runs of it are under way at a time. Default 1. */
+  readonly concurrency?: number;
+  /** Says what it would do, and begins nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface BackfillMoment extends ScheduleMoment {
+  /** null: it has none. */
+  readonly runId: string | null;
+  /** This call began it. */
+  readonly created: boolean;
+  /** Why it has none. */
+  readonly message: string;
+}
+
+export interface Schedules {
+  /** created false: there is one of this name that says the same. */
+  create(
+    name: string,
+    spec: RecurringSpec & { readonly paused?: boolean },
+  ): Promise<{ readonly created: boolean; readonly schedule: Schedule }>;
+  get(name: string, options?: CallControl): Promise<Schedule>;
+  list(
+    options?: CallControl & { readonly pageSize?: number; readonly pageToken?: string },
+  ): Promise<SchedulePage>;
+  /** Says all of it anew. */
+  update(name: string, spec: RecurringSpec): Promise<Schedule>;
+  pause(name: string, options?: CallControl & { readonly reason?: string }): Promise<Schedule>;
+  /** Moments that passed meanwhile get no run, but by a backfill. */
+  resume(name: string, options?: CallControl): Promise<Schedule>;
+  /** Its runs go on. */
+  delete(name: string, options?: CallControl): Promise<{ readonly deleted: boolean }>;
+  /** Begins the runs of moments that have passed and have none; each has one, however often. */
+  backfill(name: string, spec: BackfillSpec): AsyncGenerator<BackfillMoment, void, undefined>;
+  /** A run now, as a moment would begin it. */
+  trigger(
+    name: string,
+    options?: CallControl & { readonly requestId?: string },
+  ): Promise<{ readonly runId: string; readonly created: boolean }>;
+}
+
+const rpc = SchedulerService.method;
+const overlaps = {
+  skip: OverlapPolicy.SKIP,
+  "buffer-one": OverlapPolicy.BUFFER_ONE,
+  "buffer-all": OverlapPolicy.BUFFER_ALL,
+  "cancel-other": OverlapPolicy.CANCEL_OTHER,
+  "allow-all": OverlapPolicy.ALLOW_ALL,
+} as const satisfies Record<Overlap, OverlapPolicy>;
+
+export function createSchedules(call: Call, namespace: string): Schedules {
+  const read = ({ schedule }: { readonly schedule?: wire.Schedule | undefined }): Schedule =>
+    readSchedule(present(schedule));
+
+  return Object.freeze({
+    async create(name: string, { paused = false, ...said }: Parameters<Schedules["create"]>[1]) {
+      const request = { namespace, name, spec: toSpec(said), paused };
+      const answer = await call(rpc.createSchedule, request, { signal: said.signal });
+      return { created: answer.created, schedule: read(answer) };
+    },
+    async get(name: string, { signal }: CallControl = {}): Promise<Schedule> {
+      return read(await call(rpc.getSchedule, { namespace, name }, { signal }));
+    },
+    async list({ pageSize = 0, pageToken = "", signal }: ListSpec = {}): Promise<SchedulePage> {
+      const request = { namespace, pageSize, pageToken };
+      const answer = await call(rpc.listSchedules, request, { signal });
+      const schedules = answer.schedules.map(readSchedule);
+      return { schedules, nextPageToken: answer.nextPageToken };
+    },
+    async update(name: string, spec: RecurringSpec): Promise<Schedule> {
+      const request = { namespace, name, spec: toSpec(spec) };
+      return read(await call(rpc.updateSchedule, request, { signal: spec.signal }));
+    },
+    async pause(name: string, { reason = "", signal }: ReasonSpec = {}): Promise<Schedule> {
+      return read(await call(rpc.pauseSchedule, { namespace, name, reason }, { signal }));
+    },
+    async resume(name: string, { signal }: CallControl = {}): Promise<Schedule> {
+      return read(await call(rpc.resumeSchedule, { namespace, name }, { signal }));
+    },
+    async delete(name: string, { signal }: CallControl = {}) {
+      const { deleted } = await call(rpc.deleteSchedule, { namespace, name }, { signal });
+      return { deleted };
+    },
+    async *backfill(name: string, spec: BackfillSpec) {
+      const { start, end, concurrency = 0, dryRun = false, signal } = spec;
+      const asked = { namespace, name, endTime: timestampFromDate(end), concurrency, dryRun };
+      let startTime: ReturnType<typeof timestampFromDate> | undefined = timestampFromDate(start);
+      while (startTime) {
+        const page: wire.BackfillScheduleResponse = await call(
+          rpc.backfillSchedule,
+          { ...asked, startTime },
+          { signal },
+        );
+        yield* page.moments.map(readBackfill);
+        startTime = page.nextStartTime;
+      }
+    },
+    async trigger(name: string, { requestId = crypto.randomUUID(), signal }: TriggerSpec = {}) {
+      const request = { namespace, name, requestId };
+      const { runId, created } = await call(rpc.triggerSchedule, request, { signal });
+      return { runId, created };
+    },
+  });
+}
+
+type ListSpec = NonNullable<Parameters<Schedules["list"]>[0]>;
+type ReasonSpec = NonNullable<Parameters<Schedules["pause"]>[1]>;
+type TriggerSpec = NonNullable<Parameters<Schedules["trigger"]>[1]>;
+
+function toSpec(spec: RecurringSpec): MessageInitShape<typeof ScheduleSpecSchema> {
+  const { workflow, version = 0, priority = 0, labels, notifyHook = "", overlap } = spec;
+  const input = toPayload(spec.input);
+  return {
+    calendar: toCalendar(spec.calendar),
+    ...{ workflow, version, priority, labels: { ...labels }, notifyHook },
+    ...(input && { input }),
+    ...(overlap && { overlap: overlaps[overlap] }),
+    ...(spec.catchUp !== undefined && { catchUp: toDuration(spec.catchUp) }),
+    ...(spec.jitter !== undefined && { jitter: toDuration(spec.jitter) }),
+  };
+}
+
+function toCalendar(
+  calendar: CalendarSpec,
+): NonNullable<MessageInitShape<typeof ScheduleSpecSchema>["calendar"]> {
+  if ("cron" in calendar) {
+    const { cron: expression, timeZone = "" } = calendar;
+    return { case: "cron", value: { expression, timeZone } };
+  }
+  const every = toDuration(calendar.every);
+  return { case: "interval", value: { every, offset: toDuration(calendar.offset ?? 0) } };
+}
+
+/** The server always sends it. */
+function present<T>(part: T | undefined): T {
+  if (part !== undefined) return part;
+  throw new DroverCallError("INTERNAL", "The server answered without a schedule.");
+}
+
+function readSchedule({ name, spec, pause, next, last }: wire.Schedule): Schedule {
+  const said = present(spec);
+  const names = Object.keys(overlaps) as Overlap[];
+  return Object.freeze({
+    ...{ name, calendar: readCalendar(said.calendar), workflow: said.workflow },
+    overlap: names.find((one) => overlaps[one] === said.overlap) ?? "skip",
+    catchUpMs: fromDuration(said.catchUp),
+    jitterMs: fromDuration(said.jitter),
+    paused: pause ? { since: readTime(pause.sinceTime), reason: pause.reason } : null,
+    next: next.map(({ time, moment }) => ({ time: readTime(time), moment })),
+    last: last.map(readFire),
+  });
+}
+
+function readCalendar({ case: kind, value }: wire.ScheduleSpec["calendar"]): Schedule["calendar"] {
+  if (kind === "cron") return { cron: value.expression, timeZone: value.timeZone };
+  return { everyMs: fromDuration(value?.every), offsetMs: fromDuration(value?.offset) };
+}
+
+function readFire(fire: wire.Fire): Fire {
+  const { moment, runId, message, missed } = fire;
+  return {
+    ...{ time: readTime(fire.time), moment, firedTime: readTime(fire.firedTime), message, missed },
+    cause: nameIn(FireCause, fire.cause),
+    outcome: nameIn(FireOutcome, fire.outcome),
+    runId: runId === "" ? null : runId,
+    runState: runId === "" ? null : nameIn(RunState, fire.runState),
+  };
+}
+
+/** A value of a newer server is UNSPECIFIED. */
+function nameIn<Values extends { readonly UNSPECIFIED: 0 }>(
+  values: Values,
+  value: number,
+): keyof Values {
+  const names = Object.keys(values) as (keyof Values)[];
+  return names.find((name) => values[name] === value) ?? "UNSPECIFIED";
+}
+
+function readBackfill({ time, moment, runId, ...said }: wire.BackfillMoment): BackfillMoment {
+  const { created, message } = said;
+  return { time: readTime(time), moment, runId: runId === "" ? null : runId, created, message };
+}

@@ -1,0 +1,136 @@
+// When a schedule fires: the rules about its moments. How one moment follows another is handed in
+// (scheduler/moments.ts), since it needs a calendar; everything else is decided here.
+//
+// A moment is told from others by its nominal time: for cron the local time that the expression
+// names, for an interval UTC. A local time that comes twice is one moment, at the first of the two;
+// one that is skipped is a moment at the first instant after the gap.
+import type { Moment } from "./attempt.ts";
+
+export type Calendar =
+  | {
+      readonly kind: "cron";
+      /** Minute, hour, day of the month, month, day of the week. */
+      readonly cron: string;
+      /** A name of the IANA database, as Europe/Berlin. */
+      readonly timeZone: string;
+    }
+  | {
+      readonly kind: "interval";
+      readonly everyMs: number;
+      /** Moments are at this distance from multiples of `everyMs` since 1970, UTC. */
+      readonly offsetMs: number;
+    };
+
+/** What becomes of a moment while a run of the schedule is under way. */
+export type Overlap =
+  /** It gets no run. */
+  | "skip"
+  /** Its run waits for the one before; while one waits, others get none. */
+  | "buffer-one"
+  /** Its run waits for those before. */
+  | "buffer-all"
+  /** The run before is cancelled and undone, and its run begins then. */
+  | "cancel-other"
+  /** Its run begins beside the others. */
+  | "allow-all";
+
+export interface ScheduledMoment {
+  /** Nominal time, in ms as if it were UTC. */
+  readonly moment: number;
+  readonly at: Moment;
+}
+
+/** The moments of a calendar; null: none comes any more. */
+export interface Moments {
+  /** The next one behind a nominal time. */
+  after(moment: number): ScheduledMoment | null;
+  /** The first one later than an instant. */
+  firstAfter(at: Moment): ScheduledMoment | null;
+}
+
+/** A moment, and when it is acted on: after its jitter. */
+export interface PlacedMoment extends ScheduledMoment {
+  readonly wakeAt: Moment;
+}
+
+/** Moments that were too late to fire, from the first up to `until`, which is none of them. */
+export interface MissedMoments {
+  readonly first: ScheduledMoment;
+  readonly until: Moment;
+  /** Counted up to `MISSED_COUNTED_MAX`. */
+  readonly count: number;
+}
+
+export interface DueMoments {
+  readonly missed: MissedMoments | null;
+  /** In their order. */
+  readonly fires: readonly ScheduledMoment[];
+  /** The next one, of which more may be due already; null: none comes any more. */
+  readonly next: PlacedMoment | null;
+}
+
+/** Least distance of two moments of an interval. */
+export const INTERVAL_MS_MIN = 10_000;
+export const MISSED_COUNTED_MAX = 1_000;
+/** Moments that one look fires: the others are due at once again. */
+export const FIRES_MAX = 100;
+
+export interface DueQuestion {
+  readonly moments: Moments;
+  readonly next: ScheduledMoment;
+  readonly now: Moment;
+  readonly catchUpMs: number;
+  readonly jitterMs: number;
+  /** Tells schedules apart, so that those of one moment are spread. */
+  readonly seed: string;
+}
+
+/** What is to be done now about a schedule whose next moment was `next`. */
+export function dueMoments(question: DueQuestion): DueMoments {
+  const { moments, now, catchUpMs } = question;
+  const missed = missedMoments(moments, question.next, now - catchUpMs);
+  let next = missed ? moments.firstAfter(missed.until - 1) : question.next;
+  const fires: ScheduledMoment[] = [];
+  while (next && fires.length < FIRES_MAX && placed(question, next).wakeAt <= now) {
+    fires.push({ moment: next.moment, at: next.at });
+    next = moments.after(next.moment);
+  }
+  return { missed, fires, next: next && placed(question, next) };
+}
+
+/** Those from `first` on that lie before `until`; null: none does. */
+export function missedMoments(
+  moments: Moments,
+  first: ScheduledMoment,
+  until: Moment,
+): MissedMoments | null {
+  if (first.at >= until) return null;
+  let count = 0;
+  let one: ScheduledMoment | null = first;
+  while (one && one.at < until && count < MISSED_COUNTED_MAX) {
+    count++;
+    one = moments.after(one.moment);
+  }
+  return { first, until, count };
+}
+
+/** Its jitter is always the same, whoever asks, and never passes the moment that follows. */
+export function placed(
+  { moments, jitterMs, seed }: Pick<DueQuestion, "moments" | "jitterMs" | "seed">,
+  { moment, at }: ScheduledMoment,
+): PlacedMoment {
+  if (jitterMs === 0) return { moment, at, wakeAt: at };
+  const following = moments.after(moment);
+  const room = following ? Math.min(jitterMs, following.at - at) : jitterMs;
+  return { moment, at, wakeAt: at + Math.floor(fractionOf(`${seed}/${moment}`) * room) };
+}
+
+/** FNV-1a with a final mix: from 0 up to 1. Nothing depends on it but that moments are spread. */
+function fractionOf(text: string): number {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++)
+    value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  value = Math.imul(value ^ (value >>> 16), 0x45d9f3b);
+  value = Math.imul(value ^ (value >>> 16), 0x45d9f3b);
+  return ((value ^ (value >>> 16)) >>> 0) / 2 ** 32;
+}

@@ -1,0 +1,324 @@
+// Begins the runs of schedules. A moment fires in one transaction: the schedule is locked, its run
+// begins as Schedule would begin it, the fire is written under (schedule, series, moment), and the
+// schedule moves on. Whoever comes second finds the schedule moved, or the fire there.
+//
+//   due → locked → missed: written, nothing begins
+//                → fires: begun · overlapped · refused, in the order of the moments
+//                → the next moment
+//
+// A supervisor's word counts only while its writer row is there; its epoch stands in the fire.
+import type { Moment } from "../core/attempt.ts";
+import { type DueMoments, dueMoments } from "../core/calendar.ts";
+import type { Concurrency } from "../core/slots.ts";
+import { DroverError } from "../errors.ts";
+import { createFlights, type Landing } from "../flights.ts";
+import {
+  type FireCause,
+  type FireKey,
+  type Fire as FireRow,
+  markSeries,
+  type ScheduleRecord,
+  type ScheduleRef,
+  type ScheduleSpec,
+} from "../store/schedules.ts";
+import type { Tx } from "../store/store.ts";
+import { commitAndTell, type SupervisorActor } from "./advance.ts";
+import { momentsOf, momentText } from "./moments.ts";
+import { accept, createFinder, type ScheduleItem, type ScheduleOptions } from "./schedule.ts";
+import type { Worked } from "./told.ts";
+
+const SPACING_MS = 4;
+const FULL_AT = 100;
+const ITEMS_MAX = 100;
+const WAITING_MAX = 20_000;
+const LOCK_WAIT_MS = 1_000;
+/** Advances use the writer rows before it. */
+const WRITER_SLOT = 2;
+
+export const SCHEDULE_LABEL = "drover.schedule";
+export const MOMENT_LABEL = "drover.moment";
+
+export type FireAnswer =
+  /** `fired`: how many moments got a fire. */
+  { readonly kind: "done"; readonly fired: number } | { readonly kind: "fenced" };
+
+interface Item {
+  readonly schedule: ScheduleRef;
+  readonly actor: SupervisorActor;
+}
+
+export interface Fire {
+  /** Begins the runs of its moments that have come; on behalf of the owner of its partition. */
+  fire(schedule: ScheduleRef, actor: SupervisorActor): Promise<FireAnswer>;
+  idle(): Promise<void>;
+}
+
+export interface FireOptions extends ScheduleOptions {
+  /** A moment was set: somebody may have to look sooner. */
+  readonly announce: (moment: Moment) => void;
+}
+
+export function createFire(options: FireOptions): Fire {
+  const flights = createFlights<Item, FireAnswer>({
+    name: "fire",
+    clock: options.clock,
+    spacingMs: SPACING_MS,
+    fullAt: FULL_AT,
+    itemsMax: ITEMS_MAX,
+    outMax: 1,
+    waitingMax: WAITING_MAX,
+    keyOf: ({ schedule }) => schedule.id,
+    isRetryable: options.isRetryable,
+    async fly(items, wait) {
+      const ids = items.map(({ schedule }) => schedule.id);
+      const templates = await templatesOf(options, await options.store.schedules.byId(ids));
+      const use = { name: "fire", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
+      const flown = await commitAndTell(options, use, (tx) =>
+        fireDue({ options, templates, wait }, tx, items),
+      );
+      if (flown.nextAt !== null) options.announce(flown.nextAt);
+      return flown.landings;
+    },
+  });
+  return Object.freeze({
+    fire: (schedule: ScheduleRef, actor: SupervisorActor) => flights.submit({ schedule, actor }),
+    idle: () => flights.idle(),
+  });
+}
+
+/** What each run of a schedule begins with, as the workflow stands now. */
+export interface Template {
+  readonly revision: number;
+  readonly begins: ScheduleItem | DroverError;
+}
+
+async function templatesOf(
+  options: ScheduleOptions,
+  records: readonly ScheduleRecord[],
+): Promise<ReadonlyMap<string, Template>> {
+  const find = createFinder(options);
+  const found = await Promise.all(
+    records.map(async (record) => [record.id, await templateOf(find, record)] as const),
+  );
+  return new Map(found);
+}
+
+export async function templateOf(
+  find: ReturnType<typeof createFinder>,
+  { namespace, spec, revision }: Pick<ScheduleRecord, "namespace" | "spec" | "revision">,
+): Promise<Template> {
+  const { workflow: name, version, input, priority, labels, notify, concurrency } = spec;
+  try {
+    const begins = await find({
+      ...{ namespace, target: { kind: "named", name, version }, input, key: null, priority },
+      ...{ labels, notify, startAt: null, concurrency, digest: "" },
+    });
+    return { revision, begins };
+  } catch (error) {
+    if (error instanceof DroverError && error.reason === "WORKFLOW_NOT_FOUND")
+      return { revision, begins: error };
+    throw error;
+  }
+}
+
+interface Flight {
+  readonly options: ScheduleOptions;
+  readonly templates: ReadonlyMap<string, Template>;
+  readonly wait: boolean;
+}
+
+interface Flown extends Worked {
+  readonly landings: readonly Landing<FireAnswer>[];
+  /** The earliest of the next moments. */
+  readonly nextAt: Moment | null;
+}
+
+async function fireDue(
+  { options, templates, wait }: Flight,
+  tx: Tx,
+  items: readonly Item[],
+): Promise<Flown> {
+  const fenced = new Set<string>();
+  for (const node of new Set(items.map(({ actor }) => actor.node)))
+    if (!(await tx.holdWriter({ node, slot: WRITER_SLOT }))) fenced.add(node);
+  const live = items.filter(({ actor }) => !fenced.has(actor.node));
+  const ids = live.map(({ schedule }) => schedule.id);
+  const locked = ids.length === 0 ? [] : await tx.lockSchedules(ids, wait);
+  const asked = new Map(live.map((item) => [item.schedule.id, item]));
+  const ready = locked.flatMap((record): Ready[] => {
+    const template = templates.get(record.id);
+    const item = asked.get(record.id);
+    // A person has changed it since it was read: it is read again.
+    if (!item || template?.revision !== record.revision) return [];
+    return [{ record, template, actor: item.actor, due: dueOf(record, tx.now) }];
+  });
+  const worked = await fireAll(options, tx, ready);
+  const fired = new Map(ready.map(({ record, due }) => [record.id, due?.fires.length ?? 0]));
+  const toCome = ready.flatMap(({ due }) => due?.next?.wakeAt ?? []);
+  return {
+    ...worked,
+    nextAt: toCome.length === 0 ? null : Math.min(...toCome),
+    landings: items.map(({ schedule, actor }): Landing<FireAnswer> => {
+      if (fenced.has(actor.node)) return { kind: "done", result: { kind: "fenced" } };
+      const count = fired.get(schedule.id);
+      // After the wait it is not held by anybody: it is gone.
+      if (count === undefined && !wait) return { kind: "again" };
+      return { kind: "done", result: { kind: "done", fired: count ?? 0 } };
+    }),
+  };
+}
+
+interface Ready {
+  readonly record: ScheduleRecord;
+  readonly template: Template;
+  readonly actor: SupervisorActor;
+  /** null: nothing is due any more. */
+  readonly due: DueMoments | null;
+}
+
+function dueOf({ id, spec, next, pause }: ScheduleRecord, now: Moment): DueMoments | null {
+  if (pause || !next || next.wakeAt > now) return null;
+  const { calendar, catchUpMs, jitterMs } = spec;
+  return dueMoments({ moments: momentsOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
+}
+
+async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {
+  const wanted = all.flatMap(({ record, template, actor, due }) =>
+    (due?.fires ?? []).map(
+      ({ moment, at }): Wanted => ({
+        ...{ record, template, at, actor, cause: "calendar", reserved: null },
+        key: { scheduleId: record.id, series: record.series, moment },
+        text: momentText(record.spec.calendar, moment),
+        concurrency: concurrencyOf(record),
+      }),
+    ),
+  );
+  const missed = all.flatMap(({ record, actor, due }): FireRow[] => {
+    if (!due?.missed) return [];
+    const { first, count, until } = due.missed;
+    const key = { scheduleId: record.id, series: markSeries(record), moment: first.moment };
+    const said = { cause: "calendar", outcome: "missed", runId: null, message: "" } as const;
+    return [{ ...key, at: first.at, ...said, missed: { count, until }, actor }];
+  });
+  const { fires, ...worked } = await beginFires(options, tx, wanted);
+  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
+  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+  if (moves.length > 0) await tx.moveSchedules(moves);
+  return worked;
+}
+
+/** A moment of a locked schedule that is to get a run. */
+export interface Wanted {
+  readonly record: ScheduleRecord;
+  readonly template: Template;
+  readonly key: FireKey;
+  readonly at: Moment;
+  /** How its run and people name it. */
+  readonly text: string;
+  readonly cause: FireCause;
+  readonly concurrency: Concurrency | null;
+  readonly reserved: ScheduleItem["reserved"];
+  readonly actor: SupervisorActor | null;
+}
+
+export interface BegunFires extends Worked {
+  /** What is to be written: one for each that had no run. */
+  readonly fires: readonly FireRow[];
+  /** By the place of each wanted: its run, if this or an earlier call began one. */
+  readonly runs: readonly ({ readonly runId: string; readonly created: boolean } | null)[];
+  /** By the place of each wanted: why it has none. */
+  readonly errors: readonly (DroverError | null)[];
+}
+
+/** Begins the runs of moments that have none yet. */
+export async function beginFires(
+  options: ScheduleOptions,
+  tx: Tx,
+  wanted: readonly Wanted[],
+): Promise<BegunFires> {
+  const known = await tx.loadFires(wanted.map(({ key }) => key));
+  const runOf = new Map(known.map((fire) => [nameOf(fire), fire.runId]));
+  const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
+  const items = open.flatMap((one) => itemOf(one) ?? []);
+  const { records, freed = [], landings } = await acceptAny(options, tx, items);
+  const landed = new Map(items.map(({ of }, place) => [of, landings[place]]));
+  const results = wanted.map((one): Begun => {
+    const runId = runOf.get(nameOf(one.key));
+    if (runId) return { run: { runId, created: false }, error: null };
+    if (one.template.begins instanceof DroverError)
+      return { run: null, error: one.template.begins };
+    const landing = landed.get(one);
+    if (landing?.kind === "done") return { run: landing.result, error: null };
+    if (landing?.kind === "failed" && landing.error instanceof DroverError)
+      return { run: null, error: landing.error };
+    throw new Error(`the moment ${one.text} of ${one.record.name} came back without an answer`);
+  });
+  const fires = wanted.flatMap((one, place): FireRow[] => {
+    const result = results[place];
+    if (!result || runOf.get(nameOf(one.key))) return [];
+    // The run of a repeated request has its fire already.
+    if (result.run && !result.run.created) return [];
+    return [fireOf(one, result)];
+  });
+  return {
+    ...{ records, freed, fires },
+    runs: results.map(({ run }) => run),
+    errors: results.map(({ error }) => error),
+  };
+}
+
+interface Begun {
+  readonly run: { readonly runId: string; readonly created: boolean } | null;
+  readonly error: DroverError | null;
+}
+
+function nameOf({ scheduleId, series, moment }: FireKey): string {
+  return `${scheduleId}/${series}/${moment}`;
+}
+
+interface WantedItem extends ScheduleItem {
+  readonly of: Wanted;
+}
+
+function itemOf(wanted: Wanted): WantedItem | null {
+  const { template, record, text, concurrency, reserved } = wanted;
+  if (template.begins instanceof DroverError) return null;
+  const { request } = template.begins;
+  const labels = { ...request.labels, [SCHEDULE_LABEL]: record.name, [MOMENT_LABEL]: text };
+  return {
+    ...{ ...template.begins, of: wanted, reserved },
+    request: { ...request, labels, concurrency, digest: NO_DIGEST },
+  };
+}
+
+/** The key says all that makes a request of ours the same. */
+const NO_DIGEST = "00".repeat(32);
+
+async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
+  if (items.length === 0) return { records: [], freed: [], landings: [] };
+  return accept(options, tx, items);
+}
+
+function fireOf({ key, at, cause, record, actor }: Wanted, { run, error }: Begun): FireRow {
+  const of = { ...key, at, cause, missed: null, actor: actor && { ...actor } };
+  if (run) return { ...of, outcome: "started", runId: run.runId, message: "" };
+  const message = error?.message ?? "";
+  const isOverlap = error?.reason === "CONCURRENCY_LIMIT" && record.spec.overlap !== "allow-all";
+  return { ...of, outcome: isOverlap ? "overlapped" : "refused", runId: null, message };
+}
+
+const POLICIES = {
+  skip: "refuse",
+  "buffer-one": "queue-one",
+  "buffer-all": "queue",
+  "cancel-other": "cancel-oldest",
+} as const satisfies Partial<Record<ScheduleSpec["overlap"], Concurrency["policy"]>>;
+
+/** Runs of one schedule share a concurrency key, which keeps its overlap policy. */
+export function concurrencyOf({
+  name,
+  spec: { overlap, concurrency },
+}: Pick<ScheduleRecord, "name" | "spec">): Concurrency | null {
+  if (overlap === "allow-all") return concurrency;
+  return { key: `schedule/${name}`, limit: 1, policy: POLICIES[overlap] };
+}

@@ -1,0 +1,159 @@
+// The moments of a calendar, computed from it alone: no clock is read here.
+//
+// croner says which local times a cron expression names, on a calendar without a time zone; the
+// zone's own rules (Intl) say at which instant a local time comes. So what happens when the clocks
+// change is decided here, and not by the library:
+//
+//   a local time that comes twice     the first of the two instants
+//   one that is skipped               the first instant after the gap; all of a gap are one moment
+import { Cron } from "croner";
+import type { Moment } from "../core/attempt.ts";
+import type { Calendar, Moments, ScheduledMoment } from "../core/calendar.ts";
+
+const DAY_MS = 86_400_000;
+const SECOND_MS = 1_000;
+const ZONES_KEPT_MAX = 1_000;
+
+export interface CalendarProblem {
+  readonly field: "expression" | "time_zone";
+  readonly message: string;
+}
+
+/** Why a calendar has no moments; null: it has. `now`: since when they are asked for. */
+export function calendarProblem(calendar: Calendar, now: Moment): CalendarProblem | null {
+  if (calendar.kind === "interval") return null;
+  const { cron, timeZone } = calendar;
+  if (!isTimeZone(timeZone)) {
+    const message = `"${timeZone}" is no time zone of the IANA database: write it as Europe/Berlin, or UTC`;
+    return { field: "time_zone", message };
+  }
+  const wrong = cronProblem(cron);
+  if (wrong !== null) return { field: "expression", message: `"${cron}" ${wrong}` };
+  if (momentsOf(calendar).firstAfter(now) !== null) return null;
+  return { field: "expression", message: `"${cron}" never comes: no day of any year is like that` };
+}
+
+const FIVE =
+  "write minute, hour, day of the month, month and day of the week, as 30 2 * * MON-FRI, or @daily";
+
+function cronProblem(cron: string): string | null {
+  if (!/^[\x20-\x7e]+$/.test(cron) || !/^(?:@[a-z]+|\S+( +\S+){4})$/.test(cron.trim()))
+    return `has not the five fields of a cron expression: ${FIVE}`;
+  try {
+    parsed(cron);
+    return null;
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/^CronPattern: /, "") : "";
+    return `is no cron expression (${why.replace(/\.$/, "")}): ${FIVE}`;
+  }
+}
+
+/** Without a zone: its local times are counted as if they were UTC. */
+function parsed(cron: string): Cron {
+  return new Cron(cron.trim(), { utcOffset: 0, mode: "5-part" });
+}
+
+function isTimeZone(name: string): boolean {
+  // Offsets are zones for Intl too; they are none that a person should name.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    zoneOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function momentsOf(calendar: Calendar): Moments {
+  return calendar.kind === "interval" ? ofInterval(calendar) : ofCron(calendar);
+}
+
+function ofInterval({
+  everyMs,
+  offsetMs,
+}: Extract<Calendar, { readonly kind: "interval" }>): Moments {
+  const firstAfter = (at: Moment): ScheduledMoment => {
+    const moment = (Math.floor((at - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
+    return { moment, at: moment };
+  };
+  return { after: firstAfter, firstAfter };
+}
+
+function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>): Moments {
+  const named = parsed(cron);
+  const wallOf = zoneOf(timeZone);
+  const nextNamed = (moment: number): number | null =>
+    named.nextRun(new Date(moment))?.getTime() ?? null;
+
+  function after(moment: number): ScheduledMoment | null {
+    let next = nextNamed(moment);
+    if (next === null) return null;
+    const at = instantOf(wallOf, next);
+    // Within a gap: the last local time that falls on the same instant stands for all of them.
+    for (let other: number | null = next; other !== null && wallOf(at) !== next; ) {
+      other = nextNamed(next);
+      if (other === null || instantOf(wallOf, other) !== at) break;
+      next = other;
+    }
+    return { moment: next, at };
+  }
+
+  return {
+    after,
+    firstAfter(instant) {
+      // Within the second pass of a repeated hour its local times have been there before.
+      let found = after(wallOf(instant));
+      while (found && found.at <= instant) found = after(found.moment);
+      return found;
+    },
+  };
+}
+
+/** The local time at an instant, to the second below, in ms as if it were UTC. */
+type WallOf = (at: Moment) => number;
+
+const zones = new Map<string, WallOf>();
+
+/** Throws a RangeError for a name that is none. Zones are kept, as making one takes long. */
+function zoneOf(name: string): WallOf {
+  const kept = zones.get(name);
+  if (kept) return kept;
+  const format = new Intl.DateTimeFormat("en-US", {
+    ...{ timeZone: name, calendar: "gregory", hourCycle: "h23" },
+    ...{ year: "numeric", month: "numeric", day: "numeric" },
+    ...{ hour: "numeric", minute: "numeric", second: "numeric" },
+  });
+  const wallOf: WallOf = (at) => {
+    const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+    const [year, month, day] = [part("year"), part("month") - 1, part("day")];
+    return Date.UTC(year, month, day, part("hour"), part("minute"), part("second"));
+  };
+  if (zones.size >= ZONES_KEPT_MAX) zones.clear();
+  zones.set(name, wallOf);
+  return wallOf;
+}
+
+/** When a local time comes: first, if it comes twice; after the gap, if it is skipped. */
+function instantOf(wallOf: WallOf, moment: number): Moment {
+  // The offsets on both sides of any change near it: no two changes are within two days.
+  const before = moment - (wallOf(moment - DAY_MS) - (moment - DAY_MS));
+  const later = moment - (wallOf(moment + DAY_MS) - (moment + DAY_MS));
+  const [first, second] = before < later ? [before, later] : [later, before];
+  if (wallOf(first) === moment) return first;
+  if (wallOf(second) === moment) return second;
+  // Skipped: the local time at `first` is before the gap, at `second` behind it.
+  let [low, high] = [first, second];
+  while (high - low > SECOND_MS) {
+    const middle = low + Math.floor((high - low) / 2 / SECOND_MS) * SECOND_MS;
+    if (wallOf(middle) < moment) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/** A moment for people and labels: its local time and the zone, or UTC. */
+export function momentText(calendar: Calendar, moment: number): string {
+  const text = new Date(moment).toISOString().replace(/\.000Z$/, "Z");
+  return calendar.kind === "cron" ? `${text.slice(0, -1)}[${calendar.timeZone}]` : text;
+}

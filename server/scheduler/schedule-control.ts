@@ -1,0 +1,373 @@
+// What people say about schedules: make, change, pause, resume, delete, run now, run the past.
+// Each word is one transaction under the lock of the schedule, so it never crosses a firing.
+//
+//   a moment fires once: what a backfill is asked for again, it has done already
+import type { Moment } from "../core/attempt.ts";
+import {
+  type Moments,
+  missedMoments,
+  type PlacedMoment,
+  placed,
+  type ScheduledMoment,
+} from "../core/calendar.ts";
+import { DroverError } from "../errors.ts";
+import { specText } from "../store/definition-text.ts";
+import { partitionOf } from "../store/partition.ts";
+import {
+  type Fire,
+  markSeries,
+  type ScheduleRecord,
+  type ScheduleSpec,
+  TRIGGER_SERIES,
+} from "../store/schedules.ts";
+import type { Namespace, Tx } from "../store/store.ts";
+import { randomUuid } from "../uuid.ts";
+import { commitAndTell } from "./advance.ts";
+import { beginFires, concurrencyOf, type FireOptions, templateOf, type Wanted } from "./fire.ts";
+import { calendarProblem, momentsOf, momentText } from "./moments.ts";
+import { createFinder, type Scheduled, type ScheduleOptions } from "./schedule.ts";
+
+const LOCK_WAIT_MS = 1_000;
+/** Moments of one call of a backfill. */
+export const BACKFILL_PAGE = 500;
+export const BACKFILL_COUNTED_MAX = 10_000;
+
+export interface ScheduleName {
+  readonly namespace: Namespace;
+  readonly name: string;
+}
+
+export interface BackfillRequest extends ScheduleName {
+  /** Moments from this instant on. */
+  readonly from: Moment;
+  /** None of them is this one or later. */
+  readonly until: Moment;
+  /** So many runs of the backfill are under way at a time. */
+  readonly concurrency: number;
+  readonly dryRun: boolean;
+}
+
+export interface BackfillMoment {
+  readonly at: Moment;
+  readonly text: string;
+  /** The run that it has; null: none, in a dry run or as the message says. */
+  readonly runId: string | null;
+  /** This call began it. */
+  readonly created: boolean;
+  readonly message: string;
+}
+
+export interface Backfilled {
+  /** Of this page. */
+  readonly moments: readonly BackfillMoment[];
+  /** Where the next page begins; null: this was the last. */
+  readonly next: Moment | null;
+  /** Moments from `from` on, counted up to 10,001. */
+  readonly count: number;
+}
+
+export interface ScheduleControl {
+  /** created false: it is there, and says the same. SCHEDULE_EXISTS if it says something else. */
+  createSchedule(
+    of: ScheduleName,
+    spec: ScheduleSpec,
+    pauseReason: string | null,
+  ): Promise<{ readonly created: boolean }>;
+  /** Says all of it anew. With another calendar its next moment is the first one from now on. */
+  updateSchedule(of: ScheduleName, spec: ScheduleSpec): Promise<void>;
+  /** Idempotent: the first reason stays. */
+  pauseSchedule(of: ScheduleName, reason: string): Promise<void>;
+  /** Moments that passed meanwhile get no run, but by a backfill. */
+  resumeSchedule(of: ScheduleName): Promise<void>;
+  /** false: there was none. */
+  deleteSchedule(of: ScheduleName): Promise<boolean>;
+  /** A run now, as a moment would begin it. */
+  triggerSchedule(of: ScheduleName, requestId: string): Promise<Scheduled>;
+  /** Begins the runs of moments that have passed and have none. */
+  backfillSchedule(request: BackfillRequest): Promise<Backfilled>;
+  /** The moments to come, the next one first. */
+  momentsToCome(record: ScheduleRecord, most: number): readonly ScheduledMoment[];
+  /** How people and runs name a moment. */
+  momentText(spec: ScheduleSpec, moment: number): string;
+}
+
+export function createScheduleControl(options: FireOptions): ScheduleControl {
+  const { store, random } = options;
+
+  async function change(
+    of: ScheduleName,
+    work: (tx: Tx, record: ScheduleRecord) => Promise<PlacedMoment | null>,
+  ): Promise<void> {
+    const { id } = await find(options, of);
+    const next = await store.transact({ name: "change-schedule", ...WAITS }, async (tx) =>
+      work(tx, await lock(tx, of, id)),
+    );
+    if (next) options.announce(next.wakeAt);
+  }
+
+  return Object.freeze({
+    async createSchedule(of: ScheduleName, spec: ScheduleSpec, pauseReason: string | null) {
+      const { namespace, name } = of;
+      // The same again is the same, whatever has become of its workflow.
+      const known = await store.schedules.find(namespace.id, name);
+      if (known) return { created: same(known, spec) };
+      await refuseWorkflow(options, namespace, spec);
+      const id = randomUuid(random);
+      const next = await store.transact({ name: "create-schedule" }, async (tx) => {
+        refuseCalendar(spec, tx.now);
+        const first = firstOf(id, spec, tx.now);
+        const placedIn = { id, partition: partitionOf(namespace.region, id) };
+        const row = { ...placedIn, namespaceId: namespace.id, name, spec, next: first };
+        return (await tx.insertSchedule({ ...row, pauseReason })) ? first : "taken";
+      });
+      if (next === "taken") return { created: same(await find(options, of), spec) };
+      if (next && pauseReason === null) options.announce(next.wakeAt);
+      return { created: true };
+    },
+
+    async updateSchedule(of: ScheduleName, spec: ScheduleSpec) {
+      await find(options, of);
+      await refuseWorkflow(options, of.namespace, spec);
+      await change(of, async (tx, record) => {
+        if (specText(record.spec) === specText(spec)) return null;
+        refuseCalendar(spec, tx.now);
+        const { id, pause } = record;
+        const isSameCalendar = textOf(record.spec.calendar) === textOf(spec.calendar);
+        const series = isSameCalendar ? record.series : record.series + 1;
+        const next = isSameCalendar
+          ? record.next && placedBy(id, spec, record.next)
+          : firstOf(id, spec, tx.now);
+        await tx.changeSchedule({ id, spec, series, next, pause });
+        return pause ? null : next;
+      });
+    },
+
+    pauseSchedule: (of: ScheduleName, reason: string) =>
+      change(of, async (tx, record) => {
+        if (record.pause) return null;
+        await tx.changeSchedule({ ...record, pause: { since: tx.now, reason } });
+        return null;
+      }),
+
+    resumeSchedule: (of: ScheduleName) =>
+      change(of, async (tx, record) => {
+        const { id, spec } = record;
+        if (!record.pause) return null;
+        const passed = record.next && missedMoments(momentsOf(spec.calendar), record.next, tx.now);
+        const next = firstOf(id, spec, tx.now);
+        if (passed) await markPaused(tx, record, passed);
+        await tx.changeSchedule({ ...record, next, pause: null });
+        return next;
+      }),
+
+    deleteSchedule: ({ namespace, name }: ScheduleName) =>
+      store.schedules.delete(namespace.id, name),
+
+    triggerSchedule: (of: ScheduleName, requestId: string) => trigger(options, of, requestId),
+    backfillSchedule: (request: BackfillRequest) => backfill(options, request),
+
+    momentsToCome({ spec, next }: ScheduleRecord, most: number) {
+      const moments = momentsOf(spec.calendar);
+      const found: ScheduledMoment[] = [];
+      for (let one: ScheduledMoment | null = next; one && found.length < most; ) {
+        found.push(one);
+        one = moments.after(one.moment);
+      }
+      return found;
+    },
+    momentText: ({ calendar }: ScheduleSpec, moment: number) => momentText(calendar, moment),
+  } satisfies ScheduleControl);
+}
+
+const WAITS = { lockTimeoutMs: LOCK_WAIT_MS };
+const textOf = (calendar: ScheduleSpec["calendar"]): string =>
+  calendar.kind === "cron"
+    ? `${calendar.cron} ${calendar.timeZone}`
+    : `${calendar.everyMs} ${calendar.offsetMs}`;
+
+async function find(
+  { store }: Pick<ScheduleOptions, "store">,
+  { namespace, name }: ScheduleName,
+): Promise<ScheduleRecord> {
+  const found = await store.schedules.find(namespace.id, name);
+  if (found) return found;
+  throw notFound({ namespace, name });
+}
+
+function notFound({ namespace, name }: ScheduleName): DroverError {
+  return new DroverError(
+    "SCHEDULE_NOT_FOUND",
+    `there is no schedule "${name}" in namespace "${namespace.name}": create it, or look at the list`,
+    { metadata: { name } },
+  );
+}
+
+async function lock(tx: Tx, of: ScheduleName, id: string): Promise<ScheduleRecord> {
+  const [record] = await tx.lockSchedules([id], true);
+  if (record) return record;
+  throw notFound(of);
+}
+
+/** What was made ready for the schedule as it was read is still right. */
+async function lockAsRead(tx: Tx, of: ScheduleName, read: ScheduleRecord): Promise<void> {
+  const { revision } = await lock(tx, of, read.id);
+  if (revision !== read.revision)
+    throw new DroverError(
+      "STORE_UNAVAILABLE",
+      `somebody has changed the schedule "${of.name}" in this moment: nothing was done, repeat it`,
+    );
+}
+
+function same(known: ScheduleRecord, spec: ScheduleSpec): false {
+  if (specText(known.spec) === specText(spec)) return false;
+  throw new DroverError(
+    "SCHEDULE_EXISTS",
+    `there is a schedule "${known.name}" that says something else: update it, or take another name`,
+    { metadata: { name: known.name } },
+  );
+}
+
+function refuseCalendar({ calendar }: ScheduleSpec, now: Moment): void {
+  const problem = calendarProblem(calendar, now);
+  if (!problem) return;
+  const path = `spec.cron.${problem.field}`;
+  throw new DroverError("INVALID_REQUEST", `${path}: ${problem.message}`, {
+    fields: [{ path, message: problem.message }],
+  });
+}
+
+/** What would refuse each of its runs is refused while a person is there to hear of it. */
+async function refuseWorkflow(
+  options: ScheduleOptions,
+  namespace: Namespace,
+  spec: ScheduleSpec,
+): Promise<void> {
+  const { begins } = await templateOf(createFinder(options), { namespace, spec, revision: 0 });
+  const refusal = begins instanceof DroverError ? begins : begins.refusal;
+  if (!refusal) return;
+  const { reason, message, metadata } = refusal;
+  const fields = refusal.fields.map((field) => ({ ...field, path: `spec.${field.path}` }));
+  throw new DroverError(reason, message, { metadata, fields });
+}
+
+function firstOf(id: string, spec: ScheduleSpec, now: Moment): PlacedMoment | null {
+  const first = momentsOf(spec.calendar).firstAfter(now);
+  return first && placedBy(id, spec, first);
+}
+
+function placedBy(
+  seed: string,
+  { calendar, jitterMs }: ScheduleSpec,
+  moment: ScheduledMoment,
+): PlacedMoment {
+  return placed({ moments: momentsOf(calendar), jitterMs, seed }, moment);
+}
+
+async function markPaused(
+  tx: Tx,
+  record: ScheduleRecord,
+  { first, count, until }: NonNullable<ReturnType<typeof missedMoments>>,
+): Promise<void> {
+  const key = { scheduleId: record.id, series: markSeries(record), moment: first.moment };
+  const said = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;
+  const mark: Fire = { ...key, at: first.at, ...said, missed: { count, until }, actor: null };
+  await tx.writeFires([mark]);
+}
+
+async function trigger(
+  options: ScheduleOptions,
+  of: ScheduleName,
+  requestId: string,
+): Promise<Scheduled> {
+  const record = await find(options, of);
+  const { id, name } = record;
+  const template = await templateOf(createFinder(options), record);
+  const flown = await commitAndTell(options, { name: "trigger-schedule", ...WAITS }, async (tx) => {
+    await lockAsRead(tx, of, record);
+    const moment = await freeMoment(tx, id);
+    const wanted: Wanted = {
+      ...{ record, template, at: tx.now, cause: "trigger", actor: null },
+      key: { scheduleId: id, series: TRIGGER_SERIES, moment },
+      text: momentText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
+      concurrency: concurrencyOf(record),
+      // Not a name that a caller could give to a run: those have no control characters.
+      reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
+    };
+    const begun = await beginFires(options, tx, [wanted]);
+    const [run, error] = [begun.runs[0], begun.errors[0]];
+    if (error) throw error;
+    if (begun.fires.length > 0) await tx.writeFires(begun.fires);
+    return { ...begun, run };
+  });
+  if (flown.run) return flown.run;
+  throw new Error(`the schedule ${name} was triggered and has no run`);
+}
+
+/** Two of one millisecond are two. */
+async function freeMoment(tx: Tx, scheduleId: string): Promise<number> {
+  for (let moment = tx.now; ; moment++) {
+    const taken = await tx.loadFires([{ scheduleId, series: TRIGGER_SERIES, moment }]);
+    if (taken.length === 0) return moment;
+  }
+}
+
+async function backfill(options: ScheduleOptions, request: BackfillRequest): Promise<Backfilled> {
+  const { from, until, concurrency: limit, dryRun } = request;
+  const record = await find(options, request);
+  const { id: scheduleId, name, series, spec } = record;
+  const template = await templateOf(createFinder(options), record);
+  // It may take a while, and no lock is held meanwhile.
+  const { page, next, count } = momentsBetween(momentsOf(spec.calendar), from, until);
+  const wanted = page.map(
+    ({ moment, at }): Wanted => ({
+      ...{ record, template, at, cause: "backfill", actor: null, reserved: null },
+      key: { scheduleId, series, moment },
+      text: momentText(spec.calendar, moment),
+      concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
+    }),
+  );
+  const flown = await commitAndTell(options, { name: "backfill", ...WAITS }, async (tx) => {
+    await lockAsRead(tx, request, record);
+    refuseFuture(until, tx.now);
+    if (dryRun) return { records: [], freed: [], moments: await seen(tx, wanted) };
+    const { fires, runs, errors, ...worked } = await beginFires(options, tx, wanted);
+    if (fires.length > 0) await tx.writeFires(fires);
+    const moments = wanted.map(({ at, text }, place): BackfillMoment => {
+      const run = runs[place];
+      const message = errors[place]?.message ?? "";
+      return { at, text, runId: run?.runId ?? null, created: run?.created ?? false, message };
+    });
+    return { ...worked, moments };
+  });
+  return { moments: flown.moments, next, count };
+}
+
+/** What a backfill would find. */
+async function seen(tx: Tx, wanted: readonly Wanted[]): Promise<readonly BackfillMoment[]> {
+  const fires = await tx.loadFires(wanted.map(({ key }) => key));
+  const runOf = new Map(fires.map(({ moment, runId }) => [moment, runId]));
+  return wanted.map(({ key, at, text }) => {
+    return { at, text, runId: runOf.get(key.moment) ?? null, created: false, message: "" };
+  });
+}
+
+function refuseFuture(until: Moment, now: Moment): void {
+  if (until <= now) return;
+  const message = "lies in the future: those moments fire by themselves";
+  throw new DroverError("INVALID_REQUEST", `end_time ${message}`, {
+    fields: [{ path: "end_time", message }],
+  });
+}
+
+function momentsBetween(moments: Moments, from: Moment, until: Moment) {
+  const page: ScheduledMoment[] = [];
+  let [next, count]: [Moment | null, number] = [null, 0];
+  let one = moments.firstAfter(from - 1);
+  while (one && one.at < until && count <= BACKFILL_COUNTED_MAX) {
+    if (page.length < BACKFILL_PAGE) page.push(one);
+    else next ??= one.at;
+    count++;
+    one = moments.after(one.moment);
+  }
+  return { page, next, count };
+}

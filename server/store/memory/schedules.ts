@@ -1,0 +1,198 @@
+// Schedules and their fires in memory, as the .sql statements of the same names do.
+import type { Moment } from "../../core/attempt.ts";
+import type {
+  Fire,
+  FireKey,
+  FireRecord,
+  ScheduleRecord,
+  Schedules,
+  ScheduleTx,
+} from "../schedules.ts";
+import type { DueSchedule } from "../store.ts";
+import { createTable, type Table } from "./table.ts";
+import type { Tables } from "./tables.ts";
+import type { Journal, Transactions } from "./transactions.ts";
+
+export interface ScheduleRow extends Omit<ScheduleRecord, "namespace"> {
+  readonly namespaceId: number;
+  readonly deletedAt: Moment | null;
+}
+
+export interface FireRow extends Fire {
+  readonly firedAt: Moment;
+}
+
+export interface ScheduleTables {
+  readonly schedule: Table<ScheduleRow, "namespace" | "partition">;
+  readonly fire: Table<FireRow, "schedule">;
+}
+
+export function createTablesOfSchedules(journal: Journal): ScheduleTables {
+  return {
+    schedule: createTable<ScheduleRow, "namespace" | "partition">(journal, {
+      name: "schedule",
+      key: (row) => row.id,
+      indexes: { namespace: (row) => row.namespaceId, partition: (row) => row.partition },
+    }),
+    fire: createTable<FireRow, "schedule">(journal, {
+      name: "fire",
+      key: fireKey,
+      indexes: { schedule: (row) => row.scheduleId },
+    }),
+  };
+}
+
+function fireKey({ scheduleId, series, moment }: FireKey): string {
+  return `${scheduleId}/${series}/${moment}`;
+}
+
+export interface ScheduleWorld {
+  readonly tables: Tables;
+  readonly now: () => Moment;
+  readonly namespaceOf: (id: number) => ScheduleRecord["namespace"];
+}
+
+export function createSchedules(world: ScheduleWorld, { run }: Transactions): Schedules {
+  const { tables, now } = world;
+  return Object.freeze({
+    find: (namespaceId, name) =>
+      run(() => {
+        const row = named(tables, namespaceId, name);
+        return row ? recordOf(world, row) : null;
+      }),
+    byId: (ids) => run(() => recordsOf(world, ids)),
+    list: (namespaceId, { after, limit }) =>
+      run(() =>
+        there(tables.schedule.where("namespace", namespaceId))
+          .filter(({ name }) => after === null || name > after)
+          .sort((a, b) => (a.name < b.name ? -1 : 1))
+          .slice(0, limit)
+          .map((row) => recordOf(world, row)),
+      ),
+    lastFires: (ids, limit) =>
+      run(() =>
+        ids.flatMap((id) =>
+          tables.fire
+            .where("schedule", id)
+            .sort((a, b) => b.at - a.at || b.series - a.series)
+            .slice(0, limit)
+            .map((row) => fireRecordOf(tables, row)),
+        ),
+      ),
+    delete: (namespaceId, name) =>
+      run(() => {
+        const row = named(tables, namespaceId, name);
+        if (row) tables.schedule.put({ ...row, deletedAt: now() });
+        return row !== undefined;
+      }),
+  } satisfies Schedules);
+}
+
+function named(tables: Tables, namespaceId: number, name: string): ScheduleRow | undefined {
+  return there(tables.schedule.where("namespace", namespaceId)).find((row) => row.name === name);
+}
+
+function there(rows: readonly ScheduleRow[]): ScheduleRow[] {
+  return rows.filter(({ deletedAt }) => deletedAt === null);
+}
+
+function recordsOf(
+  world: Pick<ScheduleWorld, "tables" | "namespaceOf">,
+  ids: readonly string[],
+): readonly ScheduleRecord[] {
+  const rows = ids.flatMap((id) => world.tables.schedule.get(id) ?? []);
+  return there(rows).map((row) => recordOf(world, row));
+}
+
+function recordOf(
+  { namespaceOf }: Pick<ScheduleWorld, "namespaceOf">,
+  { namespaceId, deletedAt: _, ...row }: ScheduleRow,
+): ScheduleRecord {
+  const { next, pause } = row;
+  const placed = next && pause ? { ...next, wakeAt: next.at } : next;
+  return { ...row, next: placed, namespace: namespaceOf(namespaceId) };
+}
+
+function fireRecordOf(tables: Tables, row: FireRow): FireRecord {
+  if (row.runId === null) return { ...row, runState: null };
+  const open = tables.runOpen.get(row.runId)?.run ?? tables.run.get(row.runId)?.ended?.run;
+  return { ...row, runState: open?.state.kind ?? null };
+}
+
+/** Those of a partition that have a moment to come. */
+export function scheduleMoments(tables: Tables, partition: number): readonly DueSchedule[] {
+  return there(tables.schedule.where("partition", partition)).flatMap(({ id, next, pause }) =>
+    next === null || pause !== null ? [] : [{ id, partition, wakeAt: next.wakeAt }],
+  );
+}
+
+/** Deleted schedules, with up to so many of their fires. */
+export function forgetSchedules(tables: Tables, rowsMax: number): void {
+  const gone = tables.schedule.all().find(({ deletedAt }) => deletedAt !== null);
+  if (!gone) return;
+  const fires = tables.fire.where("schedule", gone.id);
+  for (const fire of fires.slice(0, rowsMax)) tables.fire.removeRow(fire);
+  if (fires.length < rowsMax) tables.schedule.removeRow(gone);
+}
+
+export interface ScheduleLocks {
+  readonly world: Pick<ScheduleWorld, "tables" | "namespaceOf">;
+  readonly now: Moment;
+  /** Throws where the call would break the order of locks. */
+  readonly enter: (place: "schedules" | "writes and claims") => void;
+}
+
+export function schedulesLockedBy({ world, now, enter }: ScheduleLocks): ScheduleTx {
+  const { tables } = world;
+  const locked = new Set<string>();
+  const expectLocked = (id: string): void => {
+    if (!locked.has(id)) throw new Error(`the schedule ${id} must be locked before`);
+  };
+  return {
+    lockSchedules: async (ids) => {
+      enter("schedules");
+      const found = recordsOf(world, [...ids].sort());
+      for (const { id } of found) locked.add(id);
+      return found;
+    },
+    insertSchedule: async ({ pauseReason, ...schedule }) => {
+      enter("writes and claims");
+      if (named(tables, schedule.namespaceId, schedule.name)) return false;
+      const pause = pauseReason === null ? null : { since: now, reason: pauseReason };
+      const numbers = { series: 1, revision: 1 };
+      const times = { createdAt: now, changedAt: now, deletedAt: null };
+      tables.schedule.insert({ ...schedule, pause, ...numbers, ...times });
+      return true;
+    },
+    loadFires: async (keys) =>
+      keys.flatMap((key) => {
+        expectLocked(key.scheduleId);
+        const row = tables.fire.get(fireKey(key));
+        if (!row) return [];
+        const { firedAt: _, ...fire } = row;
+        return [fire];
+      }),
+    writeFires: async (fires) => {
+      enter("writes and claims");
+      for (const fire of fires) {
+        expectLocked(fire.scheduleId);
+        const before = tables.fire.get(fireKey(fire));
+        if (before?.runId) throw new Error(`the moment ${fireKey(fire)} has a run already`);
+        tables.fire.put({ ...fire, firedAt: now });
+      }
+    },
+    moveSchedules: async (moves) => {
+      enter("writes and claims");
+      for (const { id, next } of moves) {
+        expectLocked(id);
+        tables.schedule.put({ ...tables.schedule.expect(id), next });
+      }
+    },
+    changeSchedule: async ({ id, ...change }) => {
+      enter("writes and claims");
+      expectLocked(id);
+      const row = tables.schedule.expect(id);
+      tables.schedule.put({ ...row, ...change, revision: row.revision + 1, changedAt: now });
+    },
+  };
+}

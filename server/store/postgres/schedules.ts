@@ -1,0 +1,178 @@
+// Schedules and their fires on PostgreSQL.
+import type { Moment } from "../../core/attempt.ts";
+import type { PlacedMoment } from "../../core/calendar.ts";
+import { specFromText, specText } from "../definition-text.ts";
+import type {
+  Fire,
+  FireRecord,
+  NewSchedule,
+  ScheduleRecord,
+  Schedules,
+  ScheduleTx,
+} from "../schedules.ts";
+import { writeEach } from "./batch.ts";
+import { fireCauses, fireOutcomes, runStates } from "./codes.ts";
+import { columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+export function createSchedules(query: Query): Schedules {
+  return Object.freeze({
+    async find(namespaceId, name) {
+      const [row] = await query<ScheduleRow>("find_schedule", [namespaceId, name]);
+      return row ? scheduleOf(row) : null;
+    },
+    byId: async (ids) => there(await query<ScheduleRow>("schedules_by_id", [ids])),
+    async list(namespaceId, { after, limit }) {
+      const rows = await query<ScheduleRow>("list_schedules", [namespaceId, after, limit]);
+      return rows.map(scheduleOf);
+    },
+    async lastFires(ids, limit) {
+      const rows = await query<FireRow & { run_state: number | null }>("last_fires", [ids, limit]);
+      return rows.map((row): FireRecord => {
+        const runState = row.run_state === null ? null : runStates.name(row.run_state);
+        return { ...fireOf(row), firedAt: row.fired_at, runState };
+      });
+    },
+    delete: async (namespaceId, name) =>
+      (await query("delete_schedule", [namespaceId, name])).length > 0,
+  } satisfies Schedules);
+}
+
+export function schedulesLockedBy(query: Query): ScheduleTx {
+  return {
+    async lockSchedules(ids, wait) {
+      const rows = await query<ScheduleRow>(wait ? "lock_schedules_wait" : "lock_schedules_skip", [
+        ids,
+      ]);
+      return there(rows);
+    },
+    insertSchedule: async (schedule) =>
+      (await query("create_schedule", createdColumns(schedule))).length > 0,
+    async loadFires(keys) {
+      if (keys.length === 0) return [];
+      const wanted = columns(
+        keys,
+        (key) => key.scheduleId,
+        (key) => key.series,
+        (key) => key.moment,
+      );
+      return (await query<FireRow>("load_fires", wanted)).map(fireOf);
+    },
+    writeFires: (fires) =>
+      writeEach(
+        query,
+        "write_fires",
+        fires,
+        (fire) => fire.scheduleId,
+        (fire) => fire.series,
+        (fire) => fire.moment,
+        (fire) => fire.at,
+        (fire) => fireCauses.code(fire.cause),
+        (fire) => fireOutcomes.code(fire.outcome),
+        (fire) => fire.runId,
+        (fire) => fire.message,
+        (fire) => fire.missed?.count ?? null,
+        (fire) => fire.missed?.until ?? null,
+        (fire) => fire.actor?.node ?? null,
+        (fire) => fire.actor?.epoch ?? null,
+      ),
+    moveSchedules: (moves) =>
+      writeEach(
+        query,
+        "move_schedules",
+        moves,
+        (move) => move.id,
+        (move) => move.next?.moment ?? null,
+        (move) => move.next?.at ?? null,
+        (move) => move.next?.wakeAt ?? null,
+      ),
+    async changeSchedule({ id, spec, series, next, pause }) {
+      const wakeAt = pause ? null : (next?.wakeAt ?? null);
+      await query("change_schedule", [
+        ...[id, specText(spec), series],
+        ...[next?.moment ?? null, next?.at ?? null, wakeAt],
+        ...[pause?.since ?? null, pause?.reason ?? null],
+      ]);
+    },
+  };
+}
+
+function createdColumns({ id, namespaceId, name, partition, ...more }: NewSchedule): unknown[] {
+  const { spec, next, pauseReason } = more;
+  const wakeAt = pauseReason === null ? (next?.wakeAt ?? null) : null;
+  return [
+    ...[id, namespaceId, name, partition, specText(spec)],
+    ...[next?.moment ?? null, next?.at ?? null, wakeAt, pauseReason],
+  ];
+}
+
+/** With a condition on it the planner takes the index of the names. */
+function there(rows: readonly ScheduleRow[]): readonly ScheduleRecord[] {
+  return rows.filter((row) => row.deleted_at === null).map(scheduleOf);
+}
+
+interface ScheduleRow {
+  id: string;
+  namespace_id: number;
+  namespace: string;
+  region: number;
+  name: string;
+  partition: number;
+  series: number;
+  revision: number;
+  spec: string;
+  next_moment: number | null;
+  next_at: Moment | null;
+  wake_at: Moment | null;
+  paused_at: Moment | null;
+  pause_reason: string | null;
+  created_at: Moment;
+  changed_at: Moment;
+  deleted_at: Moment | null;
+}
+
+function scheduleOf(row: ScheduleRow): ScheduleRecord {
+  const { paused_at: since, pause_reason: reason } = row;
+  return {
+    ...{ id: row.id, partition: row.partition, name: row.name },
+    namespace: { id: row.namespace_id, name: row.namespace, region: row.region },
+    ...{ series: row.series, revision: row.revision },
+    spec: specFromText(row.spec),
+    next: nextOf(row),
+    pause: since === null ? null : { since, reason: reason ?? "" },
+    createdAt: row.created_at,
+    changedAt: row.changed_at,
+  };
+}
+
+function nextOf(row: ScheduleRow): PlacedMoment | null {
+  const { next_moment: moment, next_at: at, wake_at: wakeAt } = row;
+  return moment === null || at === null ? null : { moment, at, wakeAt: wakeAt ?? at };
+}
+
+interface FireRow {
+  schedule_id: string;
+  series: number;
+  moment: number;
+  at: Moment;
+  fired_at: Moment;
+  cause: number;
+  outcome: number;
+  run_id: string | null;
+  message: string;
+  missed_count: number | null;
+  missed_until: Moment | null;
+  node: string | null;
+  epoch: number | null;
+}
+
+function fireOf(row: FireRow): Fire {
+  const { missed_count: count, missed_until: until, node, epoch } = row;
+  return {
+    ...{ scheduleId: row.schedule_id, series: row.series, moment: row.moment, at: row.at },
+    ...{ cause: fireCauses.name(row.cause), outcome: fireOutcomes.name(row.outcome) },
+    ...{ runId: row.run_id, message: row.message },
+    missed: count === null || until === null ? null : { count, until },
+    actor: node === null || epoch === null ? null : { node, epoch },
+  };
+}

@@ -1,0 +1,184 @@
+/** Schedules: rows by name, locked before anything happens to them, and one fire for a moment. */
+import { expect, test } from "vitest";
+import type {
+  Fire,
+  NewSchedule,
+  ScheduleRecord,
+  ScheduleSpec,
+} from "../../server/store/schedules.ts";
+import type { Store } from "../../server/store/store.ts";
+import { workflow } from "../support/core-world.ts";
+import { newNamespace, newUuid, type Opened, ownPartition, schedule } from "./fixture.ts";
+
+const SPEC: ScheduleSpec = {
+  calendar: { kind: "cron", cron: "30 2 * * *", timeZone: "Europe/Berlin" },
+  ...{ workflow: "etl", version: 0, priority: 5, labels: { team: "sea" }, notify: null },
+  input: { kind: "data", contentType: "image/png", data: new Uint8Array([0, 255]) },
+  ...{ concurrency: null, overlap: "skip", catchUpMs: 3_600_000, jitterMs: 0 },
+};
+const NEXT = { moment: 1_800_000_000_000, at: 1_799_992_800_000, wakeAt: 1_799_992_800_000 };
+
+export function describeSchedules(opened: Opened): void {
+  const store = (): Store => opened().store;
+
+  async function make(more: Partial<NewSchedule> = {}): Promise<ScheduleRecord> {
+    const namespaceId = more.namespaceId ?? (await newNamespace(store()));
+    const row: NewSchedule = {
+      ...{ id: newUuid(), namespaceId, name: "nightly", partition: 255, spec: SPEC },
+      ...{ next: NEXT, pauseReason: null, ...more },
+    };
+    const made = await store().transact({ name: "create" }, (tx) => tx.insertSchedule(row));
+    expect(made).toBe(true);
+    const found = await store().schedules.find(namespaceId, row.name);
+    if (!found) throw new Error("a schedule was made and is not there");
+    return found;
+  }
+
+  const fireOf = ({ id, series }: ScheduleRecord, more: Partial<Fire> = {}): Fire => ({
+    ...{ scheduleId: id, series, moment: NEXT.moment, at: NEXT.at, cause: "calendar" },
+    ...{ outcome: "overlapped", runId: null, message: "", missed: null, actor: null, ...more },
+  });
+  const write = (record: ScheduleRecord, ...fires: Fire[]) =>
+    store().transact({ name: "fire" }, async (tx) => {
+      await tx.lockSchedules([record.id], true);
+      await tx.writeFires(fires);
+    });
+  const stored = (record: ScheduleRecord, ...moments: number[]) =>
+    store().transact({ name: "look" }, async (tx) => {
+      await tx.lockSchedules([record.id], true);
+      const { id: scheduleId, series } = record;
+      return tx.loadFires(moments.map((moment) => ({ scheduleId, series, moment })));
+    });
+
+  test("a schedule is found as it was made, by its name and by its id", async () => {
+    const record = await make();
+    expect(record).toMatchObject({
+      ...{ name: "nightly", partition: 255, series: 1, revision: 1, spec: SPEC, next: NEXT },
+      ...{ pause: null, createdAt: expect.any(Number), changedAt: expect.any(Number) },
+    });
+    expect(await store().schedules.byId([newUuid(), record.id])).toEqual([record]);
+  });
+
+  test("a name is taken once in a namespace, and free again when its schedule is deleted", async () => {
+    const { namespace, id } = await make();
+    const again: NewSchedule = {
+      ...{ id: newUuid(), namespaceId: namespace.id, name: "nightly", partition: 255, spec: SPEC },
+      ...{ next: NEXT, pauseReason: null },
+    };
+    const insert = () =>
+      store().transact({ name: "create" }, async (tx) => tx.insertSchedule(again));
+    expect(await insert()).toBe(false);
+    expect(await store().schedules.delete(namespace.id, "nightly")).toBe(true);
+    expect(await store().schedules.delete(namespace.id, "nightly")).toBe(false);
+    expect(await store().schedules.byId([id])).toEqual([]);
+    expect(await insert()).toBe(true);
+  });
+
+  test("schedules are listed by name, page by page", async () => {
+    const namespaceId = await newNamespace(store());
+    for (const name of ["b", "C", "a"]) await make({ namespaceId, name });
+    const list = async (after: string | null) =>
+      (await store().schedules.list(namespaceId, { after, limit: 2 })).map(({ name }) => name);
+    expect(await list(null)).toEqual(["C", "a"]);
+    expect(await list("a")).toEqual(["b"]);
+  });
+
+  test("one whose moment has come is due in its partition, and no other", async () => {
+    const [partition, other] = [ownPartition(), ownPartition()];
+    const due = { ...NEXT, wakeAt: 1 };
+    const record = await make({ partition, next: due });
+    await make({ partition, name: "later" });
+    await make({ partition: other, pauseReason: "holidays", next: due });
+    const look = await store().dueRows([partition], 10);
+    expect(look).toMatchObject({ due: [], schedules: [{ id: record.id, partition, wakeAt: 1 }] });
+    expect(look.nextAt).toBe(NEXT.wakeAt);
+    expect(await store().dueRows([other], 10)).toMatchObject({ schedules: [], nextAt: null });
+    await store().schedules.delete(record.namespace.id, record.name);
+    expect((await store().dueRows([partition], 10)).schedules).toEqual([]);
+  });
+
+  test("one that has moved on is due at its next moment, or never again", async () => {
+    const partition = ownPartition();
+    const record = await make({ partition, next: { ...NEXT, wakeAt: 1 } });
+    const { id } = record;
+    const move = (next: typeof NEXT | null) =>
+      store().transact({ name: "move" }, async (tx) => {
+        await tx.lockSchedules([id], true);
+        await tx.moveSchedules([{ id, next }]);
+      });
+    const next = { moment: NEXT.moment + 5, at: NEXT.at + 5, wakeAt: NEXT.at + 7 };
+    await move(next);
+    expect(await store().dueRows([partition], 10)).toMatchObject({
+      ...{ schedules: [], nextAt: next.wakeAt },
+    });
+    const { revision } = record;
+    expect(await store().schedules.byId([id])).toMatchObject([{ next, revision }]);
+    await move(null);
+    expect(await store().schedules.byId([id])).toMatchObject([{ next: null }]);
+  });
+
+  test("a change by a person is written with its revision; one that is paused is not due", async () => {
+    const partition = ownPartition();
+    const due = { ...NEXT, wakeAt: 1 };
+    const { id, changedAt } = await make({ partition, next: due });
+    const spec: ScheduleSpec = {
+      ...SPEC,
+      calendar: { kind: "interval", everyMs: 60_000, offsetMs: 1 },
+    };
+    const pause = { since: NEXT.at, reason: "holidays" };
+    const change = (of: { readonly pause: typeof pause | null }) =>
+      store().transact({ name: "change" }, async (tx) => {
+        await tx.lockSchedules([id], true);
+        await tx.changeSchedule({ id, spec, series: 2, next: due, ...of });
+      });
+    await change({ pause });
+    const [changed] = await store().schedules.byId([id]);
+    expect(changed).toMatchObject({ spec, series: 2, revision: 2, pause, next: { at: due.at } });
+    expect(changed?.changedAt).toBeGreaterThanOrEqual(changedAt);
+    expect((await store().dueRows([partition], 10)).schedules).toEqual([]);
+    await change({ pause: null });
+    expect((await store().dueRows([partition], 10)).schedules).toMatchObject([{ id }]);
+  });
+
+  test("a moment has one fire; one without a run gives way, one with a run stays", async () => {
+    const record = await make();
+    const { ref } = await schedule(store(), workflow({ a: {} }));
+    const missed = { count: 3, until: NEXT.at + 1_000 };
+    await write(record, fireOf(record, { outcome: "missed", missed }));
+    const actor = { node: newUuid(), epoch: 7 };
+    const begun = fireOf(record, { outcome: "started", runId: ref.runId, cause: "backfill" });
+    await write(record, { ...begun, actor });
+    expect(await stored(record, NEXT.moment, NEXT.moment + 1)).toEqual([{ ...begun, actor }]);
+    await expect(write(record, fireOf(record, { message: "late" }))).rejects.toThrow();
+    expect(await stored(record, NEXT.moment)).toMatchObject([{ runId: ref.runId }]);
+  });
+
+  test("the last fires of each are told, the newest moment first, with how their runs stand", async () => {
+    const namespaceId = await newNamespace(store());
+    const [a, b] = [await make({ namespaceId, name: "a" }), await make({ namespaceId, name: "b" })];
+    const { ref } = await schedule(store(), workflow({ a: {} }), { namespaceId });
+    const at = (of: ScheduleRecord, ms: number, more: Partial<Fire> = {}) =>
+      fireOf(of, { moment: ms, at: ms, ...more });
+    const { runId } = ref;
+    await write(a, at(a, 1), at(a, 3, { outcome: "started", runId }), at(a, 2));
+    await write(b, at(b, 5, { outcome: "refused", message: "no such workflow" }));
+    const last = await store().schedules.lastFires([a.id, b.id], 2);
+    const of = (id: string) => last.filter(({ scheduleId }) => scheduleId === id);
+    expect(of(a.id)).toMatchObject([
+      { at: 3, runId, runState: "RUNNING", firedAt: expect.any(Number) },
+      { at: 2, runId: null, runState: null },
+    ]);
+    expect(of(b.id)).toMatchObject([{ outcome: "refused", message: "no such workflow" }]);
+  });
+
+  test("fires of a deleted schedule are forgotten in small batches, and it after them", async () => {
+    const record = await make();
+    const fires = [1, 2, 3].map((moment) => fireOf(record, { moment, at: moment }));
+    await write(record, ...fires);
+    await store().schedules.delete(record.namespace.id, record.name);
+    const left = async () => (await store().schedules.lastFires([record.id], 10)).length;
+    // Others that were deleted before go first.
+    for (let looks = 0; looks < 50 && (await left()) > 0; looks++) await store().forgetOld(2);
+    expect(await left()).toBe(0);
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * Random lives of schedules over the memory store: clocks that jump both ways, owners that come and
+ * go, firings that die before their commit, pauses and backfills. Whatever happens, a moment has
+ * one fire, a fire at most one run, and no moment is left out.
+ */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { systemClock, systemRandom } from "../../server/clock.ts";
+import { judgeOf } from "../../server/expressions/judge.ts";
+import { createFire } from "../../server/scheduler/fire.ts";
+import { momentsOf } from "../../server/scheduler/moments.ts";
+import { createScheduleControl } from "../../server/scheduler/schedule-control.ts";
+import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import { createPlans } from "../../server/store/plans.ts";
+import type { ScheduleSpec } from "../../server/store/schedules.ts";
+import type { Store } from "../../server/store/store.ts";
+import { workflow } from "../support/core-world.ts";
+
+const START = Date.parse("2026-03-28T22:00:00Z");
+const HOUR = 3_600_000;
+const NAME = "etl";
+
+type Act =
+  | { readonly kind: "time"; readonly ms: number }
+  | { readonly kind: "fire" | "die" | "pause" | "resume"; readonly by: number }
+  | { readonly kind: "backfill"; readonly hours: number };
+
+const acts: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 4, arbitrary: time(0, 3 * HOUR) },
+  { weight: 1, arbitrary: time(-2 * HOUR, 0) },
+  { weight: 1, arbitrary: time(0, 40 * HOUR) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("fire", "fire", "fire", "die", "pause", "resume"),
+      by: fc.nat(2),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("backfill"), hours: fc.integer({ min: 1, max: 9 }) }),
+  },
+);
+
+function time(min: number, max: number): fc.Arbitrary<Act> {
+  return fc.integer({ min, max }).map((ms) => ({ kind: "time", ms }));
+}
+
+const calendars: readonly ScheduleSpec["calendar"][] = [
+  { kind: "cron", cron: "*/20 * * * *", timeZone: "Europe/Berlin" },
+  { kind: "cron", cron: "30 2 * * *", timeZone: "Europe/Berlin" },
+  { kind: "interval", everyMs: 25 * 60_000, offsetMs: 7_000 },
+];
+
+async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
+  let now = START;
+  const store = createMemoryStore({ now: () => now, elapsedMs: () => 0 });
+  const namespace = await store.createNamespace("default");
+  const definitionId = await store.internDefinition(namespace.id, workflow({ a: {} }));
+  await store.registerWorkflow({
+    ...{ namespaceId: namespace.id, name: NAME, definitionId, keepDefault: false },
+  });
+  const optionsOf = (of: Store) => ({
+    ...{ store: of, clock: systemClock, random: systemRandom, plans: createPlans(of, judgeOf) },
+    handOver: { claim: async () => null },
+    tell: () => undefined,
+    announce: () => undefined,
+    isRetryable: () => false,
+  });
+  const dying: Store = {
+    ...store,
+    transact: (use, work) =>
+      store.transact(use, async (tx) => {
+        await work(tx);
+        throw new Error("killed before its commit");
+      }),
+  };
+  const control = createScheduleControl(optionsOf(store));
+  const of = { namespace, name: NAME };
+  const spec: ScheduleSpec = {
+    ...{ calendar, workflow: NAME, version: 0, input: null, priority: 5, labels: {} },
+    ...{ notify: null, concurrency: null, overlap: "allow-all", catchUpMs: 6 * HOUR, jitterMs },
+  };
+  await control.createSchedule(of, spec, null);
+  const found = await store.schedules.find(namespace.id, NAME);
+  if (!found) throw new Error("the schedule is not there");
+  const owners = await Promise.all(
+    [1, 2, 3].map((one) => store.partitions.join({ node: `node-${one}`, address: "here" })),
+  );
+  const [fire, die] = [createFire(optionsOf(store)).fire, createFire(optionsOf(dying)).fire];
+
+  async function act(one: Act): Promise<void> {
+    if (one.kind === "time") now += one.ms;
+    else if (one.kind === "pause") await control.pauseSchedule(of, "");
+    else if (one.kind === "resume") await control.resumeSchedule(of);
+    else if (one.kind === "backfill") {
+      const range = { from: now - one.hours * HOUR, until: now, concurrency: 1 };
+      await control.backfillSchedule({ ...of, ...range, dryRun: false });
+    } else {
+      const actor = { node: owners[one.by]?.node ?? "", epoch: one.by };
+      const dies = one.kind === "die";
+      await (dies ? die(found as never, actor).catch(() => null) : fire(found as never, actor));
+    }
+  }
+  const fires = async () => (await store.schedules.lastFires([found.id], 5_000)).toReversed();
+  const countRuns = () =>
+    store.reads.countRuns(
+      namespace.id,
+      { ...{ parent: null, states: [], workflow: null, labels: {} }, ...NO_TIMES },
+      5_000,
+    );
+  const next = async () => (await store.schedules.find(namespace.id, NAME))?.next ?? null;
+  return { act, fires, countRuns, next };
+}
+const NO_TIMES = { createdAfter: null, createdBefore: null };
+
+test("each moment has one fire, a fire at most one run, and no moment is left out", async () => {
+  let started = 0;
+  const life = fc.record({
+    calendar: fc.constantFrom(...calendars),
+    jitterMs: fc.constantFrom(0, 5 * 60_000),
+    acts: fc.array(acts, { minLength: 5, maxLength: 40 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(life, async ({ calendar, jitterMs, acts: all }) => {
+      const { act, fires, countRuns, next } = await world(calendar, jitterMs);
+      for (const one of all) await act(one);
+      const found = await fires();
+      const runs = found.flatMap(({ runId }) => runId ?? []);
+      started += runs.length;
+      expect(new Set(runs).size).toBe(runs.length);
+      expect((await countRuns()).count).toBe(runs.length);
+      // Each moment from the first to the next is fired, or one of those that a mark speaks of.
+      const seen = new Set(found.map(({ at }) => at));
+      const marks = found.flatMap(({ at, missed }) => (missed ? [{ at, ...missed }] : []));
+      const end = (await next())?.at ?? START;
+      const moments = momentsOf(calendar);
+      let one = moments.firstAfter(START);
+      while (one && one.at < end) {
+        const { at } = one;
+        const known = seen.has(at) || marks.some((mark) => mark.at <= at && at < mark.until);
+        expect(known, `the moment at ${new Date(at).toISOString()} is left out`).toBe(true);
+        one = moments.after(one.moment);
+      }
+    }),
+    { numRuns: 80 },
+  );
+  expect(started).toBeGreaterThan(250);
+});
