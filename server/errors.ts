@@ -34,7 +34,9 @@ export type Reason =
   | "HOOK_NOT_FOUND"
   | "ESCALATION_CLAIMED"
   | "CONCURRENCY_LIMIT"
-  | "COUNT_MISMATCH";
+  | "COUNT_MISMATCH"
+  | "TRIGGER_NOT_FOUND"
+  | "MAPPING_FAILED";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

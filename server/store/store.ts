@@ -27,6 +27,7 @@ import type { Partitions } from "./partition-session.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
+import type { TriggeredBy, Triggers } from "./triggers.ts";
 
 export type { BeatAnswer, BeatReport, RunHead, RunId, RunRef, SessionBeat };
 
@@ -64,6 +65,8 @@ export interface NewRun extends RunHead {
   /** As `run.parent`, for people; null: it is no child. */
   readonly parent: ParentRun | null;
   readonly concurrency: Concurrency | null;
+  /** The ended run that has set it off; left out: none has. */
+  readonly triggered?: TriggeredBy;
 }
 
 export interface ConcurrencyKey {
@@ -321,6 +324,7 @@ export interface Store {
   readonly partitions: Partitions;
   readonly outbox: Outbox;
   readonly queues: Queues;
+  readonly triggers: Triggers;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;

@@ -31,6 +31,7 @@ import {
 import { createTables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
 import { createTransactions } from "./transactions.ts";
+import { createTriggers } from "./triggers.ts";
 import { claimEscalation } from "./write.ts";
 
 export interface MemoryStoreOptions {
@@ -91,6 +92,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
+    triggers: createTriggers({ tables, now, namespaceName }, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),

@@ -8,6 +8,7 @@
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
+//   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -28,8 +29,9 @@ import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
 import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
+import { createTablesOfTriggers, type TriggerTables } from "./trigger-tables.ts";
 
-export interface RunRow extends Omit<NewRun, "run" | "wakeAt"> {
+export interface RunRow extends Omit<NewRun, "run" | "wakeAt" | "triggered"> {
   readonly cancelNote: string | null;
   /** Written once, at the end; until then `run_open` says how it stands. */
   readonly ended: { readonly run: EndedRun; readonly at: Moment } | null;
@@ -152,7 +154,7 @@ export interface PartitionRow {
   readonly epoch: number;
 }
 
-export interface Tables extends OutboxTables, QueueTables {
+export interface Tables extends OutboxTables, QueueTables, TriggerTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
@@ -273,6 +275,7 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfPeople(journal),
     ...createTablesOfOutbox(journal),
     ...createTablesOfQueues(journal),
+    ...createTablesOfTriggers(journal),
     ...createSmallTables(journal),
   });
 }

@@ -30,6 +30,7 @@ import { createPool } from "./pool.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
+import { createTriggers } from "./triggers.ts";
 import { createTx } from "./tx.ts";
 
 const HOT_CONNECTIONS = 10;
@@ -53,6 +54,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
+    triggers: createTriggers(query),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {

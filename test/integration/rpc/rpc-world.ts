@@ -16,6 +16,7 @@ import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
 import type { Queues } from "../../../server/store/queues.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
+import { createMappings } from "../../../server/triggers/mappings.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
 export const SECRET = "ab".repeat(16);
@@ -207,7 +208,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   // A namespace without hooks, webhooks and queues, which keeps what it is told.
-  const { outbox, queues } = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
+  const { outbox, queues, triggers } = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
   const scheduler = schedulerStub(queues);
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
@@ -228,6 +229,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
         : null,
     outbox,
     queues,
+    triggers,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},
@@ -244,6 +246,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     dispatcher,
     store,
     definitionCheck: (definition) => furtherProblems(definition),
+    triggers: triggersStub,
     clock,
     log,
     config: { ...RPC_DEFAULTS, port: 0, drainMs: 5_000, ...config },
@@ -252,6 +255,13 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
   const close = () => server.stop();
   return { scheduler, dispatcher, reads, store, logged, server, host, port, close } as World;
 }
+
+/** No run has ended, and nobody lists what was refused. */
+const triggersStub: RpcServerDeps["triggers"] = {
+  compile: createMappings(),
+  factsOfEnd: () => Promise.reject(new Error("no run has ended")),
+  refused: () => undefined,
+};
 
 /** Resolves when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
