@@ -149,12 +149,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       ...{ store, clock, random, advance, onError },
       ...{ claims, waiters, lanes, heartbeats },
     }),
-    advance,
-    ownership,
-    watches,
-    deliveries,
-    triggers,
-    beat,
+    ...{ advance, ownership, watches, deliveries, triggers, beat },
     async start() {
       await ownership.start();
       watches.start();

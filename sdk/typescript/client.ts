@@ -40,6 +40,7 @@ import {
 import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
 import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
+import { createTriggers, type Triggers } from "./triggers.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 import { createWorkflows, type Workflows } from "./workflows.ts";
 
@@ -153,6 +154,8 @@ export interface Client extends Commands, Workflows {
   readonly escalations: Escalations;
   /** Who is told of what happens, by webhooks. */
   readonly hooks: Hooks;
+  /** What begins or continues runs by itself: calls over HTTP, the ends of other runs. */
+  readonly triggers: Triggers;
   /** Ends the connection; may be called twice. */
   close(): void;
 }
@@ -303,6 +306,7 @@ export function createClient(options: ClientOptions): Client {
     ...createCommands(call, namespace),
     escalations: createEscalations(call, namespace),
     hooks: createHooks(call, namespace),
+    triggers: createTriggers(call, namespace),
     close: channel.close,
   });
 }
