@@ -85,6 +85,8 @@ const nextByReason: Readonly<Record<string, string>> = {
   SIGNAL_LIMIT: "drover run show RUN lists the signals that it keeps",
   CONCURRENCY_LIMIT: "try again when a run of the key has ended, or wait with --policy queue",
   HOOK_NOT_FOUND: "drover hook list; drover hook put NAME URL --new-secret makes one",
+  TRIGGER_NOT_FOUND: "drover trigger list",
+  MAPPING_FAILED: "drover trigger try NAME --body '{...}' shows what it makes of another body",
   COUNT_MISMATCH: "count again with --dry-run",
   ESCALATION_CLAIMED: "ask, or take it with --anyway",
   ESCALATION_NOT_FOUND: "drover escalation list",

@@ -28,6 +28,7 @@ import { addRunWatch } from "./verbs/run-watch.ts";
 import { addRunWhy } from "./verbs/run-why.ts";
 import { addScheduleVerbs } from "./verbs/schedule.ts";
 import { addServer } from "./verbs/server.ts";
+import { addTriggerVerbs } from "./verbs/trigger.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
 const moreHelp = `
@@ -75,6 +76,10 @@ export function createProgram(version: string, ended: Ended): Command {
   addQueueVerbs(program.command("queue").description("queues: what waits, pause, resume"), ended);
   addScheduleVerbs(program.command("schedule").description("runs by the calendar"), ended);
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
+  addTriggerVerbs(
+    program.command("trigger").description("triggers: what sets off runs by itself"),
+    ended,
+  );
   prepareAll(program);
   return program;
 }

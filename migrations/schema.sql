@@ -393,6 +393,52 @@ create table slot (
   constraint slot_pkey primary key (run_id)
 );
 
+create table trigger (
+  namespace_id integer not null,
+  name text not null,
+  auth text,
+  workflow text,
+  states smallint[] default '{}'::smallint[] not null,
+  body text not null,
+  secret text,
+  secret_digest text,
+  created_at timestamp with time zone default now() not null,
+  changed_at timestamp with time zone default now() not null,
+  constraint trigger_pkey primary key (namespace_id, name)
+);
+
+create table trigger_end (
+  id bigint generated always as identity not null,
+  partition smallint not null,
+  namespace_id integer not null,
+  trigger text not null,
+  run_id uuid not null,
+  next_at timestamp with time zone default now() not null,
+  constraint trigger_end_pkey primary key (id)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
+
+create table trigger_refusal (
+  namespace_id integer not null,
+  trigger text not null,
+  digest bytea not null,
+  reason text not null,
+  message text not null,
+  run_id uuid,
+  count bigint not null,
+  first_at timestamp with time zone default now() not null,
+  last_at timestamp with time zone default now() not null,
+  constraint trigger_refusal_pkey primary key (namespace_id, trigger, digest)
+);
+
+create table triggered (
+  run_id uuid not null,
+  trigger text not null,
+  of_run uuid not null,
+  depth smallint not null,
+  constraint triggered_pkey primary key (run_id)
+);
+
 create table workflow (
   namespace_id integer not null,
   name text not null,
@@ -644,6 +690,9 @@ create unique index schedule_by_name on schedule using btree (namespace_id, name
 create index schedule_deleted on schedule using btree (deleted_at) where (deleted_at is not null);
 create index schedule_wake on schedule using btree (partition, wake_at);
 create index slot_of_key on slot using btree (namespace_id, key, holds, priority, since, run_id);
+create index trigger_by_workflow on trigger using btree (namespace_id, workflow) where (workflow is not null);
+create index trigger_end_due on trigger_end using btree (partition, next_at);
+create index trigger_refusal_last on trigger_refusal using btree (namespace_id, last_at);
 
 -- views
 
@@ -817,4 +866,10 @@ comment on column step.doubt is 'What the ladder goes on with once the effect in
 comment on column step.items is 'Of a map: how far its items are (Items in server/core/model.ts).';
 comment on table step_kept is 'A step that ended in an earlier run; its effect has the key of the run that made it.';
 comment on table step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
+comment on table trigger is 'What waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';
+comment on column trigger.secret is 'What signs a body, kept as it is; of a bearer the digest alone is kept.';
+comment on table trigger_end is 'An ended run that a trigger waits for, until it has done what it does.';
+comment on table trigger_refusal is 'What a trigger has refused, one row for each reason; the newest 100 of each trigger.';
+comment on column trigger_refusal.digest is 'SHA-256 of reason and message.';
+comment on table triggered is 'A run that the end of another has set off; depth: triggers behind each other, 1 for the first.';
 comment on table writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';

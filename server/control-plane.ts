@@ -30,6 +30,7 @@ import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliv
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
+import { createTriggering, type Triggering } from "./triggers/triggering.ts";
 import { randomUuid } from "./uuid.ts";
 
 /** The one region that exists so far, `default`. */
@@ -57,6 +58,7 @@ export interface ControlPlane {
   readonly watches: Watches;
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
+  readonly triggers: Triggering;
   readonly beat: Loop;
   start(): Promise<void>;
   /** Finishes what is under way and hands the partitions back. */
@@ -81,7 +83,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
-    if (told.outside) deliveries?.announce();
+    if (told.outside) for (const one of [deliveries, triggers]) one?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
@@ -121,6 +123,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     onFenced: (node) => ownership.fenced(node),
   });
   const deliveries = deliveriesOf(options, plans, ownership.owned);
+  const triggers = triggeringOf(options, plans, schedule.schedule, ownership.owned);
   const housekeeping = createHousekeeping(store, clock, log);
   const [first] = options.partitions ?? partitionsOf(REGION);
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
@@ -149,25 +152,18 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       ...{ store, clock, random, advance, onError },
       ...{ claims, waiters, lanes, heartbeats },
     }),
-    advance,
-    fire: schedules.fire,
-    ownership,
-    watches,
-    deliveries,
-    beat,
+    ...{ advance, fire: schedules.fire, ownership, watches, deliveries, triggers, beat },
     async start() {
       await ownership.start();
       watches.start();
       beat.start();
       housekeeping.start();
-      inbox.start();
-      deliveries?.start();
+      for (const one of [inbox, deliveries, triggers]) one?.start();
     },
     async stop() {
       // It may wait long for answers, and our partitions are watched meanwhile.
       await deliveries?.stop();
-      await beat.stop();
-      await inbox.stop();
+      for (const one of [beat, inbox, triggers]) await one.stop();
       await housekeeping.stop();
       await watches.stop();
       const flown = [claims, heartbeats, schedule, schedules, advance].map((one) => one.idle());
@@ -184,4 +180,13 @@ function deliveriesOf(
 ): Deliveries | null {
   if (!post) return null;
   return createDeliveries({ outbox: store.outbox, plans, post, clock, random, log, owned });
+}
+
+function triggeringOf(
+  { store, clock, log }: ControlPlaneOptions,
+  plans: Plans,
+  schedule: Scheduler["schedule"],
+  owned: Ownership["owned"],
+): Triggering {
+  return createTriggering({ store, plans, schedule, clock, log, owned });
 }

@@ -36,7 +36,9 @@ export type Reason =
   | "CONCURRENCY_LIMIT"
   | "COUNT_MISMATCH"
   | "SCHEDULE_NOT_FOUND"
-  | "SCHEDULE_EXISTS";
+  | "SCHEDULE_EXISTS"
+  | "TRIGGER_NOT_FOUND"
+  | "MAPPING_FAILED";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

@@ -74,6 +74,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       dispatcher: plane.dispatcher,
       store,
       definitionCheck: checkDefinition,
+      triggers: plane.triggers,
       config: {
         ...RPC_DEFAULTS,
         ...options.limits,

@@ -5,8 +5,10 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { RPC_DEFAULTS } from "../server/config.ts";
+import { compileTrigger } from "../server/expressions/trigger-mapping.ts";
 import { definitionOfText } from "../server/rpc/definition-source.ts";
 import { createRequestCheck } from "../server/rpc/request-check.ts";
+import { triggerOfText } from "../server/rpc/trigger-definition.ts";
 import { drover } from "./support/drover-process.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -84,6 +86,22 @@ describe("the page of what a workflow can say", () => {
     );
     expect(fields.length).toBeGreaterThan(70);
     expect(fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(workflows))).toEqual([]);
+  });
+});
+
+describe("the page of triggers", () => {
+  const page = readFileSync(join(ROOT, "docs/TRIGGERS.md"), "utf8");
+  const deps = { check: createRequestCheck(RPC_DEFAULTS), triggers: { compile: compileTrigger } };
+
+  test.for(blocks("yaml", page))("shows triggers that the server takes: %#", (text) => {
+    expect(triggerOfText(deps, text).definition.name).not.toBe("");
+  });
+
+  test("names commands that the command line has", async () => {
+    const verbs = [...page.matchAll(/drover (trigger [a-z]+)/g)].map(([, verb = ""]) => verb);
+    expect(new Set(verbs).size).toBe(3);
+    for (const verb of new Set(verbs))
+      expect((await drover([...verb.split(" "), "--help"])).code, verb).toBe(0);
   });
 });
 

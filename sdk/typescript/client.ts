@@ -41,6 +41,7 @@ import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
 import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
 import { createSchedules, type Schedules } from "./schedules.ts";
+import { createTriggers, type Triggers } from "./triggers.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 import { createWorkflows, type Workflows } from "./workflows.ts";
 
@@ -156,6 +157,8 @@ export interface Client extends Commands, Workflows {
   readonly hooks: Hooks;
   /** Runs that begin by the calendar. */
   readonly schedules: Schedules;
+  /** What begins or continues runs by itself: calls over HTTP, the ends of other runs. */
+  readonly triggers: Triggers;
   /** Ends the connection; may be called twice. */
   close(): void;
 }
@@ -307,6 +310,7 @@ export function createClient(options: ClientOptions): Client {
     escalations: createEscalations(call, namespace),
     hooks: createHooks(call, namespace),
     schedules: createSchedules(call, namespace),
+    triggers: createTriggers(call, namespace),
     close: channel.close,
   });
 }

@@ -108,6 +108,14 @@ export {
   UnknownError,
 } from "./task-errors.ts";
 export type {
+  HmacSpec,
+  RunEndSpec,
+  TriggerAction,
+  TriggerSource,
+  TriggerSpec,
+} from "./trigger-spec.ts";
+export type { Refusal, Tried as TriedTrigger, Trigger, Triggers, TrySpec } from "./triggers.ts";
+export type {
   ApprovalSpec,
   CompensateSpec,
   EscalationSpec,

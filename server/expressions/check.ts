@@ -324,12 +324,14 @@ export function checkExpression(
     });
   }
 
-  const globals = new Map<string, ValueType>([
-    ["input", { ...ANY }],
-    ["run", runType],
-    ["steps", { kind: "steps" }],
-    ...(scope.hasItem ? [["item", { ...ANY }] as const] : []),
-  ]);
+  const globals =
+    scope.names ??
+    new Map<string, ValueType>([
+      ["input", { ...ANY }],
+      ["run", runType],
+      ["steps", { kind: "steps" }],
+      ...(scope.hasItem ? [["item", { ...ANY }] as const] : []),
+    ]);
   const type = plainValue(tree.root, globals);
   findings.sort((one, other) => one.at - other.at);
   return {

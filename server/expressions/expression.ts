@@ -47,6 +47,11 @@ export interface Facts {
   readonly steps: ReadonlyMap<string, StepFacts>;
 }
 
+/** Of an expression outside of a workflow, whose scope names them. */
+export interface NamedFacts {
+  readonly named: ReadonlyMap<string, Json>;
+}
+
 /** What an evaluation, or all those of one template together, may take. */
 export interface Limits {
   /** Units of `meter.ts`. */
@@ -130,7 +135,7 @@ function placeFrom(origin: Place, { line, column }: Place): Place {
 /** Never throws, and ends within its limits whatever the expression and the facts are. */
 export function evaluate(
   expression: Expression,
-  facts: Facts,
+  facts: Facts | NamedFacts,
   limits: Limits = LIMITS_DEFAULT,
 ): Evaluation {
   const room = { left: limits.bytes };
@@ -147,7 +152,7 @@ export function withinBytes(result: Evaluation, bytes: number): Evaluation {
 /** The same, where several evaluations share what they may take. */
 export function evaluateWithin(
   expression: Expression,
-  facts: Facts,
+  facts: Facts | NamedFacts,
   meter: Meter,
   room: Room,
 ): Evaluation {
@@ -178,9 +183,16 @@ function failed({ text, placeOf: place }: Expression, message: string, id?: bigi
   return { ok: false, message: `${cut}: ${message} (line ${line}, column ${column})` };
 }
 
-function variablesOf(refers: References, facts: Facts): Readonly<Record<string, CelInput>> {
-  const { input, run, item, steps } = facts;
+function variablesOf(
+  refers: References,
+  facts: Facts | NamedFacts,
+): Readonly<Record<string, CelInput>> {
   const variables: Record<string, CelInput> = {};
+  if ("named" in facts) {
+    for (const name of refers.variables) variables[name] = celOfJson(facts.named.get(name) ?? null);
+    return variables;
+  }
+  const { input, run, item, steps } = facts;
   for (const name of refers.variables) {
     if (name === "input") {
       if (input === undefined) throw new Error("the run's input is not JSON, so it has no fields");

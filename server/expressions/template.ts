@@ -15,6 +15,7 @@ import {
   type Facts,
   LIMITS_DEFAULT,
   type Limits,
+  type NamedFacts,
   withinBytes,
 } from "./expression.ts";
 import { bytesOfJson, isJsonObject, type Json, type Room, take } from "./json.ts";
@@ -172,7 +173,7 @@ function splitTemplate(text: string): readonly Split[] {
 /** Never throws; all expressions of the template share the limits. */
 export function renderTemplate(
   { root }: Template,
-  facts: Facts,
+  facts: Facts | NamedFacts,
   limits: Limits = LIMITS_DEFAULT,
 ): Evaluation {
   const render: Render = { facts, meter: createMeter(limits.cost), room: { left: limits.bytes } };
@@ -180,7 +181,7 @@ export function renderTemplate(
 }
 
 interface Render {
-  readonly facts: Facts;
+  readonly facts: Facts | NamedFacts;
   readonly meter: Meter;
   readonly room: Room;
 }

@@ -102,6 +102,8 @@ export interface ExpressionScope {
   readonly allSteps: readonly string[];
   /** Whether there is an `item`: within a map alone. */
   readonly hasItem: boolean;
+  /** What there is instead of a run's `input`, `run` and `steps`: outside of a workflow. */
+  readonly names?: ReadonlyMap<string, ValueType>;
 }
 
 export const STEP_STATUSES = ["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const;

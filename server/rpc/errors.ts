@@ -79,6 +79,8 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   COUNT_MISMATCH: precondition("runs"),
   ESCALATION_CLAIMED: precondition("escalation"),
   HOOK_NOT_FOUND: resource(Code.NOT_FOUND, "hook"),
+  TRIGGER_NOT_FOUND: resource(Code.NOT_FOUND, "trigger"),
+  MAPPING_FAILED: plain(Code.INVALID_ARGUMENT),
   SIGNAL_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
   SCHEDULE_NOT_FOUND: resource(Code.NOT_FOUND, "schedule"),
   SCHEDULE_EXISTS: resource(Code.ALREADY_EXISTS, "schedule"),

@@ -17,6 +17,7 @@ import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { EscalationRecord, RunDetail } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
+import type { TriggerWork } from "../triggers/trigger-work.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
@@ -26,17 +27,27 @@ import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
 import { type Control, createQueueCalls } from "./queues.ts";
+import type { RequestCheck } from "./request-check.ts";
 import { accepted } from "./run-commands.ts";
 import { escalationPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
+import { createTriggerCalls } from "./trigger-calls.ts";
 
 export interface OperatorServiceDeps {
   readonly scheduler: Pick<Scheduler, "tell" | Control>;
   readonly store: Pick<
     Store,
-    "reads" | "definition" | "outbox" | "queues" | "claimEscalation" | "releaseEscalation"
+    | "reads"
+    | "definition"
+    | "outbox"
+    | "queues"
+    | "triggers"
+    | "claimEscalation"
+    | "releaseEscalation"
   >;
   readonly namespaces: Namespaces;
+  readonly check: Pick<RequestCheck, "check">;
+  readonly triggers: TriggerWork;
 }
 
 const HISTORY_MAX = 1_000;
@@ -69,6 +80,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
 
     ...createHookCalls(deps),
     ...createQueueCalls(deps),
+    ...createTriggerCalls(deps, runs),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

@@ -20,6 +20,7 @@ import type { RpcConfig } from "../config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
+import type { TriggerWork } from "../triggers/trigger-work.ts";
 import { AGENT_ITEM_FIELDS, createAgentService } from "./agent-service.ts";
 import { type ConnectTransport, createConnectTransport } from "./connect.ts";
 import type { DefinitionCheck } from "./definition-source.ts";
@@ -28,13 +29,16 @@ import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { createHealth, type Health } from "./health.ts";
 import { type Pages, servePage, statusPages } from "./http.ts";
 import { createMount, type Log, type Mount, type Mounted } from "./mount.ts";
-import { createNamespaces } from "./namespaces.ts";
+import { createNamespaces, type Namespaces } from "./namespaces.ts";
 import { createOperatorService } from "./operator-service.ts";
 import { createPort, type Port } from "./port.ts";
 import { createReflection } from "./reflection.ts";
 import { createRequestCheck, type RequestCheck } from "./request-check.ts";
+import { createRunLookup } from "./run-lookup.ts";
 import { SCHEDULER_ITEM_FIELDS } from "./schedule-calls.ts";
 import { createSchedulerService } from "./scheduler-service.ts";
+import { createTriggerActions } from "./trigger-actions.ts";
+import { createTriggerRoute, type TriggerRoute } from "./trigger-route.ts";
 
 export interface RpcServerDeps {
   readonly scheduler: Scheduler;
@@ -46,6 +50,7 @@ export interface RpcServerDeps {
     | "outbox"
     | "schedules"
     | "queues"
+    | "triggers"
     | "claimEscalation"
     | "releaseEscalation"
     | "definition"
@@ -54,6 +59,7 @@ export interface RpcServerDeps {
   >;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
   readonly definitionCheck: DefinitionCheck;
+  readonly triggers: TriggerWork;
   readonly config: RpcConfig;
   readonly clock: Clock;
   readonly log: Log;
@@ -79,14 +85,19 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const check = createRequestCheck(config);
   const mount = createMount({ check, drain, log, ...config });
   const health = createHealth(SERVICES.map(({ typeName }) => typeName));
+  const namespaces = createNamespaces(deps.store);
+  const common = { ...deps, namespaces, drain, check };
   const methods = [
-    ...droverMethods(deps, mount, drain, check),
+    ...droverMethods(common, mount),
     ...mount.service(HealthService, health.handlers, { always: true }),
     ...reflectionMethods(mount),
   ];
   const grpc = createGrpcTransport(methods, config, clock.wallMs);
   const connect = createConnectTransport(methods, config, mount, log);
-  const http = createHttp(deps, drain, connect);
+  const runs = createRunLookup(deps.store, namespaces);
+  const actions = createTriggerActions({ ...common, runs });
+  const hooks = createTriggerRoute({ ...common, actions, wallMs: clock.wallMs });
+  const http = createHttp(deps, drain, connect, hooks);
   const port = createPort(config, {
     onHttp2: grpc.accept,
     onHttp1: (socket) => void http.emit("connection", socket),
@@ -106,7 +117,12 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   });
 }
 
-function createHttp(deps: RpcServerDeps, drain: Drain, connect: ConnectTransport): Server {
+function createHttp(
+  deps: RpcServerDeps,
+  drain: Drain,
+  connect: ConnectTransport,
+  hooks: TriggerRoute,
+): Server {
   const status = statusPages(
     () => deps.store.ready(),
     () => drain.begun,
@@ -114,6 +130,7 @@ function createHttp(deps: RpcServerDeps, drain: Drain, connect: ConnectTransport
   const pages = { ...status, ...deps.pages };
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
     if (drain.begun) response.setHeader("connection", "close");
+    if (hooks.handle(request, response)) return;
     if (!connect.handle(request, response)) servePage(pages, request, response);
   });
   // It never listens by itself, and would start its checks for slow senders only then.
@@ -180,14 +197,13 @@ function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
   };
 }
 
-function droverMethods(
-  deps: RpcServerDeps,
-  mount: Mount,
-  drain: Drain,
-  check: RequestCheck,
-): readonly Mounted[] {
-  const namespaces = createNamespaces(deps.store);
-  const common = { ...deps, namespaces, drain, check };
+interface CommonDeps extends RpcServerDeps {
+  readonly namespaces: Namespaces;
+  readonly drain: Drain;
+  readonly check: RequestCheck;
+}
+
+function droverMethods(common: CommonDeps, mount: Mount): readonly Mounted[] {
   return [
     ...mount.service(SchedulerService, createSchedulerService(common), {
       itemFields: SCHEDULER_ITEM_FIELDS,

@@ -12,6 +12,14 @@
  */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import {
+  CompleteActionSchema,
+  HmacAuthSchema,
+  RunEndSourceSchema,
+  ScheduleActionSchema,
+  SignalActionSchema,
+  TriggerDefinitionSchema,
+} from "@drover/proto/drover/v1/trigger_pb.ts";
+import {
   ApprovalStepSchema,
   CompensateSchema,
   GateSchema,
@@ -36,6 +44,12 @@ export const requiredKeys: Readonly<Record<string, readonly string[]>> = {
   [MapStepSchema.typeName]: ["over", "task"],
   [GateSchema.typeName]: ["task"],
   [RunStepSchema.typeName]: ["workflow"],
+  [TriggerDefinitionSchema.typeName]: ["trigger"],
+  [HmacAuthSchema.typeName]: ["header"],
+  [RunEndSourceSchema.typeName]: ["workflow"],
+  [ScheduleActionSchema.typeName]: ["workflow"],
+  [SignalActionSchema.typeName]: ["name", "signal_id"],
+  [CompleteActionSchema.typeName]: ["callback_token", "outcome"],
 };
 
 export const namesOfMessages: Readonly<Record<string, string>> = {
@@ -47,6 +61,7 @@ export const namesOfMessages: Readonly<Record<string, string>> = {
   [MapStepSchema.typeName]: "a map",
   [WavesSchema.typeName]: "the waves of a map",
   [GateSchema.typeName]: "a gate",
+  [TriggerDefinitionSchema.typeName]: "a trigger",
 };
 
 export const kinds = ["task", "wait", "signal", "approval", "run", "map"];

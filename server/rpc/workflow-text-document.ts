@@ -21,7 +21,13 @@ import {
   type YAMLMap,
   type YAMLParseError,
 } from "yaml";
-import { type Place, shown, type TextProblems, wholeText } from "./workflow-text-problems.ts";
+import {
+  type Place,
+  shown,
+  type TextKind,
+  type TextProblems,
+  wholeText,
+} from "./workflow-text-problems.ts";
 
 export interface TextDocument {
   /** The outermost map; null if there is none, which is then among the problems. */
@@ -46,7 +52,11 @@ export const depthMax = 64;
 
 const start: Place = { line: 1, column: 1 };
 
-export function readDocument(text: string, problems: TextProblems): TextDocument {
+export function readDocument(
+  text: string,
+  problems: TextProblems,
+  what: TextKind = "workflow",
+): TextDocument {
   const lines = new LineCounter();
   const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -71,7 +81,7 @@ export function readDocument(text: string, problems: TextProblems): TextDocument
     intAsBigInt: true,
   });
   if (document.errors.length > 0) {
-    addSyntaxProblems(document.errors, text, place, problems);
+    addSyntaxProblems(document.errors, text, place, problems, what);
     return { root: null, placeOf };
   }
   const yaml = document.directives?.yaml;
@@ -79,9 +89,9 @@ export function readDocument(text: string, problems: TextProblems): TextDocument
     return refused(start, `this is YAML ${yaml.version}: remove the %YAML line, or write 1.2`);
   const root = document.contents;
   if (root === null || (isScalar(root) && root.value === null))
-    return refused(start, "the text is empty: a workflow begins with a line `workflow: NAME`");
+    return refused(start, `the text is empty: a ${what} begins with a line \`${what}: NAME\``);
   if (!isMap(root))
-    return refused(placeOf(root), "a workflow is a map: begin with a line `workflow: NAME`");
+    return refused(placeOf(root), `a ${what} is a map: begin with a line \`${what}: NAME\``);
   return { root, placeOf };
 }
 
@@ -103,21 +113,22 @@ function addSyntaxProblems(
   text: string,
   place: (offset: number) => Place,
   problems: TextProblems,
+  what: TextKind,
 ): void {
   const seen = new Set<number>();
   for (const error of errors) {
     const at = place(error.pos[0]);
     if (seen.has(at.line)) continue;
     seen.add(at.line);
-    problems.invalid(wholeText, at, syntaxMessage(error, text));
+    problems.invalid(wholeText, at, syntaxMessage(error, text, what));
     if (error.code === "RESOURCE_EXHAUSTION") return;
   }
 }
 
-function syntaxMessage(error: YAMLParseError, text: string): string {
+function syntaxMessage(error: YAMLParseError, text: string, what: TextKind): string {
   switch (error.code) {
     case "MULTIPLE_DOCS":
-      return "a second document begins here: keep each workflow in a text of its own";
+      return `a second document begins here: keep each ${what} in a text of its own`;
     case "TAB_AS_INDENT":
       return "a tab indents this line: YAML is indented with spaces";
     case "RESOURCE_EXHAUSTION":

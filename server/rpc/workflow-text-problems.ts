@@ -1,6 +1,6 @@
 /**
- * Everything that is wrong with one workflow text, gathered in the order in which it is found, each
- * with its path in the message and its line and column in the text.
+ * Everything that is wrong with one text of a workflow or a trigger, gathered in the order in which
+ * it is found, each with its path in the message and its line and column in the text.
  */
 import { nearestWord } from "../core/nearest-word.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
@@ -10,6 +10,9 @@ export interface Place {
   readonly line: number;
   readonly column: number;
 }
+
+/** What a text is of, which it names in its first line. */
+export type TextKind = "workflow" | "trigger";
 
 export interface TextProblems {
   readonly count: number;
@@ -23,7 +26,7 @@ export interface TextProblems {
 const problemsMax = 20;
 const shownCharactersMax = 60;
 
-export function createTextProblems(): TextProblems {
+export function createTextProblems(what: TextKind = "workflow"): TextProblems {
   const fields: FieldProblem[] = [];
   let found = 0;
   return Object.freeze({
@@ -40,16 +43,16 @@ export function createTextProblems(): TextProblems {
     throwIfAny() {
       const [first] = fields;
       if (first === undefined) return;
-      throw new DroverError("INVALID_DEFINITION", sentence(first, found), { fields });
+      throw new DroverError("INVALID_DEFINITION", sentence(first, found, what), { fields });
     },
   });
 }
 
-function sentence(first: FieldProblem, found: number): string {
+function sentence(first: FieldProblem, found: number, what: TextKind): string {
   const where = first.path === wholeText ? "" : `${first.path}: `;
-  if (found === 1) return `The workflow text has a problem. ${where}${first.message}`;
+  if (found === 1) return `The ${what} text has a problem. ${where}${first.message}`;
   const count = found > problemsMax ? `more than ${problemsMax}` : String(found);
-  return `The workflow text has ${count} problems. The first: ${where}${first.message}`;
+  return `The ${what} text has ${count} problems. The first: ${where}${first.message}`;
 }
 
 /** The path of a problem that lies in the text as such, not in a field of the definition. */

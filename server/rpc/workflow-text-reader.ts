@@ -1,6 +1,6 @@
 /**
- * From the nodes of a text to a WorkflowDefinition in the JSON form of protobuf, led by the
- * descriptor of the message (workflow-text-dialect.ts says what a text says otherwise).
+ * From the nodes of a text to a definition in the JSON form of protobuf, led by the descriptor of
+ * its message (workflow-text-dialect.ts says what a text says otherwise).
  *
  * Ranges and patterns are left to the rules of the proto. What is checked here is what a message
  * cannot say (unknown keys, wrong types, two kinds) and what a text says better (what is missing).
@@ -8,10 +8,7 @@
 import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
-import {
-  StepDefinitionSchema,
-  WorkflowDefinitionSchema,
-} from "@drover/proto/drover/v1/workflow_pb.ts";
+import { StepDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
 import {
   kinds,
@@ -50,11 +47,7 @@ export interface Reading {
 }
 
 /** Null if a problem was reported. */
-export function readDefinition(root: YAMLMap, reading: Reading): JsonObject | null {
-  return readMessage(root, WorkflowDefinitionSchema, "", reading);
-}
-
-function readMessage(
+export function readMessage(
   node: Node,
   desc: DescMessage,
   path: string,
@@ -113,6 +106,7 @@ function asObject(value: JsonValue | undefined): JsonObject {
 }
 
 function readField(node: Node, field: DescField, path: string, reading: Reading): JsonValue | null {
+  if (field.fieldKind === "map") return readTexts(node, path, reading);
   if (field.fieldKind !== "list") return readSingle(node, field, path, reading);
   const strange = strangeness(node);
   if (strange !== null) return refuse(node, path, strange, reading);
@@ -129,6 +123,21 @@ function readField(node: Node, field: DescField, path: string, reading: Reading)
     if (given !== null) list.push(given);
   }
   return list;
+}
+
+/** A map of texts, the only kind of map field that definitions have. */
+function readTexts(node: Node, path: string, reading: Reading): JsonObject | null {
+  const { document, problems } = reading;
+  if (!isMap(node)) return refuse(node, path, "this must be a map, as { team: sea }", reading);
+  const texts: JsonObject = {};
+  for (const { key, keyNode, value } of entriesOf(node, path, document, problems)) {
+    const at = joined(path, key);
+    reading.places.set(at, document.placeOf(value ?? keyNode));
+    const given = isScalar(value) && strangeness(value) === null ? textValue(value) : null;
+    if (given?.kind === "value") texts[key] = given.value;
+    else refuse(value ?? keyNode, at, given?.message ?? "this must be a text", reading);
+  }
+  return texts;
 }
 
 function exampleItem(node: Node): string {

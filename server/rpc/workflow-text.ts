@@ -8,43 +8,53 @@
  * dropped, guessed or corrected. Ranges and patterns of single values, and the graph as a whole,
  * are checked on the message; `locate` leads from the paths of those problems back into the text.
  */
-import { fromJson } from "@bufbuild/protobuf";
-import {
-  type WorkflowDefinition,
-  WorkflowDefinitionSchema,
-} from "@drover/proto/drover/v1/workflow_pb.ts";
+import { type DescMessage, fromJson, type MessageShape } from "@bufbuild/protobuf";
+import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { readDocument } from "./workflow-text-document.ts";
-import { createTextProblems, type Place } from "./workflow-text-problems.ts";
-import { readDefinition } from "./workflow-text-reader.ts";
+import { createTextProblems, type Place, type TextKind } from "./workflow-text-problems.ts";
+import { readMessage } from "./workflow-text-reader.ts";
 
-export interface WorkflowText {
-  readonly definition: WorkflowDefinition;
+export interface DefinitionText<Desc extends DescMessage> {
+  readonly definition: MessageShape<Desc>;
   /**
    * Where a field of the message stands, by its path as `steps[2].needs[0]`. For one that the text
-   * does not have: where what holds it begins. Null: a workflow has no such field.
+   * does not have: where what holds it begins. Null: the message has no such field.
    */
   locate(path: string): Place | null;
 }
 
+export type WorkflowText = DefinitionText<typeof WorkflowDefinitionSchema>;
+
 /** Throws a DroverError: INVALID_DEFINITION. */
 export function parseWorkflowText(text: string): WorkflowText {
-  const problems = createTextProblems();
-  const document = readDocument(text, problems);
+  return parseDefinitionText(text, WorkflowDefinitionSchema, "workflow");
+}
+
+/** Throws a DroverError: INVALID_DEFINITION. */
+export function parseDefinitionText<Desc extends DescMessage>(
+  text: string,
+  desc: Desc,
+  what: TextKind,
+): DefinitionText<Desc> {
+  const problems = createTextProblems(what);
+  const document = readDocument(text, problems, what);
   const places = new Map<string, Place>();
-  const json = document.root && readDefinition(document.root, { document, problems, places });
+  const json =
+    document.root && readMessage(document.root, desc, "", { document, problems, places });
   problems.throwIfAny();
   if (document.root === null || json === null)
-    throw new Error("A workflow text was refused without a reason");
+    throw new Error(`A ${what} text was refused without a reason`);
   const whole = document.placeOf(document.root);
   return Object.freeze({
-    definition: fromJson(WorkflowDefinitionSchema, json),
-    locate: (path: string) => nearestPlace(path, places, whole),
+    definition: fromJson(desc, json),
+    locate: (path: string) => nearestPlace(path, places, desc, whole),
   });
 }
 
 function nearestPlace(
   path: string,
   places: ReadonlyMap<string, Place>,
+  desc: DescMessage,
   whole: Place,
 ): Place | null {
   for (let at = path; at !== ""; at = at.replace(/(\.|\[|^)[^.[]*$/, "")) {
@@ -52,5 +62,6 @@ function nearestPlace(
     if (place !== undefined) return place;
   }
   const [field] = path.split(/[.[]/);
-  return WorkflowDefinitionSchema.fields.some(({ name }) => name === field) ? whole : null;
+  const known = [...desc.fields, ...desc.oneofs].some(({ name }) => name === field);
+  return known ? whole : null;
 }

@@ -208,12 +208,12 @@ function endedChild(
 }
 
 /** Those that no other one needs. */
-function lastSteps({ steps }: Plan): Plan["steps"] {
+export function lastSteps({ steps }: Plan): Plan["steps"] {
   return steps.filter(({ always, successors }) => !always && successors.length === 0);
 }
 
 /** The outputs of its last steps by their ids. */
-function outputOf(plan: Plan, facts: Facts): Payload {
+export function outputOf(plan: Plan, facts: Facts): Payload {
   const fields = lastSteps(plan).map(({ no, id }) => {
     const output = facts.steps.get(no)?.output;
     return `${JSON.stringify(id)}:${output?.kind === "json" ? output.json : "null"}`;
@@ -221,7 +221,7 @@ function outputOf(plan: Plan, facts: Facts): Payload {
   return { kind: "json", json: `{${fields.join(",")}}` };
 }
 
-function firstFailure({ steps }: Plan, facts: Facts): string {
+export function firstFailure({ steps }: Plan, facts: Facts): string {
   for (const { no, id } of steps) {
     const error = facts.steps.get(no)?.error;
     if (error) return `step "${id}" failed: ${error.code}: ${error.message}`;

@@ -306,10 +306,10 @@ async function reserve(
       .map(({ request, reserved }, place) => ({ request, reserved, runId: ids[place] ?? "" }))
       .reverse()
       .flatMap(({ request, reserved, runId }) => {
-        const { digest, namespace } = request;
+        const { digest, namespace, keyKeptMs: keepMs = KEY_KEPT_MS } = request;
         if (reserved === null) return [];
         const { key } = reserved;
-        const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_KEPT_MS };
+        const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs };
         return [[keyOf(request, key), reservation] as const];
       }),
   );
@@ -389,6 +389,7 @@ function begin(tx: Tx, item: Item, runId: string, joined: Joined | null): Begun 
     rerunOf: item.rerunOf,
     parent: null,
     concurrency: request.concurrency,
+    ...(request.triggered ? { triggered: request.triggered } : {}),
   };
   const { laneOf } = laned;
   const all = [...effects, ...makeRoom(joined?.cancelled ?? null)];

@@ -11,6 +11,7 @@ import type { DroverError } from "../errors.ts";
 import type { Notify } from "../store/outbox.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
 import type { Namespace, RunRef } from "../store/store.ts";
+import type { TriggeredBy } from "../store/triggers.ts";
 import type { ScheduleControl } from "./schedule-control.ts";
 
 export interface ScheduleRequest {
@@ -38,6 +39,10 @@ export interface ScheduleRequest {
    * SHA-256, hex, of the request as sent: maps sorted, defaults not filled in, version as named.
    */
   readonly digest: string;
+  /** How long its key is kept at least; left out: 30 days. */
+  readonly keyKeptMs?: number;
+  /** The ended run that sets it off; left out: none does. */
+  readonly triggered?: TriggeredBy;
 }
 
 /** A run that has ended is to be done again, as a new run that is linked to it. */

@@ -29,6 +29,7 @@ import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from ".
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { ScheduleRef, Schedules, ScheduleTx } from "./schedules.ts";
+import type { TriggeredBy, Triggers } from "./triggers.ts";
 
 export type { BeatAnswer, BeatReport, RunHead, RunId, RunRef, SessionBeat };
 
@@ -66,6 +67,8 @@ export interface NewRun extends RunHead {
   /** As `run.parent`, for people; null: it is no child. */
   readonly parent: ParentRun | null;
   readonly concurrency: Concurrency | null;
+  /** The ended run that has set it off; left out: none has. */
+  readonly triggered?: TriggeredBy;
 }
 
 export interface ConcurrencyKey {
@@ -330,6 +333,7 @@ export interface Store {
   readonly outbox: Outbox;
   readonly queues: Queues;
   readonly schedules: Schedules;
+  readonly triggers: Triggers;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;

@@ -79,6 +79,7 @@ export interface ScheduleOptions
       | "notify"
       | "parent"
       | "concurrency"
+      | "triggered"
     >
   > {
   readonly namespaceId?: number;
@@ -206,6 +207,7 @@ export function newRun(
     rerunOf: null,
     parent: options.parent ?? null,
     concurrency: options.concurrency ?? null,
+    ...(options.triggered ? { triggered: options.triggered } : {}),
   };
 }
 

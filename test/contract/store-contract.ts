@@ -28,6 +28,7 @@ import { describeRuns } from "./runs.ts";
 import { describeSchedules } from "./schedules.ts";
 import { describeSlots } from "./slots.ts";
 import { describeStates } from "./states.ts";
+import { describeTriggers } from "./triggers.ts";
 
 export function describeStore(
   name: string,
@@ -58,6 +59,7 @@ export function describeStore(
     describe("history", () => describeHistory(opened));
     describe("ended attempts", () => describeEndedAttempts(opened));
     describe("outbox", () => describeOutbox(opened));
+    describe("triggers", () => describeTriggers(opened));
     describe("people", () => describePeople(opened));
     describe("messages", () => describeMessages(opened));
     describe("children", () => describeChildren(opened));

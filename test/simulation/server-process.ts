@@ -127,7 +127,9 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
   };
   const mount = createMount({ check, drain, log, ...RPC_DEFAULTS });
   const common = { scheduler, dispatcher, store, namespaces: createNamespaces(store) };
-  const service = { ...common, drain, clock, log, check, definitionCheck: checkDefinition };
+  const { triggers } = plane;
+  const shared = { ...common, drain, clock, log, check, triggers };
+  const service = { ...shared, definitionCheck: checkDefinition };
   const mounted = [
     ...mount.service(SchedulerService, createSchedulerService(service)),
     ...mount.service(OperatorService, createOperatorService(service)),

@@ -72,6 +72,13 @@ export function createFaultyStore(wire: StoreWire): Store {
     } satisfies Store["outbox"]),
     queues: faultyQueues(store, call, read),
     schedules: faultySchedules(store, call, read),
+    triggers: Object.freeze({
+      ...store.triggers,
+      ended: (partitions, limit) =>
+        call("ended", () => store.triggers.ended(spread(partitions, wire.partitions), limit)),
+      refuse: (refused) => call("refuse", () => store.triggers.refuse(refused)),
+      settle: (settled) => call("settle ends", () => store.triggers.settle(settled)),
+    } satisfies Store["triggers"]),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),

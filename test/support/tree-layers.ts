@@ -159,6 +159,20 @@ export const layers: readonly Layer[] = [
     instead: "it sends what it is handed: what is told, and when, belongs to the supervisor",
   },
   {
+    of: ["server/triggers/"],
+    may: [
+      "server/core/",
+      "server/expressions/",
+      "server/scheduler/",
+      ...contract,
+      ...tools,
+      "server/loop.ts",
+    ],
+    types: ["pino"],
+    node: true,
+    instead: "a trigger asks the scheduler and nobody else: what the edge needs is trigger-work.ts",
+  },
+  {
     of: ["server/rpc/"],
     may: [
       "server/core/",
@@ -176,6 +190,7 @@ export const layers: readonly Layer[] = [
       "@grpc/grpc-js",
       "yaml",
     ],
+    types: ["server/expressions/trigger-mapping.ts", "server/triggers/trigger-work.ts"],
     node: true,
     instead: "the edge sees scheduler.ts, dispatcher.ts and reads: widen one of them",
   },
@@ -187,7 +202,10 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/control-plane.ts", "server/beat.ts", "server/inbox.ts"],
-    may: [...roles, ...contract, ...tools, "server/expressions/", "server/loop.ts"],
+    may: [
+      ...[...roles, ...contract, ...tools, "server/expressions/", "server/loop.ts"],
+      "server/triggers/",
+    ],
     types: ["pino"],
     node: false,
     instead:

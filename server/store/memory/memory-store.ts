@@ -32,6 +32,7 @@ import { createSchedules } from "./schedules.ts";
 import { createTables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
 import { createTransactions } from "./transactions.ts";
+import { createTriggers } from "./triggers.ts";
 import { claimEscalation } from "./write.ts";
 
 export interface MemoryStoreOptions {
@@ -102,6 +103,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
     schedules: createSchedules(world, transactions),
+    triggers: createTriggers({ tables, now, namespaceName }, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),

@@ -9,6 +9,7 @@
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
 //   schedule, fire        calendars, and what became of their moments
+//   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -30,8 +31,9 @@ import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
 import { createTablesOfSchedules, type ScheduleTables } from "./schedules.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
+import { createTablesOfTriggers, type TriggerTables } from "./trigger-tables.ts";
 
-export interface RunRow extends Omit<NewRun, "run" | "wakeAt"> {
+export interface RunRow extends Omit<NewRun, "run" | "wakeAt" | "triggered"> {
   readonly cancelNote: string | null;
   /** Written once, at the end; until then `run_open` says how it stands. */
   readonly ended: { readonly run: EndedRun; readonly at: Moment } | null;
@@ -154,7 +156,7 @@ export interface PartitionRow {
   readonly epoch: number;
 }
 
-export interface Tables extends OutboxTables, QueueTables, ScheduleTables {
+export interface Tables extends OutboxTables, QueueTables, ScheduleTables, TriggerTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
@@ -276,6 +278,7 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfOutbox(journal),
     ...createTablesOfQueues(journal),
     ...createTablesOfSchedules(journal),
+    ...createTablesOfTriggers(journal),
     ...createSmallTables(journal),
   });
 }

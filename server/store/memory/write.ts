@@ -27,6 +27,7 @@ import {
   stepKey,
   type Tables,
 } from "./tables.ts";
+import { insertTriggered, setOff } from "./triggers.ts";
 
 /** The transaction that writes. */
 export interface Writing {
@@ -38,13 +39,16 @@ export interface Writing {
 }
 
 /** A run may end in its first pass: every step of it is skipped. It is never open then. */
-export function insertRun({ tables, now }: Writing, { run, wakeAt, ...row }: NewRun): void {
+export function insertRun({ tables, now }: Writing, begun: NewRun): void {
+  const { run, wakeAt, triggered: _, ...row } = begun;
   const { runId, partition } = row;
   const { state, version, warnings } = run;
   const ended = isEnded(state) ? { run: { state, version, warnings }, at: now } : null;
   const inserted = { ...row, cancelNote: null, ended };
   tables.run.insert(inserted);
+  insertTriggered(tables, begun);
   if (ended) tellOfEnd(tables, inserted);
+  if (ended) setOff(tables, now, inserted, ended.run.state);
   else tables.runOpen.insert({ runId, partition, run, wakeAt });
 }
 
@@ -74,6 +78,7 @@ function writeRun({ tables, now }: Writing, changes: RowChanges): void {
     tables.runOpen.remove(head.runId);
     tables.run.put({ ...row, ended: { run: { state, version, warnings }, at: now } });
     tellOfEnd(tables, row);
+    setOff(tables, now, row, state);
   } else {
     tables.runOpen.put({ ...open, run, wakeAt });
   }

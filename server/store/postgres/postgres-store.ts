@@ -23,6 +23,7 @@ import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
+import { createTriggers } from "./triggers.ts";
 import { createTx } from "./tx.ts";
 
 const HOT_CONNECTIONS = 10;
@@ -47,6 +48,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
     schedules: createSchedules(query),
+    triggers: createTriggers(query),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {

@@ -70,6 +70,15 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
     ({ rerunOf }) => rerunOf.runId,
     ({ rerunOf }) => rerunOf.from,
   );
+  await writeRows(
+    query,
+    "insert_triggered",
+    runs.flatMap(({ runId, triggered }) => (triggered ? [{ runId, ...triggered }] : [])),
+    (row) => row.runId,
+    (row) => row.trigger,
+    (row) => row.ofRun,
+    (row) => row.depth,
+  );
   const ended = runs.filter(({ run }) => isEnded(run.state));
   await writeRows(
     query,

@@ -23,6 +23,7 @@ beforeAll(async () => {
   server = createRpcServer({
     ...{ scheduler: plane.scheduler, dispatcher: plane.dispatcher, store: plane.store },
     definitionCheck: () => [],
+    triggers: plane.triggers,
     clock: systemClock,
     log: quietLog,
     config: { ...RPC_DEFAULTS, port: 0 },

@@ -23,6 +23,7 @@ import { createPlans } from "../../../server/store/plans.ts";
 import type { Queues } from "../../../server/store/queues.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
 import type { Store } from "../../../server/store/store.ts";
+import { createMappings } from "../../../server/triggers/mappings.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
 export const SECRET = "ab".repeat(16);
@@ -234,7 +235,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   const memory = await memoryStore();
-  const { outbox, queues, schedules } = memory;
+  const { outbox, queues, schedules, triggers } = memory;
   const scheduler = schedulerStub(queues, scheduleControl(memory, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
@@ -256,6 +257,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     outbox,
     queues,
     schedules,
+    triggers,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},
@@ -272,6 +274,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     dispatcher,
     store,
     definitionCheck: (definition) => furtherProblems(definition),
+    triggers: triggersStub,
     clock,
     log,
     config: { ...RPC_DEFAULTS, port: 0, drainMs: 5_000, ...config },
@@ -280,6 +283,13 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
   const close = () => server.stop();
   return { scheduler, dispatcher, reads, store, logged, server, host, port, close } as World;
 }
+
+/** No run has ended, and nobody lists what was refused. */
+const triggersStub: RpcServerDeps["triggers"] = {
+  compile: createMappings(),
+  factsOfEnd: () => Promise.reject(new Error("no run has ended")),
+  refused: () => undefined,
+};
 
 /** Resolves when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -131,7 +131,8 @@ returning o.run_id;
 
 -- name: end_runs
 -- The open row goes, the outcome is written, and hooks are told: those that want each end, and the one
--- that Schedule named. Plan: run_open, run, hook by key.
+-- that Schedule named; triggers that wait for the workflow have a row each. Plan: run_open, run, hook by
+-- key, trigger_by_workflow.
 with ended as (
   select *
   from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::smallint[])
@@ -147,7 +148,14 @@ changed as (
     ended_at = now()
   from ended as u
   where r.id = u.run_id
-  returning r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url
+  returning r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url, r.workflow, r.state
+),
+waited as (
+  insert into trigger_end (partition, namespace_id, trigger, run_id)
+  select c.partition, c.namespace_id, t.name, c.id
+  from changed as c
+  join trigger as t on t.namespace_id = c.namespace_id and t.workflow = c.workflow
+    and (cardinality(t.states) = 0 or c.state = any (t.states))
 )
 insert into outbox (kind, run_id, n, namespace_id, partition, hook, url, cause)
 select 3, c.id, 0, c.namespace_id, c.partition, h.name,

@@ -1,0 +1,253 @@
+/**
+ * `drover trigger put`, `list`, `show`, `delete`, `refusals`, `try`: what begins or continues runs
+ * by itself, what it has refused, and what it would do.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  DeleteTriggerResponseSchema,
+  GetTriggerResponseSchema,
+  ListRefusalsResponseSchema,
+  ListTriggersResponseSchema,
+  PutTriggerResponseSchema,
+  RefusalSchema,
+  type Trigger,
+  TriggerSchema,
+  type TryTriggerResponse,
+  TryTriggerResponseSchema,
+} from "@drover/proto/drover/v1/trigger_pb.ts";
+import { type Command, Option } from "commander";
+import { addLabel, addText, contextOf, wholeNumber } from "../context.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { readPayload, readText } from "../input.ts";
+import { writeList } from "../lists.ts";
+import type { Output } from "../output.ts";
+import { runRefOf } from "../run-ref.ts";
+import { printTable } from "../table.ts";
+import {
+  actionWords,
+  type DefinitionOptions,
+  definitionOf,
+  detailsOf,
+  sourceWords,
+} from "../trigger-words.ts";
+import { clean, moment } from "../words.ts";
+
+interface PutOptions extends DefinitionOptions {
+  readonly secretFile?: string;
+  readonly newSecret?: boolean;
+}
+
+interface TryOptions {
+  readonly file?: string;
+  readonly body?: string;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly run?: string;
+}
+
+const secretBytes = 32;
+const refusalsMax = 1_000;
+
+export function addTriggerVerbs(trigger: Command, ended: Ended): void {
+  addPut(trigger, ended);
+  addList(trigger, ended);
+  trigger
+    .command("show")
+    .description("show a trigger: where it is called, what it does, what it has refused last")
+    .argument("<trigger>", "name of the trigger")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.getTrigger({ namespace, name });
+      output.data(GetTriggerResponseSchema, answer);
+      if (output.format === "table" && answer.trigger) show(answer.trigger, output);
+      output.note(`  next: drover trigger refusals ${clean(name)}`);
+      ended(exitCodes.done);
+    });
+  trigger
+    .command("delete")
+    .description("delete a trigger with its refusals; no server takes calls for it any more")
+    .argument("<trigger>", "name of the trigger")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.deleteTrigger({ namespace, name });
+      output.data(DeleteTriggerResponseSchema, answer);
+      const said = answer.deleted ? "deleted" : "was not there";
+      if (output.format === "table") output.line(`trigger ${clean(name)} ${said}`);
+      ended(exitCodes.done);
+    });
+  addRefusals(trigger, ended);
+  addTry(trigger, ended);
+}
+
+function addPut(trigger: Command, ended: Ended): void {
+  trigger
+    .command("put")
+    .description("make a trigger, or change the one of its name: by a file, or by flags")
+    .argument("[file]", "a trigger in YAML or JSON; - for a pipe")
+    .option("--name <name>", "without a file: its name")
+    .option("--hmac <header>", "called over HTTP, signed in this header")
+    .option("--prefix <text>", "what stands before the signature, as sha256=")
+    .option("--timestamp <header>", "the header of the time that is signed too")
+    .option("--bearer", "called over HTTP, with the secret as its token")
+    .option("--end-of <workflow>", "set off by the end of runs of this workflow")
+    .option(
+      "--state <state>",
+      "with --end-of: a final state that counts; may be given again",
+      addText,
+    )
+    .option("--when <cel>", "a condition; what it is false for is let be")
+    .option("--schedule <workflow>", "the workflow that it schedules")
+    .option("--input <json>", "the input, a template: JSON, or @FILE")
+    .option("--key <template>", "what a repeat is told by: the key of the run")
+    .option("--label <key=value>", "a label of the run, a template; may be given again", addLabel)
+    .addOption(
+      new Option("--secret-file <file>", "what callers are known by; - for a pipe").conflicts(
+        "newSecret",
+      ),
+    )
+    .option("--new-secret", "make a secret and print it, this once")
+    .action(async (file: string | undefined, options: PutOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const source = sourceOf(file, options);
+      const { operator, namespace } = connect();
+      const secret = secretOf(options);
+      const answer = await operator.putTrigger({ namespace, source, secret });
+      output.data(PutTriggerResponseSchema, answer);
+      const name = clean(answer.trigger?.definition?.trigger ?? "");
+      if (output.format === "table")
+        output.line(`trigger ${name} ${answer.created ? "made" : "changed"}`);
+      const path = answer.trigger?.path ?? "";
+      if (path !== "") output.note(`  called by POST ${clean(path)}`);
+      if (options.newSecret) output.note(`secret ${secret}: keep it, it is not shown again`);
+      ended(exitCodes.done);
+    });
+}
+
+function sourceOf(file: string | undefined, options: PutOptions) {
+  const { secretFile: _, newSecret: __, ...flags } = options;
+  if (file === undefined) return { case: "definition" as const, value: definitionOf(flags) };
+  if (Object.keys(flags).length > 0)
+    throw usageFailure("a file says all of a trigger", "leave the file out, or the other flags");
+  return { case: "text" as const, value: readText(file) };
+}
+
+/** Not an argument: whoever lists the processes of a machine reads those. */
+function secretOf({ secretFile, newSecret }: PutOptions): string {
+  if (newSecret) return randomBytes(secretBytes).toString("hex");
+  return secretFile === undefined ? "" : readText(secretFile).replace(/\r?\n$/, "");
+}
+
+function addList(trigger: Command, ended: Ended): void {
+  trigger
+    .command("list")
+    .description("list the triggers of the namespace")
+    .action(async (_options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.listTriggers({ namespace });
+      writeList(output, [ListTriggersResponseSchema, answer], [TriggerSchema, answer.triggers]);
+      const rows = answer.triggers.flatMap(({ definition, changedTime }) =>
+        definition
+          ? [
+              [
+                ...[clean(definition.trigger), sourceWords(definition), actionWords(definition)],
+                moment(changedTime),
+              ],
+            ]
+          : [],
+      );
+      if (output.format === "table")
+        printTable(output, ["TRIGGER", "WAITS FOR", "DOES", "CHANGED"], rows);
+      if (rows.length === 0) output.note("no trigger: drover trigger put FILE --new-secret");
+      ended(exitCodes.done);
+    });
+}
+
+function show({ definition, path, secretDigest, changedTime }: Trigger, output: Output): void {
+  if (!definition) return;
+  const lines = [
+    ["trigger", clean(definition.trigger)],
+    ["waits for", sourceWords(definition)],
+    ["path", clean(path)],
+    ["when", clean(definition.when)],
+    ["does", actionWords(definition)],
+    ...detailsOf(definition.action),
+    ["secret", clean(secretDigest.slice(0, 12))],
+    ["changed", moment(changedTime)],
+  ];
+  for (const [name = "", value = ""] of lines)
+    if (value !== "") output.line(`${name.padEnd(14)}${value}`);
+}
+
+function addRefusals(trigger: Command, ended: Ended): void {
+  trigger
+    .command("refusals")
+    .description("list what was refused and why, the last first, one line for each reason")
+    .argument("[trigger]", "of one trigger; else of all", "")
+    .option("--limit <n>", "most lines", wholeNumber(1, refusalsMax), 50)
+    .action(async (name: string, options: { limit: number }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const request = { namespace, trigger: name, pageSize: options.limit };
+      const answer = await operator.listRefusals(request);
+      writeList(output, [ListRefusalsResponseSchema, answer], [RefusalSchema, answer.refusals]);
+      const rows = answer.refusals.map((one) => [
+        ...[moment(one.lastTime), clean(one.trigger), String(one.count), clean(one.reason)],
+        ...[clean(one.runId), clean(one.message)],
+      ]);
+      const head = ["LAST", "TRIGGER", "COUNT", "REASON", "RUN", "WHY"];
+      if (output.format === "table") printTable(output, head, rows);
+      if (rows.length === 0) output.note("nothing was refused");
+      ended(exitCodes.done);
+    });
+}
+
+function addTry(trigger: Command, ended: Ended): void {
+  trigger
+    .command("try")
+    .description("say what a trigger would do, and do nothing")
+    .argument("[trigger]", "name of one that was put")
+    .option("--file <file>", "one that was not put yet, in YAML or JSON; - for a pipe")
+    .option("--body <json>", "what would be sent: JSON, or @FILE, or @- for a pipe")
+    .option("--header <name=value>", "a header; may be given again", addLabel)
+    .option("--query <name=value>", "a parameter of the query; may be given again", addLabel)
+    .option(
+      "--run <run>",
+      "of a trigger at the end of a run: id of one that has ended, or key:NAME",
+    )
+    .action(async (name: string | undefined, options: TryOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const of = toTry(name, options);
+      const body = readPayload(options.body, "--body");
+      const { operator, namespace } = connect();
+      const { header: headers = {}, query = {}, run } = options;
+      const answer = await operator.tryTrigger({
+        ...{ namespace, of, headers: { ...headers }, query: { ...query } },
+        ...(body && { body }),
+        ...(run === undefined ? {} : { run: runRefOf(run, {}) }),
+      });
+      output.data(TryTriggerResponseSchema, answer);
+      if (output.format === "table") tell(answer, output);
+      ended(exitCodes.done);
+    });
+}
+
+function toTry(name: string | undefined, { file }: TryOptions) {
+  if ((name === undefined) === (file === undefined))
+    throw usageFailure("which trigger? Give its name or --file", "drover trigger list");
+  return file === undefined
+    ? { case: "name" as const, value: name ?? "" }
+    : { case: "text" as const, value: readText(file) };
+}
+
+function tell(answer: TryTriggerResponse, output: Output): void {
+  if (!answer.passes) {
+    output.line("nothing: its `when` is false");
+    return;
+  }
+  output.line(actionWords(answer));
+  for (const [name, value] of detailsOf(answer.action))
+    if (value !== "") output.line(`  ${name.padEnd(12)}${value}`);
+}

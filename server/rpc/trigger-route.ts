@@ -1,0 +1,243 @@
+// POST /hooks/NAMESPACE/NAME: a service that knows nothing of Drover sets off a trigger.
+//
+//   body within its limit, JSON → who is it? → mapped → asked of the scheduler → answered
+//
+// Promise: 200 is answered after the commit, and to a repeat by its key in the same words. Who is
+// not authenticated learns nothing: a trigger that is not there answers as one with another secret.
+// What is refused is listed with its reason; it costs no write of its own (triggers/refusals.ts).
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { DroverError, type Reason } from "../errors.ts";
+import type { TriggerFacts } from "../expressions/trigger-mapping.ts";
+import type { Namespace, Store } from "../store/store.ts";
+import type { KnownTrigger } from "../store/triggers.ts";
+import type { TriggerWork } from "../triggers/trigger-work.ts";
+import type { Drain } from "./drain.ts";
+import type { Log } from "./mount.ts";
+import type { Namespaces } from "./namespaces.ts";
+import { readBody } from "./request-body.ts";
+import type { TriggerActions } from "./trigger-actions.ts";
+import { authNothing, authProblem } from "./trigger-signature.ts";
+
+export interface TriggerRouteDeps {
+  readonly store: Pick<Store, "triggers">;
+  readonly namespaces: Namespaces;
+  readonly triggers: TriggerWork;
+  readonly actions: TriggerActions;
+  readonly drain: Drain;
+  readonly config: { readonly payloadBytesMax: number; readonly callsMax: number };
+  /** A signature is dated by its sender's clock, so ours is as good as any. */
+  readonly wallMs: () => number;
+  readonly log: Log;
+}
+
+export interface TriggerRoute {
+  /** False: no such path here. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Where a call goes to; null: nowhere. */
+interface Target {
+  readonly namespace: Namespace;
+  readonly trigger: KnownTrigger;
+}
+
+const PATH = /^\/hooks\/([A-Za-z0-9._-]{1,128})\/([A-Za-z0-9._-]{1,128})$/;
+const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i;
+const RETRY_AFTER_S = 1;
+
+/** Nobody knows whether it took effect, or it may later: the sender comes back. */
+const AGAIN: ReadonlySet<Reason> = new Set(["STORE_UNAVAILABLE", "OVERLOADED", "DRAINING"]);
+/** What stands against it is there already. */
+const CONFLICTS: ReadonlySet<Reason> = new Set([
+  "KEY_REUSED",
+  "RUN_STATE",
+  "LEASE_LOST",
+  "TASK_OVER",
+]);
+
+export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
+  const { drain, config, log } = deps;
+
+  async function serve(request: IncomingMessage, response: ServerResponse, path: string) {
+    const busy = drain.begun || drain.inFlight >= config.callsMax;
+    if (busy) return send(response, comeAgain("DRAINING", "this server is about to stop, or busy"));
+    const leave = drain.enter();
+    try {
+      const answer = await answerTo(deps, request, path);
+      if (answer) send(response, answer);
+      // What is left of a body that was not read would be taken for the next call.
+      if (!request.complete) response.once("finish", () => request.destroy());
+    } finally {
+      leave();
+    }
+  }
+
+  return Object.freeze({
+    handle(request: IncomingMessage, response: ServerResponse): boolean {
+      const path = request.url?.split("?", 1)[0] ?? "";
+      if (!path.startsWith("/hooks/")) return false;
+      serve(request, response, path).catch((error: unknown) => {
+        log.error({ err: error }, "a call of a trigger met a defect");
+        response.destroy();
+      });
+      return true;
+    },
+  });
+}
+
+/** null: nobody listens any more. */
+async function answerTo(
+  deps: TriggerRouteDeps,
+  request: IncomingMessage,
+  path: string,
+): Promise<Answer | null> {
+  if (request.method !== "POST") {
+    const said = refusal(405, "METHOD", "a trigger is called by POST");
+    return { ...said, headers: { allow: "POST" } };
+  }
+  const body = await readBody(request, deps.config.payloadBytesMax);
+  if (body.kind === "gone") return null;
+  try {
+    const target = await targetOf(deps, path);
+    const listed = (answer: Refusal, why = answer.body.message): Answer => {
+      if (target) list(deps, target, answer.body.reason, why);
+      return answer;
+    };
+    if (body.kind === "too-large") {
+      const message = `the body has more than ${deps.config.payloadBytesMax} bytes: send an address of it`;
+      return listed(refusal(413, "BODY_TOO_LARGE", message));
+    }
+    const wrongType = typeProblem(request);
+    if (wrongType) return listed(refusal(415, "CONTENT_TYPE", wrongType));
+    const call = { headers: headersOf(request), body: body.bytes, nowMs: deps.wallMs() };
+    const source = target?.trigger.definition.source;
+    if (!target || source?.kind !== "http") {
+      authNothing(call);
+      return NOBODY;
+    }
+    const stranger = authProblem(source.auth, target.trigger, call);
+    if (stranger) return listed(NOBODY, stranger);
+    const json = jsonOf(body.bytes);
+    if (json === undefined)
+      return listed(refusal(400, "MALFORMED_BODY", "the body is no JSON in UTF-8"));
+    const { authorization: _, ...headers } = call.headers;
+    const query = Object.fromEntries(queryOf(request));
+    return await setOff(deps, target, { kind: "call", body: json, headers, query });
+  } catch (error) {
+    return failure(deps, error);
+  }
+}
+
+/** What is sent, as far as it is authenticated, is mapped and asked for. */
+async function setOff(
+  deps: TriggerRouteDeps,
+  target: Target,
+  facts: TriggerFacts,
+): Promise<Answer> {
+  const { namespace, trigger } = target;
+  const { name } = trigger.definition;
+  const compiled = deps.triggers.compile(trigger.definition);
+  if (!compiled.ok) throw new Error(`trigger ${name} was put and does not compile`);
+  const mapped = compiled.mapping(facts);
+  if (mapped.kind === "nothing") return { status: 200, body: { ignored: "its `when` is false" } };
+  if (mapped.kind === "failed") {
+    list(deps, target, "MAPPING_FAILED", mapped.message);
+    return refusal(422, "MAPPING_FAILED", mapped.message);
+  }
+  try {
+    const { runId } = await deps.actions.perform(namespace, name, mapped.asked);
+    return { status: 200, body: { run_id: runId } };
+  } catch (error) {
+    if (!(error instanceof DroverError) || AGAIN.has(error.reason) || error.reason === "INTERNAL")
+      throw error;
+    list(deps, target, error.reason, error.message);
+    return refusal(CONFLICTS.has(error.reason) ? 409 : 422, error.reason, error.message);
+  }
+}
+
+function failure({ log }: TriggerRouteDeps, error: unknown): Answer {
+  if (error instanceof DroverError && AGAIN.has(error.reason))
+    return comeAgain(error.reason, error.message);
+  log.error({ err: error }, "a call of a trigger met a defect and was answered INTERNAL");
+  return refusal(500, "INTERNAL", "whether it took effect is unknown: send it again");
+}
+
+async function targetOf({ store, namespaces }: TriggerRouteDeps, path: string) {
+  const [, in_ = "", name = ""] = PATH.exec(path) ?? [];
+  if (in_ === "") return null;
+  const namespace = await namespaces.find(in_).catch((error: unknown) => {
+    if (error instanceof DroverError && error.reason === "NAMESPACE_NOT_FOUND") return null;
+    throw error;
+  });
+  const trigger = namespace && (await store.triggers.find(namespace.id, name));
+  return namespace && trigger ? { namespace, trigger } : null;
+}
+
+function list({ triggers }: TriggerRouteDeps, target: Target, reason: string, message: string) {
+  const trigger = target.trigger.definition.name;
+  const namespaceId = target.namespace.id;
+  triggers.refused({ namespaceId, trigger, reason, message, runId: null });
+}
+
+function typeProblem({ headers }: IncomingMessage): string | null {
+  if (!JSON_TYPE.test(headers["content-type"] ?? ""))
+    return "the content type has to be application/json";
+  const encoding = headers["content-encoding"] ?? "identity";
+  return encoding === "identity" ? null : "the body is compressed: send it as it is";
+}
+
+function headersOf({ headers }: IncomingMessage): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value = ""]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : value,
+    ]),
+  );
+}
+
+function queryOf({ url = "" }: IncomingMessage): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(url.split("?").slice(1).join("?")))
+    if (!found.has(name)) found.set(name, value);
+  return found;
+}
+
+/** undefined: it is none. */
+function jsonOf(bytes: Uint8Array) {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+interface Refusal extends Answer {
+  readonly body: { readonly reason: string; readonly message: string };
+}
+
+function refusal(status: number, reason: string, message: string): Refusal {
+  return { status, body: { reason, message } };
+}
+
+const NOBODY = refusal(
+  401,
+  "UNAUTHENTICATED",
+  "there is no such trigger, or the call does not prove that it may set it off",
+);
+
+function comeAgain(reason: Reason, message: string): Answer {
+  const headers = { "retry-after": String(RETRY_AFTER_S) };
+  return { ...refusal(503, reason, message), headers };
+}
+
+function send(response: ServerResponse, { status, body, headers = {} }: Answer): void {
+  const json = JSON.stringify(body);
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(`${json}\n`);
+}

@@ -1,0 +1,77 @@
+// The tables of triggers, of the ended runs that they wait for, and of what they have refused.
+import type { Moment } from "../../core/attempt.ts";
+import type { RunId } from "../store.ts";
+import type { KnownTrigger, Refused, TriggeredBy } from "../triggers.ts";
+import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
+import type { Journal } from "./transactions.ts";
+
+export interface TriggerRow extends KnownTrigger {
+  readonly namespaceId: number;
+}
+
+export interface TriggerEndRow {
+  readonly id: number;
+  readonly partition: number;
+  readonly namespaceId: number;
+  readonly trigger: string;
+  readonly runId: RunId;
+  readonly nextAt: Moment;
+}
+
+export interface TriggeredRow extends TriggeredBy {
+  readonly runId: RunId;
+}
+
+export interface RefusalRow extends Refused {
+  readonly firstAt: Moment;
+  readonly lastAt: Moment;
+  /** Place in the order in which refusals were last told. */
+  readonly no: number;
+}
+
+export interface TriggerTables {
+  readonly trigger: Table<TriggerRow, "namespace">;
+  readonly triggerEnd: NumberedTable<TriggerEndRow, "partition">;
+  readonly triggered: Table<TriggeredRow, never>;
+  readonly refusal: NumberedTable<RefusalRow, "namespace" | "trigger">;
+}
+
+export function triggerKey(namespaceId: number, name: string): string {
+  return `${namespaceId}/${name}`;
+}
+
+export function refusalKey({ namespaceId, trigger, reason, message }: Refused): string {
+  return `${triggerKey(namespaceId, trigger)}/${reason} ${message}`;
+}
+
+export function createTablesOfTriggers(journal: Journal): TriggerTables {
+  return {
+    trigger: createTable<TriggerRow, "namespace">(journal, {
+      name: "trigger",
+      key: (row) => triggerKey(row.namespaceId, row.definition.name),
+      indexes: { namespace: (row) => row.namespaceId },
+    }),
+    triggerEnd: numbered(
+      createTable<TriggerEndRow, "partition">(journal, {
+        name: "trigger_end",
+        key: (row) => String(row.id),
+        indexes: { partition: (row) => row.partition },
+      }),
+    ),
+    triggered: createTable<TriggeredRow, never>(journal, {
+      name: "triggered",
+      key: (row) => row.runId,
+      indexes: {},
+    }),
+    refusal: numbered(
+      createTable<RefusalRow, "namespace" | "trigger">(journal, {
+        name: "trigger_refusal",
+        key: refusalKey,
+        indexes: {
+          namespace: (row) => row.namespaceId,
+          trigger: (row) => triggerKey(row.namespaceId, row.trigger),
+        },
+      }),
+    ),
+  };
+}

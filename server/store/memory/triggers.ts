@@ -1,0 +1,162 @@
+// Triggers, what ended runs have set off, and what was refused, in memory, as the .sql statements
+// of the same names do.
+import type { Moment } from "../../core/attempt.ts";
+import type { End } from "../../core/model.ts";
+import type { NewRun, RunId } from "../store.ts";
+import {
+  END_AGAIN_MS,
+  type EndedFor,
+  type KnownTrigger,
+  type NewTrigger,
+  REFUSALS_KEPT,
+  type Refused,
+  type Triggers,
+} from "../triggers.ts";
+import type { RunRow, Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
+import { refusalKey, type TriggerEndRow, triggerKey } from "./trigger-tables.ts";
+
+export interface TriggerWorld {
+  readonly tables: Tables;
+  readonly now: () => Moment;
+  readonly namespaceName: (id: number) => string;
+}
+
+export function createTriggers(world: TriggerWorld, { run }: Transactions): Triggers {
+  const { tables, now } = world;
+  return Object.freeze({
+    put: (trigger) => run(() => putTrigger(world, trigger)),
+    find: (namespaceId, name) =>
+      run(() => {
+        const row = tables.trigger.get(triggerKey(namespaceId, name));
+        if (!row) return null;
+        const { namespaceId: _, ...known } = row;
+        return known;
+      }),
+    list: (namespaceId) =>
+      run(() =>
+        tables.trigger
+          .where("namespace", namespaceId)
+          .sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
+          .map(({ namespaceId: _, secret: __, ...record }) => record),
+      ),
+    delete: (namespaceId, name) =>
+      run(() => {
+        const key = triggerKey(namespaceId, name);
+        for (const row of tables.refusal.where("trigger", key)) tables.refusal.removeRow(row);
+        const found = tables.trigger.get(key);
+        if (found) tables.trigger.removeRow(found);
+        return found !== undefined;
+      }),
+    refuse: (refused) =>
+      run(() => {
+        for (const one of refused) refuse(world, one);
+      }),
+    refusals: (namespaceId, trigger, limit) =>
+      run(() =>
+        tables.refusal
+          .where("namespace", namespaceId)
+          .filter((row) => trigger === null || row.trigger === trigger)
+          .sort((a, b) => b.lastAt - a.lastAt || b.no - a.no)
+          .slice(0, limit)
+          .map(({ namespaceId: _, no: __, ...record }) => record),
+      ),
+    ended: (partitions, limit) =>
+      run(() =>
+        partitions
+          .flatMap((partition) => tables.triggerEnd.where("partition", partition))
+          .filter(({ nextAt }) => nextAt <= now())
+          .sort((a, b) => a.nextAt - b.nextAt || a.id - b.id)
+          .slice(0, limit)
+          .map((row) => endedFor(world, row)),
+      ),
+    settle: (settled) =>
+      run(() => {
+        for (const { id, again } of settled) {
+          const row = tables.triggerEnd.get(String(id));
+          if (!row) continue;
+          if (again) tables.triggerEnd.put({ ...row, nextAt: now() + END_AGAIN_MS });
+          else tables.triggerEnd.removeRow(row);
+        }
+      }),
+  } satisfies Triggers);
+}
+
+function putTrigger(
+  { tables, now }: TriggerWorld,
+  { namespaceId, definition, secret: given }: NewTrigger,
+) {
+  const before = tables.trigger.get(triggerKey(namespaceId, definition.name));
+  const auth = authOf(definition);
+  const secret = secretOf(auth, given, before);
+  if (!secret) return null;
+  const createdAt = before?.createdAt ?? now();
+  tables.trigger.put({ namespaceId, definition, ...secret, createdAt, changedAt: now() });
+  return { created: before === undefined };
+}
+
+function authOf({ source }: NewTrigger["definition"]): "hmac" | "bearer" | null {
+  return source.kind === "http" ? source.auth.kind : null;
+}
+
+function secretOf(
+  auth: "hmac" | "bearer" | null,
+  given: NewTrigger["secret"],
+  before: KnownTrigger | undefined,
+): Pick<KnownTrigger, "secret" | "secretDigest"> | null {
+  if (auth === null) return { secret: null, secretDigest: null };
+  if (given) return { secret: auth === "hmac" ? given.value : null, secretDigest: given.digest };
+  if (!before || authOf(before.definition) !== auth) return null;
+  return { secret: before.secret, secretDigest: before.secretDigest };
+}
+
+function refuse({ tables, now }: TriggerWorld, refused: Refused): void {
+  const of = triggerKey(refused.namespaceId, refused.trigger);
+  if (!tables.trigger.get(of)) return;
+  const before = tables.refusal.get(refusalKey(refused));
+  const count = refused.count + (before?.count ?? 0);
+  const firstAt = before?.firstAt ?? now();
+  const no = tables.refusal.next();
+  tables.refusal.put({ ...refused, count, firstAt, lastAt: now(), no });
+  const kept = tables.refusal.where("trigger", of).sort((a, b) => b.no - a.no);
+  for (const row of kept.slice(REFUSALS_KEPT)) tables.refusal.removeRow(row);
+}
+
+/** A row for each trigger that waits for the end of a run of this workflow. */
+export function setOff(
+  tables: Tables,
+  now: Moment,
+  { runId, namespaceId, partition, workflow }: RunRow,
+  { kind }: End,
+): void {
+  for (const { definition } of tables.trigger.where("namespace", namespaceId)) {
+    const { name: trigger, source } = definition;
+    if (source.kind !== "run-end" || source.workflow !== workflow) continue;
+    if (source.states.length > 0 && !source.states.includes(kind)) continue;
+    const id = tables.triggerEnd.next();
+    tables.triggerEnd.insert({ id, partition, namespaceId, trigger, runId, nextAt: now });
+  }
+}
+
+export function insertTriggered(tables: Tables, { runId, triggered }: NewRun): void {
+  if (triggered) tables.triggered.insert({ runId, ...triggered });
+}
+
+function endedFor({ tables, namespaceName }: TriggerWorld, row: TriggerEndRow): EndedFor {
+  const { id, trigger, namespaceId, runId } = row;
+  const { definitionId, ended } = tables.run.expect(runId);
+  if (!ended) throw new Error(`run ${runId} has set off ${trigger}, and has not ended`);
+  const { kind: state, reason } = ended.run.state;
+  const known = tables.trigger.get(triggerKey(namespaceId, trigger));
+  return {
+    ...{ id, trigger, definition: known?.definition ?? null, runId, definitionId, state, reason },
+    namespace: { id: namespaceId, name: namespaceName(namespaceId), region: 0 },
+    depth: depthOf(tables, runId),
+  };
+}
+
+function depthOf(tables: Tables, runId: RunId): number {
+  const own = tables.triggered.get(runId)?.depth ?? 0;
+  const { parent } = tables.run.expect(runId);
+  return parent ? Math.max(own, depthOf(tables, parent.runId)) : own;
+}

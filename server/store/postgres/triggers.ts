@@ -1,0 +1,155 @@
+// Triggers, what ended runs have set off, and what was refused, on PostgreSQL.
+import type { Moment } from "../../core/attempt.ts";
+import { isEndKind } from "../../core/model.ts";
+import type { TriggerDefinition } from "../../core/trigger.ts";
+import { triggerFromText, triggerText } from "../trigger-text.ts";
+import {
+  END_AGAIN_MS,
+  type EndedFor,
+  type KnownTrigger,
+  REFUSALS_KEPT,
+  type RefusalRecord,
+  type Triggers,
+} from "../triggers.ts";
+import { reasons, runStates } from "./codes.ts";
+import { columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+export function createTriggers(query: Query): Triggers {
+  return Object.freeze({
+    async put({ namespaceId, definition, secret }) {
+      const { name, source } = definition;
+      const auth = source.kind === "http" ? source.auth.kind : null;
+      const [row] = await query<{ created: boolean }>("put_trigger", [
+        namespaceId,
+        name,
+        auth,
+        source.kind === "run-end" ? source.workflow : null,
+        source.kind === "run-end" ? source.states.map(runStates.code) : [],
+        triggerText(definition),
+        auth === "hmac" ? (secret?.value ?? null) : null,
+        auth === null ? null : (secret?.digest ?? null),
+      ]);
+      return row ?? null;
+    },
+    async find(namespaceId, name) {
+      const [row] = await query<TriggerRow>("find_trigger", [namespaceId, name]);
+      return row ? knownOf(row) : null;
+    },
+    async list(namespaceId) {
+      const rows = await query<Omit<TriggerRow, "secret">>("list_triggers", [namespaceId]);
+      return rows.map((row) => {
+        const { secret: _, ...record } = knownOf({ ...row, secret: null });
+        return record;
+      });
+    },
+    delete: async (namespaceId, name) =>
+      (await query("delete_trigger", [namespaceId, name])).length > 0,
+    async refuse(refused) {
+      if (refused.length === 0) return;
+      await query(
+        "refuse_calls",
+        columns(
+          refused,
+          (one) => one.namespaceId,
+          (one) => one.trigger,
+          (one) => one.reason,
+          (one) => one.message,
+          (one) => one.runId,
+          (one) => one.count,
+        ),
+      );
+      const of = new Map(refused.map((one) => [`${one.namespaceId}/${one.trigger}`, one]));
+      const triggers = columns(
+        [...of.values()],
+        (one) => one.namespaceId,
+        (one) => one.trigger,
+      );
+      await query("trim_refusals", [...triggers, REFUSALS_KEPT]);
+    },
+    async refusals(namespaceId, trigger, limit) {
+      const rows = await query<RefusalRow>("list_refusals", [namespaceId, trigger, limit]);
+      return rows.map(refusalOf);
+    },
+    async ended(partitions, limit) {
+      return (await query<EndRow>("due_ends", [partitions, limit])).map(endOf);
+    },
+    async settle(settled) {
+      const done = settled.filter(({ again }) => !again).map(({ id }) => id);
+      const later = settled.filter(({ again }) => again).map(({ id }) => id);
+      if (done.length > 0) await query("settle_ends", [done]);
+      if (later.length > 0) await query("postpone_ends", [later, END_AGAIN_MS]);
+    },
+  } satisfies Triggers);
+}
+
+interface TriggerRow {
+  body: string;
+  secret: string | null;
+  secret_digest: string | null;
+  created_at: Moment;
+  changed_at: Moment;
+}
+
+function knownOf(row: TriggerRow): KnownTrigger {
+  return {
+    definition: triggerFromText(row.body),
+    secret: row.secret,
+    secretDigest: row.secret_digest,
+    createdAt: row.created_at,
+    changedAt: row.changed_at,
+  };
+}
+
+interface RefusalRow {
+  trigger: string;
+  reason: string;
+  message: string;
+  run_id: string | null;
+  count: number;
+  first_at: Moment;
+  last_at: Moment;
+}
+
+function refusalOf(row: RefusalRow): RefusalRecord {
+  return {
+    trigger: row.trigger,
+    reason: row.reason,
+    message: row.message,
+    runId: row.run_id,
+    count: row.count,
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+  };
+}
+
+interface EndRow {
+  id: number;
+  trigger: string;
+  body: string | null;
+  namespace_id: number;
+  namespace: string;
+  region: number;
+  run_id: string;
+  definition_id: number;
+  state: number;
+  reason: number;
+  depth: number;
+}
+
+function endOf(row: EndRow): EndedFor {
+  const state = runStates.name(row.state);
+  if (!isEndKind(state)) throw new Error(`run ${row.run_id} has ended as ${state}`);
+  const definition: TriggerDefinition | null = row.body === null ? null : triggerFromText(row.body);
+  return {
+    id: row.id,
+    trigger: row.trigger,
+    definition,
+    namespace: { id: row.namespace_id, name: row.namespace, region: row.region },
+    runId: row.run_id,
+    definitionId: row.definition_id,
+    state,
+    reason: reasons.name(row.reason),
+    depth: row.depth,
+  };
+}

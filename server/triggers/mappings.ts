@@ -1,0 +1,64 @@
+// What triggers do, compiled once for each definition, and what a run that has ended shows them.
+import type { EndKind, Reason } from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
+import type { TriggerDefinition } from "../core/trigger.ts";
+import { type Json, parseJson } from "../expressions/json.ts";
+import {
+  type CompiledTrigger,
+  compileTrigger,
+  type TriggerFacts,
+} from "../expressions/trigger-mapping.ts";
+import { firstFailure, lastSteps, outputOf } from "../scheduler/children.ts";
+import type { Plans } from "../store/plans.ts";
+import type { RunId, Store } from "../store/store.ts";
+import { triggerText } from "../store/trigger-text.ts";
+
+const KEPT_MAX = 1_000;
+
+/** Compiling one costs up to a second; the same definition is compiled once. */
+export function createMappings(): (definition: TriggerDefinition) => CompiledTrigger {
+  const known = new Map<string, CompiledTrigger>();
+  return (definition) => {
+    const text = triggerText(definition);
+    const compiled = known.get(text) ?? compileTrigger(definition);
+    if (known.size >= KEPT_MAX) known.clear();
+    known.set(text, compiled);
+    return compiled;
+  };
+}
+
+/** A run that has ended, as a trigger sees it. */
+export interface EndedRun {
+  readonly namespaceId: number;
+  readonly runId: RunId;
+  readonly definitionId: number;
+  readonly state: EndKind;
+  readonly reason: Reason;
+}
+
+/** Throws where the run is not there any more. */
+export async function factsOfEnd(
+  { store, plans }: { readonly store: Pick<Store, "facts">; readonly plans: Plans },
+  { namespaceId, runId, definitionId, state, reason }: EndedRun,
+): Promise<TriggerFacts> {
+  const { plan } = await plans.get(namespaceId, definitionId);
+  const done = state === "COMPLETED";
+  const steps = (done ? lastSteps(plan) : plan.steps).map(({ no }) => no);
+  const facts = (await store.facts([{ runId, steps }])).get(runId);
+  if (!facts) throw new Error(`run ${runId} has ended and is not there`);
+  const { id, workflow, version, labels, key, input } = facts.run;
+  return {
+    kind: "run-end",
+    run: { id, workflow, version, labels, key: key ?? "", state, reason },
+    input: jsonOf(input),
+    output: jsonOf(outputOf(plan, facts)),
+    why: done ? "" : firstFailure(plan, facts),
+  };
+}
+
+/** null where it is not JSON. */
+function jsonOf(payload: Payload | null): Json {
+  if (payload?.kind !== "json") return null;
+  const parsed = parseJson(payload.json);
+  return parsed.ok ? parsed.value : null;
+}

@@ -1,0 +1,143 @@
+// Sets off what ended runs are waited for. The transaction of the end has written a row for each
+// trigger; the owner of its partition schedules the run that follows, under a key made of trigger
+// and ended run, and takes the row away. Whoever dies in between, or does it twice, begins one run.
+//
+//   row ─ scheduled, `when` is false, or the trigger is gone ─→ gone
+//       ─ refused ─→ gone, and listed with its reason
+//       ─ nobody knows ─→ looked at again, 5 s later
+import { createHash } from "node:crypto";
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import { keyOfEnd, TRIGGER_DEPTH_MAX } from "../core/trigger.ts";
+import { DroverError, type Reason } from "../errors.ts";
+import type { CompiledTrigger } from "../expressions/trigger-mapping.ts";
+import { createLoop, type Loop } from "../loop.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { Plans } from "../store/plans.ts";
+import type { Store } from "../store/store.ts";
+import type { EndedFor } from "../store/triggers.ts";
+import { factsOfEnd } from "./mappings.ts";
+
+const ROUND_MS = 250;
+/** With nothing announced every eighth round looks: a run that ended on another server. */
+const QUIET_ROUNDS = 8;
+const ROWS_MAX = 100;
+/** These say nothing about the row. */
+const PASSING: ReadonlySet<Reason> = new Set([
+  "STORE_UNAVAILABLE",
+  "OVERLOADED",
+  "DRAINING",
+  "INTERNAL",
+]);
+
+export interface RunEndsOptions {
+  readonly store: Pick<Store, "triggers" | "facts">;
+  readonly plans: Plans;
+  readonly schedule: Scheduler["schedule"];
+  readonly compile: (definition: NonNullable<EndedFor["definition"]>) => CompiledTrigger;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly owned: () => readonly { readonly partition: number }[];
+}
+
+export interface RunEnds extends Loop {
+  /** A run has ended here: the next round looks. */
+  announce(): void;
+  /** One look with all that follows from it; how many rows it has met. */
+  lookOnce(): Promise<number>;
+}
+
+export function createRunEnds(options: RunEndsOptions): RunEnds {
+  const { store, clock, log } = options;
+  let announced = true;
+  let quiet = 0;
+
+  async function lookOnce(): Promise<number> {
+    announced = false;
+    quiet = 0;
+    const partitions = options.owned().map(({ partition }) => partition);
+    if (partitions.length === 0) return 0;
+    const rows = await store.triggers.ended(partitions, ROWS_MAX);
+    if (rows.length === 0) return 0;
+    const ends = await Promise.all(
+      rows.map(async (row) => ({ row, came: await setOff(options, row) })),
+    );
+    // First, so that a crash between the two lists it twice and loses nothing.
+    await store.triggers.refuse(
+      ends.flatMap(({ row, came }) => {
+        const { trigger, runId, namespace } = row;
+        if (came.kind !== "refused") return [];
+        const { reason, message } = came;
+        return [{ namespaceId: namespace.id, trigger, reason, message, runId, count: 1 }];
+      }),
+    );
+    await store.triggers.settle(
+      ends.map(({ row: { id }, came }) => ({ id, again: came.kind === "again" })),
+    );
+    if (rows.length === ROWS_MAX) announced = true;
+    return rows.length;
+  }
+
+  const loop = createLoop({
+    clock,
+    everyMs: ROUND_MS,
+    async runOnce() {
+      quiet++;
+      if (announced || quiet >= QUIET_ROUNDS) await lookOnce();
+    },
+    onError: (error) => log.debug({ event: "trigger.look-failed", err: String(error) }),
+  });
+  return Object.freeze({
+    ...loop,
+    lookOnce,
+    announce() {
+      announced = true;
+    },
+  });
+}
+
+type CameTo =
+  | { readonly kind: "done" | "again" }
+  | { readonly kind: "refused"; readonly reason: string; readonly message: string };
+
+const DONE: CameTo = { kind: "done" };
+
+async function setOff(options: RunEndsOptions, row: EndedFor): Promise<CameTo> {
+  try {
+    return await schedule(options, row);
+  } catch (error) {
+    if (error instanceof DroverError && !PASSING.has(error.reason))
+      return { kind: "refused", reason: error.reason, message: error.message };
+    const { trigger, runId: run } = row;
+    options.log.warn({ event: "trigger.failed", trigger, run, err: String(error) });
+    return { kind: "again" };
+  }
+}
+
+async function schedule(options: RunEndsOptions, row: EndedFor): Promise<CameTo> {
+  const { trigger, definition, namespace, runId, depth } = row;
+  if (definition === null || definition.source.kind !== "run-end") return DONE;
+  const compiled = options.compile(definition);
+  if (!compiled.ok) throw new Error(`trigger ${trigger} was put and does not compile`);
+  const ended = { ...row, namespaceId: namespace.id };
+  const mapped = compiled.mapping(await factsOfEnd(options, ended));
+  if (mapped.kind === "nothing") return DONE;
+  if (mapped.kind === "failed")
+    return { kind: "refused", reason: "MAPPING_FAILED", message: mapped.message };
+  const { asked } = mapped;
+  if (asked.kind !== "schedule") throw new Error(`the end of a run asks for a ${asked.kind}`);
+  if (depth >= TRIGGER_DEPTH_MAX) {
+    const message = `${TRIGGER_DEPTH_MAX} triggers stand behind the run that has ended, and no more may: do workflows set each other off without an end?`;
+    return { kind: "refused", reason: "TRIGGER_DEPTH", message };
+  }
+  const { workflow: name, version, input, labels, priority } = asked;
+  const key = keyOfEnd(trigger, runId);
+  await options.schedule({
+    ...{ namespace, target: { kind: "named", name, version }, input, key, labels, priority },
+    ...{ notify: null, startAt: null, concurrency: null },
+    // By what it is about, not by what it says: the trigger may change before it is repeated.
+    digest: createHash("sha256").update(key).digest("hex"),
+    triggered: { trigger, ofRun: runId, depth: depth + 1 },
+  });
+  return DONE;
+}

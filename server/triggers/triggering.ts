@@ -1,0 +1,51 @@
+// Triggers, put together: what the edge is handed of them, the ends of runs that set others off,
+// and the gathering of what is refused.
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { Plans } from "../store/plans.ts";
+import type { Store } from "../store/store.ts";
+import { createMappings, factsOfEnd } from "./mappings.ts";
+import { createRefusals } from "./refusals.ts";
+import { createRunEnds, type RunEnds, type RunEndsOptions } from "./run-ends.ts";
+import type { TriggerWork } from "./trigger-work.ts";
+
+export interface TriggeringOptions extends Pick<RunEndsOptions, "owned"> {
+  readonly store: Pick<Store, "triggers" | "facts">;
+  readonly plans: Plans;
+  readonly schedule: Scheduler["schedule"];
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Triggering extends TriggerWork, Pick<RunEnds, "announce" | "lookOnce"> {
+  start(): void;
+  /** Resolves when what is under way has ended, and what was refused is written. */
+  stop(): Promise<void>;
+}
+
+export function createTriggering(options: TriggeringOptions): Triggering {
+  const { store, clock, log } = options;
+  const compile = createMappings();
+  const runEnds = createRunEnds({ ...options, compile });
+  const refusals = createRefusals({
+    triggers: store.triggers,
+    clock,
+    onError: (error) => log.debug({ event: "trigger.refusals-not-kept", err: String(error) }),
+  });
+  return Object.freeze({
+    compile,
+    factsOfEnd: (ended) => factsOfEnd(options, ended),
+    refused: refusals.tell,
+    announce: runEnds.announce,
+    lookOnce: runEnds.lookOnce,
+    start() {
+      runEnds.start();
+      refusals.start();
+    },
+    async stop() {
+      await runEnds.stop();
+      await refusals.stop();
+    },
+  } satisfies Triggering);
+}

@@ -1,0 +1,200 @@
+/**
+ * Triggers: kept by name with what their callers are known by; a row for each ended run that one
+ * waits for, until it is settled; and what they have refused, by reason.
+ */
+import { expect, test } from "vitest";
+import type { EndKind, Run } from "../../server/core/model.ts";
+import type { TriggerAction, TriggerAuth, TriggerDefinition } from "../../server/core/trigger.ts";
+import type { Store } from "../../server/store/store.ts";
+import { REFUSALS_KEPT } from "../../server/store/triggers.ts";
+import { newNamespace, newUuid, type Opened, ownPartition, type Scheduled } from "./fixture.ts";
+import { beginAs, passAs } from "./hand-made.ts";
+
+const SECRET = { value: "a secret of sixteen", digest: "ab".repeat(32) };
+const OTHER = { value: "another secret, long", digest: "cd".repeat(32) };
+const ENDED = { state: { kind: "FAILED", reason: "STEP_FAILED" } } as const;
+
+const action: TriggerAction = {
+  ...{ kind: "schedule", workflow: "deploy", version: 0, input: null, key: "", labels: {} },
+  priority: 0,
+};
+const HMAC: TriggerAuth = {
+  ...{ kind: "hmac", header: "x-signature", prefix: "", timestampHeader: null },
+  toleranceMs: 1_000,
+};
+
+function inbound(name: string, kind: TriggerAuth["kind"] = "hmac"): TriggerDefinition {
+  const auth: TriggerAuth = kind === "hmac" ? HMAC : { kind };
+  return { name, source: { kind: "http", auth }, when: "", action };
+}
+
+function atEnd(
+  name: string,
+  of: { readonly workflow?: string; readonly states?: readonly EndKind[] } = {},
+): TriggerDefinition {
+  const source = { kind: "run-end", workflow: "build", states: [], ...of } as const;
+  return { name, source, when: "", action };
+}
+
+export function describeTriggers(opened: Opened): void {
+  const store = (): Store => opened().store;
+  const put = (
+    namespaceId: number,
+    definition: TriggerDefinition,
+    secret: typeof SECRET | null = null,
+  ) => store().triggers.put({ namespaceId, definition, secret });
+  const begin = (namespaceId: number, partition: number, more = {}) =>
+    beginAs(store(), [], { namespaceId, partition, workflow: "build", ...more });
+  const end = (run: Scheduled, by: Partial<Run> = ENDED) => passAs(store(), run, { run: by });
+  const ended = async (partition: number) => {
+    const found = await store().triggers.ended([partition], 100);
+    return found.map(({ trigger, runId }) => [trigger, runId]);
+  };
+
+  test("a trigger is found with its secret and listed without it, and changed by its name", async () => {
+    const namespaceId = await newNamespace(store());
+    expect(await put(namespaceId, inbound("push"))).toBeNull();
+    expect(await store().triggers.list(namespaceId)).toEqual([]);
+    expect(await put(namespaceId, inbound("push"), SECRET)).toEqual({ created: true });
+    const changed = { ...inbound("push"), when: "body.ok" };
+    expect(await put(namespaceId, changed)).toEqual({ created: false });
+    const times = { createdAt: expect.any(Number), changedAt: expect.any(Number) };
+    const record = { definition: changed, secretDigest: SECRET.digest, ...times };
+    expect(await store().triggers.list(namespaceId)).toEqual([record]);
+    expect(await store().triggers.find(namespaceId, "push")).toEqual({
+      ...record,
+      secret: SECRET.value,
+    });
+    expect(await store().triggers.find(await newNamespace(store()), "push")).toBeNull();
+  });
+
+  test("of a bearer only the digest is kept, and no secret outlives another kind of auth", async () => {
+    const namespaceId = await newNamespace(store());
+    await put(namespaceId, inbound("push"), SECRET);
+    expect(await put(namespaceId, inbound("push", "bearer"))).toBeNull();
+    await put(namespaceId, inbound("push", "bearer"), OTHER);
+    const known = { secret: null, secretDigest: OTHER.digest };
+    expect(await store().triggers.find(namespaceId, "push")).toMatchObject(known);
+    expect(await put(namespaceId, inbound("push", "bearer"))).toEqual({ created: false });
+    expect(await store().triggers.find(namespaceId, "push")).toMatchObject(known);
+    expect(await put(namespaceId, inbound("push"))).toBeNull();
+    await put(namespaceId, atEnd("push"));
+    const none = { secret: null, secretDigest: null };
+    expect(await store().triggers.find(namespaceId, "push")).toMatchObject(none);
+  });
+
+  test("a trigger is deleted once, with its refusals", async () => {
+    const namespaceId = await newNamespace(store());
+    await put(namespaceId, inbound("push"), SECRET);
+    const refused = { namespaceId, trigger: "push", reason: "X", message: "no", runId: null };
+    await store().triggers.refuse([{ ...refused, count: 1 }]);
+    expect(await store().triggers.delete(namespaceId, "push")).toBe(true);
+    expect(await store().triggers.delete(namespaceId, "push")).toBe(false);
+    expect(await store().triggers.refusals(namespaceId, null, 10)).toEqual([]);
+    expect(await store().triggers.find(namespaceId, "push")).toBeNull();
+  });
+
+  test("a run that ends is there for each trigger that waits for its workflow and state", async () => {
+    const namespaceId = await newNamespace(store());
+    const partition = ownPartition();
+    await put(namespaceId, atEnd("any"));
+    await put(namespaceId, atEnd("failed", { states: ["FAILED", "CANCELLED"] }));
+    await put(namespaceId, atEnd("completed", { states: ["COMPLETED"] }));
+    await put(namespaceId, atEnd("other", { workflow: "test" }));
+    await put(namespaceId, inbound("push"), SECRET);
+    await put(await newNamespace(store()), atEnd("elsewhere"));
+    const run = await begin(namespaceId, partition);
+    expect(await ended(partition)).toEqual([]);
+    await end(run);
+    const { runId } = run.ref;
+    expect((await ended(partition)).sort()).toEqual([
+      ["any", runId],
+      ["failed", runId],
+    ]);
+    expect(await ended(ownPartition())).toEqual([]);
+    const [first] = await store().triggers.ended([partition], 1);
+    const { definitionId } = run;
+    expect(first).toMatchObject({
+      ...{ runId, definitionId, state: "FAILED", reason: "STEP_FAILED", depth: 0 },
+      namespace: { id: namespaceId, name: expect.stringMatching(/^ns-/) },
+      definition: { source: { kind: "run-end" } },
+    });
+  });
+
+  test("an end that is settled is gone, and one to be looked at again is not there at once", async () => {
+    const namespaceId = await newNamespace(store());
+    const partition = ownPartition();
+    await put(namespaceId, atEnd("any"));
+    for (let n = 0; n < 2; n++) await end(await begin(namespaceId, partition));
+    const [first, second] = await store().triggers.ended([partition], 10);
+    if (!first || !second) throw new Error("two runs have ended");
+    await store().triggers.settle([
+      { id: first.id, again: false },
+      { id: second.id, again: true },
+    ]);
+    expect(await ended(partition)).toEqual([]);
+  });
+
+  test("what a deleted trigger had waited for says so", async () => {
+    const namespaceId = await newNamespace(store());
+    const partition = ownPartition();
+    await put(namespaceId, atEnd("any"));
+    await end(await begin(namespaceId, partition));
+    await store().triggers.delete(namespaceId, "any");
+    const found = await store().triggers.ended([partition], 10);
+    expect(found).toMatchObject([{ trigger: "any", definition: null }]);
+  });
+
+  test("a run tells how many triggers stand behind it, or behind the runs whose child it is", async () => {
+    const namespaceId = await newNamespace(store());
+    const partition = ownPartition();
+    await put(namespaceId, atEnd("any"));
+    const triggered = { trigger: "any", ofRun: newUuid(), depth: 7 };
+    const behind = await begin(namespaceId, partition, { triggered });
+    const parent = { runId: behind.ref.runId, stepId: "a" };
+    const child = await begin(namespaceId, partition, { parent });
+    await end(child);
+    await end(behind);
+    const found = await store().triggers.ended([partition], 10);
+    expect(found.map(({ runId, depth }) => [runId, depth])).toEqual([
+      [child.ref.runId, 7],
+      [behind.ref.runId, 7],
+    ]);
+  });
+
+  test("refusals of one reason are one row with their count, the last first", async () => {
+    const namespaceId = await newNamespace(store());
+    await put(namespaceId, inbound("push"), SECRET);
+    await put(namespaceId, inbound("pull"), SECRET);
+    const runId = newUuid();
+    const said = { namespaceId, trigger: "push", reason: "MAPPING_FAILED", runId: null, count: 2 };
+    await store().triggers.refuse([{ ...said, message: "there is no id" }]);
+    await opened().elapse(5);
+    await store().triggers.refuse([{ ...said, trigger: "pull", message: "there is no id" }]);
+    await opened().elapse(5);
+    await store().triggers.refuse([{ ...said, message: "there is no id", runId, count: 3 }]);
+    await store().triggers.refuse([{ ...said, trigger: "gone", message: "there is no id" }]);
+    const all = await store().triggers.refusals(namespaceId, null, 10);
+    expect(all.map(({ trigger, count, runId: of }) => [trigger, count, of])).toEqual([
+      ["push", 5, runId],
+      ["pull", 2, null],
+    ]);
+    expect(await store().triggers.refusals(namespaceId, "pull", 10)).toMatchObject([
+      { trigger: "pull", reason: "MAPPING_FAILED", message: "there is no id" },
+    ]);
+    expect(await store().triggers.refusals(namespaceId, null, 1)).toHaveLength(1);
+  });
+
+  test("of one trigger so many refusals are kept, the last ones", async () => {
+    const namespaceId = await newNamespace(store());
+    await put(namespaceId, inbound("push"), SECRET);
+    const said = { namespaceId, trigger: "push", reason: "X", runId: null, count: 1 };
+    await store().triggers.refuse([{ ...said, message: "the first" }]);
+    await opened().elapse(5);
+    const more = Array.from({ length: REFUSALS_KEPT }, (_, n) => ({ ...said, message: `no ${n}` }));
+    await store().triggers.refuse(more);
+    const kept = await store().triggers.refusals(namespaceId, "push", 1_000);
+    expect(kept).toHaveLength(REFUSALS_KEPT);
+    expect(kept.map(({ message }) => message)).not.toContain("the first");
+  });
+}

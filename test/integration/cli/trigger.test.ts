@@ -1,0 +1,116 @@
+// drover trigger put, list, show, delete, refusals and try, against a real server.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createClient } from "../../../sdk/typescript/index.ts";
+import { drover } from "../../support/drover-process.ts";
+import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+
+const PUSH = `trigger: push
+http:
+  hmac: { header: X-Hub-Signature-256, prefix: "sha256=" }
+when: body.ref == "refs/heads/main"
+schedule:
+  workflow: deploy
+  key: push-\${headers["x-github-delivery"]}
+  input: { commit: "\${body.after}" }
+`;
+
+let server: TestServer;
+let folder: string;
+beforeAll(async () => {
+  server = await startDroverServer();
+  folder = mkdtempSync(join(tmpdir(), "drover-cli-"));
+  writeFileSync(join(folder, "push.yaml"), PUSH);
+  writeFileSync(join(folder, "broken.yaml"), PUSH.replace("body.after", "boddy.after"));
+  const client = createClient({ address: server.address });
+  await client.registerWorkflow("workflow: deploy\nsteps: [{ id: a, task: none }]\n");
+  client.close();
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await server?.stop();
+});
+
+const trigger = (...args: readonly string[]) =>
+  drover(["trigger", ...args], { cwd: folder, env: { DROVER_ADDRESS: server.address } });
+
+test("a trigger is put from a file, with a new secret that is said once", async () => {
+  const { code, stdout, stderr } = await trigger("put", "push.yaml", "--new-secret");
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "trigger push made\n" });
+  expect(stderr).toContain("called by POST /hooks/default/push");
+  expect(stderr).toMatch(/secret [0-9a-f]{64}: keep it, it is not shown again/);
+  expect(await trigger("put", "push.yaml")).toMatchObject({ stdout: "trigger push changed\n" });
+  const { stdout: listed } = await trigger("list");
+  expect(listed).toContain("push     POST, signed in x-hub-signature-256  schedule deploy");
+  const { stdout: shown } = await trigger("show", "push");
+  expect(shown).toContain("path          /hooks/default/push");
+  expect(shown).toContain('when          body.ref == "refs/heads/main"');
+});
+
+test("what is wrong with a file is named with line and column, and nothing is stored", async () => {
+  const { code, stderr } = await trigger("put", "broken.yaml", "--new-secret");
+  expect(code).toBe(1);
+  expect(stderr).toContain('there is no "boddy": did you mean body?');
+  expect(stderr).toContain("(line 8, column 20)");
+});
+
+test("a trigger is put from flags, at the end of a run too", async () => {
+  const flags = ["--name", "after", "--end-of", "build", "--state", "failed"];
+  const put = await trigger(
+    "put",
+    ...flags,
+    "--schedule",
+    "deploy",
+    "--input",
+    `{"of":"\${run.id}"}`,
+  );
+  expect(put).toMatchObject({ code: 0, stdout: "trigger after made\n" });
+  const { stdout } = await trigger("show", "after");
+  expect(stdout).toContain("waits for     end of build: failed");
+  expect(stdout).toContain(`input         {"of":"\${run.id}"}`);
+  for (const args of [
+    [],
+    ["push.yaml", "--name", "other"],
+    ["--name", "x", "--schedule", "deploy"],
+    ["--name", "x", "--schedule", "deploy", "--bearer", "--end-of", "build"],
+  ])
+    expect((await trigger("put", ...args)).code, args.join(" ")).toBe(2);
+});
+
+test("trying one says what it would do, and does nothing", async () => {
+  const body = ["--body", '{"ref":"refs/heads/main","after":"abc"}'];
+  const header = ["--header", "X-GitHub-Delivery=d1"];
+  const tried = await trigger("try", "--file", "push.yaml", ...body, ...header);
+  expect(tried.stdout).toBe(
+    'schedule deploy\n  key         push-d1\n  input       {"commit":"abc"}\n',
+  );
+  const other = await trigger("try", "--file", "push.yaml", "--body", '{"ref":"x"}');
+  expect(other.stdout).toBe("nothing: its `when` is false\n");
+  const failing = await trigger("try", "--file", "push.yaml", ...body);
+  expect(failing.code).toBe(1);
+  expect(failing.stderr).toContain('there is no "x-github-delivery"');
+  const client = createClient({ address: server.address });
+  expect((await client.listRuns()).runs).toEqual([]);
+  client.close();
+});
+
+test("refusals are listed by reason", async () => {
+  await trigger("put", "push.yaml", "--new-secret");
+  const call = () => fetch(`${server.url}/hooks/default/push`, { method: "POST", body: "{}" });
+  await call();
+  await call();
+  await expect
+    .poll(async () => (await trigger("refusals", "push")).stdout, { timeout: 15_000 })
+    .toContain("CONTENT_TYPE");
+  const { stdout } = await trigger("refusals", "push", "-o", "jsonl");
+  expect(JSON.parse(stdout)).toMatchObject({ trigger: "push", reason: "CONTENT_TYPE", count: "2" });
+});
+
+test("a trigger is deleted, and one that is not there is said to be so", async () => {
+  await trigger("put", "--name", "gone", "--end-of", "build", "--schedule", "deploy");
+  expect(await trigger("delete", "gone")).toMatchObject({ stdout: "trigger gone deleted\n" });
+  expect(await trigger("delete", "gone")).toMatchObject({ stdout: "trigger gone was not there\n" });
+  expect((await trigger("show", "gone")).code).toBe(4);
+});
