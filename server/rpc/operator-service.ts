@@ -14,9 +14,10 @@ import type { AnswerKind } from "../core/history.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
 import { DroverError } from "../errors.ts";
-import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { CircuitCalls, Scheduler } from "../scheduler/scheduler.ts";
 import type { EscalationRecord, RunDetail } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
+import { createCircuitCalls } from "./circuits.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
@@ -31,10 +32,16 @@ import { escalationPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 
 export interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "tell" | Control>;
+  readonly scheduler: Pick<Scheduler, "tell" | Control | CircuitCalls>;
   readonly store: Pick<
     Store,
-    "reads" | "definition" | "outbox" | "queues" | "claimEscalation" | "releaseEscalation"
+    | "reads"
+    | "definition"
+    | "outbox"
+    | "queues"
+    | "circuits"
+    | "claimEscalation"
+    | "releaseEscalation"
   >;
   readonly namespaces: Namespaces;
 }
@@ -69,6 +76,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
 
     ...createHookCalls(deps),
     ...createQueueCalls(deps),
+    ...createCircuitCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

@@ -21,6 +21,7 @@ import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
 import type { PassRecord, Written } from "./changes.ts";
+import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
@@ -221,6 +222,11 @@ export interface Tx {
   lockQueues(queues: readonly QueueRef[]): Promise<readonly LockedQueue[]>;
   /** Writes the buckets of locked queues. */
   writeBuckets(queues: readonly LockedQueue[]): Promise<void>;
+  /**
+   * Marks tasks that are about to be granted as those that try circuits; returns the circuits that
+   * let them: open, their time over, and nobody else tries. Waits for nobody.
+   */
+  takeTrials(trials: readonly Trial[]): Promise<readonly CircuitRef[]>;
   /** Moves locked ready rows to `lease`. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
 }
@@ -321,6 +327,7 @@ export interface Store {
   readonly partitions: Partitions;
   readonly outbox: Outbox;
   readonly queues: Queues;
+  readonly circuits: Circuits;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;

@@ -71,6 +71,7 @@ export function createFaultyStore(wire: StoreWire): Store {
       settle: (tried) => call("settle", () => store.outbox.settle(tried)),
     } satisfies Store["outbox"]),
     queues: faultyQueues(store, call, read),
+    circuits: faultyCircuits(store, call, read),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),
@@ -206,4 +207,18 @@ function faultyQueues(store: Store, call: Called, read: Called): Store["queues"]
       read("namespacePause", () => store.queues.namespacePause(...asked)),
     list: (...asked) => read("listQueues", () => store.queues.list(...asked)),
   } satisfies Store["queues"]);
+}
+
+function faultyCircuits({ circuits }: Store, call: Called, read: Called): Store["circuits"] {
+  return Object.freeze({
+    count: (ends) => call("countEnds", () => circuits.count(ends)),
+    look: () => read("circuitLook", () => circuits.look()),
+    evidence: (...asked) => read("circuitEvidence", () => circuits.evidence(...asked)),
+    change: (...asked) => call("changeCircuits", () => circuits.change(...asked)),
+    say: (...asked) => call("sayCircuit", () => circuits.say(...asked)),
+    list: (...asked) => read("listCircuits", () => circuits.list(...asked)),
+    cordon: (cordon) => call("cordon", () => circuits.cordon(cordon)),
+    uncordon: (of) => call("uncordon", () => circuits.uncordon(of)),
+    cordons: (namespaceId) => read("listCordons", () => circuits.cordons(namespaceId)),
+  } satisfies Store["circuits"]);
 }

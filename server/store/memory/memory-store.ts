@@ -3,7 +3,7 @@
 //   tables.ts          the rows        transactions.ts   one at a time, undone if they fail
 //   transaction.ts     Tx              write.ts          a pass, row by row
 //   catalogue.ts       definitions and lanes             partitions.ts   who watches what
-//   queues.ts          what people say about queues
+//   queues.ts          what people say about queues      circuits.ts   what rests, and cordons
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
@@ -11,6 +11,7 @@ import type { Reads } from "../reads.ts";
 import type { Store, TransactOptions, Tx } from "../store.ts";
 import { beatSession } from "./beats.ts";
 import { createCatalogue } from "./catalogue.ts";
+import { createCircuits, laneCircuit } from "./circuits.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
@@ -47,6 +48,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     createCatalogue(now);
   const world = { tables, now, lanes: knownLanes, isWorkflow };
   const pauseOf = (lane: number) => lanePause(world, lane);
+  const circuitOf = (lane: number) => laneCircuit(world, lane);
   const partitions = createPartitions(tables, transactions, elapsedMs);
   const { run } = transactions;
 
@@ -57,7 +59,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     countRuns: (namespaceId, filter, most) =>
       run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
-    runSigns: (runId) => run(() => runSigns(tables, now(), runId, { pauseOf, queueOf })),
+    runSigns: (runId) => run(() => runSigns(tables, now(), runId, { pauseOf, queueOf, circuitOf })),
     listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
     listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
     listWorkflows: async (namespaceId, after, limit) =>
@@ -91,6 +93,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
+    circuits: createCircuits(world, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
@@ -107,7 +110,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     takeInbox: async () => [],
     settleInbox: async () => undefined,
     pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs, pauseOf)),
-    dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, pauseOf)),
+    dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf })),
     ready: () => run(() => undefined),
     close: async () => {
       partitions.close();

@@ -8,6 +8,7 @@
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
+//   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -24,6 +25,7 @@ import type {
 } from "../reads.ts";
 import { endedRun } from "../run-head.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
+import { type CircuitTables, createTablesOfCircuits } from "./circuit-tables.ts";
 import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
 import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
 import { createTable, type Table } from "./table.ts";
@@ -152,7 +154,7 @@ export interface PartitionRow {
   readonly epoch: number;
 }
 
-export interface Tables extends OutboxTables, QueueTables {
+export interface Tables extends OutboxTables, QueueTables, CircuitTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
@@ -273,6 +275,7 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfPeople(journal),
     ...createTablesOfOutbox(journal),
     ...createTablesOfQueues(journal),
+    ...createTablesOfCircuits(journal),
     ...createSmallTables(journal),
   });
 }

@@ -18,6 +18,7 @@ import type {
   SessionBeat,
   Store,
 } from "../store.ts";
+import { createCircuits } from "./circuits.ts";
 import { cancels, dueKinds } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
@@ -53,6 +54,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
+    circuits: createCircuits(query, (work) => transact({}, work)),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -129,6 +131,9 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_keys", [rowsMax]);
       await query("forget_refused", [rowsMax]);
       await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
+      await query("forget_circuit_ends", []);
+      await query("forget_circuits", []);
+      await query("forget_outages", []);
     },
     ...inboxOf(query),
     pulse: (lanes, runs) => pulse(query, lanes, runs),

@@ -14,8 +14,8 @@ import type { Log } from "../../../server/rpc/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/rpc/server.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
-import type { Queues } from "../../../server/store/queues.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
+import type { Store } from "../../../server/store/store.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
 export const SECRET = "ab".repeat(16);
@@ -160,7 +160,7 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
   return formatCallbackToken({ ...TOKEN, ...over });
 }
 
-function schedulerStub(queues: Queues): Mutable<Scheduler> {
+function schedulerStub({ queues, circuits, lanes }: Store): Mutable<Scheduler> {
   return {
     registerWorkflow: async () => ({ version: 3, created: true }),
     setDefaultVersion: async (_namespace, name, version) =>
@@ -178,6 +178,12 @@ function schedulerStub(queues: Queues): Mutable<Scheduler> {
     resumeWorkflow: async () => {},
     limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
     resumeQueue: async (of) => void (await queues.resume(of)),
+    sayCircuit: async ({ queue, task }, agentId, said) => {
+      const [lane = 0] = await lanes([{ namespaceId: 1, queue, task }]);
+      return { ...(await circuits.say({ lane, agentId }, said)), queue, task };
+    },
+    cordonAgent: circuits.cordon,
+    uncordonAgent: circuits.uncordon,
   };
 }
 
@@ -196,7 +202,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
     runSigns: async () => ({
       ...{ now: 1_700_000_060_000, leases: new Map(), polls: new Map() },
-      ...{ pauses: new Map(), queues: new Map() },
+      ...{ pauses: new Map(), queues: new Map(), circuits: new Map() },
     }),
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],
@@ -207,8 +213,9 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   // A namespace without hooks, webhooks and queues, which keeps what it is told.
-  const { outbox, queues } = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
-  const scheduler = schedulerStub(queues);
+  const memory = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
+  const { outbox, queues, circuits } = memory;
+  const scheduler = schedulerStub(memory);
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
     heartbeat: async ({ reports }) => reports.map(() => ({ kind: "carry-on", leaseMs: 30_000 })),
@@ -228,6 +235,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
         : null,
     outbox,
     queues,
+    circuits,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},
