@@ -58,12 +58,8 @@ export function createGate(clock: Pick<Clock, "monotonicMs">): Gate {
   function lanesOf(waiter: Waiter): readonly DueLane[] {
     if (!known) return waiter.lanes;
     const of = known;
-    const { namespaceId, agent } = waiter;
-    if (
-      of.cordoned.has(cordonOf(namespaceId, "agent", agent.id)) ||
-      of.cordoned.has(cordonOf(namespaceId, "version", agent.version))
-    )
-      return [];
+    const { agent } = waiter;
+    if (of.cordoned.size > 0 && isCordoned(of, waiter)) return [];
     if (of.circuits.size === 0) return waiter.lanes;
     return waiter.lanes.filter(({ lane }) => isOpen(of, lane, agent.id));
   }
@@ -119,6 +115,13 @@ export function createGate(clock: Pick<Clock, "monotonicMs">): Gate {
 
 function keyOf(lane: number, agentId: string): string {
   return `${lane}/${agentId}`;
+}
+
+function isCordoned({ cordoned }: Known, { namespaceId, agent }: Waiter): boolean {
+  return (
+    cordoned.has(cordonOf(namespaceId, "agent", agent.id)) ||
+    cordoned.has(cordonOf(namespaceId, "version", agent.version))
+  );
 }
 
 function cordonOf(namespaceId: number, kind: "agent" | "version", name: string): string {

@@ -57,7 +57,8 @@ export function createCircuitWatch(options: CircuitWatchOptions): Loop {
     if (counted.length > 0) await circuits.count(counted);
     const found = await look();
     const { node, owned } = options.owner();
-    const lanes = new Set([...found.watched, ...found.circuits.map(({ lane }) => lane)]);
+    const trying = found.circuits.filter(({ state }) => state.kind === "trying");
+    const lanes = new Set([...found.watched, ...trying.map(({ lane }) => lane)]);
     if (node === null || lanes.size === 0) return;
     const byOwner = Map.groupBy([...lanes], (lane) => ownerOf(owned, lane));
     let changed = false;

@@ -5,6 +5,7 @@ import type { Actor } from "../changes.ts";
 import type {
   Circuit,
   CircuitChange,
+  CircuitLook,
   CircuitPage,
   CircuitRef,
   Circuits,
@@ -31,25 +32,17 @@ import type { Begun, Query } from "./transaction.ts";
 type Transact = <T>(work: (begun: Begun) => Promise<T>) => Promise<T>;
 
 export function createCircuits(query: Query, transact: Transact): Circuits {
+  let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
   return Object.freeze({
     count: (ends) => countEnds(query, ends),
     async look() {
-      // What is open is read last: what this look leaves out has closed or was not open yet.
       const [row] = await query<LookRow>("circuit_look", []);
       if (!row) throw new Error("a look at circuits came back without its row");
-      const cordons = await query<CordonRow>("all_cordons", []);
-      const circuits = await query<CircuitRow>("circuits_not_closed", []);
-      return {
-        now: row.now,
-        watched: row.watched,
-        outages: row.outages.map(({ lane, opened_at: from, closed_at: to }) => ({
-          lane,
-          from,
-          to,
-        })),
-        circuits: circuits.map(circuitOf),
-        cordons: cordons.map(cordonOf),
-      };
+      const { now, watched, mark } = row;
+      // The mark is older than what is read after it: what comes between is read again.
+      if (read?.mark !== mark) read = { mark, ...(await readAll(query)) };
+      const { circuits, outages, cordons } = read;
+      return { now, watched, circuits, outages, cordons };
     },
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
     change: (changes, actor) => transact((begun) => changeCircuits(begun.query, changes, actor)),
@@ -91,12 +84,25 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
 
 interface LookRow {
   now: Moment;
-  outages: readonly {
-    readonly lane: number;
-    readonly opened_at: Moment;
-    readonly closed_at: Moment | null;
-  }[];
+  mark: string;
   watched: number[];
+}
+
+interface OutageRow {
+  lane: number;
+  opened_at: Moment;
+  closed_at: Moment | null;
+}
+
+async function readAll(query: Query): Promise<Omit<CircuitLook, "now" | "watched">> {
+  const outages = await query<OutageRow>("outages_of_late", []);
+  const cordons = await query<CordonRow>("all_cordons", []);
+  const circuits = await query<CircuitRow>("circuits_not_closed", []);
+  return {
+    circuits: circuits.map(circuitOf),
+    outages: outages.map(({ lane, opened_at: from, closed_at: to }) => ({ lane, from, to })),
+    cordons: cordons.map(cordonOf),
+  };
 }
 
 interface CircuitRow {
@@ -178,7 +184,8 @@ interface TallyRow {
   good: number;
   bad: number;
   last_at: Moment;
-  runs: RunId[];
+  one_run: RunId | null;
+  other_run: RunId | null;
 }
 
 interface TriedRow extends CircuitRow {
@@ -211,13 +218,16 @@ async function evidence(
       {
         lane,
         now: rows[0]?.now ?? 0,
-        tallies: own.map(({ agent_id: agentId, good, bad, last_at: lastAt, runs }) => {
-          return { agentId, good, bad, lastAt, runs };
-        }),
+        tallies: own.map(tallyOf),
         circuits: known.map((row) => ({ ...circuitOf(row), trialEnd: trialEndOf(row) })),
       },
     ];
   });
+}
+
+function tallyOf({ agent_id: agentId, good, bad, last_at: lastAt, ...row }: TallyRow) {
+  const runs = [row.one_run, row.other_run].filter((run) => run !== null);
+  return { agentId, good, bad, lastAt, runs: [...new Set(runs)] };
 }
 
 /** A trial of which there is no trace any more says nothing. */

@@ -79,7 +79,7 @@ async function circuits(): Promise<Readonly<Record<string, string>>> {
 /** Its rest is over. */
 const rested = () =>
   hand.query(
-    `update circuit as c set until = now() from lane as l
+    `update circuit as c set until = now(), version = nextval('circuit_version') from lane as l
      where l.id = c.lane and l.task = $1 and c.state = 1`,
     [task],
   );
@@ -185,8 +185,13 @@ describe("the circuit of a queue's task", () => {
     await here.scheduler.sayCircuit(of, "", said);
     // Its minute is over, and half of it the circuit was open.
     await hand.query(
-      `update circuit_outage set opened_at = now() - interval '50 seconds'
-       where lane = (select id from lane where task = $1)`,
+      `with earlier as (
+         update circuit_outage set opened_at = now() - interval '50 seconds'
+         where lane = (select id from lane where task = $1)
+         returning lane
+       )
+       update circuit as c set version = nextval('circuit_version') from earlier as e
+       where c.lane = e.lane`,
       [task],
     );
     await hand.query(

@@ -26,27 +26,31 @@ set good = e.good + excluded.good, bad = e.bad + excluded.bad,
   last_at = greatest(e.last_at, excluded.last_at);
 
 -- name: circuit_look
--- One row of lists, once a second in each server.
+-- Once a second in each server. The mark is another one after any change that has been committed.
 select now() as now,
   (
-    select coalesce(jsonb_agg(to_jsonb(o)), '[]')
-    from (
-      select o.lane, (extract(epoch from o.opened_at) * 1000)::bigint as opened_at,
-        (extract(epoch from o.closed_at) * 1000)::bigint as closed_at
-      from circuit_outage as o
-      where o.closed_at is null or o.closed_at > now() - interval '1 day'
-      order by o.opened_at desc
-      limit 1000
-    ) as o
-  ) as outages,
+    select coalesce(sum(c.version), 0)::text || '/' || count(*)
+    from circuit as c
+  ) || '/' || (
+    select coalesce(sum(extract(epoch from o.cordoned_at)), 0)::text || '/' || count(*)
+    from cordon as o
+  ) as mark,
   (
     select coalesce(array_agg(distinct e.lane), '{}')
     from circuit_end as e
     where e.bad > 0 and e.at > now() - interval '1 minute'
   ) as watched;
 
+-- name: outages_of_late
+-- What moves the end of a total.
+select o.lane, o.opened_at, o.closed_at
+from circuit_outage as o
+where o.closed_at is null or o.closed_at > now() - interval '1 day'
+order by o.opened_at desc
+limit 1000;
+
 -- name: circuits_not_closed
--- Once a second in each server.
+-- All that a claim may have to know: read when it has changed.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
 from circuit as c
@@ -59,16 +63,11 @@ from cordon as o
 order by o.namespace_id, o.kind, o.name;
 
 -- name: circuit_tallies
--- Of each agent since the window began and nothing has changed. Plan: circuit_end, circuit by key.
+-- Of each agent since the window began and nothing has changed. Runs of a row stand in their order, so
+-- these two are different ones if any are. Plan: circuit_end, circuit by key.
 select e.lane, e.agent_id, sum(e.good)::integer as good, sum(e.bad)::integer as bad,
-  max(e.last_at) as last_at,
-  array(
-    select distinct r.run
-    from circuit_end as x
-    cross join lateral unnest(x.runs) as r (run)
-    where x.lane = e.lane and x.agent_id = e.agent_id and x.at >= max(f.since)
-    limit 2
-  ) as runs
+  max(e.last_at) as last_at, min(e.runs[1]::text) as one_run,
+  max(e.runs[cardinality(e.runs)]::text) as other_run
 from unnest($1::integer[]) as u (lane)
 join circuit_end as e on e.lane = u.lane
 left join circuit as q on q.lane = e.lane and q.agent_id = ''
