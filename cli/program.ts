@@ -6,6 +6,8 @@
 import { Command, type CommanderError } from "commander";
 import { addGlobalOptions } from "./context.ts";
 import { type Ended, usageFailure } from "./failure.ts";
+import { addCordonVerbs } from "./verbs/agent-cordon.ts";
+import { addCircuitVerbs } from "./verbs/circuit.ts";
 import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
@@ -73,8 +75,11 @@ export function createProgram(version: string, ended: Ended): Command {
     program.command("namespace").description("the namespace: pause, resume"),
     ended,
   );
-  addQueueVerbs(program.command("queue").description("queues: what waits, pause, resume"), ended);
+  const queue = program.command("queue").description("queues: what waits, pause, resume");
+  addQueueVerbs(queue, ended);
+  addCircuitVerbs(queue, ended);
   addScheduleVerbs(program.command("schedule").description("runs by the calendar"), ended);
+  addCordonVerbs(program.command("agent").description("agents: cordon, uncordon"), ended);
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   addTriggerVerbs(
     program.command("trigger").description("triggers: what sets off runs by itself"),

@@ -6,6 +6,7 @@
  * The first signal drains and stops; the second ends the process at once, which is safe too:
  * nothing that was acknowledged lives in this process alone.
  */
+import type { CircuitOptions } from "./circuit-options.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./database.ts";
 import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
@@ -15,6 +16,8 @@ export interface ServeOptions {
   readonly insecureNoAuth: boolean;
   /** Lets webhooks go to this machine and its link. */
   readonly allowLocalWebhooks: boolean;
+  /** When circuits open, and for how long; left out: as by default. */
+  readonly circuits?: CircuitOptions;
   /** What to try once it is up, a line each. */
   readonly next: readonly string[];
 }
@@ -22,17 +25,13 @@ export interface ServeOptions {
 const endedBySignal = 130;
 
 export async function serve(
-  { database, insecureNoAuth, allowLocalWebhooks, next }: ServeOptions,
+  { next, ...options }: ServeOptions,
   { address, output }: Context,
 ): Promise<ExitCode> {
   const signals = listenForSignals();
   const { startServer } = await import("@drover/server/main.ts");
-  const server = await startServer({
-    address,
-    database,
-    insecureNoAuth,
-    allowLocalWebhooks,
-  }).catch((error: unknown) => {
+  const { database } = options;
+  const server = await startServer({ address, ...options }).catch((error: unknown) => {
     throw isAddressInUse(error) ? addressInUse(address) : error;
   });
   const where =

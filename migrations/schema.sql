@@ -6,6 +6,10 @@ set check_function_bodies = off;
 
 create schema drover;
 
+-- sequences
+
+create sequence circuit_version as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+
 -- functions
 
 create or replace function drover.schedule(namespace text, workflow text, input jsonb default null::jsonb, key text default null::text, labels jsonb default '{}'::jsonb, version integer default 0)
@@ -68,6 +72,56 @@ create table agent_session (
   constraint agent_session_pkey primary key (session)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table circuit (
+  lane integer not null,
+  agent_id text not null,
+  version bigint default nextval('circuit_version'::regclass) not null,
+  changed_at timestamp with time zone default now() not null,
+  state smallint default 0 not null,
+  since timestamp with time zone,
+  until timestamp with time zone,
+  rests smallint default 0 not null,
+  saw text default ''::text not null,
+  forced smallint,
+  forced_by text,
+  forced_why text,
+  forced_at timestamp with time zone,
+  trial_run uuid,
+  trial_step integer,
+  trial_fence integer,
+  trial_secret bytea,
+  constraint circuit_pkey primary key (lane, agent_id)
+);
+
+create table circuit_end (
+  lane integer not null,
+  agent_id text not null,
+  at timestamp with time zone not null,
+  good integer not null,
+  bad integer not null,
+  runs uuid[] not null,
+  last_at timestamp with time zone not null,
+  constraint circuit_end_pkey primary key (lane, agent_id, at)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table circuit_outage (
+  lane integer not null,
+  opened_at timestamp with time zone not null,
+  closed_at timestamp with time zone,
+  constraint circuit_outage_pkey primary key (lane, opened_at)
+);
+
+create table cordon (
+  namespace_id integer not null,
+  kind smallint not null,
+  name text not null,
+  cordoned_by text not null,
+  why text not null,
+  cordoned_at timestamp with time zone default now() not null,
+  constraint cordon_pkey primary key (namespace_id, kind, name)
+);
 
 create table definition (
   id bigint generated always as identity not null,
@@ -754,7 +808,7 @@ create view intervention_view as
  select i.run_id,
     d.id as step,
     nullif(greatest(i.step_no, 0) / 512, 0) as item,
-    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text])[i.rule + 1] as rule,
+    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text, 'agent-circuit'::text, 'queue-circuit'::text])[i.rule + 1] as rule,
     i.fence,
     i.n,
     i.saw,
@@ -804,10 +858,31 @@ create view limited_lane as
      join queue q on q.namespace_id = l.namespace_id and q.name = l.queue
   where q.leases_max is not null or q.rate is not null;
 
+create view open_lane as
+ select lane,
+    state,
+    since,
+    until,
+    saw,
+    forced,
+    forced_by,
+    forced_why,
+    forced_at
+   from circuit c
+  where agent_id = ''::text and coalesce(forced = 1, state <> 0);
+
 -- comments
 
 comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
 comment on column attempt.charged is 'The retry policy that its try was charged to, -1 if to none; null: it did not count.';
+comment on table circuit is 'What may be handed out of a lane, or to one agent of it; no row: all.';
+comment on column circuit.agent_id is 'Empty: the circuit of the lane itself.';
+comment on column circuit.version is 'Another one with each change, never used twice: what a change compares.';
+comment on column circuit.until is 'From then on one task may try.';
+comment on column circuit.forced is 'What a person has said, until it is taken back; null: the rules decide.';
+comment on column circuit.trial_run is 'The task that tries: its lease is told by these four.';
+comment on column circuit_end.runs is 'Up to two of the runs with a bad end: no more are asked about.';
+comment on table circuit_outage is 'Gone a week after its end. closed_at null: it has not ended.';
 comment on table decision is 'What each approver has said to an approval step.';
 comment on table definition is 'What workflows say, by content: each content once in a namespace.';
 comment on table delivery is 'One webhook: what it tells, for how many of one cause, and how its tries went.';

@@ -6,6 +6,8 @@ import type { Clock, Random } from "./clock.ts";
 import { createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
+import { createEnds } from "./dispatch/ends.ts";
+import { createGate } from "./dispatch/gate.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
@@ -14,6 +16,7 @@ import { createInbox } from "./inbox.ts";
 import type { Loop } from "./loop.ts";
 import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
+import { createCircuitControl } from "./scheduler/circuit-control.ts";
 import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
@@ -23,9 +26,11 @@ import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { Told } from "./scheduler/told.ts";
 import { createWatch } from "./scheduler/watch.ts";
+import type { CircuitLook } from "./store/circuits.ts";
 import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { Store } from "./store/store.ts";
+import { type CircuitWatchOptions, createCircuitWatch } from "./supervisor/circuits.ts";
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
@@ -45,6 +50,8 @@ export interface ControlPlaneOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Sends webhooks; left out: this process sends none. */
   readonly post?: Post;
+  /** When circuits open, and for how long; what is left out is as by default. */
+  readonly circuits?: CircuitWatchOptions["settings"];
   /** Those that this process may watch; left out: all of the region. */
   readonly partitions?: readonly number[];
 }
@@ -60,6 +67,8 @@ export interface ControlPlane {
   readonly deliveries: Deliveries | null;
   readonly triggers: Triggering;
   readonly beat: Loop;
+  /** Learns what rests and who is cordoned, and moves the circuits of our lanes. */
+  readonly circuits: Loop;
   start(): Promise<void>;
   /** Finishes what is under way and hands the partitions back. */
   stop(): Promise<void>;
@@ -69,6 +78,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { store, clock, random, log, isRetryable } = options;
   const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
+  const gate = createGate(clock);
+  const ends = createEnds(clock);
   const watch = createWatch();
   const lanes = createLanes(store);
   const onError = (error: unknown) => log.warn({ event: "dispatch.failed", err: String(error) });
@@ -82,24 +93,20 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const tell = (told: Told): void => {
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
+    ends.count(told.ended);
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
     if (told.outside) for (const one of [deliveries, triggers]) one?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
   const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
-  const shared = { store, plans, clock, random, handOver, tell, isRetryable };
+  const shared = { store, plans, clock, random, handOver, tell, isRetryable, stood: gate };
   const advance = createAdvance(shared);
   const schedule = createSchedule(shared);
   const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
   const schedules = createFire(timed);
   const claims = createClaims({
-    store,
-    plans,
-    waiters,
-    clock,
-    random,
-    onError,
+    ...{ store, plans, waiters, gate, clock, random, onError },
     giveBack({ ready, secret }) {
       const { step, fence } = ready;
       advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
@@ -117,9 +124,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     onLanes: (announced) => void claims.look(announced),
     quiet: () => watches.quiet(),
   });
+  const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const watches = createWatches({
-    ...{ store, advance, fire: schedules.fire, clock, log },
-    owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
+    ...{ store, advance, fire: schedules.fire, clock, log, owner },
     onFenced: (node) => ownership.fenced(node),
   });
   const deliveries = deliveriesOf(options, plans, ownership.owned);
@@ -128,6 +135,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const [first] = options.partitions ?? partitionsOf(REGION);
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
   const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
+  const learn = (look: CircuitLook) => void claims.look(gate.learn(look));
+  const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
   const node = randomUuid(random);
   const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
 
@@ -147,13 +156,17 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       runChange: watch.change,
       ...createQueueControl({ queues: store.queues, wake }),
       ...createScheduleControl(timed),
+      ...createCircuitControl({ store, circuits: store.circuits, refresh: circuits.runOnce }),
     },
     dispatcher: createDispatch({
       ...{ store, clock, random, advance, onError },
       ...{ claims, waiters, lanes, heartbeats },
     }),
-    ...{ advance, fire: schedules.fire, ownership, watches, deliveries, triggers, beat },
+    ...{ advance, fire: schedules.fire, ownership, watches, deliveries, triggers, beat, circuits },
     async start() {
+      // Before anything is handed out or given up.
+      await circuits.runOnce();
+      circuits.start();
       await ownership.start();
       watches.start();
       beat.start();
@@ -163,7 +176,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     async stop() {
       // It may wait long for answers, and our partitions are watched meanwhile.
       await deliveries?.stop();
-      for (const one of [beat, inbox, triggers]) await one.stop();
+      for (const one of [beat, circuits, inbox, triggers]) await one.stop();
       await housekeeping.stop();
       await watches.stop();
       const flown = [claims, heartbeats, schedule, schedules, advance].map((one) => one.idle());
@@ -171,6 +184,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await ownership.stop();
     },
   } satisfies ControlPlane);
+}
+
+function circuitsOf(
+  { store, clock, log, circuits = {} }: ControlPlaneOptions,
+  more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
+): Loop {
+  return createCircuitWatch({ circuits: store.circuits, settings: circuits, clock, log, ...more });
 }
 
 function deliveriesOf(

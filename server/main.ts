@@ -11,6 +11,7 @@ import {
   type RpcConfig,
 } from "./config.ts";
 import { createControlPlane } from "./control-plane.ts";
+import type { CircuitSettings } from "./core/circuit.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
 import { createRpcServer } from "./rpc/server.ts";
@@ -29,6 +30,8 @@ export interface ServerOptions {
   readonly insecureNoAuth?: boolean;
   /** Lets webhooks go to this machine and its link. Default false. */
   readonly allowLocalWebhooks?: boolean;
+  /** When circuits open, and for how long; what is left out is as CIRCUIT_DEFAULTS. */
+  readonly circuits?: Partial<CircuitSettings>;
   readonly log?: Partial<LogConfig>;
   readonly limits?: Partial<RpcConfig>;
 }
@@ -66,7 +69,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       clock: systemClock,
       allowLocal: options.allowLocalWebhooks ?? false,
     });
-    const plane = createControlPlane({ ...common, address, post });
+    const { circuits = {} } = options;
+    const plane = createControlPlane({ ...common, address, post, circuits });
     closers.push(() => plane.stop());
     await plane.start();
     const rpc = createRpcServer({

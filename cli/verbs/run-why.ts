@@ -96,6 +96,10 @@ function actionWords(action: PersonAction, runId: string): string {
       return `drover run pause ${runId}`;
     case ActionKind.RESUME_QUEUE:
       return `drover queue resume ${clean(action.queue)}`;
+    case ActionKind.SET_CIRCUIT: {
+      const of = `${clean(action.queue)} ${clean(action.task)} --by NAME`;
+      return `drover queue circuit close ${of}, or release`;
+    }
     case ActionKind.RESUME_NAMESPACE:
       return "drover namespace resume";
     case ActionKind.RESUME_WORKFLOW:

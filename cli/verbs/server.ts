@@ -1,17 +1,18 @@
 /** `drover server`: the server for real work, on the PostgreSQL of DATABASE_URL. */
 import type { Command } from "commander";
+import { addCircuitOptions, type CircuitFlags, circuitsOf } from "../circuit-options.ts";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { serve } from "../serve.ts";
 
-interface ServerOptions extends DatabaseOptions {
+interface ServerOptions extends DatabaseOptions, CircuitFlags {
   readonly insecureNoAuth?: boolean;
   readonly allowLocalWebhooks?: boolean;
 }
 
 export function addServer(program: Command, ended: Ended): void {
-  addDatabaseOptions(program.command("server"))
+  addCircuitOptions(addDatabaseOptions(program.command("server")))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
@@ -25,6 +26,8 @@ export function addServer(program: Command, ended: Ended): void {
       const insecureNoAuth = options.insecureNoAuth ?? false;
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
       const next = ["drover run list"];
-      ended(await serve({ database, insecureNoAuth, allowLocalWebhooks, next }, context));
+      const circuits = circuitsOf(options);
+      const how = { database, insecureNoAuth, allowLocalWebhooks, circuits, next };
+      ended(await serve(how, context));
     });
 }

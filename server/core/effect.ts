@@ -102,7 +102,13 @@ export type Effect =
       readonly message: ParentWord;
     }
   /** A moment fired too early, or an alarm was given: the row waits for its next moment. */
-  | { readonly kind: "wake-moved"; readonly step: number; readonly wakeAt: Moment }
+  | {
+      readonly kind: "wake-moved";
+      readonly step: number;
+      readonly wakeAt: Moment;
+      /** Of a ready row: how long its task may run, where that has moved too. */
+      readonly until?: Moment | null;
+    }
   | { readonly kind: "pickup-alarmed"; readonly step: number; readonly wakeAt: Moment }
   | {
       readonly kind: "cancel-asked";

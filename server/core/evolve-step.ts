@@ -251,9 +251,12 @@ function evolveMoving(step: Step, effect: MovingEffect): Step {
       return { ...step, forward: { kind: "WAITING", on, wakeAt }, firstReadyAt };
     }
     case "wake-moved":
-      return changeMoving(step, (state) =>
-        state.kind === "HELD" ? state : { ...state, wakeAt: effect.wakeAt },
-      );
+      return changeMoving(step, (state) => {
+        if (state.kind === "HELD") return state;
+        const { wakeAt, until } = effect;
+        if (state.kind === "READY" && until !== undefined) return { ...state, wakeAt, until };
+        return { ...state, wakeAt };
+      });
     case "pickup-alarmed":
       return changeMoving(step, (state) =>
         state.kind === "READY"

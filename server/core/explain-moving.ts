@@ -5,6 +5,7 @@ import type { Moment } from "./attempt.ts";
 import type {
   Action,
   AgentToPoll,
+  LaneCircuit,
   LeaseSigns,
   Next,
   SeenAttempt,
@@ -66,6 +67,8 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
         pause.of === "queue" ? { kind: "resume-queue", queue } : { kind: `resume-${pause.of}` },
       ],
     };
+  const circuit = seen.signs.circuits.get(step.no);
+  if (circuit) return behindCircuit(ready, { queue, taskName }, circuit);
   const lastPolledAt = seen.signs.polls.get(step.no) ?? null;
   const polled = lastPolledAt !== null && seen.now - lastPolledAt < POLLED_MS;
   const { task, alarms } = ready;
@@ -78,6 +81,20 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
     since: ready.readyAt,
     next: { what: afterPickup(planned, step, ready, polled), at: ready.wakeAt },
     actions: [{ kind: "start-agent", queue, taskName }],
+  };
+}
+
+function behindCircuit(
+  { task, wakeAt }: Ready,
+  lane: { readonly queue: string; readonly taskName: string },
+  circuit: LaneCircuit,
+): Found {
+  const { since, until } = circuit;
+  return {
+    waitsFor: { kind: "circuit-to-close", task, ...lane, circuit },
+    since,
+    next: until === null ? { what: "look-again", at: wakeAt } : { what: "try-one", at: until },
+    actions: [{ kind: "set-circuit", ...lane }],
   };
 }
 

@@ -61,12 +61,10 @@ function whatWords(
       const last = lastPolledAt === null ? "" : `, since the last poll ${ago(lastPolledAt)}`;
       return `${of} waits for an agent: nobody polls ${where}${last}`;
     }
-    case "queue-to-resume": {
-      const { queue, pause } = waitsFor;
-      const what = pause.of === "queue" ? `queue "${queue}"` : `the ${pause.of}`;
-      const why = pause.reason === "" ? "" : ` (${pause.reason})`;
-      return `${of} is held, as ${what} is paused${why}`;
-    }
+    case "queue-to-resume":
+      return `${of} is held, as ${pauseWords(waitsFor)}`;
+    case "circuit-to-close":
+      return `${of} is held, as ${circuitWords(waitsFor)}`;
     case "agent-working": {
       const { agentId, lastBeatAt, progress } = waitsFor;
       const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;
@@ -117,6 +115,22 @@ function whatWords(
   }
 }
 
+function pauseWords({ queue, pause }: Extract<WaitsFor, { kind: "queue-to-resume" }>): string {
+  const what = pause.of === "queue" ? `queue "${queue}"` : `the ${pause.of}`;
+  const why = pause.reason === "" ? "" : ` (${pause.reason})`;
+  return `${what} is paused${why}`;
+}
+
+function circuitWords({
+  queue,
+  taskName,
+  circuit: { trying, said, saw },
+}: Extract<WaitsFor, { kind: "circuit-to-close" }>): string {
+  const what = `the circuit of task "${taskName}" in queue "${queue}" is open`;
+  if (said) return `${what}: ${said.by} opened it${said.why === "" ? "" : ` (${said.why})`}`;
+  return `${what}: ${saw}${trying ? "; one task tries it" : ""}`;
+}
+
 function itemWords(
   { name, isUndo }: Subject,
   { total, begun, open, failed }: Extract<WaitsFor, { kind: "items" }>,
@@ -136,6 +150,7 @@ const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
   "look-again": "the supervisor looks again",
   start: "its first steps begin",
   "give-up": "it ends without having begun",
+  "try-one": "one task may try it",
   alarm: "it is alarmed that nobody takes it",
   escalate: "a person is asked",
   "fall-back": "the next fallback is tried",

@@ -65,7 +65,7 @@ function isFirst({ waitsFor }: StepWait): boolean {
 /** What needs somebody comes first. */
 function rank({ waitsFor }: StepWait): number {
   if (waitsFor.kind === "person") return 0;
-  if (waitsFor.kind === "queue-to-resume") return 1;
+  if (waitsFor.kind === "queue-to-resume" || waitsFor.kind === "circuit-to-close") return 1;
   return waitsFor.kind === "agent-to-poll" && !waitsFor.polled ? 1 : 2;
 }
 

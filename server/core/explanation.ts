@@ -50,6 +50,8 @@ export interface Signs {
   readonly polls: ReadonlyMap<number, Moment | null>;
   /** Of steps in their queue: what keeps them there; steps that nothing keeps are left out. */
   readonly pauses: ReadonlyMap<number, LanePause>;
+  /** Of steps in their queue: a circuit that lets nothing of its lane through. */
+  readonly circuits: ReadonlyMap<number, LaneCircuit>;
   /** Of both: the name of the queue, also where expressions came to it. */
   readonly queues: ReadonlyMap<number, string>;
 }
@@ -60,6 +62,19 @@ export interface LanePause {
   readonly since: Moment;
   /** In the words of whoever did; may be empty. */
   readonly reason: string;
+}
+
+/** Nothing of a lane goes through: its tasks failed nearly every time, or a person says so. */
+export interface LaneCircuit {
+  readonly since: Moment;
+  /** From then on one task may try; null: none may, or one does. */
+  readonly until: Moment | null;
+  /** One task is out, and all others wait for how it goes. */
+  readonly trying: boolean;
+  /** Whoever has opened it by hand; null: the supervisor has. */
+  readonly said: { readonly by: string; readonly why: string } | null;
+  /** What the supervisor saw. */
+  readonly saw: string;
 }
 
 export interface LeaseSigns {
@@ -104,6 +119,7 @@ export interface StepWait extends Wait {
 export type WaitsFor =
   | AgentToPoll
   | QueueToResume
+  | CircuitToClose
   | AgentWorking
   | {
       readonly kind: "agent-to-stop";
@@ -178,6 +194,15 @@ export interface QueueToResume {
   readonly pause: LanePause;
 }
 
+/** In a queue of whose task nothing goes through. */
+export interface CircuitToClose {
+  readonly kind: "circuit-to-close";
+  readonly task: TaskKind;
+  readonly queue: string;
+  readonly taskName: string;
+  readonly circuit: LaneCircuit;
+}
+
 export interface AgentWorking {
   readonly kind: "agent-working";
   readonly task: TaskKind;
@@ -200,6 +225,8 @@ export type NextKind =
   | "look-again"
   /** Nobody polls its lane: an alarm. */
   | "alarm"
+  /** One task of its lane may try. */
+  | "try-one"
   | "escalate"
   | "fall-back"
   /** The step fails, and `on_failure` says what follows. */
@@ -263,6 +290,8 @@ export type Action =
   | { readonly kind: "pause" }
   | { readonly kind: "resume" }
   | { readonly kind: "resume-queue"; readonly queue: string }
+  /** SetCircuit: let the tasks through, or leave it to the supervisor again. */
+  | { readonly kind: "set-circuit"; readonly queue: string; readonly taskName: string }
   | { readonly kind: "resume-namespace" }
   | { readonly kind: "resume-workflow" }
   /** CancelRun. */

@@ -19,7 +19,9 @@ export type Rule =
   | "approval"
   | "callback"
   | "deadline"
-  | "late-effect";
+  | "late-effect"
+  | "agent-circuit"
+  | "queue-circuit";
 
 export interface Intervention {
   /** null: about the run. */

@@ -259,10 +259,13 @@ function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): 
     broken.push(`${state.kind} is attempt ${state.attempt}, ${attempt} is next`);
   if (state.kind === "READY" && state.task === "perform") {
     const totalEnd = (step.firstReadyAt ?? state.readyAt) + planned.timeouts.totalMs;
-    if (state.wakeAt > totalEnd) broken.push("nobody looks at it when its total is over");
+    // An open circuit moves the end of its time, and no row says by how much.
+    const until = state.until ?? totalEnd;
+    if (state.wakeAt > Math.max(totalEnd, until))
+      broken.push("nobody looks at it when its total is over");
     const deadline = runState.kind === "RUNNING" ? runState.deadline : null;
     const bound = Math.min(totalEnd, deadline ?? totalEnd);
-    if (state.until !== bound) broken.push(`runs until ${state.until}, and may until ${bound}`);
+    if (until < bound) broken.push(`runs until ${state.until}, and may until ${bound}`);
   }
   return broken;
 }

@@ -312,6 +312,11 @@ export interface View {
   readonly escalations: readonly OpenEscalation[];
   /** What other runs have told it, where the pass is to apply that. */
   readonly messages: readonly StoredMessage[];
+  /**
+   * By number of the step: how long circuits of its lanes have been open since it was first ready,
+   * in milliseconds. Its `total` stands still meanwhile.
+   */
+  readonly stood: ReadonlyMap<number, number>;
   /** By number of a map that the pass ends, the outputs of its items; absent: none has one. */
   readonly outputs: ReadonlyMap<number, ItemOutputs>;
 }
@@ -327,6 +332,7 @@ export function emptyView(run: Run): View {
     decisions: [],
     escalations: [],
     messages: [],
+    stood: new Map(),
     outputs: new Map(),
   };
 }

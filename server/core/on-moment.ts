@@ -9,6 +9,7 @@ import { leave, nextPlanned, PERMANENT, totalOver } from "./ladder.ts";
 import { type Lease, movingSide, type Ready, type Step } from "./model.ts";
 import { endTask } from "./on-task-end.ts";
 import {
+  attemptsEndAt,
   emit,
   escalate,
   inShort,
@@ -196,10 +197,25 @@ export function onReadyMoment(
     });
     return DONE;
   }
-  const wakeAt = readyWakeAt(pass, step, ready.task);
+  const { wakeAt, until } = readyAgain(pass, step, ready);
+  if (until !== ready.until)
+    emit(pass, { kind: "wake-moved", step: step.no, wakeAt: ready.wakeAt, until });
   if (event.polled) emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
-  else notPickedUp(pass, step, ready, { wakeAt, asked: event.asked ?? false });
+  else notPickedUp(pass, stepOf(pass, step.no), ready, { wakeAt, asked: event.asked ?? false });
   return DONE;
+}
+
+/** How often a task behind an open circuit is looked at, at most: the end of its time moves on. */
+const BEHIND_CIRCUIT_MS = 1_000;
+
+/** Where a circuit was open meanwhile, the end of its time has moved. */
+function readyAgain(pass: Pass, step: Step, ready: Ready): Pick<Ready, "wakeAt" | "until"> {
+  const wakeAt = readyWakeAt(pass, step, ready.task);
+  if (ready.task !== "perform" || !pass.view.stood.has(step.no))
+    return { wakeAt, until: ready.until };
+  const soon = pass.occasion.now + BEHIND_CIRCUIT_MS;
+  const until = Math.max(attemptsEndAt(pass, step), soon);
+  return { wakeAt: Math.min(Math.max(wakeAt, soon), until), until };
 }
 
 /** Nobody polls its lane: alarmed, and what `on_pickup` says; one question is enough for a lane. */

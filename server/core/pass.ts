@@ -142,17 +142,20 @@ export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): Moment {
   return task === "perform" ? Math.min(pickupAt, totalEndsAt(pass, step)) : pickupAt;
 }
 
-/** The end of `total`, counted from the first READY of the step; it stands still in a pause. */
+/**
+ * The end of `total`, counted from the first READY of the step; it stands still in a pause of the
+ * run, and while a circuit is open.
+ */
 export function totalEndsAt(pass: Pass, step: Step): Moment {
   const { now } = pass.occasion;
   const { totalMs } = planStep(pass, step.no).timeouts;
   if (step.firstReadyAt === null) return now + totalMs;
   const { state } = pass.view.run;
   const stood = state.kind === "PAUSED" ? now - Math.max(state.since, step.firstReadyAt) : 0;
-  return step.firstReadyAt + stood + totalMs;
+  return step.firstReadyAt + stood + (pass.view.stood.get(step.no) ?? 0) + totalMs;
 }
 
-function attemptsEndAt(pass: Pass, step: Step): Moment {
+export function attemptsEndAt(pass: Pass, step: Step): Moment {
   const { state } = pass.view.run;
   const total = totalEndsAt(pass, step);
   return state.kind === "RUNNING" && state.deadline !== null

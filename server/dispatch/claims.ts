@@ -14,7 +14,9 @@ import type { Plans } from "../store/plans.ts";
 import type { Grant, Granted, Store, Tx } from "../store/store.ts";
 import { deal, type FullQueue } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
+import type { Gate } from "./gate.ts";
 import { handedTasks, type Won } from "./handed-task.ts";
+import { letThrough } from "./trials.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
 const SPACING_MS = 4;
@@ -30,10 +32,15 @@ export interface Claims extends HandOver {
   idle(): Promise<void>;
 }
 
+interface WishedGrant extends Grant {
+  readonly waiter: Waiter;
+}
+
 export interface ClaimsOptions {
   readonly store: Store;
   readonly plans: Plans;
   readonly waiters: Waiters;
+  readonly gate: Gate;
   readonly clock: Clock;
   readonly random: Random;
   /** Gives back what nobody took. */
@@ -42,7 +49,7 @@ export interface ClaimsOptions {
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { store, waiters, clock, random } = options;
+  const { store, waiters, gate, clock, random } = options;
   let wanted = new Set<number>();
   let round = Promise.withResolvers<void>();
   let looking: Promise<void> | null = null;
@@ -52,23 +59,25 @@ export function createClaims(options: ClaimsOptions): Claims {
    * Claims within the transaction; reserves first, so that no other flight serves the same waiters.
    */
   async function claim(tx: Tx, lanes: ReadonlySet<number>): Promise<Claim | null> {
-    const takers = waiters.waitingFor(lanes);
-    if (takers.length === 0) return null;
+    const askers = gate.admit(waiters.waitingFor(lanes));
+    if (askers.length === 0) return null;
+    const takers = askers.map(({ waiter }) => waiter);
     waiters.reserve(takers);
     const startedAtMs = clock.monotonicMs();
     try {
-      const { matches, drained, cut, full, queues } = await deal(tx, takers);
-      const grants = matches.map(({ taker, row }): Grant => {
-        const { agent, pollSeq } = taker.waiter;
+      const { matches, drained, cut, full, queues } = await deal(tx, askers);
+      const wished = matches.map(({ taker: { waiter }, row }): WishedGrant => {
+        const { agent, pollSeq } = waiter;
         const secret = Buffer.from(random.bytes(16)).toString("hex");
-        return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq };
+        return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq, waiter };
       });
+      const grants = await letThrough(tx, gate, wished);
       const granted = grants.length === 0 ? [] : await tx.grant(grants);
       if (queues.length > 0) await tx.writeBuckets(queues);
       const byWaiter = new Map<Waiter, Granted[]>();
-      for (const [place, { taker }] of matches.entries()) {
+      for (const [place, { waiter }] of grants.entries()) {
         const lease = granted[place];
-        if (lease) byWaiter.set(taker.waiter, [...(byWaiter.get(taker.waiter) ?? []), lease]);
+        if (lease) byWaiter.set(waiter, [...(byWaiter.get(waiter) ?? []), lease]);
       }
       const won = [...byWaiter].map(([waiter, leases]): Won => ({ waiter, granted: leases }));
       const left = takers.filter((waiter) => !byWaiter.has(waiter));
@@ -162,7 +171,7 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
     waiters.remind(lanes);
-    if (waiters.waitingFor(lanes).length === 0) return;
+    if (gate.admit(waiters.waitingFor(lanes)).length === 0) return;
     const claims: Claim[] = [];
     try {
       await store.transact({ name: "claim", fate: "unasked" }, async (tx) => {

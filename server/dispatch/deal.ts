@@ -6,16 +6,16 @@
 import { opensAt, room, taken } from "../core/limits.ts";
 import type { LimitedLane, LockedQueue } from "../store/queues.ts";
 import type { ReadyRow, Tx } from "../store/store.ts";
+import type { Asker } from "./gate.ts";
 import { type Match, match, type Room } from "./matching.ts";
 import { type Demand, sharesOf } from "./shares.ts";
-import type { Waiter } from "./waiters.ts";
 
 /** Rows locked of one lane at most, and of all lanes of a claim; the rest is for the next one. */
 const LANE_ROWS_MAX = 500;
 const CLAIM_ROWS_MAX = 2_000;
 
 export interface Dealt {
-  readonly matches: readonly Match<ReturnType<typeof takerOf>>[];
+  readonly matches: readonly Match<Asker>[];
   /** Lanes that nobody needs to look at: see `Claim.drained`. */
   readonly drained: ReadonlySet<number>;
   /** Lanes that had their turn and may have more for their waiters. */
@@ -58,7 +58,7 @@ interface Look {
  * Locks rows and says who gets which. Rows kept for other sessions hide nothing that stands behind
  * them: as many more are locked, once.
  */
-export async function deal(tx: Tx, takers: readonly Waiter[]): Promise<Dealt> {
+export async function deal(tx: Tx, takers: readonly Asker[]): Promise<Dealt> {
   let asked = askedBy(takers);
   let look = await lookAt(tx, takers, asked, null);
   const kept = look.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
@@ -79,7 +79,7 @@ export async function deal(tx: Tx, takers: readonly Waiter[]): Promise<Dealt> {
 
 async function lookAt(
   tx: Tx,
-  takers: readonly Waiter[],
+  takers: readonly Asker[],
   asked: readonly Asked[],
   known: readonly Book[] | null,
 ): Promise<Look> {
@@ -89,7 +89,7 @@ async function lookAt(
   const open = asked.filter((one) => lanes.has(one.lane) && limitOf(one, books) > 0);
   const more = open.length === 0 ? [] : (await tx.lockReady(withLimits(open, books), true)).rows;
   const rows = [...found.rows, ...more];
-  return { rows, books, matches: match(rows, takers.map(takerOf), tx.now, books) };
+  return { rows, books, matches: match(rows, takers, tx.now, books) };
 }
 
 async function openBooks(tx: Tx, limited: readonly LimitedLane[]): Promise<readonly Book[]> {
@@ -135,12 +135,12 @@ function dealt(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look):
 }
 
 /** What the waiters of each lane could take together. */
-function askedBy(takers: readonly Waiter[]): readonly Asked[] {
+function askedBy(takers: readonly Asker[]): readonly Asked[] {
   const demands = new Map<number, Demand>();
-  for (const { lanes, places, namespaceId } of takers)
+  for (const { lanes, places, waiter } of takers)
     for (const { lane } of lanes) {
       const rows = (demands.get(lane)?.rows ?? 0) + places;
-      demands.set(lane, { lane, namespaceId, rows });
+      demands.set(lane, { lane, namespaceId: waiter.namespaceId, rows });
     }
   const shares = sharesOf([...demands.values()], CLAIM_ROWS_MAX);
   return [...demands.values()]
@@ -165,8 +165,4 @@ function countOf(rows: readonly ReadyRow[], lane: number): number {
 
 function keyOf({ namespaceId, queue }: Pick<LockedQueue, "namespaceId" | "queue">): string {
   return `${namespaceId}/${queue}`;
-}
-
-function takerOf(waiter: Waiter) {
-  return { session: waiter.agent.session, places: waiter.places, lanes: waiter.lanes, waiter };
 }

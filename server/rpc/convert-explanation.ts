@@ -30,6 +30,7 @@ import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
 import { childRunId } from "../store/child-run.ts";
 import type { RunDetail, RunSigns } from "../store/reads.ts";
+import { laneCircuitMessage } from "./circuits.ts";
 import { failureOf, OUTCOMES } from "./convert-attempt.ts";
 import { progressMessage } from "./convert-progress.ts";
 import { runMessage } from "./convert-run.ts";
@@ -40,6 +41,7 @@ import { timeField } from "./time-field.ts";
 const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   "agent-to-poll": WaitKind.AGENT_TO_POLL,
   "queue-to-resume": WaitKind.QUEUE_TO_RESUME,
+  "circuit-to-close": WaitKind.CIRCUIT_TO_CLOSE,
   "agent-working": WaitKind.AGENT_WORKING,
   "agent-to-stop": WaitKind.AGENT_TO_STOP,
   backoff: WaitKind.BACKOFF,
@@ -62,6 +64,7 @@ const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
 
 const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
   "look-again": NextKind.LOOK_AGAIN,
+  "try-one": NextKind.TRY_ONE,
   alarm: NextKind.ALARM,
   escalate: NextKind.ESCALATE,
   "fall-back": NextKind.FALL_BACK,
@@ -159,6 +162,10 @@ function detailOf(runId: string, waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
       const value = { queue, task, of: PAUSED[pause.of], pause: pauseMessage(pause) };
       return { detail: { case: "pause", value } };
     }
+    case "circuit-to-close": {
+      const { queue, taskName: task, circuit } = waitsFor;
+      return { detail: { case: "circuit", value: laneCircuitMessage(queue, task, circuit) } };
+    }
     case "agent-working":
     case "agent-to-stop":
     case "callback":
@@ -240,6 +247,8 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
       return { kind: ActionKind.PAUSE };
     case "resume":
       return { kind: ActionKind.RESUME };
+    case "set-circuit":
+      return { kind: ActionKind.SET_CIRCUIT, queue: action.queue, task: action.taskName };
     case "resume-queue":
       return { kind: ActionKind.RESUME_QUEUE, queue: action.queue };
     case "resume-namespace":

@@ -14,10 +14,11 @@ import type { AnswerKind } from "../core/history.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
 import { DroverError } from "../errors.ts";
-import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { CircuitCalls, Scheduler } from "../scheduler/scheduler.ts";
 import type { EscalationRecord, RunDetail } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
+import { createCircuitCalls } from "./circuits.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
@@ -34,7 +35,7 @@ import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts"
 import { createTriggerCalls } from "./trigger-calls.ts";
 
 export interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "tell" | Control>;
+  readonly scheduler: Pick<Scheduler, "tell" | Control | CircuitCalls>;
   readonly store: Pick<
     Store,
     | "reads"
@@ -42,6 +43,7 @@ export interface OperatorServiceDeps {
     | "outbox"
     | "queues"
     | "triggers"
+    | "circuits"
     | "claimEscalation"
     | "releaseEscalation"
   >;
@@ -81,6 +83,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createHookCalls(deps),
     ...createQueueCalls(deps),
     ...createTriggerCalls(deps, runs),
+    ...createCircuitCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

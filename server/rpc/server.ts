@@ -51,6 +51,7 @@ export interface RpcServerDeps {
     | "schedules"
     | "queues"
     | "triggers"
+    | "circuits"
     | "claimEscalation"
     | "releaseEscalation"
     | "definition"

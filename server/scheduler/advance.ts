@@ -6,7 +6,7 @@ import { decide } from "../core/decide.ts";
 import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { createFlights, type Landing } from "../flights.ts";
-import type { Actor, PassRecord } from "../store/changes.ts";
+import type { Actor, PassRecord, Written } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
 import { beginChildren, withEndedChildren } from "./children.ts";
@@ -14,6 +14,7 @@ import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
+import { type Stood, withStood } from "./stood.ts";
 import { lanesFilled, type Told, told, type Worked } from "./told.ts";
 
 const SPACING_MS = 4;
@@ -53,6 +54,7 @@ export interface AdvanceOptions {
   readonly handOver: HandOver;
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
+  readonly stood: Stood;
 }
 
 export interface Advance {
@@ -102,6 +104,8 @@ export function createAdvance(options: AdvanceOptions): Advance {
   });
 }
 
+const NOTHING_WRITTEN: Written = Object.freeze({ freed: [], ended: [] });
+
 interface Flown extends Worked {
   readonly landings: readonly Landing<Advanced>[];
 }
@@ -130,12 +134,12 @@ async function pass(
   const passed = await passSlotsOn(tx, records);
   const children = await beginChildren(options, tx, passed.records);
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
-  const { freed } = records.length > 0 ? await tx.write(children.records) : { freed: [] };
+  const written = records.length > 0 ? await tx.write(children.records) : NOTHING_WRITTEN;
   if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
   const questions = questionsOf(views, records);
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
-    ...{ records: children.records, freed },
+    ...{ ...written, records: children.records },
     landings: items.map((item) => landing(item, answers, fenced, wait)),
   };
 }
@@ -225,7 +229,7 @@ async function loadViews(
   const steps = wanted.length === 0 ? new Map() : await tx.loadSteps(wanted);
   const views = found.map(({ head, laned, events }) => {
     const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
-    return { head, laned, events, view };
+    return { head, laned, events, view: withStood(view, laned, options.stood) };
   });
   const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
   return withBeats(tx, await withEndedChildren(tx, options.plans, seen));

@@ -240,7 +240,7 @@ export async function beginFires(
   const runOf = new Map(known.map((fire) => [nameOf(fire), fire.runId]));
   const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
   const items = open.flatMap((one) => itemOf(one) ?? []);
-  const { records, freed = [], landings } = await acceptAny(options, tx, items);
+  const { landings, ...flown } = await acceptAny(options, tx, items);
   const landed = new Map(items.map(({ of }, place) => [of, landings[place]]));
   const results = wanted.map((one): Begun => {
     const runId = runOf.get(nameOf(one.key));
@@ -261,7 +261,7 @@ export async function beginFires(
     return [fireOf(one, result)];
   });
   return {
-    ...{ records, freed, fires },
+    ...{ ...flown, fires },
     runs: results.map(({ run }) => run),
     errors: results.map(({ error }) => error),
   };
@@ -295,7 +295,7 @@ function itemOf(wanted: Wanted): WantedItem | null {
 const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
-  if (items.length === 0) return { records: [], freed: [], landings: [] };
+  if (items.length === 0) return { records: [], freed: [], ended: [], landings: [] };
   return accept(options, tx, items);
 }
 

@@ -276,7 +276,7 @@ export async function accept(
   // A call that was refused stores nothing: it may be repeated under the same key.
   const free = [...holders.values()].filter(({ runId }) => refused.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);
-  return { records, landings, freed: [] };
+  return { records, landings, freed: [], ended: [] };
 }
 
 /** A run that asks for a slot now; one that is to start later asks for it then. */

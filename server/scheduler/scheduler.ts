@@ -8,9 +8,10 @@ import type { QueueLimits } from "../core/limits.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
+import type { CircuitRecord, CircuitSaid, Cordon, CordonRef } from "../store/circuits.ts";
 import type { Notify } from "../store/outbox.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
-import type { Namespace, RunRef } from "../store/store.ts";
+import type { LaneKey, Namespace, RunRef } from "../store/store.ts";
 import type { TriggeredBy } from "../store/triggers.ts";
 import type { ScheduleControl } from "./schedule-control.ts";
 
@@ -84,6 +85,9 @@ export type ToldEvent = Extract<
   { kind: "callback" | "signal" | "decide" | "answer" | "cancel" | "pause" | "resume" }
 >;
 
+/** What people say about circuits and agents. */
+export type CircuitCalls = "sayCircuit" | "cordonAgent" | "uncordonAgent";
+
 export interface Scheduler extends ScheduleControl {
   /** The definition is one that `definitionProblems` finds nothing wrong with. */
   registerWorkflow(
@@ -129,6 +133,15 @@ export interface Scheduler extends ScheduleControl {
   pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
   /** What waits of its runs is handed out at once. Idempotent by state. */
   resumeWorkflow(of: WorkflowRef): Promise<void>;
+  /**
+   * What a person says of a circuit, of the lane or (`agentId` not "") of one agent in it; null
+   * takes it back. Other servers know within a second. Idempotent by state: the first word stays.
+   */
+  sayCircuit(of: LaneKey, agentId: string, said: CircuitSaid | null): Promise<CircuitRecord>;
+  /** It gets nothing new, on other servers within a second. Idempotent: the first word stays. */
+  cordonAgent(cordon: Omit<Cordon, "at">): Promise<Cordon>;
+  /** false: it was not cordoned. */
+  uncordonAgent(of: CordonRef): Promise<boolean>;
   /** Once it has answered no server hands out more; what agents have already stays theirs. */
   limitQueue(of: QueueRef, limits: QueueLimits): Promise<void>;
 }

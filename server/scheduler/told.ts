@@ -4,6 +4,7 @@ import type { Moment } from "../core/attempt.ts";
 import { isEnded, movingSide } from "../core/model.ts";
 import { plannedOf } from "../core/strategy.ts";
 import { type PassRecord, runsToLookAt, type Written } from "../store/changes.ts";
+import type { EndedTask } from "../store/ended-tasks.ts";
 import type { RunId, RunRef } from "../store/store.ts";
 
 /** What has happened, told after the commit. */
@@ -15,6 +16,8 @@ export interface Told {
   readonly outside: boolean;
   /** Runs that have been told something: a pass of each has to apply it. */
   readonly messaged: readonly RunRef[];
+  /** Tasks of agents that have ended: what circuits are judged by. */
+  readonly ended: readonly EndedTask[];
   /** The earliest moment that was set. */
   readonly wakeAt: Moment | null;
 }
@@ -60,6 +63,7 @@ export function told(worked: Worked, drained: readonly ReadonlySet<number>[]): T
     lanes,
     runs: records.map(({ head, after }) => ({ runId: head.runId, version: after.run.version })),
     outside: records.some(isForHooks),
+    ended: worked.ended,
     messaged: [
       ...new Map(
         records.flatMap(runsToLookAt).map((run): [RunId, RunRef] => [run.runId, run]),

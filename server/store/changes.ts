@@ -22,6 +22,7 @@ import type { Payload } from "../core/payload.ts";
 import type { PlanTask } from "../core/plan.ts";
 import { sameAttemptRow } from "./attempts.ts";
 import { childRef } from "./child-run.ts";
+import type { EndedTask } from "./ended-tasks.ts";
 import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
 import { partitionOf, regionOf } from "./partition.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
@@ -53,6 +54,8 @@ export interface PassRecord {
 export interface Written {
   /** Lanes of queues with limits of which a task has ended: others of them may be handed out. */
   readonly freed: readonly number[];
+  /** Tasks of agents that have ended. */
+  readonly ended: readonly EndedTask[];
 }
 
 export interface ReadyInsert {
@@ -236,7 +239,6 @@ function sameRow(was: Moving, is: Moving): boolean {
         was.fence === is.fence &&
         was.attempt === is.attempt &&
         was.readyAt === is.readyAt &&
-        was.until === is.until &&
         was.avoid === is.avoid
       );
     case "LEASED":

@@ -22,6 +22,7 @@ import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
 import type { PassRecord, Written } from "./changes.ts";
+import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
@@ -226,6 +227,11 @@ export interface Tx extends ScheduleTx {
   lockQueues(queues: readonly QueueRef[]): Promise<readonly LockedQueue[]>;
   /** Writes the buckets of locked queues. */
   writeBuckets(queues: readonly LockedQueue[]): Promise<void>;
+  /**
+   * Marks tasks that are about to be granted as those that try circuits; returns the circuits that
+   * let them: open, their time over, and nobody else tries. Waits for nobody.
+   */
+  takeTrials(trials: readonly Trial[]): Promise<readonly CircuitRef[]>;
   /** Moves locked ready rows to `lease`. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
 }
@@ -334,6 +340,7 @@ export interface Store {
   readonly queues: Queues;
   readonly schedules: Schedules;
   readonly triggers: Triggers;
+  readonly circuits: Circuits;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { describeBeats } from "./beats.ts";
 import { describeCatalogue } from "./catalogue.ts";
 import { describeChildren } from "./children.ts";
+import { describeCircuits } from "./circuits.ts";
 import { describeClaims } from "./claims.ts";
 import { describeDue } from "./due.ts";
 import { describeEndedAttempts } from "./ended-attempts.ts";
@@ -52,6 +53,7 @@ export function describeStore(
     describe("row guards", () => describeGuards(opened));
     describe("claims", () => describeClaims(opened));
     describe("queues", () => describeQueues(opened));
+    describe("circuits", () => describeCircuits(opened));
     describe("paused workflows", () => describePausedWorkflows(opened));
     describe("lane questions", () => describeLaneQuestions(opened));
     describe("beats", () => describeBeats(opened));

@@ -138,6 +138,7 @@ function eventsOf(action: Action): readonly RunEvent[] {
     case "cancel":
       return action.undo.map((how) => cancelEvent(how === "compensate"));
     case "start-agent":
+    case "set-circuit":
     case "resume-queue":
     case "resume-namespace":
     case "resume-workflow":

@@ -79,6 +79,7 @@ export function createFaultyStore(wire: StoreWire): Store {
       refuse: (refused) => call("refuse", () => store.triggers.refuse(refused)),
       settle: (settled) => call("settle ends", () => store.triggers.settle(settled)),
     } satisfies Store["triggers"]),
+    circuits: faultyCircuits(store, call, read),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),
@@ -224,4 +225,18 @@ function faultySchedules(store: Store, call: Called, read: Called): Store["sched
     lastFires: (...asked) => read("lastFires", () => store.schedules.lastFires(...asked)),
     delete: (...asked) => call("deleteSchedule", () => store.schedules.delete(...asked)),
   } satisfies Store["schedules"]);
+}
+
+function faultyCircuits({ circuits }: Store, call: Called, read: Called): Store["circuits"] {
+  return Object.freeze({
+    count: (ends) => call("countEnds", () => circuits.count(ends)),
+    look: () => read("circuitLook", () => circuits.look()),
+    evidence: (...asked) => read("circuitEvidence", () => circuits.evidence(...asked)),
+    change: (...asked) => call("changeCircuits", () => circuits.change(...asked)),
+    say: (...asked) => call("sayCircuit", () => circuits.say(...asked)),
+    list: (...asked) => read("listCircuits", () => circuits.list(...asked)),
+    cordon: (cordon) => call("cordon", () => circuits.cordon(cordon)),
+    uncordon: (of) => call("uncordon", () => circuits.uncordon(of)),
+    cordons: (namespaceId) => read("listCordons", () => circuits.cordons(namespaceId)),
+  } satisfies Store["circuits"]);
 }

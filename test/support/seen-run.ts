@@ -9,6 +9,7 @@ export const NO_SIGNS: Signs = Object.freeze({
   leases: new Map(),
   polls: new Map(),
   pauses: new Map(),
+  circuits: new Map(),
   queues: new Map(),
 });
 

@@ -6,6 +6,8 @@ import type { Tables } from "./tables.ts";
 
 const SILENT_MS = 10 * 60_000;
 const UNSEEN_MS = 5 * 60_000;
+const ENDS_KEPT_MS = 2 * 60_000;
+const DAY_MS = 24 * 3_600_000;
 
 export function forgetOld(tables: Tables, now: Moment, rowsMax: number): void {
   const sessions = tables.agentSession
@@ -26,4 +28,18 @@ export function forgetOld(tables: Tables, now: Moment, rowsMax: number): void {
     .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_KEPT_MS);
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
   forgetSchedules(tables, rowsMax);
+  forgetCircuits(tables, now);
+}
+
+function forgetCircuits(tables: Tables, now: Moment): void {
+  for (const row of tables.circuitEnd.all())
+    if (row.at < now - ENDS_KEPT_MS) tables.circuitEnd.removeRow(row);
+  for (const row of tables.circuit.all()) {
+    const { state, said, agentId, changedAt } = row;
+    const isOld = state.kind === "closed" && changedAt < now - 7 * DAY_MS;
+    const isLeft = state.kind === "open" && agentId !== "" && state.until < now - DAY_MS;
+    if (said === null && (isOld || isLeft)) tables.circuit.removeRow(row);
+  }
+  for (const row of tables.circuitOutage.all())
+    if (row.to !== null && row.to < now - 7 * DAY_MS) tables.circuitOutage.removeRow(row);
 }

@@ -1,9 +1,9 @@
 // What processes ask without locks: leases that never arrived, what is ready, and what is due.
 import type { Moment } from "../../core/attempt.ts";
 import { beatenUntil } from "../../core/evolve.ts";
+import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import { POLLED_MS } from "../../core/plan.ts";
 import { dueLook, leaseOf } from "../due.ts";
-import type { LanePause } from "../queues.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
@@ -14,9 +14,13 @@ import { stepKey, type Tables } from "./tables.ts";
 /** What keeps a lane, if it is paused. */
 export type PauseOf = (lane: number) => LanePause | null;
 
+/** Its circuit, if that lets nothing through. */
+export type CircuitOf = (lane: number) => LaneCircuit | null;
+
 /** What is known of a lane, by its number. */
 export interface LaneFacts {
   readonly pauseOf: PauseOf;
+  readonly circuitOf: CircuitOf;
   readonly queueOf: (lane: number) => string;
 }
 
@@ -58,10 +62,10 @@ export function dueRows(
   now: Moment,
   partitions: readonly number[],
   limit: number,
-  pauseOf: PauseOf,
+  held: Pick<LaneFacts, "pauseOf" | "circuitOf">,
 ): DueLook {
   const rows = partitions
-    .flatMap((partition) => momentsOf(tables, now, partition, pauseOf))
+    .flatMap((partition) => momentsOf(tables, now, partition, held))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   const due = rows.filter((row) => row.wakeAt <= now).slice(0, limit);
   const moved = new Map(
@@ -95,7 +99,7 @@ function momentsOf(
   tables: Tables,
   now: Moment,
   partition: number,
-  pauseOf: PauseOf,
+  { pauseOf, circuitOf }: Pick<LaneFacts, "pauseOf" | "circuitOf">,
 ): readonly DueRow[] {
   const unpolled = { polled: false };
   const leases = tables.lease.where("partition", partition).map((row): DueRow => {
@@ -104,7 +108,7 @@ function momentsOf(
   });
   const ready = tables.ready.where("partition", partition).map((row): DueRow => {
     const { fence, wakeAt } = row.ready;
-    const isHeld = row.lane < 0 || pauseOf(row.lane) !== null;
+    const isHeld = row.lane < 0 || pauseOf(row.lane) !== null || circuitOf(row.lane) !== null;
     const polled = isHeld || isPolled(tables, now, row.lane);
     return { ...ofStep(row), kind: "ready", fence, wakeAt, polled };
   });
@@ -145,7 +149,7 @@ export function runSigns(
   tables: Tables,
   now: Moment,
   runId: RunId,
-  { pauseOf, queueOf }: LaneFacts,
+  { pauseOf, queueOf, circuitOf }: LaneFacts,
 ): RunSigns {
   const steps = tables.step.where("run", runId).map(({ no }) => no);
   const leases = steps.flatMap((no) => {
@@ -165,6 +169,10 @@ export function runSigns(
     const pause = (lane < 0 ? workflowPauseOf(tables, runId) : null) ?? pauseOf(Math.abs(lane));
     return pause ? [[no, pause] as const] : [];
   });
+  const circuits = polls.flatMap(([no]) => {
+    const circuit = circuitOf(Math.abs(tables.ready.expect(stepKey(runId, no)).lane));
+    return circuit ? [[no, circuit] as const] : [];
+  });
   const queues = steps.flatMap((no) => {
     const key = stepKey(runId, no);
     const row = tables.lease.get(key) ?? tables.ready.get(key);
@@ -172,7 +180,7 @@ export function runSigns(
   });
   return {
     ...{ now, leases: new Map(leases), polls: new Map(polls) },
-    ...{ pauses: new Map(pauses), queues: new Map(queues) },
+    ...{ pauses: new Map(pauses), queues: new Map(queues), circuits: new Map(circuits) },
   };
 }
 

@@ -4,6 +4,7 @@
 //   transaction.ts     Tx              write.ts          a pass, row by row
 //   catalogue.ts       definitions and lanes             partitions.ts   who watches what
 //   queues.ts          what people say about queues      schedules.ts    calendars, and their fires
+//   queues.ts          what people say about queues      circuits.ts   what rests, and cordons
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
@@ -11,6 +12,7 @@ import type { Reads } from "../reads.ts";
 import type { Store, TransactOptions, Tx } from "../store.ts";
 import { beatSession } from "./beats.ts";
 import { createCatalogue } from "./catalogue.ts";
+import { createCircuits, laneCircuit } from "./circuits.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
@@ -58,6 +60,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
+  const circuitOf = (lane: number) => laneCircuit(world, lane);
   const partitions = createPartitions(tables, transactions, elapsedMs);
   const { run } = transactions;
 
@@ -68,7 +71,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     countRuns: (namespaceId, filter, most) =>
       run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
-    runSigns: (runId) => run(() => runSigns(tables, now(), runId, { pauseOf, queueOf })),
+    runSigns: (runId) => run(() => runSigns(tables, now(), runId, { pauseOf, queueOf, circuitOf })),
     listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
     listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
     listWorkflows: async (namespaceId, after, limit) =>
@@ -104,6 +107,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     queues: createQueues(world, transactions),
     schedules: createSchedules(world, transactions),
     triggers: createTriggers({ tables, now, namespaceName }, transactions),
+    circuits: createCircuits(world, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
@@ -120,7 +124,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     takeInbox: async () => [],
     settleInbox: async () => undefined,
     pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs, pauseOf)),
-    dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, pauseOf)),
+    dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf })),
     ready: () => run(() => undefined),
     loseTail: transactions.loseTail,
     close: async () => {

@@ -10,6 +10,7 @@
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
 //   schedule, fire        calendars, and what became of their moments
 //   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
+//   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
 //   idempotency, agent_session, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -26,6 +27,7 @@ import type {
 } from "../reads.ts";
 import { endedRun } from "../run-head.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
+import { type CircuitTables, createTablesOfCircuits } from "./circuit-tables.ts";
 import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
 import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
 import { createTablesOfSchedules, type ScheduleTables } from "./schedules.ts";
@@ -156,7 +158,12 @@ export interface PartitionRow {
   readonly epoch: number;
 }
 
-export interface Tables extends OutboxTables, QueueTables, ScheduleTables, TriggerTables {
+export interface Tables
+  extends OutboxTables,
+    QueueTables,
+    ScheduleTables,
+    TriggerTables,
+    CircuitTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
@@ -279,6 +286,7 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfQueues(journal),
     ...createTablesOfSchedules(journal),
     ...createTablesOfTriggers(journal),
+    ...createTablesOfCircuits(journal),
     ...createSmallTables(journal),
   });
 }

@@ -19,6 +19,7 @@ import type {
   StepsWanted,
   Tx,
 } from "../store.ts";
+import { trialsOf } from "./circuits.ts";
 import { factsOf } from "./facts.ts";
 import { itemOutputsOf } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
@@ -315,20 +316,27 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
     },
     write: async (passes) => {
       open.enter("writes and claims");
-      const ended: number[] = [];
+      const written = [];
       for (const pass of passes) {
         expectLocked(open, pass.head.runId, "write a pass");
-        ended.push(...writePass(open, pass));
+        written.push(writePass(open, pass));
       }
-      return { freed: freedLanes(open.world, ended) };
+      const lanes = written.flatMap((one) => one.lanes);
+      return {
+        freed: freedLanes(open.world, lanes),
+        ended: written.flatMap(({ ended }) => ended),
+      };
     },
   };
 }
 
-function claimingOf(open: Open): Pick<Tx, "lockReady" | "grant" | "lockQueues" | "writeBuckets"> {
+function claimingOf(
+  open: Open,
+): Pick<Tx, "lockReady" | "grant" | "lockQueues" | "writeBuckets" | "takeTrials"> {
   const { tables, now, world } = open;
   return {
     ...queueLocksOf(world, () => open.enter("writes and claims")),
+    ...trialsOf(open, () => open.enter("writes and claims")),
     lockReady: async (lanes, queuesLocked = false) => {
       open.enter("writes and claims");
       const free = lanes.filter(({ lane }) => lanePause(world, lane) === null);

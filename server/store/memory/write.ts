@@ -11,6 +11,7 @@ import {
   type RowChanges,
   rowChanges,
 } from "../changes.ts";
+import { type EndedTask, endedTasks } from "../ended-tasks.ts";
 import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { EscalationClaim, NewRun, RunHead } from "../store.ts";
 import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
@@ -52,8 +53,11 @@ export function insertRun({ tables, now }: Writing, begun: NewRun): void {
   else tables.runOpen.insert({ runId, partition, run, wakeAt });
 }
 
-/** Returns the lanes of the leases that have gone. */
-export function writePass(writing: Writing, record: PassRecord): readonly number[] {
+/** Returns the lanes of the leases that have gone, and what has ended. */
+export function writePass(
+  writing: Writing,
+  record: PassRecord,
+): { readonly lanes: readonly number[]; readonly ended: readonly EndedTask[] } {
   const changes = rowChanges(record);
   writeRun(writing, changes);
   for (const step of changes.steps) writing.tables.step.put(stepRow(changes.head.runId, step));
@@ -63,7 +67,8 @@ export function writePass(writing: Writing, record: PassRecord): readonly number
   writeEscalations(writing, changes);
   writePeople(writing, changes);
   writeMessages(writing, changes);
-  return [...leases.values()].map(({ lane }) => lane);
+  const lanes = [...leases.values()].map(({ lane }) => lane);
+  return { lanes, ended: endedTasks([changes], lanes) };
 }
 
 function writeRun({ tables, now }: Writing, changes: RowChanges): void {
@@ -113,8 +118,8 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
   for (const { step, ready } of changes.readyMoved) {
     const row = tables.ready.expect(at(step));
     expectReady(row, ready);
-    const { alarms, wakeAt } = ready;
-    tables.ready.put({ ...row, ready: { ...row.ready, alarms, wakeAt } });
+    const { alarms, until, wakeAt } = ready;
+    tables.ready.put({ ...row, ready: { ...row.ready, alarms, until, wakeAt } });
   }
   for (const { step, lease } of changes.leaseMoved) {
     const row = tables.lease.expect(at(step));

@@ -1,6 +1,7 @@
 // The small integers that stand for names in the tables. A code is a place in its list: lists only
 // grow at their end. The views in migrations/ spell the same lists in words; a test compares them.
 import type { AttemptKind, FailureClass, Outcome, TaskKind } from "../../core/attempt.ts";
+import type { CircuitState, Forced } from "../../core/circuit.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../../core/history.ts";
 import type { Message } from "../../core/message.ts";
 import type { BackoffCause, CancelCause, Reason, RunState, WaitingFor } from "../../core/model.ts";
@@ -8,6 +9,7 @@ import type { ConcurrencyPolicy } from "../../core/slots.ts";
 import type { EffectMark } from "../../core/strategy.ts";
 import { TASKS } from "../attempts.ts";
 import type { StoredState } from "../changes.ts";
+import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
 import { FIRE_CAUSES, FIRE_OUTCOMES, type FireCause, type FireOutcome } from "../schedules.ts";
 
@@ -172,6 +174,8 @@ export const rules = codes<Rule>("rule", [
   "approval",
   "callback",
   "start",
+  "agent-circuit",
+  "queue-circuit",
 ]);
 export const escalationReasons = codes<EscalationReason>("escalation reason", [
   "undo-failed",
@@ -218,3 +222,10 @@ export const policies = codes<ConcurrencyPolicy>("concurrency policy", [
 ]);
 export const fireCauses = codes<FireCause>("fire cause", FIRE_CAUSES);
 export const fireOutcomes = codes<FireOutcome>("fire outcome", FIRE_OUTCOMES);
+export const circuitStates = codes<CircuitState["kind"]>("circuit state", [
+  "closed",
+  "open",
+  "trying",
+]);
+export const circuitSettings = codes<Exclude<Forced, null>>("circuit setting", ["closed", "open"]);
+export const cordonKinds = codes<CordonKind>("cordon", ["agent", "version"]);

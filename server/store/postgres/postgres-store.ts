@@ -9,6 +9,7 @@ import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import type { BeatAnswer, LaneKey, Pulse, RunRef, SessionBeat, Store } from "../store.ts";
+import { createCircuits } from "./circuits.ts";
 import { cancels } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
 import { dueRows } from "./due.ts";
@@ -49,6 +50,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     queues: createQueues(query, clock),
     schedules: createSchedules(query),
     triggers: createTriggers(query),
+    circuits: createCircuits(query, (work) => transact({}, work)),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -126,6 +128,9 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_refused", [rowsMax]);
       await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
       await query("forget_schedules", [rowsMax]);
+      await query("forget_circuit_ends", []);
+      await query("forget_circuits", []);
+      await query("forget_outages", []);
     },
     ...inboxOf(query),
     pulse: (lanes, runs) => pulse(query, lanes, runs),

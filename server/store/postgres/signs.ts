@@ -1,9 +1,10 @@
 // Signs of life of a run's agents: one statement, no locks.
 
 import type { Moment } from "../../core/attempt.ts";
-import type { LanePause, LeaseSigns } from "../../core/explanation.ts";
+import type { LaneCircuit, LanePause, LeaseSigns } from "../../core/explanation.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../store.ts";
+import { circuitStates } from "./codes.ts";
 import type { Query } from "./transaction.ts";
 
 interface SignRow {
@@ -19,6 +20,15 @@ interface SignRow {
   paused_at: Moment | null;
   pause_reason: string | null;
   queue: string | null;
+  /** null: its circuit lets all through. */
+  circuit: number | null;
+  open_since: Moment | null;
+  open_until: Moment | null;
+  saw: string | null;
+  /** null: nobody has opened it by hand. */
+  forced_at: Moment | null;
+  forced_by: string | null;
+  forced_why: string | null;
 }
 
 export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
@@ -26,6 +36,7 @@ export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
   const leases = new Map<number, LeaseSigns>();
   const polls = new Map<number, Moment | null>();
   const pauses = new Map<number, LanePause>();
+  const circuits = new Map<number, LaneCircuit>();
   const queues = new Map<number, string>();
   for (const row of rows) {
     if (row.step_no === null) continue;
@@ -33,9 +44,24 @@ export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
     if (row.is_lease) leases.set(row.step_no, { lastBeatAt, progress });
     else polls.set(row.step_no, row.polled_at);
     if (row.queue !== null) queues.set(row.step_no, row.queue);
+    const circuit = circuitOf(row);
+    if (circuit) circuits.set(row.step_no, circuit);
     const { paused: of, paused_at: since, pause_reason: reason } = row;
     if (of === null || since === null) continue;
     pauses.set(row.step_no, { of, since, reason: reason ?? "" });
   }
-  return { now: rows[0]?.now ?? 0, leases, polls, pauses, queues };
+  return { now: rows[0]?.now ?? 0, leases, polls, pauses, circuits, queues };
+}
+
+function circuitOf(row: SignRow): LaneCircuit | null {
+  if (row.circuit === null) return null;
+  const { forced_at: saidAt, forced_by: by, forced_why: why } = row;
+  const kind = circuitStates.name(row.circuit);
+  return {
+    since: saidAt ?? row.open_since ?? row.now,
+    until: saidAt === null && kind === "open" ? row.open_until : null,
+    trying: saidAt === null && kind === "trying",
+    said: saidAt === null ? null : { by: by ?? "", why: why ?? "" },
+    saw: row.saw ?? "",
+  };
 }

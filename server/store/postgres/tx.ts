@@ -14,6 +14,7 @@ import type {
   Tx,
 } from "../store.ts";
 import { type EndedAttemptRow, endedAttemptOf } from "./attempt-rows.ts";
+import { takeTrials } from "./circuits.ts";
 import { taskKinds } from "./codes.ts";
 import { byRun, columns } from "./columns.ts";
 import { loadFacts } from "./facts.ts";
@@ -74,6 +75,7 @@ export function createTx({ now, query }: Begun): Tx {
     lockReady: (lanes, queuesLocked = false) => lockReady(query, lanes, queuesLocked),
     lockQueues: (queues) => lockQueues(query, queues),
     writeBuckets: (queues) => writeBuckets(query, queues),
+    takeTrials: (trials) => takeTrials(query, trials),
     grant: (grants) => grantLeases(query, grants),
   } satisfies Tx);
 }

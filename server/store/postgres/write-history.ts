@@ -1,58 +1,67 @@
 // Appends what ended, with its outcome, and what supervisors did.
 import { attemptRowNumber } from "../attempts.ts";
-import type { RowChanges } from "../changes.ts";
+import type { RowChanges, Written } from "../changes.ts";
+import { endedTasks } from "../ended-tasks.ts";
 import { chargedColumn, outcomeColumns } from "./attempt-rows.ts";
 import { type Of, ofEach, writeEach, writeRows } from "./batch.ts";
 import { attemptKinds, rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
-/** Returns the lanes of queues with limits of which leases have gone. */
+/** Returns the lanes of queues with limits of which leases have gone, and what has ended. */
 export async function writeAttempts(
   query: Query,
   changes: readonly RowChanges[],
-): Promise<readonly number[]> {
-  let freed: readonly number[] = [];
+): Promise<Written> {
+  let written: Written = { freed: [], ended: [] };
   const gone = ofEach(changes, (change) => change.leaseGone);
   const kept = ofEach(changes, (change) => change.attempts).map(attemptColumns);
   if (gone.length > 0 || kept.length > 0) {
-    const [result] = await query<{ gone: number; freed: number[] }>("end_attempts", [
-      ...columns(
-        gone,
-        ({ head }) => head.runId,
-        ({ row }) => row.step,
-        ({ row }) => row.lease.secret,
-      ),
-      ...columns(
-        kept,
-        (row) => row.runId,
-        (row) => row.step,
-        (row) => row.fence,
-        (row) => row.kind,
-        (row) => row.attempt,
-        (row) => row.agentId,
-        (row) => row.session,
-        (row) => row.secret,
-        (row) => row.startedAt,
-        (row) => row.endedAt,
-        (row) => row.outcome,
-        (row) => row.class,
-        (row) => row.code,
-        (row) => row.message,
-        (row) => row.noEffect,
-        (row) => row.retryAfterMs,
-        (row) => row.digest,
-        (row) => row.outputType,
-        (row) => row.outputJson,
-        (row) => row.outputData,
-        (row) => row.n,
-        (row) => row.charged,
-      ),
-    ]);
+    const [result] = await query<{ gone: number; freed: number[]; lanes: number[] }>(
+      "end_attempts",
+      [
+        ...columns(
+          gone,
+          ({ head }) => head.runId,
+          ({ row }) => row.step,
+          ({ row }) => row.lease.secret,
+        ),
+        ...columns(
+          kept,
+          (row) => row.runId,
+          (row) => row.step,
+          (row) => row.fence,
+          (row) => row.kind,
+          (row) => row.attempt,
+          (row) => row.agentId,
+          (row) => row.session,
+          (row) => row.secret,
+          (row) => row.startedAt,
+          (row) => row.endedAt,
+          (row) => row.outcome,
+          (row) => row.class,
+          (row) => row.code,
+          (row) => row.message,
+          (row) => row.noEffect,
+          (row) => row.retryAfterMs,
+          (row) => row.digest,
+          (row) => row.outputType,
+          (row) => row.outputJson,
+          (row) => row.outputData,
+          (row) => row.n,
+          (row) => row.charged,
+        ),
+      ],
+    );
     if (result?.gone !== gone.length)
       throw new Error(`${gone.length} leases should have ended, ${result?.gone} were there`);
-    freed = result.freed;
+    written = { freed: result.freed, ended: endedTasks(changes, result.lanes) };
   }
+  await settleAttempts(query, changes);
+  return written;
+}
+
+async function settleAttempts(query: Query, changes: readonly RowChanges[]): Promise<void> {
   await writeEach(
     query,
     "settle_attempts",
@@ -75,7 +84,6 @@ export async function writeAttempts(
     (row) => row.n,
     (row) => row.charged,
   );
-  return freed;
 }
 
 function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {

@@ -132,12 +132,12 @@ export async function writePasses(query: Query, records: readonly PassRecord[]):
   const changes = records.map(rowChanges);
   await writeRuns(query, changes);
   await writeSteps(query, changes);
-  const freed = await writeAttempts(query, changes);
+  const written = await writeAttempts(query, changes);
   await writeMoving(query, changes);
   await writeInterventions(query, changes);
   await writePeople(query, changes);
   await writeMessages(query, changes);
-  return { freed };
+  return written;
 }
 
 async function writeRuns(query: Query, changes: readonly RowChanges[]): Promise<void> {
@@ -249,6 +249,7 @@ async function writeMoving(query: Query, changes: readonly RowChanges[]): Promis
     ({ row }) => row.ready.attempt,
     ({ row }) => row.ready.alarms,
     ({ row }) => row.ready.wakeAt,
+    ({ row }) => row.ready.until,
   );
   await writeEach(
     query,

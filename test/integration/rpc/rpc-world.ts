@@ -20,7 +20,6 @@ import {
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../../server/store/plans.ts";
-import type { Queues } from "../../../server/store/queues.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { createMappings } from "../../../server/triggers/mappings.ts";
@@ -168,7 +167,10 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
   return formatCallbackToken({ ...TOKEN, ...over });
 }
 
-function schedulerStub(queues: Queues, schedules: ScheduleControl): Mutable<Scheduler> {
+function schedulerStub(
+  { queues, circuits, lanes }: Store,
+  schedules: ScheduleControl,
+): Mutable<Scheduler> {
   return {
     ...schedules,
     registerWorkflow: async () => ({ version: 3, created: true }),
@@ -187,6 +189,12 @@ function schedulerStub(queues: Queues, schedules: ScheduleControl): Mutable<Sche
     resumeWorkflow: async () => {},
     limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
     resumeQueue: async (of) => void (await queues.resume(of)),
+    sayCircuit: async ({ queue, task }, agentId, said) => {
+      const [lane = 0] = await lanes([{ namespaceId: 1, queue, task }]);
+      return { ...(await circuits.say({ lane, agentId }, said)), queue, task };
+    },
+    cordonAgent: circuits.cordon,
+    uncordonAgent: circuits.uncordon,
   };
 }
 
@@ -224,7 +232,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
     runSigns: async () => ({
       ...{ now: 1_700_000_060_000, leases: new Map(), polls: new Map() },
-      ...{ pauses: new Map(), queues: new Map() },
+      ...{ pauses: new Map(), queues: new Map(), circuits: new Map() },
     }),
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],
@@ -235,8 +243,8 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   const memory = await memoryStore();
-  const { outbox, queues, schedules, triggers } = memory;
-  const scheduler = schedulerStub(queues, scheduleControl(memory, clock));
+  const { outbox, queues, schedules, triggers, circuits } = memory;
+  const scheduler = schedulerStub(memory, scheduleControl(memory, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
     heartbeat: async ({ reports }) => reports.map(() => ({ kind: "carry-on", leaseMs: 30_000 })),
@@ -258,6 +266,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     queues,
     schedules,
     triggers,
+    circuits,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},

@@ -7,7 +7,12 @@ import { describe, expect, test } from "vitest";
 import type { DeadlineAnswer } from "../../../server/core/definition.ts";
 import { explain } from "../../../server/core/explain.ts";
 import { runSentence, stepSentence } from "../../../server/core/explain-words.ts";
-import type { Explanation, LanePause, Signs } from "../../../server/core/explanation.ts";
+import type {
+  Explanation,
+  LaneCircuit,
+  LanePause,
+  Signs,
+} from "../../../server/core/explanation.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state-table.ts";
 import {
   broken,
@@ -129,6 +134,45 @@ describe("a task in a queue that is paused", () => {
       pauses: new Map([[0, { of: "queue", since: START, reason: "" }]]),
     });
     expect(waitsOn).toEqual([0, 1]);
+  });
+});
+
+describe("a task behind an open circuit", () => {
+  const open = (over: Partial<LaneCircuit>): Signs => {
+    const seen = { since: START + 5_000, until: START + 90_000, saw: "20 of 20 tasks failed" };
+    const circuit = { ...seen, trying: false, said: null, ...over };
+    return { ...NO_SIGNS, circuits: new Map([[0, circuit]]) };
+  };
+  const waiting = (signs: Signs) => {
+    const world = createWorld(workflow({ a: { queue: "bank", onPickup: "escalate" } }));
+    world.advance(60_000);
+    const wait = waitOf(world, "a", signs);
+    return { wait, sentence: stepSentence(world.plan, wait, world.now()) };
+  };
+
+  test("waits for the one task that tries, and a person may let it through", () => {
+    const { wait, sentence } = waiting(open({}));
+    expect(wait).toMatchObject({
+      waitsFor: { kind: "circuit-to-close", queue: "bank", taskName: "a" },
+      since: START + 5_000,
+      next: { what: "try-one", at: START + 90_000 },
+      actions: [{ kind: "set-circuit", queue: "bank", taskName: "a" }],
+    });
+    expect(sentence).toBe(
+      'For 55 s "a" is held, as the circuit of task "a" in queue "bank" is open: 20 of 20 tasks failed; in 30 s one task may try it.',
+    );
+  });
+
+  test("or for how that goes, once it is out", () => {
+    const { wait, sentence } = waiting(open({ until: null, trying: true }));
+    expect(wait.next).toMatchObject({ what: "look-again" });
+    expect(sentence).toContain("20 of 20 tasks failed; one task tries it");
+  });
+
+  test("or for whoever has opened it by hand", () => {
+    const said = { by: "ada", why: "the bank moves" };
+    const { sentence } = waiting(open({ until: null, said }));
+    expect(sentence).toContain("is open: ada opened it (the bank moves)");
   });
 });
 

@@ -83,7 +83,8 @@ select d.kind, d.due_kind, d.run_id, d.partition, d.step_no, d.fence, d.wake_at,
   exists (
     select from lane_poller as p
     where p.lane = d.lane and p.seen_at > now() - interval '1 minute'
-  ) or coalesce(d.lane < 0, false) or exists (select from paused_lane as p where p.lane = d.lane) as polled
+  ) or coalesce(d.lane < 0, false) or exists (select from paused_lane as p where p.lane = d.lane)
+    or exists (select from open_lane as o where o.lane = d.lane) as polled
 from due_now as d
 order by d.wake_at
 limit $2::integer;

@@ -3,15 +3,16 @@
 -- name: end_attempts
 -- Ends leases ($1 to $3) and appends what ended, with the progress and details that the lease had.
 -- A late report that is known already stays as it is; of what no agent holds the last word counts.
--- Returns how many leases have gone, and the lanes of queues with limits that they were of.
+-- Returns how many leases have gone, the lanes of queues with limits that they were of, and all of their
+-- lanes in order.
 -- Plan: lease by key.
 with gone as (
   delete from lease as l
-  using unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, secret)
+  using unnest($1::uuid[], $2::integer[], $3::text[]) with ordinality as u (run_id, step_no, secret, place)
   where l.run_id = u.run_id and l.step_no = u.step_no
     and l.secret = decode(u.secret, 'hex')
   returning l.run_id, l.step_no, l.fence, l.kind, l.lane, l.progress, l.details_type,
-    l.details_json, l.details_data
+    l.details_json, l.details_data, u.place
 ),
 kept as (
   insert into attempt as a (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at,
@@ -44,7 +45,8 @@ select count(*)::integer as gone,
     from gone as g
     join limited_lane as f on f.lane = g.lane
     join lane as o on o.namespace_id = f.namespace_id and o.queue = f.queue
-  ) as freed
+  ) as freed,
+  coalesce(array_agg(lane order by place), '{}') as lanes
 from gone;
 
 -- name: settle_attempts

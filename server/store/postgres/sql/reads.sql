@@ -104,7 +104,8 @@ order by newest.n;
 -- lane of each ready row, what keeps that lane, and the queue of both; always one row, for the time.
 -- Plan: lease, ready by the run's key, lane by its own.
 select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at, lane.queue,
-  h.paused, h.paused_at, h.pause_reason
+  h.paused, h.paused_at, h.pause_reason, o.state as circuit, o.since as open_since,
+  o.until as open_until, o.saw, o.forced_at, o.forced_by, o.forced_why
 from (select) as one
 left join (
   select l.step_no, l.lane, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at
@@ -130,4 +131,5 @@ left join lateral (
   order by 1 desc
   limit 1
 ) as h on not x.is_lease
+left join open_lane as o on not x.is_lease and o.lane = abs(x.lane)
 order by x.step_no;

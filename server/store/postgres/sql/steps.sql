@@ -145,10 +145,11 @@ left join paused_workflow as p on p.namespace_id = u.namespace_id and p.name = u
 -- name: move_ready
 -- Plan: ready by key.
 update ready as r
-set alarms = u.alarms, wake_at = to_timestamp(u.wake_at / 1000.0)
+set alarms = u.alarms, wake_at = to_timestamp(u.wake_at / 1000.0),
+  until = to_timestamp(u.until / 1000.0)
 from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
-  $7::bigint[])
-  as u (run_id, step_no, kind, fence, attempt, alarms, wake_at)
+  $7::bigint[], $8::bigint[])
+  as u (run_id, step_no, kind, fence, attempt, alarms, wake_at, until)
 where r.run_id = u.run_id and r.step_no = u.step_no and r.kind = u.kind
   and r.fence = u.fence and r.attempt = u.attempt
 returning r.step_no;

@@ -1,0 +1,112 @@
+/** `drover agent cordon`, `uncordon`, `cordons`: agents that get nothing new. */
+import {
+  type Cordon,
+  CordonAgentResponseSchema,
+  ListCordonsResponseSchema,
+  UncordonAgentResponseSchema,
+} from "@drover/proto/drover/v1/circuit_pb.ts";
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { printTable } from "../table.ts";
+import { clean, moment } from "../words.ts";
+
+interface OfOptions {
+  readonly agentVersion?: string;
+}
+
+interface CordonOptions extends OfOptions {
+  readonly by: string;
+  readonly why: string;
+}
+
+export function addCordonVerbs(agent: Command, ended: Ended): void {
+  addCordon(agent, ended);
+  addUncordon(agent, ended);
+  addList(agent, ended);
+}
+
+function addCordon(agent: Command, ended: Ended): void {
+  agent
+    .command("cordon")
+    .description("give an agent, or all of a version, nothing new; what they have they may finish")
+    .argument("[agent]", "id of the agent")
+    .option("--agent-version <version>", "all agents of this version instead")
+    .requiredOption("--by <name>", "who, as you state it; nothing verifies it")
+    .option("--why <text>", "why, for people", "")
+    .action(async (id: string | undefined, options: CordonOptions, command: Command) => {
+      const of = ofWhat(id, options, "drover agent cordon --help");
+      const { by, why } = options;
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.cordonAgent({ namespace, of, by, why });
+      output.data(CordonAgentResponseSchema, answer);
+      const { cordon } = answer;
+      if (output.format === "table" && cordon) {
+        const because = cordon.why === "" ? "" : `: ${clean(cordon.why)}`;
+        const since = moment(cordon.cordonedTime);
+        output.line(
+          `${nameOf(cordon)} cordoned by ${clean(cordon.cordonedBy)} at ${since}${because}`,
+        );
+      }
+      const what = of.case === "version" ? `--agent-version ${clean(of.value)}` : clean(of.value);
+      output.note(`  next: drover agent uncordon ${what}`);
+      ended(exitCodes.done);
+    });
+}
+
+function addUncordon(agent: Command, ended: Ended): void {
+  agent
+    .command("uncordon")
+    .description("give an agent, or all of a version, tasks again")
+    .argument("[agent]", "id of the agent")
+    .option("--agent-version <version>", "all agents of this version instead")
+    .action(async (id: string | undefined, options: OfOptions, command: Command) => {
+      const of = ofWhat(id, options, "drover agent uncordon --help");
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.uncordonAgent({ namespace, of });
+      output.data(UncordonAgentResponseSchema, answer);
+      const words = answer.uncordoned ? "is not cordoned any more" : "was not cordoned";
+      const what =
+        of.case === "version" ? `version ${clean(of.value)}` : `agent ${clean(of.value)}`;
+      if (output.format === "table") output.line(`${what} ${words}`);
+      ended(exitCodes.done);
+    });
+}
+
+function addList(agent: Command, ended: Ended): void {
+  agent
+    .command("cordons")
+    .description("list agents and versions that get nothing new")
+    .action(async (_options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.listCordons({ namespace });
+      output.data(ListCordonsResponseSchema, answer);
+      const rows = answer.cordons.map((one) => [
+        nameOf(one),
+        clean(one.cordonedBy),
+        moment(one.cordonedTime),
+        clean(one.why),
+      ]);
+      if (output.format === "table") printTable(output, ["CORDONED", "BY", "SINCE", "WHY"], rows);
+      if (rows.length === 0) output.note("no agent is cordoned");
+      ended(exitCodes.done);
+    });
+}
+
+type Of =
+  | { readonly case: "agentId"; readonly value: string }
+  | { readonly case: "version"; readonly value: string };
+
+function ofWhat(id: string | undefined, { agentVersion }: OfOptions, help: string): Of {
+  if (id !== undefined && agentVersion === undefined) return { case: "agentId", value: id };
+  if (id === undefined && agentVersion !== undefined)
+    return { case: "version", value: agentVersion };
+  throw usageFailure("say which agent, or --agent-version and a version", help);
+}
+
+function nameOf({ of }: Cordon): string {
+  return of.case === "version" ? `version ${clean(of.value)}` : `agent ${clean(of.value ?? "")}`;
+}

@@ -1,0 +1,114 @@
+/** `drover queue circuit list`, `open`, `close`, `release`: what rests because it fails. */
+import {
+  type Circuit,
+  CircuitSchema,
+  CircuitSetting,
+  CircuitState,
+  ListCircuitsResponseSchema,
+  SetCircuitResponseSchema,
+} from "@drover/proto/drover/v1/circuit_pb.ts";
+import type { Command } from "commander";
+import { contextOf, wholeNumber } from "../context.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import type { Output } from "../output.ts";
+import { printTable } from "../table.ts";
+import { clean, moment } from "../words.ts";
+
+const SAID = [
+  ["open", CircuitSetting.OPEN, "let nothing of a task through, until it is released"],
+  ["close", CircuitSetting.CLOSED, "let everything through, whatever fails, until it is released"],
+  ["release", CircuitSetting.UNSPECIFIED, "take back what was said: the supervisor decides"],
+] as const;
+
+export function addCircuitVerbs(queue: Command, ended: Ended): void {
+  const circuit = queue
+    .command("circuit")
+    .description("circuits: what rests because nearly all of its tasks fail");
+  addList(circuit, ended);
+  for (const said of SAID) addSay(circuit, ended, said);
+}
+
+interface SayOptions {
+  readonly agent: string;
+  readonly by: string;
+  readonly why: string;
+}
+
+function addSay(circuit: Command, ended: Ended, [verb, setting, what]: (typeof SAID)[number]) {
+  circuit
+    .command(verb)
+    .description(what)
+    .argument("<queue>", "name of the queue")
+    .argument("<task>", "name of the task")
+    .option("--agent <id>", "of one agent alone", "")
+    .requiredOption("--by <name>", "who, as you state it; nothing verifies it")
+    .option("--why <text>", "why, for people", "")
+    .action(async (name: string, task: string, options: SayOptions, command: Command) => {
+      const { agent: agentId, by, why } = options;
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const request = { namespace, queue: name, task, agentId, setting, by, why };
+      const answer = await operator.setCircuit(request);
+      output.data(SetCircuitResponseSchema, answer);
+      tell(answer.circuit, output);
+      const next = ["drover queue circuit release", clean(name), clean(task)];
+      const whose = agentId === "" ? [] : [`--agent ${clean(agentId)}`];
+      if (verb !== "release") output.note(`  next: ${[...next, ...whose, "--by NAME"].join(" ")}`);
+      ended(exitCodes.done);
+    });
+}
+
+function tell(circuit: Circuit | undefined, output: Output): void {
+  if (output.format !== "table" || !circuit) return;
+  const { queue, task, agentId } = circuit;
+  const whose = agentId === "" ? "" : ` of agent ${clean(agentId)}`;
+  output.line(
+    `circuit of task ${clean(task)} in queue ${clean(queue)}${whose} ${stateWords(circuit)}`,
+  );
+}
+
+function stateWords(circuit: Circuit): string {
+  const { setting, setBy, why, state } = circuit;
+  if (setting !== CircuitSetting.UNSPECIFIED) {
+    const is = setting === CircuitSetting.OPEN ? "is open" : "is closed";
+    const because = why === "" ? "" : `: ${clean(why)}`;
+    return `${is}, said ${clean(setBy)} at ${moment(circuit.setTime)}${because}`;
+  }
+  if (state === CircuitState.TRYING) return "is open, and one task tries";
+  if (state === CircuitState.OPEN) return `is open, one task tries from ${moment(circuit.tryTime)}`;
+  return "is closed";
+}
+
+function addList(circuit: Command, ended: Ended): void {
+  circuit
+    .command("list")
+    .description("list the circuits that are open, or that a person has moved")
+    .option("--limit <n>", "most circuits to list", wholeNumber(1, limitMax), 1_000)
+    .action(async ({ limit }: { limit: number }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const { items, nextPageToken } = await readPages(limit, async (page) => {
+        const answer = await operator.listCircuits({ namespace, ...page });
+        return { items: answer.circuits, nextPageToken: answer.nextPageToken };
+      });
+      const whole = { $typeName: ListCircuitsResponseSchema.typeName, circuits: items };
+      writeList(
+        output,
+        [ListCircuitsResponseSchema, { ...whole, nextPageToken }],
+        [CircuitSchema, items],
+      );
+      const rows = items.map((one) => [
+        clean(one.queue),
+        clean(one.task),
+        clean(one.agentId),
+        stateWords(one).replace(/^is /, ""),
+        clean(one.saw),
+      ]);
+      const head = ["QUEUE", "TASK", "AGENT", "CIRCUIT", "SEEN"];
+      if (output.format === "table") printTable(output, head, rows);
+      if (rows.length === 0) output.note("every circuit is closed");
+      noteMore({ nextPageToken }, limit, output);
+      ended(exitCodes.done);
+    });
+}

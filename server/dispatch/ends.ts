@@ -1,0 +1,81 @@
+// Counts how tasks end, by lane and agent, for the circuits. What this server has ended it keeps
+// for a minute, in memory; it is written only for lanes of which somebody has counted a bad end of
+// late, and then all of it, so that a server where all goes well tells so.
+import type { Clock } from "../clock.ts";
+import type { CountedEnds } from "../store/circuits.ts";
+import type { EndedTask } from "../store/ended-tasks.ts";
+
+const SLOT_MS = 5_000;
+/** Slots of lanes and agents that are kept: about 200 bytes each. */
+const SLOTS_MAX = 100_000;
+/** Rows of one write. */
+const WRITTEN_MAX = 2_000;
+const RUNS_MAX = 2;
+
+interface Slot {
+  readonly lane: number;
+  readonly agentId: string;
+  /** Of the last end. */
+  lastMs: number;
+  good: number;
+  bad: number;
+  readonly runs: string[];
+}
+
+export interface Ends {
+  count(ended: readonly EndedTask[]): void;
+  /** What is to be written now, once: of `watched` lanes, and of those that have bad ends here. */
+  take(watched: readonly number[], windowMs: number): readonly CountedEnds[];
+}
+
+export function createEnds(clock: Pick<Clock, "monotonicMs">): Ends {
+  let slots = new Map<string, Slot>();
+
+  function slotOf(lane: number, agentId: string): Slot {
+    const slotNo = Math.floor(clock.monotonicMs() / SLOT_MS);
+    const key = `${lane}/${slotNo}/${agentId}`;
+    const known = slots.get(key);
+    if (known) return known;
+    const made: Slot = { lane, agentId, lastMs: 0, good: 0, bad: 0, runs: [] };
+    slots.set(key, made);
+    // The oldest is first.
+    const [oldest] = slots.keys();
+    if (slots.size > SLOTS_MAX && oldest !== undefined) slots.delete(oldest);
+    return made;
+  }
+
+  return Object.freeze({
+    count(ended: readonly EndedTask[]) {
+      for (const { lane, agentId, runId, end } of ended) {
+        if (end === "nothing") continue;
+        const slot = slotOf(lane, agentId);
+        slot[end] += 1;
+        slot.lastMs = clock.monotonicMs();
+        if (end === "bad" && slot.runs.length < RUNS_MAX && !slot.runs.includes(runId))
+          slot.runs.push(runId);
+      }
+    },
+    take(watched: readonly number[], windowMs: number): readonly CountedEnds[] {
+      const nowMs = clock.monotonicMs();
+      for (const [key, { lastMs }] of slots) {
+        if (nowMs - lastMs <= windowMs) break;
+        slots.delete(key);
+      }
+      const lanes = new Set(watched);
+      for (const { lane, bad } of slots.values()) if (bad > 0) lanes.add(lane);
+      if (lanes.size === 0) return [];
+      const taken: CountedEnds[] = [];
+      const left = new Map<string, Slot>();
+      for (const [key, slot] of slots) {
+        if (!lanes.has(slot.lane) || taken.length >= WRITTEN_MAX) {
+          left.set(key, slot);
+          continue;
+        }
+        const { lastMs, ...ends } = slot;
+        taken.push({ ...ends, agoMs: nowMs - lastMs });
+      }
+      slots = left;
+      return taken;
+    },
+  });
+}

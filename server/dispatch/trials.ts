@@ -1,0 +1,41 @@
+// Where a circuit lets one task through, of all that a claim would grant one is kept: the database
+// says which claim has it, and it is marked as the one that tries.
+import type { Grant, Tx } from "../store/store.ts";
+import type { Gate } from "./gate.ts";
+
+/** Those that are granted. */
+export async function letThrough<G extends Grant>(
+  tx: Pick<Tx, "takeTrials">,
+  gate: Pick<Gate, "triedBy" | "tried">,
+  grants: readonly G[],
+): Promise<readonly G[]> {
+  const tries = grants.map((grant) => gate.triedBy(grant.ready.lane, grant.agentId));
+  if (tries.every((circuits) => circuits.length === 0)) return grants;
+  const asked = new Set<string>();
+  const trials = grants.flatMap((grant, at) => {
+    const circuits = tries[at] ?? [];
+    if (circuits.length === 0 || circuits.some((one) => asked.has(keyOf(one)))) return [];
+    for (const one of circuits) asked.add(keyOf(one));
+    return [{ grant, circuits }];
+  });
+  const taken = await tx.takeTrials(
+    trials.flatMap(({ grant, circuits }) =>
+      circuits.map(({ lane, agentId, version }) => {
+        const { runId, step, fence } = grant.ready;
+        return { lane, agentId, version, runId, step, fence, secret: grant.secret };
+      }),
+    ),
+  );
+  const has = new Set(taken.map(keyOf));
+  for (const { circuits } of trials) gate.tried(circuits);
+  const chosen = new Set(
+    trials
+      .filter(({ circuits }) => circuits.every((one) => has.has(keyOf(one))))
+      .map((one) => one.grant),
+  );
+  return grants.filter((grant, at) => (tries[at] ?? []).length === 0 || chosen.has(grant));
+}
+
+function keyOf({ lane, agentId }: { readonly lane: number; readonly agentId: string }): string {
+  return `${lane}/${agentId}`;
+}

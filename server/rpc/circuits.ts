@@ -1,0 +1,143 @@
+// Circuits and cordons: listed, set by hand, taken back.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type CircuitSchema,
+  CircuitSetting,
+  CircuitState,
+  type CordonAgentRequest,
+  type CordonSchema,
+  type UncordonAgentRequest,
+} from "@drover/proto/drover/v1/circuit_pb.ts";
+import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { CircuitState as CoreState, Forced } from "../core/circuit.ts";
+import type { LaneCircuit } from "../core/explanation.ts";
+import type { CircuitCalls as Said, Scheduler } from "../scheduler/scheduler.ts";
+import type { CircuitRecord, CircuitRef, Cordon, CordonRef } from "../store/circuits.ts";
+import type { Store } from "../store/store.ts";
+import type { Handlers } from "./mount.ts";
+import type { Namespaces } from "./namespaces.ts";
+import { parsePageToken } from "./page-token.ts";
+import { pageOf } from "./run-list.ts";
+import { timeField } from "./time-field.ts";
+
+export interface CircuitCallDeps {
+  readonly scheduler: Pick<Scheduler, Said>;
+  readonly store: Pick<Store, "circuits">;
+  readonly namespaces: Namespaces;
+}
+
+type CircuitCalls = "setCircuit" | "listCircuits" | "cordonAgent" | "uncordonAgent" | "listCordons";
+
+const STATES: Readonly<Record<CoreState["kind"], CircuitState>> = Object.freeze({
+  closed: CircuitState.CLOSED,
+  open: CircuitState.OPEN,
+  trying: CircuitState.TRYING,
+});
+
+const SETTINGS: Readonly<Record<Exclude<Forced, null>, CircuitSetting>> = Object.freeze({
+  open: CircuitSetting.OPEN,
+  closed: CircuitSetting.CLOSED,
+});
+
+export function createCircuitCalls({
+  scheduler,
+  store: { circuits },
+  namespaces,
+}: CircuitCallDeps): Pick<Handlers<typeof OperatorService>, CircuitCalls> {
+  return {
+    async setCircuit({ namespace, queue, task, agentId, setting, by, why }) {
+      const { id: namespaceId } = await namespaces.find(namespace);
+      const forced = forcedOf(setting);
+      const said = forced && { forced, by, why };
+      const circuit = await scheduler.sayCircuit({ namespaceId, queue, task }, agentId, said);
+      return { circuit: circuitMessage(circuit) };
+    },
+    async listCircuits({ namespace, pageSize, pageToken }) {
+      const { id } = await namespaces.find(namespace);
+      const list = `circuits ${id}`;
+      const page = pageOf(list, pageSize);
+      const token = parsePageToken(list, pageToken, (item) => placeOf(item) !== null);
+      const after = token === null ? null : placeOf(token);
+      const rows = await circuits.list(id, { after, limit: page.limit + 1 });
+      return {
+        circuits: rows.slice(0, page.limit).map(circuitMessage),
+        nextPageToken: page.nextToken(rows, ({ lane, agentId }) => `${lane} ${agentId}`),
+      };
+    },
+    async cordonAgent(request) {
+      const { by, why } = request;
+      const cordon = await scheduler.cordonAgent({ ...(await refOf(request)), by, why });
+      return { cordon: cordonMessage(cordon) };
+    },
+    async uncordonAgent(request) {
+      return { uncordoned: await scheduler.uncordonAgent(await refOf(request)) };
+    },
+    async listCordons({ namespace }) {
+      const { id } = await namespaces.find(namespace);
+      return { cordons: (await circuits.cordons(id)).map(cordonMessage) };
+    },
+  };
+
+  async function refOf({
+    namespace,
+    of,
+  }: CordonAgentRequest | UncordonAgentRequest): Promise<CordonRef> {
+    const { id: namespaceId } = await namespaces.find(namespace);
+    return { namespaceId, kind: of.case === "version" ? "version" : "agent", name: of.value ?? "" };
+  }
+}
+
+function forcedOf(setting: CircuitSetting): Forced {
+  if (setting === CircuitSetting.UNSPECIFIED) return null;
+  return setting === CircuitSetting.OPEN ? "open" : "closed";
+}
+
+/** `12 agent-1` of a page token; null: it is none. */
+function placeOf(text: string): CircuitRef | null {
+  const found = /^(\d{1,9}) ([A-Za-z0-9._-]{0,128})$/.exec(text);
+  return found ? { lane: Number(found[1]), agentId: found[2] ?? "" } : null;
+}
+
+function circuitMessage({
+  queue,
+  task,
+  agentId,
+  state,
+  said,
+  saw,
+}: CircuitRecord): MessageInitShape<typeof CircuitSchema> {
+  return {
+    ...{ queue, task, agentId, saw, state: STATES[state.kind] },
+    rests: state.kind === "closed" ? 0 : state.rests,
+    ...timeField("sinceTime", state.kind === "closed" ? null : state.since),
+    ...timeField("tryTime", state.kind === "open" ? state.until : null),
+    ...(said && {
+      setting: SETTINGS[said.forced],
+      setBy: said.by,
+      why: said.why,
+      setTime: timestampFromMs(said.at),
+    }),
+  };
+}
+
+/** What keeps a task in its queue. */
+export function laneCircuitMessage(
+  queue: string,
+  task: string,
+  { since, until, trying, said, saw }: LaneCircuit,
+): MessageInitShape<typeof CircuitSchema> {
+  return {
+    ...{ queue, task, saw, state: trying ? CircuitState.TRYING : CircuitState.OPEN },
+    ...{ sinceTime: timestampFromMs(since), ...timeField("tryTime", until) },
+    ...(said && { setting: CircuitSetting.OPEN, setBy: said.by, why: said.why }),
+    ...(said && { setTime: timestampFromMs(since) }),
+  };
+}
+
+function cordonMessage({ kind, name, by, why, at }: Cordon): MessageInitShape<typeof CordonSchema> {
+  return {
+    of: { case: kind === "version" ? "version" : "agentId", value: name },
+    ...{ cordonedBy: by, why, cordonedTime: timestampFromMs(at) },
+  };
+}

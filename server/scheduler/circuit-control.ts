@@ -1,0 +1,38 @@
+// What people say about circuits and agents: the store keeps it, this server knows it at once and
+// the others within a second.
+import type { CircuitSaid, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
+import type { LaneKey, Store } from "../store/store.ts";
+import type { CircuitCalls, Scheduler } from "./scheduler.ts";
+
+export interface CircuitControlOptions {
+  readonly store: Pick<Store, "lanes">;
+  readonly circuits: Circuits;
+  /** Learns anew what may be handed out. */
+  readonly refresh: () => Promise<void>;
+}
+
+export function createCircuitControl({
+  store,
+  circuits,
+  refresh,
+}: CircuitControlOptions): Pick<Scheduler, CircuitCalls> {
+  return Object.freeze({
+    async sayCircuit(of: LaneKey, agentId: string, said: CircuitSaid | null) {
+      const [lane] = await store.lanes([of]);
+      if (lane === undefined) throw new Error(`queue ${of.queue} has no lane for ${of.task}`);
+      const circuit = await circuits.say({ lane, agentId }, said);
+      await refresh();
+      return { ...circuit, queue: of.queue, task: of.task };
+    },
+    async cordonAgent(cordon: Omit<Cordon, "at">) {
+      const made = await circuits.cordon(cordon);
+      await refresh();
+      return made;
+    },
+    async uncordonAgent(of: CordonRef) {
+      const was = await circuits.uncordon(of);
+      await refresh();
+      return was;
+    },
+  });
+}

@@ -1,0 +1,39 @@
+// How long circuits of a step's lanes have been open since it was first ready: its `total` stands
+// still meanwhile. Of a step that has fallen back, also those of the lanes before.
+
+import type { Moment } from "../core/attempt.ts";
+import { isFinal, type Step, type View } from "../core/model.ts";
+import { planStep } from "../core/pass.ts";
+import { plannedOf } from "../core/strategy.ts";
+import { hasExpression, type LanedPlan } from "../store/plans.ts";
+
+export interface Stood {
+  /** How long nothing of the lane went through since then, in milliseconds. */
+  stoodMs(lane: number, since: Moment): number;
+  /** false: of no lane, so nobody needs to ask. */
+  hasStood(): boolean;
+}
+
+export function withStood(view: View, laned: LanedPlan, of: Stood): View {
+  if (!of.hasStood()) return view;
+  const stood = new Map<number, number>();
+  for (const step of view.steps.values()) {
+    const { firstReadyAt } = step;
+    if (firstReadyAt === null || isFinal(step.forward)) continue;
+    const lanes = new Set(lanesOf(laned, step));
+    const ms = [...lanes].reduce((sum, lane) => sum + of.stoodMs(lane, firstReadyAt), 0);
+    if (ms > 0) stood.set(step.no, ms);
+  }
+  return stood.size === 0 ? view : { ...view, stood };
+}
+
+/** A queue that expressions name is not known here: circuits of it take time. */
+function lanesOf({ plan, laneOf }: LanedPlan, step: Step): readonly number[] {
+  const { work } = planStep({ plan }, step.no);
+  if (work.kind !== "task") return [];
+  return work.strategies
+    .slice(0, plannedOf(step) + 1)
+    .flatMap(({ queue }, planned) =>
+      hasExpression(queue) ? [] : [laneOf(step.no, "perform", planned).lane],
+    );
+}

@@ -1,0 +1,141 @@
+// Circuits and cordons: what may not be handed out for now, and what that is judged by. Which way a
+// circuit goes is said by core/circuit.ts; here it is kept, and moved by compare and set.
+import type { Moment } from "../core/attempt.ts";
+import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/circuit.ts";
+import type { Actor } from "./changes.ts";
+import type { RunId } from "./run-head.ts";
+
+/** `agentId` "": the circuit of the lane itself. */
+export interface CircuitRef {
+  readonly lane: number;
+  readonly agentId: string;
+}
+
+/** What a person has said of a circuit. */
+export interface CircuitSaid {
+  readonly forced: Exclude<Forced, null>;
+  readonly by: string;
+  readonly why: string;
+}
+
+export interface Circuit extends CircuitRef {
+  readonly state: CircuitState;
+  /** null: the rules decide. */
+  readonly said: (CircuitSaid & { readonly at: Moment }) | null;
+  /** Another one with each change. */
+  readonly version: number;
+  /** What the rules saw when they last moved it, in words; empty: they have not. */
+  readonly saw: string;
+}
+
+/** As it is listed. */
+export interface CircuitRecord extends Circuit {
+  readonly queue: string;
+  readonly task: string;
+}
+
+/** The task that tries: a lease that is about to be granted. */
+export interface Trial extends CircuitRef {
+  /** The version of the circuit that lets it try. */
+  readonly version: number;
+  readonly runId: RunId;
+  readonly step: number;
+  readonly fence: number;
+  readonly secret: string;
+}
+
+/** Ends of tasks of an agent in a lane that are not counted yet. */
+export interface CountedEnds extends Tally {
+  readonly lane: number;
+  /** How long ago they were, in milliseconds. */
+  readonly agoMs: number;
+}
+
+export interface Cordon {
+  readonly namespaceId: number;
+  readonly kind: CordonKind;
+  /** The agent's id, or its version. */
+  readonly name: string;
+  readonly by: string;
+  readonly why: string;
+  readonly at: Moment;
+}
+
+export type CordonKind = "agent" | "version";
+export type CordonRef = Pick<Cordon, "namespaceId" | "kind" | "name">;
+
+/** All that a server has to know to hand out nothing that it should not. */
+export interface CircuitLook {
+  readonly now: Moment;
+  /** Those that are not plainly closed. */
+  readonly circuits: readonly Circuit[];
+  /** Of lanes, the latest 1,000 that ended in the last day or have not ended. */
+  readonly outages: readonly (Outage & { readonly lane: number })[];
+  readonly cordons: readonly Cordon[];
+  /** Lanes of which somebody has counted a bad end of late: all of their ends are counted. */
+  readonly watched: readonly number[];
+}
+
+/** What the owner of a lane judges it by. */
+export interface LaneEvidence {
+  readonly lane: number;
+  readonly now: Moment;
+  /** Since the window began, or the circuit of the lane or of the agent last changed. */
+  readonly tallies: readonly (Tally & { readonly lastAt: Moment })[];
+  /** Also closed ones. */
+  readonly circuits: readonly (Circuit & {
+    /** How the task that tried has ended; null: it is out, or none is. */
+    readonly trialEnd: TrialEnd | null;
+  })[];
+}
+
+export interface TrialEnd {
+  readonly end: EndKind;
+  readonly at: Moment;
+  readonly runId: RunId;
+  readonly step: number;
+  readonly fence: number;
+}
+
+export interface CircuitChange extends CircuitRef {
+  /** The version that it was decided by; 0: there was none. */
+  readonly before: number;
+  readonly state: CircuitState;
+  readonly saw: string;
+  readonly did: string;
+  /** When the last end came that it was decided by. */
+  readonly dueAt: Moment;
+  /** A task that it was decided by: where the intervention is kept. Step -1: the run as a whole. */
+  readonly about: { readonly runId: RunId; readonly step: number; readonly fence: number } | null;
+}
+
+export interface CircuitPage {
+  readonly after: { readonly lane: number; readonly agentId: string } | null;
+  readonly limit: number;
+}
+
+export interface Circuits {
+  /** Adds to what was counted. */
+  count(ends: readonly CountedEnds[]): Promise<void>;
+  look(): Promise<CircuitLook>;
+  /** `windowMs`: how far back. Lanes of which nothing is known are left out. */
+  evidence(lanes: readonly number[], windowMs: number): Promise<readonly LaneEvidence[]>;
+  /**
+   * Moves those whose version is what it was decided by, and that no person has moved, each with
+   * its intervention. Returns them.
+   */
+  change(changes: readonly CircuitChange[], actor: Actor): Promise<readonly CircuitRef[]>;
+  /**
+   * What a person says; null takes it back, and the circuit begins closed. Idempotent: said again
+   * it stays with who said it first.
+   */
+  say(of: CircuitRef, said: CircuitSaid | null): Promise<Circuit>;
+  /** Those of a namespace that are not plainly closed, by lane and agent. */
+  list(namespaceId: number, page: CircuitPage): Promise<readonly CircuitRecord[]>;
+  /** Idempotent: the first stays. Other servers know within a second. */
+  cordon(cordon: Omit<Cordon, "at">): Promise<Cordon>;
+  /** false: it was not. */
+  uncordon(of: CordonRef): Promise<boolean>;
+  /** By kind and name. */
+  cordons(namespaceId: number): Promise<readonly Cordon[]>;
+}

@@ -1,0 +1,69 @@
+// The tables of circuits and cordons.
+import type { Moment } from "../../core/attempt.ts";
+import type { Outage, Tally } from "../../core/circuit.ts";
+import type { Circuit, CircuitRef, Cordon, CordonRef, Trial } from "../circuits.ts";
+import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
+import type { Journal } from "./transactions.ts";
+
+export interface CircuitRow extends Circuit {
+  readonly changedAt: Moment;
+  readonly trial: Pick<Trial, "runId" | "step" | "fence" | "secret"> | null;
+}
+
+export interface OutageRow extends Outage {
+  readonly lane: number;
+}
+
+export interface EndRow extends Tally {
+  readonly lane: number;
+  /** The begin of its slot. */
+  readonly at: Moment;
+  readonly lastAt: Moment;
+}
+
+export interface CircuitTables {
+  /** Its numbers are the versions. */
+  readonly circuit: NumberedTable<CircuitRow, "lane">;
+  readonly circuitOutage: Table<OutageRow, "lane">;
+  readonly circuitEnd: Table<EndRow, "lane">;
+  readonly cordon: Table<Cordon, "namespace">;
+}
+
+export function circuitKey({ lane, agentId }: CircuitRef): string {
+  return `${lane}/${agentId}`;
+}
+
+export function cordonKey({ namespaceId, kind, name }: CordonRef): string {
+  return `${namespaceId}/${kind}/${name}`;
+}
+
+export function endKey({ lane, agentId, at }: CircuitRef & { readonly at: Moment }): string {
+  return `${lane}/${agentId}/${at}`;
+}
+
+export function createTablesOfCircuits(journal: Journal): CircuitTables {
+  return {
+    circuit: numbered(
+      createTable<CircuitRow, "lane">(journal, {
+        name: "circuit",
+        key: circuitKey,
+        indexes: { lane: (row) => row.lane },
+      }),
+    ),
+    circuitOutage: createTable<OutageRow, "lane">(journal, {
+      name: "circuit_outage",
+      key: (row) => `${row.lane}/${row.from}`,
+      indexes: { lane: (row) => row.lane },
+    }),
+    circuitEnd: createTable<EndRow, "lane">(journal, {
+      name: "circuit_end",
+      key: endKey,
+      indexes: { lane: (row) => row.lane },
+    }),
+    cordon: createTable<Cordon, "namespace">(journal, {
+      name: "cordon",
+      key: cordonKey,
+      indexes: { namespace: (row) => row.namespaceId },
+    }),
+  };
+}

@@ -1,0 +1,273 @@
+// Circuits and cordons, as the .sql statements of the same names keep them.
+import type { Moment } from "../../core/attempt.ts";
+import { CLOSED, endKindOf, flowOf, type Tally } from "../../core/circuit.ts";
+import type { LaneCircuit } from "../../core/explanation.ts";
+import { taskOf } from "../attempts.ts";
+import type { Actor } from "../changes.ts";
+import type {
+  Circuit,
+  CircuitChange,
+  CircuitPage,
+  CircuitRef,
+  CircuitSaid,
+  Circuits,
+  Cordon,
+  CordonRef,
+  CountedEnds,
+  LaneEvidence,
+  TrialEnd,
+} from "../circuits.ts";
+import type { Tx } from "../store.ts";
+import { type CircuitRow, circuitKey, cordonKey, endKey } from "./circuit-tables.ts";
+import type { KnownLane } from "./queues.ts";
+import { interventionKey, stepKey, type Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
+
+const SLOT_MS = 5_000;
+const WATCHED_MS = 60_000;
+const OUTAGES_TOLD_MS = 24 * 3_600_000;
+const OUTAGES_TOLD_MAX = 1_000;
+
+export interface CircuitWorld {
+  readonly tables: Tables;
+  readonly now: () => Moment;
+  /** Every lane, by its id less one. */
+  readonly lanes: () => readonly KnownLane[];
+}
+
+export function createCircuits(world: CircuitWorld, { run }: Transactions): Circuits {
+  const { tables, now, lanes } = world;
+  const isPlain = ({ state, said }: Circuit) => state.kind === "closed" && said === null;
+  return Object.freeze({
+    count: (ends: readonly CountedEnds[]) =>
+      run(() => {
+        for (const one of ends) countOne(tables, now(), one);
+      }),
+    look: () =>
+      run(() => ({
+        now: now(),
+        circuits: tables.circuit
+          .all()
+          .filter((row) => !isPlain(row))
+          .sort(byKey)
+          .map(shown),
+        outages: tables.circuitOutage
+          .all()
+          .filter(({ to }) => to === null || to > now() - OUTAGES_TOLD_MS)
+          .sort((a, b) => b.from - a.from)
+          .slice(0, OUTAGES_TOLD_MAX),
+        cordons: tables.cordon.all(),
+        watched: [
+          ...new Set(
+            tables.circuitEnd
+              .all()
+              .filter(({ bad, at }) => bad > 0 && at > now() - WATCHED_MS)
+              .map(({ lane }) => lane),
+          ),
+        ],
+      })),
+    evidence: (of: readonly number[], windowMs: number) =>
+      run(() => of.flatMap((lane) => evidenceOf(tables, now(), lane, windowMs) ?? [])),
+    change: (changes: readonly CircuitChange[], actor: Actor) =>
+      run(() => changes.filter((change) => changeOne(world, change, actor)).map(refOf)),
+    say: (of: CircuitRef, said: CircuitSaid | null) =>
+      run(() => {
+        const known = tables.circuit.get(circuitKey(of));
+        const before = known?.said?.forced ?? null;
+        if (before !== (said?.forced ?? null)) {
+          const row: CircuitRow = known ?? {
+            ...{ lane: of.lane, agentId: of.agentId, state: CLOSED, saw: "", trial: null },
+            ...{ said: null, version: 0, changedAt: 0 },
+          };
+          const moved = { version: tables.circuit.next(), changedAt: now() };
+          tables.circuit.put(
+            said
+              ? { ...row, ...moved, said: { ...said, at: now() } }
+              : { ...row, ...moved, said: null, state: CLOSED, trial: null },
+          );
+          settleOutage(world, of);
+        }
+        const after = tables.circuit.get(circuitKey(of));
+        const { lane, agentId } = of;
+        if (after) return shown(after);
+        return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
+      }),
+    list: (namespaceId: number, { after, limit }: CircuitPage) =>
+      run(() =>
+        tables.circuit
+          .all()
+          .filter((row) => !isPlain(row) && (after === null || byKey(row, after) > 0))
+          .sort(byKey)
+          .flatMap((row) => {
+            const key = lanes()[row.lane - 1];
+            if (key?.namespaceId !== namespaceId) return [];
+            return [{ ...shown(row), queue: key.queue, task: key.task }];
+          })
+          .slice(0, limit),
+      ),
+    cordon: (cordon: Omit<Cordon, "at">) =>
+      run(() => {
+        if (!tables.cordon.get(cordonKey(cordon))) tables.cordon.insert({ ...cordon, at: now() });
+        return tables.cordon.expect(cordonKey(cordon));
+      }),
+    uncordon: (of: CordonRef) =>
+      run(() => {
+        const known = tables.cordon.get(cordonKey(of));
+        if (known) tables.cordon.removeRow(known);
+        return known !== undefined;
+      }),
+    cordons: (namespaceId: number) =>
+      run(() =>
+        tables.cordon
+          .where("namespace", namespaceId)
+          .sort((a, b) => (`${a.kind}/${a.name}` < `${b.kind}/${b.name}` ? -1 : 1)),
+      ),
+  } satisfies Circuits);
+}
+
+function byKey(a: CircuitRef, b: CircuitRef): number {
+  if (a.lane !== b.lane) return a.lane - b.lane;
+  if (a.agentId === b.agentId) return 0;
+  return a.agentId < b.agentId ? -1 : 1;
+}
+
+function refOf({ lane, agentId }: CircuitRef): CircuitRef {
+  return { lane, agentId };
+}
+
+function shown({ lane, agentId, state, said, version, saw }: CircuitRow): Circuit {
+  return { lane, agentId, state, said, version, saw };
+}
+
+function countOne(tables: Tables, now: Moment, { agoMs, ...ends }: CountedEnds): void {
+  const lastAt = now - agoMs;
+  const at = Math.floor(lastAt / SLOT_MS) * SLOT_MS;
+  const known = tables.circuitEnd.get(endKey({ ...ends, at }));
+  const runs = [...new Set([...(known?.runs ?? []), ...ends.runs])].slice(0, 2);
+  tables.circuitEnd.put({
+    ...{ lane: ends.lane, agentId: ends.agentId, at, runs },
+    good: (known?.good ?? 0) + ends.good,
+    bad: (known?.bad ?? 0) + ends.bad,
+    lastAt: Math.max(known?.lastAt ?? 0, lastAt),
+  });
+}
+
+function evidenceOf(
+  tables: Tables,
+  now: Moment,
+  lane: number,
+  windowMs: number,
+): LaneEvidence | null {
+  const rows = tables.circuit.where("lane", lane).sort(byKey);
+  const changedAt = (agentId: string) =>
+    rows.find((row) => row.agentId === agentId)?.changedAt ?? 0;
+  const counted = tables.circuitEnd
+    .where("lane", lane)
+    .filter(({ at, agentId }) => at >= Math.max(now - windowMs, changedAt(""), changedAt(agentId)));
+  if (rows.length === 0 && counted.length === 0) return null;
+  const tallies = [...Map.groupBy(counted, ({ agentId }) => agentId)]
+    .map(([agentId, of]): Tally & { readonly lastAt: Moment } => ({
+      agentId,
+      good: of.reduce((sum, one) => sum + one.good, 0),
+      bad: of.reduce((sum, one) => sum + one.bad, 0),
+      runs: [...new Set(of.flatMap(({ runs }) => runs))].slice(0, 2),
+      lastAt: Math.max(...of.map((one) => one.lastAt)),
+    }))
+    .sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
+  const circuits = rows.map((row) => ({ ...shown(row), trialEnd: trialEndOf(tables, now, row) }));
+  return { lane, now, tallies, circuits };
+}
+
+function trialEndOf(tables: Tables, now: Moment, { trial }: CircuitRow): TrialEnd | null {
+  if (!trial) return null;
+  const { runId, step, fence, secret } = trial;
+  if (tables.lease.get(stepKey(runId, step))?.lease.secret === secret) return null;
+  const ended = tables.attempt
+    .where("run", runId)
+    .find(
+      ({ attempt }) =>
+        attempt.step === step &&
+        attempt.fence === fence &&
+        attempt.secret === secret &&
+        taskOf(attempt.kind) !== null,
+    )?.attempt;
+  if (!ended) return { runId, step, fence, end: "nothing", at: now };
+  const { outcome, endedAt: at } = ended;
+  const transient = outcome.kind === "failure" && outcome.class === "transient";
+  return { runId, step, fence, end: endKindOf({ kind: outcome.kind, transient }), at };
+}
+
+function changeOne({ tables, now, lanes }: CircuitWorld, change: CircuitChange, actor: Actor) {
+  const { lane, agentId, before, state, saw, did, dueAt, about } = change;
+  const known = tables.circuit.get(circuitKey(change));
+  if ((known?.version ?? 0) !== before || known?.said) return false;
+  const version = tables.circuit.next();
+  tables.circuit.put({
+    ...{ lane, agentId, state, saw, version },
+    ...{ said: null, trial: null, changedAt: now() },
+  });
+  settleOutage({ tables, now, lanes }, change);
+  const run = about && tables.run.get(about.runId);
+  if (!run) return true;
+  const row = {
+    ...{ runId: about.runId, partition: run.partition, fence: about.fence, n: version },
+    step: about.step === -1 ? null : about.step,
+    rule: agentId === "" ? ("queue-circuit" as const) : ("agent-circuit" as const),
+    ...{ saw, did, dueAt, actedAt: now(), node: actor.node, epoch: actor.epoch },
+  };
+  if (!tables.intervention.get(interventionKey(row))) tables.intervention.insert(row);
+  return true;
+}
+
+function settleOutage({ tables, now }: CircuitWorld, { lane, agentId }: CircuitRef): void {
+  if (agentId !== "") return;
+  const circuit = tables.circuit.get(circuitKey({ lane, agentId }));
+  const isOut = circuit !== undefined && isHeld(circuit);
+  const open = tables.circuitOutage.where("lane", lane).find(({ to }) => to === null);
+  if (isOut && !open) tables.circuitOutage.put({ lane, from: now(), to: null });
+  if (!isOut && open) tables.circuitOutage.put({ ...open, to: now() });
+}
+
+function isHeld({ state, said }: Circuit): boolean {
+  return said ? said.forced === "open" : state.kind !== "closed";
+}
+
+/** What keeps the tasks of a lane; null: nothing. */
+export function laneCircuit({ tables }: Pick<CircuitWorld, "tables">, lane: number) {
+  const row = tables.circuit.get(circuitKey({ lane, agentId: "" }));
+  return row && isHeld(row) ? circuitShown(row) : null;
+}
+
+function circuitShown({ state, said, saw }: Circuit): LaneCircuit {
+  const since = said?.at ?? (state.kind === "closed" ? 0 : state.since);
+  return {
+    since,
+    until: said || state.kind !== "open" ? null : state.until,
+    trying: said === null && state.kind === "trying",
+    said: said && { by: said.by, why: said.why },
+    saw,
+  };
+}
+
+/** Within the claim that hands them out. */
+export function trialsOf(
+  { tables, now }: { readonly tables: Tables; readonly now: Moment },
+  enter: () => void,
+): Pick<Tx, "takeTrials"> {
+  return {
+    takeTrials: async (trials) => {
+      enter();
+      return trials
+        .filter(({ lane, agentId, version, ...trial }) => {
+          const row = tables.circuit.get(circuitKey({ lane, agentId }));
+          if (row?.version !== version || row.said || row.state.kind !== "open") return false;
+          if (flowOf(row.state, null, now) !== "one") return false;
+          const { since, rests } = row.state;
+          const moved = { version: tables.circuit.next(), changedAt: now, trial };
+          tables.circuit.put({ ...row, ...moved, state: { kind: "trying", since, rests } });
+          return true;
+        })
+        .map(refOf);
+    },
+  };
+}

@@ -1,0 +1,316 @@
+// Circuits and cordons on PostgreSQL.
+import type { Moment } from "../../core/attempt.ts";
+import { type CircuitState, CLOSED, endKindOf } from "../../core/circuit.ts";
+import type { Actor } from "../changes.ts";
+import type {
+  Circuit,
+  CircuitChange,
+  CircuitLook,
+  CircuitPage,
+  CircuitRef,
+  Circuits,
+  Cordon,
+  CountedEnds,
+  LaneEvidence,
+  Trial,
+  TrialEnd,
+} from "../circuits.ts";
+import type { RunId } from "../run-head.ts";
+import {
+  circuitSettings,
+  circuitStates,
+  cordonKinds,
+  failureClasses,
+  outcomes,
+  rules,
+  taskKinds,
+} from "./codes.ts";
+import { columns } from "./columns.ts";
+import type { Begun, Query } from "./transaction.ts";
+
+/** A transaction of its own. */
+type Transact = <T>(work: (begun: Begun) => Promise<T>) => Promise<T>;
+
+export function createCircuits(query: Query, transact: Transact): Circuits {
+  let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
+  return Object.freeze({
+    count: (ends) => countEnds(query, ends),
+    async look() {
+      const [row] = await query<LookRow>("circuit_look", []);
+      if (!row) throw new Error("a look at circuits came back without its row");
+      const { now, watched, mark } = row;
+      // The mark is older than what is read after it: what comes between is read again.
+      if (read?.mark !== mark) read = { mark, ...(await readAll(query)) };
+      const { circuits, outages, cordons } = read;
+      return { now, watched, circuits, outages, cordons };
+    },
+    evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
+    change: (changes, actor) => transact((begun) => changeCircuits(begun.query, changes, actor)),
+    say: ({ lane, agentId }, said) =>
+      transact(async ({ query: ask }) => {
+        const key = [lane, agentId];
+        if (said === null) await ask("release_circuit", key);
+        else {
+          const { forced, by, why } = said;
+          await ask("force_circuit", [...key, circuitSettings.code(forced), by, why]);
+        }
+        if (agentId === "") await settleOutages(ask, [lane]);
+        const [row] = await ask<CircuitRow>("circuit_by_key", key);
+        if (row) return circuitOf(row);
+        return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
+      }),
+    async list(namespaceId: number, { after, limit }: CircuitPage) {
+      const from = [after?.lane ?? 0, after?.agentId ?? ""];
+      const rows = await query<CircuitRow & { queue: string; task: string }>("list_circuits", [
+        namespaceId,
+        ...from,
+        limit,
+      ]);
+      return rows.map((row) => ({ ...circuitOf(row), queue: row.queue, task: row.task }));
+    },
+    async cordon({ namespaceId, kind, name, by, why }) {
+      await query("cordon", [namespaceId, cordonKinds.code(kind), name, by, why]);
+      const known = (await cordonsOf(query, namespaceId)).find(
+        (one) => one.kind === kind && one.name === name,
+      );
+      if (!known) throw new Error(`the cordon of ${kind} ${name} was taken back as it was made`);
+      return known;
+    },
+    uncordon: async ({ namespaceId, kind, name }) =>
+      (await query("uncordon", [namespaceId, cordonKinds.code(kind), name])).length > 0,
+    cordons: (namespaceId) => cordonsOf(query, namespaceId),
+  } satisfies Circuits);
+}
+
+interface LookRow {
+  now: Moment;
+  mark: string;
+  watched: number[];
+}
+
+interface OutageRow {
+  lane: number;
+  opened_at: Moment;
+  closed_at: Moment | null;
+}
+
+async function readAll(query: Query): Promise<Omit<CircuitLook, "now" | "watched">> {
+  const outages = await query<OutageRow>("outages_of_late", []);
+  const cordons = await query<CordonRow>("all_cordons", []);
+  const circuits = await query<CircuitRow>("circuits_not_closed", []);
+  return {
+    circuits: circuits.map(circuitOf),
+    outages: outages.map(({ lane, opened_at: from, closed_at: to }) => ({ lane, from, to })),
+    cordons: cordons.map(cordonOf),
+  };
+}
+
+interface CircuitRow {
+  lane: number;
+  agent_id: string;
+  version: number;
+  state: number;
+  since: Moment | null;
+  until: Moment | null;
+  rests: number;
+  saw: string;
+  forced: number | null;
+  forced_by: string | null;
+  forced_why: string | null;
+  forced_at: Moment | null;
+}
+
+interface CordonRow {
+  namespace_id: number;
+  kind: number;
+  name: string;
+  cordoned_by: string;
+  why: string;
+  cordoned_at: Moment;
+}
+
+function circuitOf(row: CircuitRow): Circuit {
+  const { lane, agent_id: agentId, version, saw, forced, forced_at: at } = row;
+  const said =
+    forced === null || at === null
+      ? null
+      : {
+          forced: circuitSettings.name(forced),
+          by: row.forced_by ?? "",
+          why: row.forced_why ?? "",
+          at,
+        };
+  return { lane, agentId, state: stateOf(row), said, version, saw };
+}
+
+function stateOf({ state, since, until, rests }: CircuitRow): CircuitState {
+  const kind = circuitStates.name(state);
+  if (kind === "closed") return CLOSED;
+  if (since === null) throw new Error(`a circuit is ${kind}, and nobody knows since when`);
+  if (kind === "trying") return { kind, since, rests };
+  if (until === null) throw new Error("a circuit is open, and nobody knows until when");
+  return { kind, since, until, rests };
+}
+
+function cordonOf(row: CordonRow): Cordon {
+  const { namespace_id: namespaceId, name, cordoned_by: by, why, cordoned_at: at } = row;
+  return { namespaceId, kind: cordonKinds.name(row.kind), name, by, why, at };
+}
+
+async function cordonsOf(query: Query, namespaceId: number): Promise<readonly Cordon[]> {
+  return (await query<CordonRow>("cordons_of_namespace", [namespaceId])).map(cordonOf);
+}
+
+async function countEnds(query: Query, ends: readonly CountedEnds[]): Promise<void> {
+  if (ends.length === 0) return;
+  await query(
+    "count_ends",
+    columns(
+      ends,
+      (one) => one.lane,
+      (one) => one.agentId,
+      (one) => Math.round(one.agoMs),
+      (one) => one.good,
+      (one) => one.bad,
+      (one) => one.runs[0] ?? null,
+      (one) => one.runs[1] ?? null,
+    ),
+  );
+}
+
+interface TallyRow {
+  lane: number;
+  agent_id: string;
+  good: number;
+  bad: number;
+  last_at: Moment;
+  one_run: RunId | null;
+  other_run: RunId | null;
+}
+
+interface TriedRow extends CircuitRow {
+  now: Moment;
+  asked: number;
+  trial_run: RunId | null;
+  trial_step: number | null;
+  trial_fence: number | null;
+  is_out: boolean;
+  outcome: number | null;
+  class: number | null;
+  ended_at: Moment | null;
+}
+
+async function evidence(
+  query: Query,
+  lanes: readonly number[],
+  windowMs: number,
+): Promise<readonly LaneEvidence[]> {
+  if (lanes.length === 0) return [];
+  const tasks = taskKinds.names.map(taskKinds.code);
+  const circuits = await query<TriedRow>("circuits_of_lanes", [lanes, tasks]);
+  const tallies = await query<TallyRow>("circuit_tallies", [lanes, windowMs]);
+  return lanes.flatMap((lane) => {
+    const rows = circuits.filter(({ asked }) => asked === lane);
+    const known = rows.filter((row) => row.lane !== null);
+    const own = tallies.filter((row) => row.lane === lane);
+    if (known.length === 0 && own.length === 0) return [];
+    return [
+      {
+        lane,
+        now: rows[0]?.now ?? 0,
+        tallies: own.map(tallyOf),
+        circuits: known.map((row) => ({ ...circuitOf(row), trialEnd: trialEndOf(row) })),
+      },
+    ];
+  });
+}
+
+function tallyOf({ agent_id: agentId, good, bad, last_at: lastAt, ...row }: TallyRow) {
+  const runs = [row.one_run, row.other_run].filter((run) => run !== null);
+  return { agentId, good, bad, lastAt, runs: [...new Set(runs)] };
+}
+
+/** A trial of which there is no trace any more says nothing. */
+function trialEndOf(row: TriedRow): TrialEnd | null {
+  const { trial_run: runId, trial_step: step, trial_fence: fence, outcome } = row;
+  if (runId === null || step === null || fence === null || row.is_out) return null;
+  const about = { runId, step, fence };
+  if (outcome === null) return { ...about, end: "nothing", at: row.now };
+  const transient = row.class !== null && failureClasses.name(row.class) === "transient";
+  const end = endKindOf({ kind: outcomes.name(outcome), transient });
+  return { ...about, end, at: row.ended_at ?? row.now };
+}
+
+async function changeCircuits(
+  query: Query,
+  changes: readonly CircuitChange[],
+  { node, epoch }: Actor,
+): Promise<readonly CircuitRef[]> {
+  if (changes.length === 0) return [];
+  const made = await query<{ lane: number; agent_id: string; version: number }>(
+    "change_circuits",
+    columns(
+      changes,
+      (one) => one.lane,
+      (one) => one.agentId,
+      (one) => one.before,
+      (one) => circuitStates.code(one.state.kind),
+      ({ state }) => (state.kind === "closed" ? null : state.since),
+      ({ state }) => (state.kind === "open" ? state.until : null),
+      ({ state }) => (state.kind === "closed" ? 0 : state.rests),
+      (one) => one.saw,
+    ),
+  );
+  const done = made.flatMap((row) => {
+    const change = changes.find((one) => one.lane === row.lane && one.agentId === row.agent_id);
+    return change ? [{ ...change, version: row.version }] : [];
+  });
+  const told = done.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
+  if (told.length > 0)
+    await query("intervene_in_circuits", [
+      ...columns(
+        told,
+        (one) => one.runId,
+        (one) => one.step,
+        (one) => one.fence,
+        (one) => rules.code(one.agentId === "" ? "queue-circuit" : "agent-circuit"),
+        (one) => one.version,
+        (one) => one.saw,
+        (one) => one.did,
+        (one) => one.dueAt,
+      ),
+      node,
+      epoch,
+    ]);
+  const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
+  await settleOutages(query, lanes);
+  return done.map(({ lane, agentId }) => ({ lane, agentId }));
+}
+
+async function settleOutages(query: Query, lanes: readonly number[]): Promise<void> {
+  if (lanes.length === 0) return;
+  await query("end_outages", [lanes]);
+  await query("begin_outages", [lanes]);
+}
+
+/** Within the claim that hands them out. */
+export async function takeTrials(
+  query: Query,
+  trials: readonly Trial[],
+): Promise<readonly CircuitRef[]> {
+  if (trials.length === 0) return [];
+  const rows = await query<{ lane: number; agent_id: string }>(
+    "take_trials",
+    columns(
+      trials,
+      (one) => one.lane,
+      (one) => one.agentId,
+      (one) => one.version,
+      (one) => one.runId,
+      (one) => one.step,
+      (one) => one.fence,
+      (one) => one.secret,
+    ),
+  );
+  return rows.map((row) => ({ lane: row.lane, agentId: row.agent_id }));
+}

@@ -1,0 +1,237 @@
+-- Circuits and cordons. All of these tables are tiny; no claim reads them but for the one task that tries.
+
+-- name: count_ends
+-- In key order: servers add to the same rows.
+insert into circuit_end as e (lane, agent_id, at, good, bad, runs, last_at)
+select u.lane, u.agent_id,
+  date_bin('5 seconds', now() - u.ago_ms * interval '1 millisecond', timestamptz 'epoch') as at,
+  sum(u.good), sum(u.bad), coalesce((array_agg(distinct u.run) filter (where u.run is not null))[1:2], '{}'),
+  max(now() - u.ago_ms * interval '1 millisecond')
+from (
+  select x.lane, x.agent_id, x.ago_ms, x.good, x.bad, x.run_a as run
+  from unnest($1::integer[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::uuid[])
+    as x (lane, agent_id, ago_ms, good, bad, run_a)
+  union all
+  select x.lane, x.agent_id, x.ago_ms, 0, 0, x.run_b
+  from unnest($1::integer[], $2::text[], $3::bigint[], $7::uuid[]) as x (lane, agent_id, ago_ms, run_b)
+) as u
+group by 1, 2, 3
+order by 1, 2, 3
+on conflict (lane, agent_id, at) do update
+set good = e.good + excluded.good, bad = e.bad + excluded.bad,
+  runs = (
+    select coalesce((array_agg(distinct r.run))[1:2], '{}')
+    from unnest(e.runs || excluded.runs) as r (run)
+  ),
+  last_at = greatest(e.last_at, excluded.last_at);
+
+-- name: circuit_look
+-- Once a second in each server. The mark is another one after any change that has been committed.
+select now() as now,
+  (
+    select coalesce(sum(c.version), 0)::text || '/' || count(*)
+    from circuit as c
+  ) || '/' || (
+    select coalesce(sum(extract(epoch from o.cordoned_at)), 0)::text || '/' || count(*)
+    from cordon as o
+  ) as mark,
+  (
+    select coalesce(array_agg(distinct e.lane), '{}')
+    from circuit_end as e
+    where e.bad > 0 and e.at > now() - interval '1 minute'
+  ) as watched;
+
+-- name: outages_of_late
+-- What moves the end of a total.
+select o.lane, o.opened_at, o.closed_at
+from circuit_outage as o
+where o.closed_at is null or o.closed_at > now() - interval '1 day'
+order by o.opened_at desc
+limit 1000;
+
+-- name: circuits_not_closed
+-- All that a claim may have to know: read when it has changed.
+select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
+  c.forced_why, c.forced_at
+from circuit as c
+where c.state <> 0 or c.forced is not null
+order by c.lane, c.agent_id;
+
+-- name: all_cordons
+select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
+from cordon as o
+order by o.namespace_id, o.kind, o.name;
+
+-- name: circuit_tallies
+-- Of each agent since the window began and nothing has changed. Runs of a row stand in their order, so
+-- these two are different ones if any are. Plan: circuit_end, circuit by key.
+select e.lane, e.agent_id, sum(e.good)::integer as good, sum(e.bad)::integer as bad,
+  max(e.last_at) as last_at, min(e.runs[1]::text) as one_run,
+  max(e.runs[cardinality(e.runs)]::text) as other_run
+from unnest($1::integer[]) as u (lane)
+join circuit_end as e on e.lane = u.lane
+left join circuit as q on q.lane = e.lane and q.agent_id = ''
+left join circuit as a on a.lane = e.lane and a.agent_id = e.agent_id
+cross join lateral (
+  select greatest(now() - $2::bigint * interval '1 millisecond', q.changed_at, a.changed_at) as since
+) as f
+where e.at >= f.since
+group by e.lane, e.agent_id
+order by e.lane, e.agent_id;
+
+-- name: circuits_of_lanes
+-- With how the task that tries has ended: a lease and its attempt are never there both, nor neither.
+-- Plan: circuit, lease, attempt by key.
+select now() as now, u.lane as asked, c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests,
+  c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at, c.trial_run, c.trial_step, c.trial_fence,
+  l.run_id is not null as is_out, a.outcome, a.class, a.ended_at
+from unnest($1::integer[]) as u (lane)
+left join circuit as c on c.lane = u.lane
+left join lease as l on l.run_id = c.trial_run and l.step_no = c.trial_step
+  and l.secret = c.trial_secret
+left join lateral (
+  select x.outcome, x.class, x.ended_at
+  from attempt as x
+  where x.run_id = c.trial_run and x.step_no = c.trial_step and x.fence = c.trial_fence
+    and x.secret = c.trial_secret and x.kind = any ($2::smallint[])
+  limit 1
+) as a on true
+order by u.lane, c.agent_id;
+
+-- name: take_trials
+-- Of several claims one has it; the others pass it by and wait for nobody.
+with mine as (
+  select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret
+  from unnest($1::integer[], $2::text[], $3::bigint[], $4::uuid[], $5::integer[], $6::integer[], $7::text[])
+    as u (lane, agent_id, version, run_id, step_no, fence, secret)
+  join circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
+  where c.state = 1 and c.forced is null and c.until <= now()
+  for update of c skip locked
+)
+update circuit as c
+set state = 2, until = null, version = nextval('circuit_version'), changed_at = now(),
+  trial_run = m.run_id, trial_step = m.step_no, trial_fence = m.fence,
+  trial_secret = decode(m.secret, 'hex')
+from mine as m
+where c.lane = m.lane and c.agent_id = m.agent_id
+returning c.lane, c.agent_id;
+
+-- name: change_circuits
+-- Compare and set; a circuit without a row is version 0.
+insert into circuit as c (lane, agent_id, state, since, until, rests, saw)
+select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1000.0), to_timestamp(u.until / 1000.0),
+  u.rests, u.saw
+from unnest($1::integer[], $2::text[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bigint[],
+  $7::smallint[], $8::text[])
+  as u (lane, agent_id, before, state, since, until, rests, saw)
+where u.before = 0 or exists (
+  select from circuit as x
+  where x.lane = u.lane and x.agent_id = u.agent_id and x.version = u.before
+)
+order by u.lane, u.agent_id
+on conflict (lane, agent_id) do update
+set version = excluded.version, changed_at = now(), state = excluded.state, since = excluded.since,
+  until = excluded.until, rests = excluded.rests, saw = excluded.saw, trial_run = null,
+  trial_step = null, trial_fence = null, trial_secret = null
+where c.forced is null and c.version = (
+  select u.before
+  from unnest($1::integer[], $2::text[], $3::bigint[]) as u (lane, agent_id, before)
+  where u.lane = c.lane and u.agent_id = c.agent_id
+)
+returning c.lane, c.agent_id, c.version;
+
+-- name: intervene_in_circuits
+-- Kept with a run that it was decided by; its version tells it apart.
+insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
+  epoch)
+select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
+  to_timestamp(u.due_at / 1000.0), now(), $9::uuid, $10::bigint
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::text[],
+  $7::text[], $8::bigint[])
+  as u (run_id, step_no, fence, rule, n, saw, did, due_at)
+join run as r on r.id = u.run_id
+on conflict (run_id, step_no, fence, rule, n) do nothing;
+
+-- name: end_outages
+-- After circuits of these lanes have changed, in the same transaction.
+update circuit_outage as o
+set closed_at = now()
+from unnest($1::integer[]) as u (lane)
+where o.lane = u.lane and o.closed_at is null
+  and not exists (select from open_lane as c where c.lane = u.lane);
+
+-- name: begin_outages
+-- The same, for lanes of which nothing goes through from now on.
+insert into circuit_outage (lane, opened_at)
+select c.lane, now()
+from open_lane as c
+where c.lane = any ($1::integer[])
+  and not exists (
+    select from circuit_outage as o where o.lane = c.lane and o.closed_at is null
+  )
+on conflict (lane, opened_at) do update set closed_at = null;
+
+-- name: force_circuit
+-- Nothing, if it is said already.
+insert into circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
+values ($1::integer, $2::text, $3::smallint, $4::text, $5::text, now())
+on conflict (lane, agent_id) do update
+set version = excluded.version, changed_at = now(), forced = excluded.forced,
+  forced_by = excluded.forced_by, forced_why = excluded.forced_why, forced_at = now()
+where c.forced is distinct from excluded.forced;
+
+-- name: release_circuit
+-- It begins closed, and what was counted before counts no more.
+update circuit
+set version = nextval('circuit_version'), changed_at = now(), forced = null, forced_by = null,
+  forced_why = null, forced_at = null, state = 0, since = null, until = null, rests = 0,
+  trial_run = null, trial_step = null, trial_fence = null, trial_secret = null
+where lane = $1::integer and agent_id = $2::text and forced is not null;
+
+-- name: circuit_by_key
+select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
+  c.forced_why, c.forced_at
+from circuit as c
+where c.lane = $1::integer and c.agent_id = $2::text;
+
+-- name: list_circuits
+-- A page, by lane and agent. Plan: circuit by key.
+select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
+  c.forced_why, c.forced_at, l.queue, l.task
+from circuit as c
+join lane as l on l.id = c.lane
+where l.namespace_id = $1::integer and (c.state <> 0 or c.forced is not null)
+  and (c.lane, c.agent_id) > ($2::integer, $3::text)
+order by c.lane, c.agent_id
+limit $4::integer;
+
+-- name: cordon
+-- Nothing, if it is cordoned already.
+insert into cordon (namespace_id, kind, name, cordoned_by, why)
+values ($1::integer, $2::smallint, $3::text, $4::text, $5::text)
+on conflict (namespace_id, kind, name) do nothing;
+
+-- name: uncordon
+delete from cordon
+where namespace_id = $1::integer and kind = $2::smallint and name = $3::text
+returning name;
+
+-- name: cordons_of_namespace
+select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
+from cordon as o
+where o.namespace_id = $1::integer
+order by o.kind, o.name;
+
+-- name: forget_circuit_ends
+delete from circuit_end where at < now() - interval '2 minutes';
+
+-- name: forget_circuits
+-- Closed for a week; of an agent, a day after it could have tried and never did.
+delete from circuit as c
+where c.forced is null and (
+  (c.state = 0 and c.changed_at < now() - interval '7 days')
+  or (c.state = 1 and c.agent_id <> '' and c.until < now() - interval '1 day')
+);
+
+-- name: forget_outages
+delete from circuit_outage where closed_at < now() - interval '7 days';

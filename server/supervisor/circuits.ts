@@ -1,0 +1,174 @@
+// Once a second: what this server has counted is written, what may be handed out is learned anew,
+// and the circuits of lanes that this process owns are moved as the rules say (core/circuit.ts).
+//
+// A lane is owned by the owner of a partition that its number names. Nothing rests on that: a
+// change is a compare and set, so of two that believe it is theirs one changes it. All state is in
+// the database, and a take-over goes on with it.
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import {
+  CIRCUIT_DEFAULTS,
+  type CircuitSettings,
+  type CircuitState,
+  CLOSED,
+  circuitAfter,
+  judgeLane,
+} from "../core/circuit.ts";
+import { inWords } from "../core/pass.ts";
+import { createLoop, type Loop } from "../loop.ts";
+import type {
+  CircuitChange,
+  CircuitLook,
+  Circuits,
+  CountedEnds,
+  LaneEvidence,
+} from "../store/circuits.ts";
+import { PARTITIONS_PER_REGION } from "../store/partition.ts";
+import type { Owned } from "./ownership.ts";
+
+const EVERY_MS = 1_000;
+
+export interface CircuitWatchOptions {
+  readonly circuits: Circuits;
+  /** What is left out is as CIRCUIT_DEFAULTS. */
+  readonly settings: Partial<CircuitSettings>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
+  /** What is to be written of what this server has counted. */
+  readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedEnds[];
+  readonly learn: (look: CircuitLook) => void;
+}
+
+export function createCircuitWatch(options: CircuitWatchOptions): Loop {
+  const { circuits, clock, log } = options;
+  const settings = { ...CIRCUIT_DEFAULTS, ...options.settings };
+  let watched: readonly number[] = [];
+
+  async function look(): Promise<CircuitLook> {
+    const found = await circuits.look();
+    ({ watched } = found);
+    options.learn(found);
+    return found;
+  }
+
+  async function runOnce(): Promise<void> {
+    const counted = options.counted(watched, settings.windowMs);
+    if (counted.length > 0) await circuits.count(counted);
+    const found = await look();
+    const { node, owned } = options.owner();
+    const trying = found.circuits.filter(({ state }) => state.kind === "trying");
+    const lanes = new Set([...found.watched, ...trying.map(({ lane }) => lane)]);
+    if (node === null || lanes.size === 0) return;
+    const byOwner = Map.groupBy([...lanes], (lane) => ownerOf(owned, lane));
+    let changed = false;
+    for (const [owner, own] of byOwner) {
+      if (!owner) continue;
+      const evidence = await circuits.evidence(own, settings.windowMs);
+      const changes = evidence.flatMap((one) => changesOf(one, settings));
+      const made = await circuits.change(changes, { node, epoch: owner.epoch });
+      for (const { lane, agentId } of made) {
+        const change = changes.find((one) => one.lane === lane && one.agentId === agentId);
+        const { saw = "", did = "" } = change ?? {};
+        log.warn({ event: "circuit.moved", lane, agent: agentId, saw, did });
+      }
+      changed ||= made.length > 0;
+    }
+    if (changed) await look();
+  }
+
+  return createLoop({
+    clock,
+    everyMs: EVERY_MS,
+    runOnce,
+    onError: (error) => log.debug({ event: "circuit.look-failed", err: String(error) }),
+  });
+}
+
+function ownerOf(owned: readonly Owned[], lane: number): Owned | undefined {
+  const slot = lane % PARTITIONS_PER_REGION;
+  return owned.find(({ partition }) => partition % PARTITIONS_PER_REGION === slot);
+}
+
+/** What becomes of the circuits of a lane. */
+export function changesOf(
+  evidence: LaneEvidence,
+  settings: CircuitSettings,
+): readonly CircuitChange[] {
+  return [...trialsEnded(evidence, settings), ...tripped(evidence, settings)];
+}
+
+function trialsEnded(
+  { lane, now, circuits }: LaneEvidence,
+  settings: CircuitSettings,
+): readonly CircuitChange[] {
+  return circuits.flatMap(({ agentId, state, said, version, trialEnd, saw: sawBefore }) => {
+    if (state.kind !== "trying" || !trialEnd || said) return [];
+    const { end, at, runId, step, fence } = trialEnd;
+    const after = circuitAfter(state, { kind: "trial-ended", end }, now, settings);
+    if (!after) return [];
+    const saw = {
+      good: "the task that tried went well",
+      bad: `the task that tried failed; before, ${sawBefore}`,
+      nothing: sawBefore,
+    }[end];
+    const about = end === "nothing" ? null : { runId, step, fence };
+    const moved = { state: after, before: version, saw, did: didWords(after, agentId, now) };
+    return [{ lane, agentId, ...moved, dueAt: at, about }];
+  });
+}
+
+function tripped(evidence: LaneEvidence, settings: CircuitSettings): readonly CircuitChange[] {
+  const { lane, now, circuits, tallies } = evidence;
+  const own = circuits.find(({ agentId }) => agentId === "");
+  if (own && !isClosed(own)) return [];
+  const resting = circuits.filter((one) => one.agentId !== "" && !isClosed(one));
+  const judged = tallies.filter((one) => !resting.some(({ agentId }) => agentId === one.agentId));
+  const { queue, agents } = judgeLane(judged, settings);
+  return [...agents, ...(queue ? [""] : [])].flatMap((agentId) => {
+    const after = circuitAfter(CLOSED, { kind: "tripped" }, now, settings);
+    if (!after) return [];
+    const of = judged.filter((one) =>
+      agentId === "" ? !agents.includes(one.agentId) : one.agentId === agentId,
+    );
+    const runId = of.flatMap(({ runs }) => runs)[0];
+    return [
+      {
+        ...{ lane, agentId, state: after },
+        before: circuits.find((one) => one.agentId === agentId)?.version ?? 0,
+        saw: sawWords(agentId, of, settings),
+        did: didWords(after, agentId, now),
+        dueAt: Math.max(...of.map(({ lastAt }) => lastAt)),
+        about: runId === undefined ? null : { runId, step: -1, fence: 0 },
+      },
+    ];
+  });
+}
+
+function isClosed({ state, said }: LaneEvidence["circuits"][number]): boolean {
+  return state.kind === "closed" && said === null;
+}
+
+function sawWords(
+  agentId: string,
+  of: LaneEvidence["tallies"],
+  { windowMs }: CircuitSettings,
+): string {
+  const bad = of.reduce((sum, one) => sum + one.bad, 0);
+  const ends = of.reduce((sum, one) => sum + one.good + one.bad, 0);
+  const counted = `${bad} of ${ends} tasks failed within ${inWords(windowMs)}`;
+  if (agentId === "") return `${counted}, with ${of.length} agents`;
+  return `${counted} with the agent ${agentId}, and others do better`;
+}
+
+function didWords(state: CircuitState, agentId: string, now: number): string {
+  const whose = agentId === "" ? "the lane" : `the agent ${agentId}`;
+  switch (state.kind) {
+    case "closed":
+      return `closed the circuit: ${whose} gets tasks again`;
+    case "open":
+      return `opened the circuit: ${whose} gets no task for ${inWords(state.until - now)}, then one that tries`;
+    case "trying":
+      return "lets one task try";
+  }
+}

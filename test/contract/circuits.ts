@@ -1,0 +1,268 @@
+/** Circuits and cordons: counted, opened, tried by one task, closed; and what a person says. */
+import { expect, test } from "vitest";
+import { CIRCUIT_DEFAULTS, type CircuitState } from "../../server/core/circuit.ts";
+import type { CircuitChange, Trial } from "../../server/store/circuits.ts";
+import type { Store } from "../../server/store/store.ts";
+import { workflow } from "../support/core-world.ts";
+import {
+  hex,
+  newNamespace,
+  newUuid,
+  type Opened,
+  ownPartition,
+  pass,
+  report,
+  type Scheduled,
+  schedule,
+  success,
+} from "./fixture.ts";
+
+const WINDOW_MS = CIRCUIT_DEFAULTS.windowMs;
+const ACTOR = { node: newUuid(), epoch: 7 };
+
+const open = (now: number, inMs: number): CircuitState => ({
+  ...{ kind: "open", since: now, until: now + inMs, rests: 1 },
+});
+
+async function change(store: Store, over: Partial<CircuitChange>) {
+  const { now } = await store.circuits.look();
+  const nothing = { agentId: "", before: 0, saw: "", did: "", dueAt: now, about: null };
+  return store.circuits.change([{ ...nothing, lane: 0, state: open(now, 0), ...over }], ACTOR);
+}
+
+const circuitOf = async (store: Store, lane: number, agentId = "") =>
+  (await store.circuits.look()).circuits.find(
+    (one) => one.lane === lane && one.agentId === agentId,
+  );
+
+async function evidenceOf(store: Store, lane: number) {
+  const [evidence] = await store.circuits.evidence([lane], WINDOW_MS);
+  return evidence;
+}
+
+/** An open circuit that may be tried at once, and a task that is about to. */
+async function tried(store: Store, run: Scheduled, agentId = "") {
+  const [lane = 0] = run.lanes;
+  await change(store, { lane, agentId });
+  const circuit = await circuitOf(store, lane, agentId);
+  if (!circuit) throw new Error("the circuit should be open");
+  return { lane, agentId, version: circuit.version };
+}
+
+function grantTrying(store: Store, of: Pick<Trial, "lane" | "agentId" | "version">) {
+  return store.transact({ name: "claim" }, async (tx) => {
+    const [ready] = (await tx.lockReady([{ lane: of.lane, limit: 1 }])).rows;
+    if (!ready) throw new Error("nothing is ready");
+    const secret = hex(16);
+    const { runId, step, fence } = ready;
+    const taken = await tx.takeTrials([{ ...of, runId, step, fence, secret }]);
+    const session = hex(16);
+    const grant = { ready, secret, session, agentId: "agent", pollSeq: 1 };
+    return { taken, leases: await tx.grant(taken.length === 0 ? [] : [grant]) };
+  });
+}
+
+export function describeCircuits(opened: Opened): void {
+  const oneStep = () => schedule(opened().store, workflow({ a: {} }));
+  const laneOf = async () => (await oneStep()).lanes[0] ?? 0;
+
+  test("ends are summed by agent, whoever has counted them, with two of the runs", async () => {
+    const { store } = opened();
+    const lane = await laneOf();
+    const [a, b, c] = [newUuid(), newUuid(), newUuid()].sort();
+    const bad = (agentId: string, runs: readonly (string | undefined)[]) => ({
+      ...{ lane, agentId, good: 1, bad: runs.length, agoMs: 0 },
+      runs: runs.filter((run) => run !== undefined),
+    });
+    await store.circuits.count([bad("one", [a]), bad("two", [])]);
+    await store.circuits.count([bad("one", [a, b]), bad("one", [b, c])]);
+    const { tallies = [] } = (await evidenceOf(store, lane)) ?? {};
+    expect(tallies).toMatchObject([
+      { agentId: "one", good: 3, bad: 5 },
+      { agentId: "two", good: 1, bad: 0, runs: [] },
+    ]);
+    expect(tallies[0]?.runs).toHaveLength(2);
+    expect((await store.circuits.look()).watched).toContain(lane);
+  });
+
+  test("ends older than the window count no more, nor those before the circuit changed", async () => {
+    const { store } = opened();
+    const [old, moved] = [await laneOf(), await laneOf()];
+    const ends = { agentId: "one", good: 0, bad: 1, runs: [newUuid()] };
+    await store.circuits.count([
+      { ...ends, lane: old, agoMs: WINDOW_MS + 6_000 },
+      { ...ends, lane: moved, agoMs: 10_000 },
+    ]);
+    expect((await evidenceOf(store, old))?.tallies ?? []).toEqual([]);
+    expect((await evidenceOf(store, moved))?.tallies).toHaveLength(1);
+    await change(store, { lane: moved });
+    expect((await evidenceOf(store, moved))?.tallies).toEqual([]);
+  });
+
+  test("of two that decide by the same version one moves the circuit", async () => {
+    const { store } = opened();
+    const lane = await laneOf();
+    expect(await change(store, { lane })).toEqual([{ lane, agentId: "" }]);
+    expect(await change(store, { lane })).toEqual([]);
+    const first = await circuitOf(store, lane);
+    const again = { lane, before: first?.version ?? 0 };
+    expect(await change(store, again)).toEqual([{ lane, agentId: "" }]);
+    expect(await change(store, again)).toEqual([]);
+    expect((await circuitOf(store, lane))?.version).toBeGreaterThan(first?.version ?? 0);
+  });
+
+  test("what the supervisor did is an intervention of the run that it was decided by", async () => {
+    const { store } = opened();
+    const { ref, lanes } = await oneStep();
+    const [lane = 0] = lanes;
+    const about = { runId: ref.runId, step: -1, fence: 0 };
+    await change(store, { lane, saw: "all failed", did: "opened it", about });
+    await change(store, { lane, agentId: "one", saw: "it failed", did: "opened that", about });
+    const wanted = { attempts: false, interventions: true, escalations: false };
+    const { interventions = [] } = (await store.reads.runDetail(ref.runId, wanted)) ?? {};
+    expect(interventions).toMatchObject([
+      { step: null, rule: "queue-circuit", saw: "all failed", did: "opened it", ...ACTOR },
+      { step: null, rule: "agent-circuit", saw: "it failed", did: "opened that", ...ACTOR },
+    ]);
+  });
+
+  test("one task tries, and no other while it does; how it ended is told", async () => {
+    const { store } = opened();
+    const run = await schedule(store, workflow({ a: { task: "t" }, b: { task: "t" } }));
+    const of = await tried(store, run);
+    const { taken, leases } = await grantTrying(store, of);
+    expect(taken).toEqual([{ lane: of.lane, agentId: "" }]);
+    expect((await grantTrying(store, of)).taken).toEqual([]);
+    const trying = await circuitOf(store, of.lane);
+    expect(trying?.state.kind).toBe("trying");
+    expect((await grantTrying(store, { ...of, version: trying?.version ?? 0 })).taken).toEqual([]);
+    const endOf = async () => (await evidenceOf(store, of.lane))?.circuits[0]?.trialEnd;
+    expect(await endOf()).toBeNull();
+    const [lease] = leases;
+    if (!lease) throw new Error("nothing was granted");
+    await pass(store, run, report(lease, success));
+    const { step, fence } = lease.ready;
+    expect(await endOf()).toMatchObject({ end: "good", runId: run.ref.runId, step, fence });
+  });
+
+  test("nothing tries before its time, or where a person has said something", async () => {
+    const { store } = opened();
+    const run = await oneStep();
+    const [lane = 0] = run.lanes;
+    const { now } = await store.circuits.look();
+    await change(store, { lane, state: open(now, 60_000) });
+    const { version = 0 } = (await circuitOf(store, lane)) ?? {};
+    expect((await grantTrying(store, { lane, agentId: "", version })).taken).toEqual([]);
+    const of = await tried(store, await oneStep());
+    const said = await store.circuits.say(of, { forced: "open", by: "ada", why: "" });
+    const forced = { ...of, version: said.version };
+    expect((await grantTrying(store, forced)).taken).toEqual([]);
+  });
+
+  test("a trial of which nothing is left says nothing", async () => {
+    const { store } = opened();
+    const of = await tried(store, await oneStep());
+    const gone = { runId: newUuid(), step: 0, fence: 1, secret: hex(16) };
+    await store.transact({ name: "claim" }, (tx) => tx.takeTrials([{ ...of, ...gone }]));
+    const { circuits = [] } = (await evidenceOf(store, of.lane)) ?? {};
+    expect(circuits[0]?.trialEnd).toMatchObject({ end: "nothing" });
+  });
+
+  test("what a person says stands above the rules until it is taken back", async () => {
+    const { store } = opened();
+    const of = { lane: await laneOf(), agentId: "one" };
+    const said = { forced: "open", by: "ada", why: "it leaks" } as const;
+    const first = await store.circuits.say(of, said);
+    expect(first).toMatchObject({ ...of, said, state: { kind: "closed" } });
+    expect(await store.circuits.say(of, { ...said, by: "bob" })).toEqual(first);
+    expect(await change(store, { ...of, before: first.version })).toEqual([]);
+    const closed = await store.circuits.say(of, { ...said, forced: "closed", by: "bob" });
+    expect(closed.said).toMatchObject({ forced: "closed", by: "bob" });
+    expect((await store.circuits.say(of, null)).said).toBeNull();
+    expect(await circuitOf(store, of.lane, "one")).toBeUndefined();
+    expect((await store.circuits.say(of, null)).said).toBeNull();
+  });
+
+  test("times in which nothing of a lane went through are kept, whoever opened it", async () => {
+    const { store } = opened();
+    const lane = await laneOf();
+    const outages = async () =>
+      (await store.circuits.look()).outages.filter((one) => one.lane === lane);
+    await change(store, { lane, agentId: "one" });
+    expect(await outages()).toEqual([]);
+    await change(store, { lane });
+    await store.circuits.say({ lane, agentId: "" }, { forced: "open", by: "ada", why: "" });
+    expect(await outages()).toMatchObject([{ to: null }]);
+    await store.circuits.say({ lane, agentId: "" }, null);
+    const [ended, ...more] = await outages();
+    expect(more).toEqual([]);
+    expect(ended?.to).toBeGreaterThanOrEqual(ended?.from ?? Number.POSITIVE_INFINITY);
+  });
+
+  test("what waits behind an open circuit is held, and is told by what", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const definition = workflow({ a: { timeouts: { pickupMs: 1_000 } } });
+    const run = await schedule(store, definition, { partition, agoMs: 60_000 });
+    const [lane = 0] = run.lanes;
+    const polled = async () => (await store.dueRows([partition], 10)).due.map((row) => row.polled);
+    const circuits = async () => (await store.reads.runSigns(run.ref.runId)).circuits;
+    expect(await polled()).toEqual([false]);
+    expect(await circuits()).toEqual(new Map());
+    await change(store, { lane, agentId: "one" });
+    expect(await polled()).toEqual([false]);
+    const { now } = await store.circuits.look();
+    await change(store, { lane, state: open(now, 30_000), saw: "20 of 20 failed" });
+    expect(await polled()).toEqual([true]);
+    expect(await circuits()).toEqual(
+      new Map([
+        [0, { since: now, until: now + 30_000, trying: false, said: null, saw: "20 of 20 failed" }],
+      ]),
+    );
+    const said = { forced: "open", by: "ada", why: "maintenance" } as const;
+    await store.circuits.say({ lane, agentId: "" }, said);
+    expect((await circuits()).get(0)).toMatchObject({
+      ...{ until: null, trying: false, said: { by: "ada", why: "maintenance" } },
+    });
+    await store.circuits.say({ lane, agentId: "" }, { ...said, forced: "closed" });
+    expect(await circuits()).toEqual(new Map());
+    expect(await polled()).toEqual([false]);
+  });
+
+  test("circuits are listed by namespace, those that are plainly closed are not", async () => {
+    const { store } = opened();
+    const { namespaceId, lanes } = await oneStep();
+    const [lane = 0] = lanes;
+    const list = (after: { lane: number; agentId: string } | null, limit = 10) =>
+      store.circuits.list(namespaceId, { after, limit });
+    expect(await list(null)).toEqual([]);
+    await change(store, { lane });
+    await change(store, { lane, agentId: "one" });
+    await change(store, { lane, agentId: "two", state: { kind: "closed" } });
+    expect(await list(null)).toMatchObject([
+      { queue: "default", task: "a", agentId: "" },
+      { queue: "default", task: "a", agentId: "one" },
+    ]);
+    expect(await list({ lane, agentId: "" })).toMatchObject([{ agentId: "one" }]);
+    expect(await list(null, 1)).toHaveLength(1);
+  });
+
+  test("cordons of agents and versions are kept by namespace, with the first word", async () => {
+    const { store } = opened();
+    const [namespaceId, other] = [await newNamespace(store), await newNamespace(store)];
+    const cordon = { namespaceId, kind: "agent", name: "one", by: "ada", why: "slow" } as const;
+    const first = await store.circuits.cordon(cordon);
+    expect(first).toMatchObject(cordon);
+    expect(await store.circuits.cordon({ ...cordon, by: "bob" })).toEqual(first);
+    await store.circuits.cordon({ ...cordon, kind: "version", name: "1.2" });
+    expect(await store.circuits.cordons(namespaceId)).toMatchObject([
+      { kind: "agent", name: "one" },
+      { kind: "version", name: "1.2" },
+    ]);
+    expect(await store.circuits.cordons(other)).toEqual([]);
+    expect((await store.circuits.look()).cordons).toContainEqual(first);
+    expect(await store.circuits.uncordon(cordon)).toBe(true);
+    expect(await store.circuits.uncordon(cordon)).toBe(false);
+    expect(await store.circuits.cordons(namespaceId)).toHaveLength(1);
+  });
+}

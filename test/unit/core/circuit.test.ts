@@ -1,0 +1,192 @@
+/** Circuits: when one opens, who tries it, and when it closes. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  CIRCUIT_DEFAULTS,
+  type CircuitEvent,
+  type CircuitState,
+  CLOSED,
+  circuitAfter,
+  type EndKind,
+  endKindOf,
+  flowOf,
+  judgeLane,
+  outageMs,
+  type Tally,
+} from "../../../server/core/circuit.ts";
+
+const S = CIRCUIT_DEFAULTS;
+const tally = (agentId: string, good: number, bad: number, runs = ["r1", "r2"]): Tally => ({
+  ...{ agentId, good, bad },
+  runs: bad === 0 ? [] : runs,
+});
+const moved = (state: CircuitState, event: CircuitEvent, now: number): CircuitState =>
+  circuitAfter(state, event, now, S) ?? state;
+const trialEnded = (end: EndKind): CircuitEvent => ({ kind: "trial-ended", end });
+
+describe("the circuit of a queue's task", () => {
+  it("opens when two agents fail in two runs, 20 times and 4 of 5", () => {
+    expect(judgeLane([tally("a", 2, 8), tally("b", 2, 8)], S).queue).toBe(true);
+  });
+
+  it.for<[string, readonly Tally[]]>([
+    ["19 ends", [tally("a", 0, 10), tally("b", 0, 9)]],
+    ["fewer than 4 of 5", [tally("a", 0, 8), tally("b", 5, 8)]],
+    ["one agent alone", [tally("a", 0, 100)]],
+    ["one run alone", [tally("a", 0, 50, ["r1"]), tally("b", 0, 50, ["r1"])]],
+    ["one agent that drowns another", [tally("a", 0, 500), tally("b", 3, 1)]],
+  ])("does not open for %s", ([, tallies]) => {
+    expect(judgeLane(tallies, S).queue).toBe(false);
+  });
+
+  it("leaves out an agent that fails where others do not", () => {
+    const verdict = judgeLane([tally("a", 0, 500), tally("b", 20, 1), tally("c", 20, 1)], S);
+    expect(verdict).toEqual({ queue: false, agents: ["a"] });
+  });
+});
+
+describe("the circuit of an agent", () => {
+  it("opens when it fails 20 times and 4 of 5, and others do better", () => {
+    expect(judgeLane([tally("a", 4, 16), tally("b", 5, 0)], S).agents).toEqual(["a"]);
+  });
+
+  it.for<[string, readonly Tally[]]>([
+    ["19 ends", [tally("a", 0, 19), tally("b", 50, 0)]],
+    ["nobody to compare with", [tally("a", 0, 50), tally("b", 4, 0)]],
+    ["others that are hardly better", [tally("a", 0, 50), tally("b", 5, 5)]],
+  ])("does not open for %s", ([, tallies]) => {
+    expect(judgeLane(tallies, S).agents).toEqual([]);
+  });
+});
+
+describe("a circuit", () => {
+  it("rests 30 s, lets one task try, and rests twice as long each time, up to 5 min", () => {
+    let state = moved(CLOSED, { kind: "tripped" }, 0);
+    let now = 0;
+    const rests: number[] = [];
+    for (let round = 0; round < 6; round++) {
+      if (state.kind !== "open") throw new Error("it should be open");
+      rests.push(state.until - now);
+      expect(flowOf(state, null, state.until - 1)).toBe("nothing");
+      expect(flowOf(state, null, state.until)).toBe("one");
+      now = state.until;
+      state = moved(state, { kind: "tried" }, now);
+      expect(flowOf(state, null, now + 1_000_000)).toBe("nothing");
+      state = moved(state, trialEnded("bad"), now);
+    }
+    expect(rests).toEqual([30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
+    expect(state).toMatchObject({ since: 0 });
+  });
+
+  it("closes with a trial that went well, and begins anew with 30 s", () => {
+    const open = moved(CLOSED, { kind: "tripped" }, 0);
+    const trying = moved(open, { kind: "tried" }, 30_000);
+    expect(moved(trying, trialEnded("good"), 31_000)).toEqual(CLOSED);
+  });
+
+  it("lets the next task try at once when the trial says nothing", () => {
+    const trying = moved(moved(CLOSED, { kind: "tripped" }, 0), { kind: "tried" }, 30_000);
+    const state = moved(trying, trialEnded("nothing"), 31_000);
+    expect(flowOf(state, null, 31_000)).toBe("one");
+    expect(state).toMatchObject({ rests: 1 });
+  });
+
+  it("does as a person says, whatever its state", () => {
+    const open = moved(CLOSED, { kind: "tripped" }, 0);
+    expect(flowOf(open, "closed", 0)).toBe("all");
+    expect(flowOf(CLOSED, "open", 0)).toBe("nothing");
+    expect(flowOf(open, "open", 1_000_000)).toBe("nothing");
+  });
+});
+
+describe("an end", () => {
+  it("is bad when nobody can say or a later try may do better; a refusal is an answer", () => {
+    const of = (kind: Parameters<typeof endKindOf>[0]["kind"], transient = false) =>
+      endKindOf({ kind, transient });
+    expect(of("failure", true)).toBe("bad");
+    expect(of("unknown")).toBe("bad");
+    expect(of("failure")).toBe("good");
+    expect(of("success")).toBe("good");
+    expect(of("deferred")).toBe("good");
+    expect(of("released")).toBe("nothing");
+    expect(of("undelivered")).toBe("nothing");
+  });
+});
+
+const someEvent: fc.Arbitrary<CircuitEvent> = fc.oneof(
+  fc.constant<CircuitEvent>({ kind: "tripped" }),
+  fc.constant<CircuitEvent>({ kind: "tried" }),
+  fc.constantFrom<EndKind>("good", "bad", "nothing").map(trialEnded),
+);
+const someTallies = fc.uniqueArray(
+  fc.record({
+    agentId: fc.constantFrom("a", "b", "c", "d"),
+    good: fc.nat(60),
+    bad: fc.nat(60),
+    runs: fc.subarray(["r1", "r2", "r3"], { minLength: 0, maxLength: 2 }),
+  }),
+  { selector: ({ agentId }) => agentId },
+);
+
+describe("whatever happens", () => {
+  it("one task at most tries at a time, never before its time, and rests stay within bounds", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(someEvent, fc.nat(400_000))), (steps) => {
+        let state: CircuitState = CLOSED;
+        let now = 0;
+        for (const [event, ms] of steps) {
+          now += ms;
+          const before: CircuitState = state;
+          state = moved(before, event, now);
+          if (state.kind === "trying" && before.kind !== "trying")
+            expect(flowOf(before, null, now)).toBe("one");
+          if (state.kind === "open" && state !== before) {
+            expect(state.until - now).toBeLessThanOrEqual(S.restMsMax);
+            expect(state.since).toBeLessThanOrEqual(now);
+          }
+          if (before.kind !== "closed" && state.kind === "closed")
+            expect(event).toEqual(trialEnded("good"));
+        }
+      }),
+    );
+  });
+
+  it("every state that is not closed comes to let one task through", () => {
+    fc.assert(
+      fc.property(fc.array(someEvent), (events) => {
+        let state: CircuitState = CLOSED;
+        for (const [now, event] of events.entries()) state = moved(state, event, now * 400_000);
+        if (state.kind === "trying") state = moved(state, trialEnded("nothing"), 1e12);
+        if (state.kind === "open") expect(flowOf(state, null, 1e12 + S.restMsMax)).toBe("one");
+      }),
+    );
+  });
+
+  it("more good ends open nothing, and an agent that rests is no reason for the queue to", () => {
+    fc.assert(
+      fc.property(someTallies, fc.nat(50), (tallies, more) => {
+        const verdict = judgeLane(tallies, S);
+        const better = tallies.map((one) => ({ ...one, good: one.good + more }));
+        if (!verdict.queue && verdict.agents.length === 0)
+          expect(judgeLane(better, S).queue).toBe(false);
+        const rest = tallies.filter(({ agentId }) => !verdict.agents.includes(agentId));
+        if (verdict.queue) expect(judgeLane(rest, S).queue).toBe(true);
+      }),
+    );
+  });
+
+  it("time in an outage is counted once and only within the bounds that are asked", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(1_000), { maxLength: 12 }), fc.nat(1_000), (cuts, from) => {
+        const sorted = [...new Set(cuts)].sort((a, b) => a - b);
+        const outages = sorted.flatMap((at, index) =>
+          index % 2 === 0 ? [{ from: at, to: sorted[index + 1] ?? null }] : [],
+        );
+        const plain = Array.from({ length: 1_000 - from }, (_, ms) => from + ms).filter((at) =>
+          outages.some((one) => one.from <= at && at < (one.to ?? 1_000)),
+        );
+        expect(outageMs(outages, from, 1_000)).toBe(plain.length);
+      }),
+    );
+  });
+});
