@@ -98,7 +98,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
     },
   });
-  const heartbeats = createHeartbeats(store, clock, isRetryable);
+  // Should it fail, the next beat of the session says the same.
+  const heartbeats = createHeartbeats(store, clock, isRetryable, (lease) => {
+    advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
+  });
   const ownership = createOwnership({
     store,
     clock,

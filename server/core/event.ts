@@ -54,6 +54,13 @@ export type RunEvent =
       readonly fence: number;
       readonly secret: string;
     }
+  /** The session that holds this task lists all that it holds, and leaves it out. */
+  | {
+      readonly kind: "forgotten";
+      readonly step: number;
+      readonly fence: number;
+      readonly secret: string;
+    }
   | {
       readonly kind: "signal";
       /** The caller's own name for it: a repeat is one signal. */
@@ -214,6 +221,7 @@ export function inPassOrder<T extends { readonly event: RunEvent }>(items: reado
 const RANKS: Readonly<Record<EventKind, number>> = Object.freeze({
   report: 0,
   undelivered: 1,
+  forgotten: 1,
   callback: 2,
   signal: 2,
   messages: 2,

@@ -19,7 +19,11 @@ export type Rule =
   | "approval"
   | "callback"
   | "deadline"
-  | "late-effect";
+  | "late-effect"
+  /** A session lists all that it holds, and leaves out a lease. */
+  | "forgotten"
+  /** An attempt runs far longer than others of its step have. */
+  | "slow";
 
 export interface Intervention {
   /** null: about the run. */

@@ -66,6 +66,24 @@ export function onLeaseMoment(
   return DONE;
 }
 
+/**
+ * The agent holds the lease no longer, and said nothing of how its work has ended. It is not given
+ * back: the task had arrived.
+ */
+export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgotten" }>): Answer {
+  const step = stepOf(pass, event.step);
+  const lease = movingSide(step)?.state;
+  if (lease?.kind !== "LEASED" || lease.secret !== event.secret) return DONE;
+  endAsUnknown(pass, step, lease, {
+    code: stopCode(lease) ?? "drover.lost",
+    message: "its agent holds it no longer, and has not reported how it ended",
+    saw: `${lease.agentId} lists all that it was granted up to poll ${lease.pollSeq}, and not this`,
+    dueAt: pass.occasion.now,
+    rule: "forgotten",
+  });
+  return DONE;
+}
+
 interface LeaseMoments {
   readonly heardAt: Moment;
   /** No beat of the session, or none that names the task after it should stop. */
@@ -159,7 +177,13 @@ function endAsUnknown(
   pass: Pass,
   step: Step,
   lease: Lease,
-  end: { code: string; message: string; saw: string; dueAt: Moment; rule: "lease" | "attempt" },
+  end: {
+    readonly code: string;
+    readonly message: string;
+    readonly saw: string;
+    readonly dueAt: Moment;
+    readonly rule: "lease" | "attempt" | "forgotten";
+  },
 ): void {
   const outcome = { kind: "unknown", code: end.code, message: end.message } as const;
   const { agentId, session } = lease;

@@ -19,7 +19,7 @@ import type { StoredMessage } from "../core/message.ts";
 import type { Step, WaitingFor } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
-import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
+import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "./beats.ts";
 import type { PassRecord, Written } from "./changes.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
@@ -28,7 +28,16 @@ import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from ".
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
-export type { BeatAnswer, BeatReport, RunHead, RunId, RunRef, SessionBeat };
+export type {
+  BeatAnswer,
+  BeatReport,
+  BeatsHeard,
+  RunHead,
+  RunId,
+  RunRef,
+  SessionBeat,
+  SessionLease,
+};
 
 export interface Namespace {
   readonly id: number;
@@ -263,13 +272,6 @@ export interface DueLook {
   readonly nextAt: Moment | null;
 }
 
-/** A lease granted to a poll whose answer never arrived. */
-export interface UndeliveredLease extends RunRef {
-  readonly step: number;
-  readonly fence: number;
-  readonly secret: string;
-}
-
 /** What a granted task carries besides its lease row, read after the claim's commit. */
 export interface TaskFacts {
   readonly runId: RunId;
@@ -361,9 +363,9 @@ export interface Store {
   /** As `Tx.loadFacts`, outside of a transaction: facts never change once they are there. */
   facts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
   /** Stores beats of sessions and their reports; answers in the order of the reports. Durable. */
-  beat(beats: readonly SessionBeat[]): Promise<readonly (readonly BeatAnswer[])[]>;
+  beat(beats: readonly SessionBeat[]): Promise<BeatsHeard>;
   /** Leases of the session that were granted to one of these polls. */
-  undelivered(session: string, polls: readonly number[]): Promise<readonly UndeliveredLease[]>;
+  undelivered(session: string, polls: readonly number[]): Promise<readonly SessionLease[]>;
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
   /**

@@ -124,11 +124,12 @@ function eventOf(world: World, one: Said): RunEvent | null {
       const held = pickOf(among, one.pick);
       return held ? world.reportOf(disguise(held, one.token), one.outcome) : null;
     }
-    case "undelivered": {
+    case "undelivered":
+    case "forgotten": {
       const held = pickOf(leased(world), one.pick);
       if (!held) return null;
       const { step, fence, secret } = held;
-      return { kind: "undelivered", step, fence, secret };
+      return { kind: one.kind, step, fence, secret };
     }
     case "moment": {
       const step = pickOf(world.steps(), one.pick);

@@ -94,13 +94,14 @@ export function createFaultyStore(wire: StoreWire): Store {
     facts: (wanted) => read("facts", () => store.facts(wanted)),
     beat: (beats) =>
       call("beat", async () => {
-        const answers = await store.beat(beats);
+        const { answers, forgotten } = await store.beat(beats);
         wire.witness.beaten(beats, answers);
-        return answers.map((of) =>
+        const told = answers.map((of) =>
           of.map((answer) =>
             wire.faults.strikes("row held by another") ? ({ kind: "busy" } as const) : answer,
           ),
         );
+        return { answers: told, forgotten };
       }),
     undelivered: (...asked) => read("undelivered", () => store.undelivered(...asked)),
     markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),

@@ -4,7 +4,7 @@ import { POLLED_MS } from "../../core/plan.ts";
 import type { LanePause } from "../queues.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
-import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
+import type { DueLook, DueRow, Pulse, RunRef, SessionLease } from "../store.ts";
 import { workflowKey } from "./queue-tables.ts";
 import { stepKey, type Tables } from "./tables.ts";
 
@@ -21,7 +21,7 @@ export function undelivered(
   tables: Tables,
   session: string,
   polls: readonly number[],
-): readonly UndeliveredLease[] {
+): readonly SessionLease[] {
   return tables.lease.where("session", session).flatMap(({ runId, partition, step, lease }) => {
     const { fence, secret, pollSeq } = lease;
     return polls.includes(pollSeq) ? [{ runId, partition, step, fence, secret }] : [];

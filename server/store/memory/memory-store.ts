@@ -9,7 +9,7 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { Reads } from "../reads.ts";
 import type { Store, TransactOptions, Tx } from "../store.ts";
-import { beatSession } from "./beats.ts";
+import { beatSession, forgottenLeases } from "./beats.ts";
 import { createCatalogue } from "./catalogue.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
@@ -96,7 +96,11 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.map((task) => taskFacts(tables, task))),
     facts: (wanted) => run(() => factsOf(tables, wanted)),
-    beat: (beats) => run(() => beats.map((beat) => beatSession(tables, now(), beat))),
+    beat: (beats) =>
+      run(() => ({
+        answers: beats.map((beat) => beatSession(tables, now(), beat)),
+        forgotten: forgottenLeases(tables, beats),
+      })),
     undelivered: (session, polls) => run(() => undelivered(tables, session, polls)),
     markPolled: (node, lanes) =>
       run(() => {

@@ -171,6 +171,8 @@ export const rules = codes<Rule>("rule", [
   "approval",
   "callback",
   "start",
+  "forgotten",
+  "slow",
 ]);
 export const escalationReasons = codes<EscalationReason>("escalation reason", [
   "undo-failed",

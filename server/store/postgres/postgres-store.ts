@@ -8,18 +8,10 @@ import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import type {
-  BeatAnswer,
-  DueKind,
-  DueLook,
-  LaneKey,
-  Pulse,
-  RunRef,
-  SessionBeat,
-  Store,
-} from "../store.ts";
-import { cancels, dueKinds } from "./codes.ts";
-import { columns, payloadColumns } from "./columns.ts";
+import type { DueKind, DueLook, LaneKey, Pulse, RunRef, Store } from "../store.ts";
+import { beat } from "./beats.ts";
+import { dueKinds } from "./codes.ts";
+import { columns } from "./columns.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
@@ -215,67 +207,6 @@ async function internLanes(query: Query, keys: readonly LaneKey[]): Promise<read
   if (known.length === keys.length) return known.map((row) => row.id);
   await query("intern_lanes", values);
   return (await find()).map((row) => row.id);
-}
-
-interface BeatRow {
-  place: number;
-  heartbeat_ms: number;
-  busy: boolean;
-  cancel: number;
-  cancel_left_ms: number | null;
-}
-
-async function beat(
-  query: Query,
-  beats: readonly SessionBeat[],
-): Promise<readonly (readonly BeatAnswer[])[]> {
-  const sessions = [...new Map(beats.map((one) => [one.session, one])).values()];
-  await query(
-    "beat_sessions",
-    columns(
-      sessions,
-      (one) => one.session,
-      (one) => one.namespaceId,
-      (one) => one.agentId,
-      (one) => one.agentVersion,
-    ),
-  );
-  const reports = beats.flatMap(({ session, reports: of }) =>
-    of.map((report) => ({ ...report, session, payload: payloadColumns(report.details) })),
-  );
-  const rows =
-    reports.length === 0
-      ? []
-      : await query<BeatRow>(
-          "beat_leases",
-          columns(
-            reports,
-            (report) => report.runId,
-            (report) => report.step,
-            (report) => report.fence,
-            (report) => report.secret,
-            (report) => report.session,
-            (report) => report.progress,
-            (report) => report.payload.type,
-            (report) => report.payload.json,
-            (report) => report.payload.data,
-          ),
-        );
-  const byPlace = new Map(rows.map((row) => [row.place, row]));
-  let place = 0;
-  return beats.map(({ reports: of }) =>
-    of.map(() => {
-      place += 1;
-      return beatAnswer(byPlace.get(place));
-    }),
-  );
-}
-
-function beatAnswer(row: BeatRow | undefined): BeatAnswer {
-  if (!row) return { kind: "lease-lost" };
-  if (row.busy) return { kind: "busy" };
-  if (cancels.name(row.cancel) === "none") return { kind: "carry-on", leaseMs: row.heartbeat_ms };
-  return { kind: "cancel", withinMs: row.cancel_left_ms ?? 0 };
 }
 
 async function pulse(

@@ -695,7 +695,8 @@ export type Intervention = Message<"drover.v1.Intervention"> & {
    * Name of the watch that saw it: lease (a silent agent), delivery (a lost poll), attempt (ran
    * past its time), stall (its progress stood still), pickup (nobody took it), total (the step's
    * time is used up), backoff, settle, timer, signal, approval, callback, deadline (of the run),
-   * late-effect (a report after the end). Later versions may add some.
+   * late-effect (a report after the end), forgotten (its agent lists all that it holds, and not
+   * this), slow (runs far longer than others of its step have). Later versions may add some.
    *
    * @generated from field: string rule = 3;
    */
