@@ -6,6 +6,7 @@
  * The first signal drains and stops; the second ends the process at once, which is safe too:
  * nothing that was acknowledged lives in this process alone.
  */
+import type { SupervisorConfig } from "@drover/server/config.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./database.ts";
 import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
@@ -15,6 +16,7 @@ export interface ServeOptions {
   readonly insecureNoAuth: boolean;
   /** Lets webhooks go to this machine and its link. */
   readonly allowLocalWebhooks: boolean;
+  readonly supervisor: SupervisorConfig;
   /** What to try once it is up, a line each. */
   readonly next: readonly string[];
 }
@@ -22,7 +24,7 @@ export interface ServeOptions {
 const endedBySignal = 130;
 
 export async function serve(
-  { database, insecureNoAuth, allowLocalWebhooks, next }: ServeOptions,
+  { database, insecureNoAuth, allowLocalWebhooks, supervisor, next }: ServeOptions,
   { address, output }: Context,
 ): Promise<ExitCode> {
   const signals = listenForSignals();
@@ -32,6 +34,7 @@ export async function serve(
     database,
     insecureNoAuth,
     allowLocalWebhooks,
+    supervisor,
   }).catch((error: unknown) => {
     throw isAddressInUse(error) ? addressInUse(address) : error;
   });

@@ -27,3 +27,23 @@ left join lateral (
   from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
   where e.place = i.step_no % 512 + 1
 ) as d on true;
+
+-- After this long a lease is looked at, whether its attempt is slow; null: too little was known of its
+-- step when it became ready.
+alter table ready add column slow_ms bigint;
+alter table lease add column suspect_at timestamptz;
+comment on column lease.suspect_at is 'When the attempt was found to run far longer than others of its step.';
+
+create table learned_duration (
+  definition_id bigint not null,
+  step_no integer not null,
+  recent text,
+  older text,
+  changed_at timestamptz not null default now(),
+  primary key (definition_id, step_no)
+) with (fillfactor = 70);
+comment on table learned_duration is 'How long attempts of a step of a workflow version take that end well: two sketches, written once a minute by each server that has more. As many rows as versions have steps.';
+comment on column learned_duration.step_no is 'All items of a map are at the place of the first.';
+comment on column learned_duration.older is 'The 10,000 samples before those of the recent one; null: there are none yet.';
+
+create index workflow_version_definition on workflow_version (definition_id);

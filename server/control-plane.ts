@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import { createBeat } from "./beat.ts";
 import type { Clock, Random } from "./clock.ts";
+import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
 import { createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
@@ -11,7 +12,7 @@ import { createLanes } from "./dispatch/lanes.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
-import type { Loop } from "./loop.ts";
+import { createLoop, type Loop } from "./loop.ts";
 import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
@@ -20,6 +21,7 @@ import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { Told } from "./scheduler/told.ts";
+import { createUsualDurations, type UsualDurations } from "./scheduler/usual-durations.ts";
 import { createWatch } from "./scheduler/watch.ts";
 import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
@@ -44,6 +46,8 @@ export interface ControlPlaneOptions {
   readonly post?: Post;
   /** Those that this process may watch; left out: all of the region. */
   readonly partitions?: readonly number[];
+  /** Left out: the defaults. */
+  readonly settings?: SupervisorConfig;
 }
 
 export interface ControlPlane {
@@ -55,13 +59,15 @@ export interface ControlPlane {
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
   readonly beat: Loop;
+  /** Tells what was learned of durations, and asks for what is in use. */
+  readonly learning: Loop;
   start(): Promise<void>;
   /** Finishes what is under way and hands the partitions back. */
   stop(): Promise<void>;
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable } = options;
+  const { store, clock, random, log, isRetryable, settings = SUPERVISOR_DEFAULTS } = options;
   const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
   const watch = createWatch();
@@ -83,16 +89,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
   const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
-  const shared = { store, plans, clock, random, handOver, tell, isRetryable };
+  const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
+  const shared = { store, plans, clock, random, handOver, usual, tell, isRetryable };
   const advance = createAdvance(shared);
   const schedule = createSchedule(shared);
   const claims = createClaims({
-    store,
-    plans,
-    waiters,
-    clock,
-    random,
-    onError,
+    ...{ store, plans, waiters, clock, random, onError },
     giveBack({ ready, secret }) {
       const { step, fence } = ready;
       advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
@@ -118,16 +120,19 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     advance,
     clock,
     log,
+    settings,
     owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
     onFenced: (node) => ownership.fenced(node),
   });
   const deliveries = deliveriesOf(options, plans, ownership.owned);
-  const housekeeping = createHousekeeping(store, clock, log);
+  const housekeeping = createHousekeeping(store, clock, log, settings);
+  const learning = learningOf(options, usual, settings);
   const [first] = options.partitions ?? partitionsOf(REGION);
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
   const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
   const node = randomUuid(random);
   const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
+  const loops = [beat, inbox, housekeeping, learning];
 
   return Object.freeze({
     scheduler: {
@@ -142,6 +147,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
           throw new Error(`the ${event.kind} of run ${run.runId} was answered ${answer.kind}`);
         return answer;
       },
+      learnedDurations: usual.learned,
       runChange: watch.change,
       ...createQueueControl({ queues: store.queues, wake }),
     },
@@ -154,25 +160,33 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     watches,
     deliveries,
     beat,
+    learning,
     async start() {
       await ownership.start();
       watches.start();
-      beat.start();
-      housekeeping.start();
-      inbox.start();
+      for (const loop of loops) loop.start();
       deliveries?.start();
     },
     async stop() {
       // It may wait long for answers, and our partitions are watched meanwhile.
       await deliveries?.stop();
-      await beat.stop();
-      await inbox.stop();
-      await housekeeping.stop();
+      for (const loop of loops) await loop.stop();
       await watches.stop();
       await Promise.all([claims.idle(), heartbeats.idle(), schedule.idle(), advance.idle()]);
+      await learning.runOnce();
       await ownership.stop();
     },
   } satisfies ControlPlane);
+}
+
+function learningOf(
+  { clock, log }: ControlPlaneOptions,
+  usual: UsualDurations,
+  { learnEveryMs: everyMs }: SupervisorConfig,
+): Loop {
+  const onError = (error: unknown) =>
+    log.debug({ event: "durations.not-told", err: String(error) });
+  return createLoop({ clock, everyMs, runOnce: usual.tell, onError });
 }
 
 function deliveriesOf(

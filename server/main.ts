@@ -9,6 +9,8 @@ import {
   type LogConfig,
   RPC_DEFAULTS,
   type RpcConfig,
+  type SupervisorConfig,
+  supervisorConfig,
 } from "./config.ts";
 import { createControlPlane } from "./control-plane.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
@@ -31,6 +33,8 @@ export interface ServerOptions {
   readonly allowLocalWebhooks?: boolean;
   readonly log?: Partial<LogConfig>;
   readonly limits?: Partial<RpcConfig>;
+  /** Thresholds of the watches; those left out have their defaults. */
+  readonly supervisor?: Partial<SupervisorConfig>;
 }
 
 export interface RunningServer {
@@ -46,6 +50,7 @@ export interface RunningServer {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const settings = supervisorConfig(options.supervisor ?? {});
   const log = createLog({ ...LOG_DEFAULTS, ...options.log });
   const closers: (() => Promise<unknown>)[] = [];
   let stopping: Promise<void> | null = null;
@@ -66,7 +71,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       clock: systemClock,
       allowLocal: options.allowLocalWebhooks ?? false,
     });
-    const plane = createControlPlane({ ...common, address, post });
+    const plane = createControlPlane({ ...common, address, post, settings });
     closers.push(() => plane.stop());
     await plane.start();
     const rpc = createRpcServer({

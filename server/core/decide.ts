@@ -160,6 +160,7 @@ function apply(pass: Pass, event: RunEvent): Answer {
 /** Effects that no watcher of the run can see: they make no new version. */
 const UNSEEN: ReadonlySet<Effect["kind"]> = new Set([
   "wake-moved",
+  "suspected",
   "attempt-kept",
   "intervened",
   "message-sent",

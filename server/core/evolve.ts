@@ -205,9 +205,15 @@ function close(
 }
 
 /** The moment at which somebody must look at a lease: it is the earliest of those that it has. */
-export function leaseWakeAt(lease: Lease, silentAt: Moment, stalledAt: Moment): Moment {
+export function leaseWakeAt(
+  lease: Lease,
+  silentAt: Moment,
+  stalledAt: Moment,
+  slowAt: Moment = Number.POSITIVE_INFINITY,
+): Moment {
   if (lease.cancel.kind === "heard") return lease.cancel.by;
-  return lease.cancel.kind === "asked" ? silentAt : Math.min(silentAt, lease.attemptBy, stalledAt);
+  if (lease.cancel.kind === "asked") return silentAt;
+  return Math.min(silentAt, lease.attemptBy, stalledAt, slowAt);
 }
 
 /** The moment of the run itself, if its state has one. */

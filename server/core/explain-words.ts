@@ -1,7 +1,15 @@
 // An explanation in one sentence for a person, made of its fields and of nothing else.
 
 import type { Moment } from "./attempt.ts";
-import type { Explanation, NextKind, StepWait, Tried, Wait, WaitsFor } from "./explanation.ts";
+import type {
+  AgentWorking,
+  Explanation,
+  NextKind,
+  StepWait,
+  Tried,
+  Wait,
+  WaitsFor,
+} from "./explanation.ts";
 import type { CancelCause } from "./model.ts";
 import { inWords } from "./pass.ts";
 import { itemOf } from "./place.ts";
@@ -67,12 +75,8 @@ function whatWords(
       const why = pause.reason === "" ? "" : ` (${pause.reason})`;
       return `${of} is held, as ${what} is paused${why}`;
     }
-    case "agent-working": {
-      const { agentId, lastBeatAt, progress } = waitsFor;
-      const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;
-      const said = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
-      return `${of} is with agent ${agentId} (${beat}${said})`;
-    }
+    case "agent-working":
+      return `${of} is with agent ${waitsFor.agentId} (${workWords(waitsFor, ago)})`;
     case "agent-to-stop": {
       const { agentId, cause, heard } = waitsFor;
       const told = heard ? "has heard so" : "has not heard it yet";
@@ -115,6 +119,16 @@ function whatWords(
     case "ended":
       return `${of} has ended`;
   }
+}
+
+function workWords(
+  { lastBeatAt, progress, suspectAt }: AgentWorking,
+  ago: (at: Moment) => string,
+): string {
+  const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;
+  const said = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
+  const slow = suspectAt === null ? "" : `, suspect: past its usual time ${ago(suspectAt)}`;
+  return `${beat}${said}${slow}`;
 }
 
 function itemWords(

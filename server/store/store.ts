@@ -21,6 +21,7 @@ import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "./beats.ts";
 import type { PassRecord, Written } from "./changes.ts";
+import type { Durations } from "./durations.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
@@ -306,6 +307,17 @@ export interface EscalationClaim {
   readonly anyway: boolean;
 }
 
+/** In milliseconds. */
+export interface KeptFor {
+  readonly sessionKeptMs: number;
+  readonly pollerKeptMs: number;
+}
+
+export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
+  sessionKeptMs: 600_000,
+  pollerKeptMs: 300_000,
+});
+
 export interface WatchedRun {
   readonly runId: RunId;
   readonly version: number;
@@ -323,6 +335,7 @@ export interface Store {
   readonly partitions: Partitions;
   readonly outbox: Outbox;
   readonly queues: Queues;
+  readonly durations: Durations;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;
@@ -369,11 +382,11 @@ export interface Store {
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
   /**
-   * Forgets, up to so many rows of each: sessions that hold nothing and were silent for 10 minutes,
-   * pollers not seen for 5, expired keys of runs that have ended, and deliveries that ended 7 days
-   * ago.
+   * Forgets, up to so many rows of each: sessions that hold nothing and were silent for long,
+   * pollers not seen for long, expired keys of runs that have ended, and deliveries that ended 7
+   * days ago. By default 10 minutes of a session, 5 of a poller.
    */
-  forgetOld(rowsMax: number): Promise<void>;
+  forgetOld(rowsMax: number, kept?: KeptFor): Promise<void>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */
   takeInbox(limit: number): Promise<readonly InboxRow[]>;
   /** Rows that were scheduled go; those that were refused are kept with the reason. */

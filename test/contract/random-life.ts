@@ -221,6 +221,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
     ...{ attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: grantedAt },
     ...{
       cancel: { kind: "none" },
+      suspectAt: null,
       wakeAt: Math.min(grantedAt + heartbeatMs, attemptBy, stalledAt),
     },
   };

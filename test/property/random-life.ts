@@ -135,7 +135,8 @@ function eventOf(world: World, one: Said): RunEvent | null {
       const step = pickOf(world.steps(), one.pick);
       if (!step) return null;
       const watchingSince = one.gapMs === 0 ? 0 : world.now() - one.gapMs;
-      return world.momentOf(step.no, { polled: one.polled, watchingSince });
+      const usual = { samples: 30, p99Ms: 200, slowAfterMs: 300 };
+      return world.momentOf(step.no, { polled: one.polled, watchingSince, usual });
     }
     case "callback": {
       const held = pickOf(one.of === "open" ? open(world) : world.handedOut, one.pick);

@@ -103,9 +103,13 @@ export function createFaultyStore(wire: StoreWire): Store {
         );
         return { answers: told, forgotten };
       }),
+    durations: {
+      add: (seen) => call("durations", () => store.durations.add(seen)),
+      learned: (ids) => read("durations", () => store.durations.learned(ids)),
+    },
     undelivered: (...asked) => read("undelivered", () => store.undelivered(...asked)),
     markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
-    forgetOld: (rowsMax) => call("forgetOld", () => store.forgetOld(rowsMax)),
+    forgetOld: (...asked) => call("forgetOld", () => store.forgetOld(...asked)),
     takeInbox: (limit) => call("takeInbox", () => store.takeInbox(limit)),
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (...asked) => read("pulse", () => store.pulse(...asked)),

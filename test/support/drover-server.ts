@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { SupervisorConfig } from "../../server/config.ts";
 import { startServer } from "../../server/main.ts";
 import { createTestDatabase } from "./postgres.ts";
 
@@ -15,13 +16,17 @@ export interface TestServer {
 }
 
 /** A server in this process. Without a connection string it gets a database of its own. */
-export async function startDroverServer(connectionString?: string): Promise<TestServer> {
+export async function startDroverServer(
+  connectionString?: string,
+  supervisor: Partial<SupervisorConfig> = {},
+): Promise<TestServer> {
   const database = connectionString ? null : await createTestDatabase();
   const url = connectionString ?? database?.connectionString ?? "";
   const server = await startServer({
     address: "127.0.0.1:0",
     database: { kind: "url", url },
     log: { level: "silent" },
+    supervisor,
   });
   return {
     ...server,

@@ -8,9 +8,10 @@
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
 import type { Reads } from "../reads.ts";
-import type { Store, TransactOptions, Tx } from "../store.ts";
+import { KEPT_FOR_DEFAULT, type Store, type TransactOptions, type Tx } from "../store.ts";
 import { beatSession, forgottenLeases } from "./beats.ts";
 import { createCatalogue } from "./catalogue.ts";
+import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
@@ -43,8 +44,16 @@ export interface MemoryStoreOptions {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, versions, namespaceName, knownLanes, queueOf, isWorkflow, ...catalogue } =
-    createCatalogue(now);
+  const {
+    workflows,
+    versions,
+    namespaceName,
+    knownLanes,
+    queueOf,
+    isWorkflow,
+    isVersion,
+    ...catalogue
+  } = createCatalogue(now);
   const world = { tables, now, lanes: knownLanes, isWorkflow };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const partitions = createPartitions(tables, transactions, elapsedMs);
@@ -91,6 +100,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
+    durations: createDurations(isVersion),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
@@ -106,7 +116,8 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
       run(() => {
         for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
       }),
-    forgetOld: (rowsMax) => run(() => forgetOld(tables, now(), rowsMax)),
+    forgetOld: (rowsMax, kept = KEPT_FOR_DEFAULT) =>
+      run(() => forgetOld(tables, now(), rowsMax, kept)),
     // Users fill the inbox by SQL, so here it is always empty.
     takeInbox: async () => [],
     settleInbox: async () => undefined,

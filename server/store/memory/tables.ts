@@ -71,6 +71,7 @@ export interface ReadyRow extends StepRef {
   readonly heartbeatMs: number;
   readonly cancelMs: number;
   readonly stallMs: number | null;
+  readonly slowAfterMs: number | null;
 }
 
 export interface LeaseRow extends StepRef {

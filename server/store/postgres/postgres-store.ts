@@ -8,10 +8,19 @@ import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import type { DueKind, DueLook, LaneKey, Pulse, RunRef, Store } from "../store.ts";
+import {
+  type DueKind,
+  type DueLook,
+  KEPT_FOR_DEFAULT,
+  type LaneKey,
+  type Pulse,
+  type RunRef,
+  type Store,
+} from "../store.ts";
 import { beat } from "./beats.ts";
 import { dueKinds } from "./codes.ts";
 import { columns } from "./columns.ts";
+import { createDurations } from "./durations.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
@@ -45,6 +54,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
+    durations: createDurations(query, transact),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -112,11 +122,11 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     async markPolled(node, lanes) {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
-    async forgetOld(rowsMax) {
+    async forgetOld(rowsMax, { sessionKeptMs, pollerKeptMs } = KEPT_FOR_DEFAULT) {
       // Whoever resumed a workflow may have died before all of its ready rows were back.
       await query("release_ready", [rowsMax]);
-      await query("forget_sessions", [rowsMax]);
-      await query("forget_lane_pollers", [rowsMax]);
+      await query("forget_sessions", [rowsMax, sessionKeptMs]);
+      await query("forget_lane_pollers", [rowsMax, pollerKeptMs]);
       await query("forget_writers", []);
       await query("forget_keys", [rowsMax]);
       await query("forget_refused", [rowsMax]);

@@ -163,6 +163,7 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
 function schedulerStub(queues: Queues): Mutable<Scheduler> {
   return {
     registerWorkflow: async () => ({ version: 3, created: true }),
+    learnedDurations: async () => [],
     setDefaultVersion: async (_namespace, name, version) =>
       name === "holiday" && version <= 3 ? 2 : null,
     schedule: async () => ({ runId: RUN_ID, created: true }),
