@@ -15,7 +15,7 @@ import {
   WaitingOnSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output, Style } from "./output.ts";
-import { clean, counted, moment, phrase, word } from "./words.ts";
+import { clean, counted, moment, phrase, timeOfDay, word } from "./words.ts";
 
 const finalStates: ReadonlySet<RunState> = new Set([
   RunState.COMPLETED,
@@ -99,7 +99,7 @@ export function needsPerson(run: Run, steps: readonly Step[]): boolean {
  * `for the signal paid until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
  */
 export function mannerWords(step: Step): readonly string[] {
-  const { strategy, verifies, approvals } = step;
+  const { strategy, verifies, approvals, suspectTime } = step;
   return [
     strategy > 0 ? `fallback ${strategy}` : "",
     waitingWords(step),
@@ -107,6 +107,7 @@ export function mannerWords(step: Step): readonly string[] {
     itemWords(step),
     verifies > 0 ? `${counted(verifies, "verify", "verifies")} could not tell` : "",
     approvals > 0 ? counted(approvals, "approval") : "",
+    suspectTime ? `suspect since ${timeOfDay(suspectTime)}` : "",
   ].filter((text) => text !== "");
 }
 

@@ -6,6 +6,7 @@
  * The first signal drains and stops; the second ends the process at once, which is safe too:
  * nothing that was acknowledged lives in this process alone.
  */
+import type { SupervisorConfig } from "@drover/server/config.ts";
 import type { CircuitOptions } from "./circuit-options.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./database.ts";
@@ -16,6 +17,7 @@ export interface ServeOptions {
   readonly insecureNoAuth: boolean;
   /** Lets webhooks go to this machine and its link. */
   readonly allowLocalWebhooks: boolean;
+  readonly supervisor: SupervisorConfig;
   /** When circuits open, and for how long; left out: as by default. */
   readonly circuits?: CircuitOptions;
   /** What to try once it is up, a line each. */

@@ -300,6 +300,7 @@ function leased(plan: Plan, view: View, cause: "timeout" | null = null, no = 0):
     stallMs: null,
     progressAt: NOW,
     cancel: cause ? { kind: "asked", cause, at: NOW } : { kind: "none" },
+    suspectAt: null,
     wakeAt: NOW + heartbeatMs,
   };
   return { ...view, steps: new Map(view.steps).set(no, { ...step, [moving.side]: lease }) };

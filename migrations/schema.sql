@@ -250,6 +250,16 @@ create table lane_question (
   constraint lane_question_pkey primary key (lane)
 );
 
+create table learned_duration (
+  definition_id bigint not null,
+  step_no integer not null,
+  recent text,
+  older text,
+  changed_at timestamp with time zone default now() not null,
+  constraint learned_duration_pkey primary key (definition_id, step_no)
+)
+with (fillfactor=70);
+
 create table lease (
   run_id uuid not null,
   step_no integer not null,
@@ -277,6 +287,8 @@ create table lease (
   details_json text,
   details_data bytea,
   wake_at timestamp with time zone not null,
+  slow_ms bigint,
+  suspect_at timestamp with time zone,
   constraint lease_pkey primary key (run_id, step_no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
@@ -379,6 +391,7 @@ create table ready (
   cancel_ms integer not null,
   stall_ms bigint,
   wake_at timestamp with time zone not null,
+  slow_ms bigint,
   constraint ready_pkey primary key (run_id, step_no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
@@ -747,6 +760,7 @@ create index slot_of_key on slot using btree (namespace_id, key, holds, priority
 create index trigger_by_workflow on trigger using btree (namespace_id, workflow) where (workflow is not null);
 create index trigger_end_due on trigger_end using btree (partition, next_at);
 create index trigger_refusal_last on trigger_refusal using btree (namespace_id, last_at);
+create index workflow_version_definition on workflow_version using btree (definition_id);
 
 -- views
 
@@ -808,7 +822,7 @@ create view intervention_view as
  select i.run_id,
     d.id as step,
     nullif(greatest(i.step_no, 0) / 512, 0) as item,
-    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text, 'agent-circuit'::text, 'queue-circuit'::text])[i.rule + 1] as rule,
+    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text, 'agent-circuit'::text, 'queue-circuit'::text, 'forgotten'::text, 'slow'::text])[i.rule + 1] as rule,
     i.fence,
     i.n,
     i.saw,
@@ -901,8 +915,12 @@ comment on table inbox is 'A run to be scheduled: gone once it is; kept for 30 d
 comment on column inbox.taken_until is 'A server is at it; from then on another may be.';
 comment on column intervention.step_no is '-1: about the run.';
 comment on table lane_question is 'The last escalation that was asked about a lane which nobody polled.';
+comment on table learned_duration is 'How long attempts of a step of a workflow version take that end well: two sketches, written once a minute by each server that has more. As many rows as versions have steps.';
+comment on column learned_duration.step_no is 'All items of a map are at the place of the first.';
+comment on column learned_duration.older is 'The 10,000 samples before those of the recent one; null: there are none yet.';
 comment on table lease is 'A step in the hands of an agent is a row here.';
 comment on column lease.progress_at is 'When the progress last became another one; the grant, until then.';
+comment on column lease.suspect_at is 'When the attempt was found to run far longer than others of its step.';
 comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
 comment on column message.step_key is 'The end of a child run: the step that began it, under this fence.';
 comment on table outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';

@@ -55,3 +55,115 @@ export const LOG_DEFAULTS: LogConfig = Object.freeze({ level: "warn", pretty: fa
 export type DatabaseConfig =
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "embedded"; readonly dataDir: string };
+
+interface Setting {
+  /** Its name on the command line; as DROVER_SLOW_FACTOR in the environment. */
+  readonly flag: string;
+  readonly unit: "ms" | "count" | "factor";
+  readonly byDefault: number;
+  readonly least: number;
+  readonly most: number;
+  /** What it decides, and why the default is what it is. */
+  readonly why: string;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/**
+ * The thresholds of the watches that a server decides. Those of one step (heartbeat, attempt,
+ * stall, pickup and the like) are the definition's, so that a run keeps what it started with.
+ */
+export const SUPERVISOR_SETTINGS = Object.freeze({
+  lookEveryMs: {
+    ...{ flag: "look-every", unit: "ms", byDefault: SECOND, least: 100, most: 10 * SECOND },
+    why: "the longest sleep between two looks for due rows. Known moments wake the owner themselves; this bounds how late one is found that another server has set",
+  },
+  gapMs: {
+    ...{ flag: "watch-gap", unit: "ms", byDefault: 2 * SECOND, least: 500, most: MINUTE },
+    why: "two looks further apart: nobody could have heard a heartbeat meanwhile, so silence counts anew. At least twice --look-every",
+  },
+  jumpMs: {
+    ...{ flag: "watch-jump", unit: "ms", byDefault: SECOND, least: 100, most: MINUTE },
+    why: "the database's clock moved so much against the owner's own: silence counts anew",
+  },
+  slowFactor: {
+    ...{ flag: "slow-factor", unit: "factor", byDefault: 1.5, least: 1, most: 100 },
+    why: "an attempt is suspect past so many times the learned p99 of its step. Less than 1 of 100 good attempts takes longer than the p99, so half as much again is worth a look",
+  },
+  slowSamples: {
+    ...{ flag: "slow-samples", unit: "count", byDefault: 30, least: 10, most: 10_000 },
+    why: "attempts that ended well before a step's p99 is believed: with fewer it is its slowest one",
+  },
+  slowMs: {
+    ...{ flag: "slow-least", unit: "ms", byDefault: SECOND, least: 10, most: DAY },
+    why: "no attempt is suspect before it has run so long: a short one that meets a hiccup of its machine is nobody's worry",
+  },
+  learnEveryMs: {
+    ...{ flag: "learn-every", unit: "ms", byDefault: MINUTE, least: 100, most: HOUR },
+    why: "how often a server tells what it has learned of durations, a row for each step that changed, and asks anew for what it uses",
+  },
+  sessionKeptMs: {
+    ...{ flag: "session-kept", unit: "ms", byDefault: 10 * MINUTE, least: MINUTE, most: DAY },
+    why: "an agent session that holds nothing is forgotten after so long a silence: longer than any pause in which its agent may come back",
+  },
+  pollerKeptMs: {
+    ...{ flag: "poller-kept", unit: "ms", byDefault: 5 * MINUTE, least: 2 * MINUTE, most: DAY },
+    why: "who polled a lane is forgotten after so long. A lane counts as polled for 1 min, so this may not be less than 2",
+  },
+} as const satisfies Readonly<Record<string, Setting>>);
+
+export type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
+/** Durations in milliseconds. */
+export type SupervisorConfig = Readonly<Record<SupervisorSetting, number>>;
+
+export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.freeze([
+  "lookEveryMs",
+  "gapMs",
+  "jumpMs",
+  "slowFactor",
+  "slowSamples",
+  "slowMs",
+  "learnEveryMs",
+  "sessionKeptMs",
+  "pollerKeptMs",
+]);
+
+export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(
+  (name) => SUPERVISOR_SETTINGS[name].byDefault,
+);
+
+/** Over the defaults. Throws an Error that names every setting that is wrong. */
+export function supervisorConfig(given: Partial<SupervisorConfig>): SupervisorConfig {
+  const config = configOf((name) => given[name] ?? SUPERVISOR_DEFAULTS[name]);
+  const problems = SUPERVISOR_SETTING_NAMES.flatMap((name) => {
+    const { flag, unit, least, most }: Setting = SUPERVISOR_SETTINGS[name];
+    const value = config[name];
+    const isWhole = unit === "factor" || Number.isInteger(value);
+    return isWhole && value >= least && value <= most
+      ? []
+      : [`--${flag} is ${value}: give ${isWhole ? "" : "a whole number "}${least} to ${most}`];
+  });
+  if (config.gapMs < 2 * config.lookEveryMs)
+    problems.push(
+      `--watch-gap is ${config.gapMs} ms and --look-every ${config.lookEveryMs} ms: with a gap of less than two looks silence would never count`,
+    );
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  return config;
+}
+
+function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig {
+  return Object.freeze({
+    lookEveryMs: value("lookEveryMs"),
+    gapMs: value("gapMs"),
+    jumpMs: value("jumpMs"),
+    slowFactor: value("slowFactor"),
+    slowSamples: value("slowSamples"),
+    slowMs: value("slowMs"),
+    learnEveryMs: value("learnEveryMs"),
+    sessionKeptMs: value("sessionKeptMs"),
+    pollerKeptMs: value("pollerKeptMs"),
+  });
+}

@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import { createBeat } from "./beat.ts";
 import type { Clock, Random } from "./clock.ts";
+import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
 import { createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
@@ -13,7 +14,7 @@ import { createLanes } from "./dispatch/lanes.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
-import type { Loop } from "./loop.ts";
+import { createLoop, type Loop } from "./loop.ts";
 import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
@@ -25,6 +26,7 @@ import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { Told } from "./scheduler/told.ts";
+import { createUsualDurations, type UsualDurations } from "./scheduler/usual-durations.ts";
 import { createWatch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
 import { partitionsOf } from "./store/partition.ts";
@@ -54,6 +56,8 @@ export interface ControlPlaneOptions {
   readonly circuits?: CircuitWatchOptions["settings"];
   /** Those that this process may watch; left out: all of the region. */
   readonly partitions?: readonly number[];
+  /** Left out: the defaults. */
+  readonly settings?: SupervisorConfig;
 }
 
 export interface ControlPlane {
@@ -69,13 +73,15 @@ export interface ControlPlane {
   readonly beat: Loop;
   /** Learns what rests and who is cordoned, and moves the circuits of our lanes. */
   readonly circuits: Loop;
+  /** Tells what was learned of durations, and asks for what is in use. */
+  readonly learning: Loop;
   start(): Promise<void>;
   /** Finishes what is under way and hands the partitions back. */
   stop(): Promise<void>;
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable } = options;
+  const { store, clock, random, log, isRetryable, settings = SUPERVISOR_DEFAULTS } = options;
   const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
   const gate = createGate(clock);
@@ -100,7 +106,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
   const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
-  const shared = { store, plans, clock, random, handOver, tell, isRetryable, stood: gate };
+  const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
+  const shared = { store, plans, clock, random, handOver, usual, tell, isRetryable, stood: gate };
   const advance = createAdvance(shared);
   const schedule = createSchedule(shared);
   const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
@@ -112,7 +119,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
     },
   });
-  const heartbeats = createHeartbeats(store, clock, isRetryable);
+  // Should it fail, the next beat of the session says the same.
+  const heartbeats = createHeartbeats(store, clock, isRetryable, (lease) => {
+    advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
+  });
   const ownership = createOwnership({
     store,
     clock,
@@ -126,12 +136,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const watches = createWatches({
-    ...{ store, advance, fire: schedules.fire, clock, log, owner },
+    ...{ store, advance, fire: schedules.fire, clock, log, settings, owner },
     onFenced: (node) => ownership.fenced(node),
   });
   const deliveries = deliveriesOf(options, plans, ownership.owned);
   const triggers = triggeringOf(options, plans, schedule.schedule, ownership.owned);
-  const housekeeping = createHousekeeping(store, clock, log);
+  const housekeeping = createHousekeeping(store, clock, log, settings);
+  const learning = learningOf(options, usual, settings);
   const [first] = options.partitions ?? partitionsOf(REGION);
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
   const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
@@ -139,6 +150,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
   const node = randomUuid(random);
   const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
+  const loops = [beat, circuits, inbox, triggers, housekeeping, learning];
 
   return Object.freeze({
     scheduler: {
@@ -153,6 +165,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
           throw new Error(`the ${event.kind} of run ${run.runId} was answered ${answer.kind}`);
         return answer;
       },
+      learnedDurations: usual.learned,
       runChange: watch.change,
       ...createQueueControl({ queues: store.queues, wake }),
       ...createScheduleControl(timed),
@@ -162,25 +175,24 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       ...{ store, clock, random, advance, onError },
       ...{ claims, waiters, lanes, heartbeats },
     }),
-    ...{ advance, fire: schedules.fire, ownership, watches, deliveries, triggers, beat, circuits },
+    ...{ advance, fire: schedules.fire, ownership, watches },
+    ...{ deliveries, triggers, beat, circuits, learning },
     async start() {
       // Before anything is handed out or given up.
       await circuits.runOnce();
-      circuits.start();
       await ownership.start();
       watches.start();
-      beat.start();
-      housekeeping.start();
-      for (const one of [inbox, deliveries, triggers]) one?.start();
+      for (const one of loops) one.start();
+      deliveries?.start();
     },
     async stop() {
       // It may wait long for answers, and our partitions are watched meanwhile.
       await deliveries?.stop();
-      for (const one of [beat, circuits, inbox, triggers]) await one.stop();
-      await housekeeping.stop();
+      for (const one of loops) await one.stop();
       await watches.stop();
       const flown = [claims, heartbeats, schedule, schedules, advance].map((one) => one.idle());
       await Promise.all(flown);
+      await learning.runOnce();
       await ownership.stop();
     },
   } satisfies ControlPlane);
@@ -191,6 +203,16 @@ function circuitsOf(
   more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
 ): Loop {
   return createCircuitWatch({ circuits: store.circuits, settings: circuits, clock, log, ...more });
+}
+
+function learningOf(
+  { clock, log }: ControlPlaneOptions,
+  usual: UsualDurations,
+  { learnEveryMs: everyMs }: SupervisorConfig,
+): Loop {
+  const onError = (error: unknown) =>
+    log.debug({ event: "durations.not-told", err: String(error) });
+  return createLoop({ clock, everyMs, runOnce: usual.tell, onError });
 }
 
 function deliveriesOf(

@@ -9,6 +9,8 @@ import {
   type LogConfig,
   RPC_DEFAULTS,
   type RpcConfig,
+  type SupervisorConfig,
+  supervisorConfig,
 } from "./config.ts";
 import { createControlPlane } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
@@ -34,6 +36,8 @@ export interface ServerOptions {
   readonly circuits?: Partial<CircuitSettings>;
   readonly log?: Partial<LogConfig>;
   readonly limits?: Partial<RpcConfig>;
+  /** Thresholds of the watches; those left out have their defaults. */
+  readonly supervisor?: Partial<SupervisorConfig>;
 }
 
 export interface RunningServer {
@@ -49,6 +53,7 @@ export interface RunningServer {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const settings = supervisorConfig(options.supervisor ?? {});
   const log = createLog({ ...LOG_DEFAULTS, ...options.log });
   const closers: (() => Promise<unknown>)[] = [];
   let stopping: Promise<void> | null = null;
@@ -70,7 +75,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       allowLocal: options.allowLocalWebhooks ?? false,
     });
     const { circuits = {} } = options;
-    const plane = createControlPlane({ ...common, address, post, circuits });
+    const plane = createControlPlane({ ...common, address, post, circuits, settings });
     closers.push(() => plane.stop());
     await plane.start();
     const rpc = createRpcServer({

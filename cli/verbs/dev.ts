@@ -4,11 +4,12 @@ import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { serve } from "../serve.ts";
+import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
 
 export function addDev(program: Command, ended: Ended): void {
-  addDatabaseOptions(program.command("dev"))
+  addSettings(addDatabaseOptions(program.command("dev")))
     .description("start a server with an embedded PostgreSQL, for your own work")
-    .action(async (options: DatabaseOptions, command: Command) => {
+    .action(async (options: DatabaseOptions & SettingOptions, command: Command) => {
       const next = [
         "drover workflow apply FILE      register a workflow",
         "drover run start NAME --watch   start a run and follow it",
@@ -17,6 +18,7 @@ export function addDev(program: Command, ended: Ended): void {
       const database = databaseOf(options);
       // Who tries a webhook on his own machine receives it there, too.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
-      ended(await serve({ database, ...open, next }, contextOf(command)));
+      const supervisor = settingsOf(options);
+      ended(await serve({ database, ...open, supervisor, next }, contextOf(command)));
     });
 }

@@ -5,14 +5,15 @@ import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { serve } from "../serve.ts";
+import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
 
-interface ServerOptions extends DatabaseOptions, CircuitFlags {
+interface ServerOptions extends DatabaseOptions, SettingOptions, CircuitFlags {
   readonly insecureNoAuth?: boolean;
   readonly allowLocalWebhooks?: boolean;
 }
 
 export function addServer(program: Command, ended: Ended): void {
-  addCircuitOptions(addDatabaseOptions(program.command("server")))
+  addCircuitOptions(addSettings(addDatabaseOptions(program.command("server"))))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
@@ -25,9 +26,10 @@ export function addServer(program: Command, ended: Ended): void {
         );
       const insecureNoAuth = options.insecureNoAuth ?? false;
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
+      const supervisor = settingsOf(options);
+      const open = { insecureNoAuth, allowLocalWebhooks };
       const next = ["drover run list"];
       const circuits = circuitsOf(options);
-      const how = { database, insecureNoAuth, allowLocalWebhooks, circuits, next };
-      ended(await serve(how, context));
+      ended(await serve({ database, ...open, supervisor, circuits, next }, context));
     });
 }

@@ -18,6 +18,7 @@ import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { clean, moment, pauseWords } from "../words.ts";
+import { addWorkflowDurations } from "./workflow-durations.ts";
 import { addWorkflowPause } from "./workflow-pause.ts";
 
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
@@ -63,6 +64,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       ended(exitCodes.done);
     });
   addVersions(workflow, ended);
+  addWorkflowDurations(workflow, ended);
   addDefault(workflow, ended);
   addWorkflowPause(workflow, ended);
 }

@@ -67,7 +67,12 @@ export function createAgent(options: AgentOptions): Agent {
 
   const polls = createPolls(clock);
 
-  const beats = createBeats({ clock, log, send: (reports) => heartbeat(reports, callMs) });
+  const beats = createBeats({
+    clock,
+    log,
+    send: (reports, listsAllTo) => heartbeat(reports, callMs, listsAllTo),
+    endedTo: polls.endedTo,
+  });
 
   const reports = createReports({
     clock,
@@ -108,9 +113,9 @@ export function createAgent(options: AgentOptions): Agent {
     return channel.unary(rpc.pollTask, request, { timeoutMs: waitMs + pollMarginMs, signal });
   }
 
-  function heartbeat(beatReports: BeatReport[], timeoutMs: number) {
+  function heartbeat(beatReports: BeatReport[], timeoutMs: number, listsAllTo = 0n) {
     const lostPolls = polls.lostPolls();
-    const request = { namespace, agent, lostPolls, reports: beatReports };
+    const request = { namespace, agent, lostPolls, reports: beatReports, listsAllTo };
     return channel.unary(rpc.heartbeat, request, { timeoutMs });
   }
 

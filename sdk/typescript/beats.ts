@@ -26,7 +26,9 @@ export interface BeatsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Sends one Heartbeat; rejects with DroverCallError. */
-  readonly send: (reports: BeatReport[]) => Promise<HeartbeatResponse>;
+  readonly send: (reports: BeatReport[], listsAllTo: bigint) => Promise<HeartbeatResponse>;
+  /** Tasks of polls up to this number are added by now. */
+  readonly endedTo: () => bigint;
 }
 
 export interface Beats {
@@ -51,7 +53,7 @@ interface Carried {
   readonly notes: Notes;
 }
 
-export function createBeats({ clock, log, send }: BeatsOptions): Beats {
+export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats {
   /** When each task was last named in a beat, or granted. */
   const beaten = new Map<HeldTask, number>();
   /** Tasks whose notes are in a beat under way, and its end: newer ones must not overtake them. */
@@ -94,12 +96,18 @@ export function createBeats({ clock, log, send }: BeatsOptions): Beats {
     retryMs = Number.POSITIVE_INFINITY;
     lastSentMs = sentMs;
     const listed = [...beaten.keys()].filter((held) => held.listed());
+    const listsAllTo = listed.length > reportsMax ? 0n : endedTo();
     for (let at = 0; at < listed.length; at += reportsMax) {
-      void sendBeat(listed.slice(at, at + reportsMax), sentMs);
+      void sendBeat(listed.slice(at, at + reportsMax), sentMs, listsAllTo);
     }
   }
 
-  async function sendBeat(tasks: readonly HeldTask[], sentMs: number): Promise<void> {
+  /** `listsAllTo`: these are all that polls up to it have brought; 0: they are only some. */
+  async function sendBeat(
+    tasks: readonly HeldTask[],
+    sentMs: number,
+    listsAllTo = 0n,
+  ): Promise<void> {
     let bytesLeft = detailsBytesMax;
     const over = Promise.withResolvers<void>();
     const carried = tasks.map((held): Carried => {
@@ -118,7 +126,7 @@ export function createBeats({ clock, log, send }: BeatsOptions): Beats {
         taskToken: held.task.taskToken,
         ...notes,
       }));
-      const { answers } = await send(reports);
+      const { answers } = await send(reports, listsAllTo);
       backoff.reset();
       for (const [index, answer] of answers.entries()) {
         const item = carried[index];

@@ -75,6 +75,8 @@ export interface AgentWait {
   readonly attemptEndTime: Date | null;
   readonly stopCause: keyof typeof StopCause;
   readonly stopHeard: boolean;
+  /** Since when its attempt is known to run far longer than others of the step. */
+  readonly suspectTime: Date | null;
 }
 
 export interface Tried {
@@ -174,6 +176,7 @@ function readAgent(agent: Extract<Detail, { case: "agent" }>["value"]): AgentWai
     attemptEndTime: readTime(agent.attemptEndTime),
     stopCause: stopCauses.get(agent.stopCause) ?? "UNSPECIFIED",
     stopHeard: agent.stopHeard,
+    suspectTime: readTime(agent.suspectTime),
   };
 }
 

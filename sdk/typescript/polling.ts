@@ -97,13 +97,15 @@ export function createPolling(options: PollingOptions): Polling {
       const answer = await options.send({ seq: poll.seq, maxTasks, waitMs, signal });
       reserved -= maxTasks;
       options.receive(answer.tasks, poll.sentMs, fromDuration(answer.waited));
+      poll.over();
       const hasty = clock.monotonicMs() - poll.sentMs < Math.min(hastyMs, waitMs);
       if (answer.tasks.length === 0 && hasty) rest();
       else backoff.reset();
     } catch (error) {
       if (!(error instanceof DroverCallError)) throw error;
       reserved -= maxTasks;
-      if (!isRefused(error)) poll.lost();
+      if (isRefused(error)) poll.over();
+      else poll.lost();
       if (stopping.signal.aborted) return;
       sayFailed(error);
       rest(error);
@@ -133,11 +135,13 @@ export function createPolling(options: PollingOptions): Polling {
       answered(granted: readonly Task[], waitedMs: number): void {
         reserved -= maxTasks;
         options.receive(granted, poll.sentMs, waitedMs);
+        poll.over();
         wake();
       },
       failed(error: unknown): void {
         reserved -= maxTasks;
-        if (!(error instanceof DroverCallError) || !isRefused(error)) poll.lost();
+        if (error instanceof DroverCallError && isRefused(error)) poll.over();
+        else poll.lost();
         wake();
       },
     };

@@ -4,13 +4,18 @@
  * The server may have granted tasks to a poll whose answer never arrived. So each lost poll is
  * named in every poll and heartbeat until 30 s after the end of its wait, and what was granted to
  * it is given back at once. A poll whose answer was read is never named.
+ *
+ * A heartbeat that lists all tasks says up to which poll: what a poll under way may bring, it does
+ * not speak of.
  */
 import type { Clock } from "./clock.ts";
 
 export interface Poll {
   readonly seq: bigint;
   readonly sentMs: number;
-  /** Its answer will not come. Until this is called it counts as under way. */
+  /** Its answer was read and its tasks are listed, or it was refused: it brings no others. */
+  over(): void;
+  /** Its answer will not come. Until this or `over` is called it counts as under way. */
   lost(): void;
 }
 
@@ -18,6 +23,8 @@ export interface Polls {
   begin(waitMs: number): Poll;
   /** The numbers to name now. */
   lostPolls(): bigint[];
+  /** This poll and all before it have ended. */
+  endedTo(): bigint;
 }
 
 const namedForMs = 30_000;
@@ -28,6 +35,7 @@ const lostPollsMax = 1_000;
 
 export function createPolls(clock: Clock): Polls {
   let lastSeq = 0n;
+  const underWay = new Set<bigint>();
   let lost: { readonly seq: bigint; readonly untilMs: number }[] = [];
 
   return Object.freeze({
@@ -35,10 +43,13 @@ export function createPolls(clock: Clock): Polls {
       lastSeq += 1n;
       const seq = lastSeq;
       const sentMs = clock.monotonicMs();
+      underWay.add(seq);
       return Object.freeze({
         seq,
         sentMs,
+        over: () => void underWay.delete(seq),
         lost(): void {
+          underWay.delete(seq);
           lost.push({ seq, untilMs: sentMs + waitMs + namedForMs });
           if (lost.length > lostPollsMax) lost = lost.slice(-lostPollsMax);
         },
@@ -48,6 +59,11 @@ export function createPolls(clock: Clock): Polls {
       const nowMs = clock.monotonicMs();
       lost = lost.filter((poll) => poll.untilMs > nowMs);
       return lost.map((poll) => poll.seq);
+    },
+    // They are in the order in which they began.
+    endedTo(): bigint {
+      const [oldest] = underWay;
+      return oldest === undefined ? lastSeq : oldest - 1n;
     },
   });
 }

@@ -73,6 +73,8 @@ export interface Step {
   readonly approvals: number;
   readonly fence: number;
   readonly agentId: string;
+  /** Since when its attempt is known to run far longer than others of the step. */
+  readonly suspectTime: Date | null;
   readonly nextTime: Date | null;
   /** Absent while watching. */
   readonly output: unknown;
@@ -164,6 +166,7 @@ export function readStep(step: wire.Step): Step {
     approvals: step.approvals,
     fence: step.fence,
     agentId: step.agentId,
+    suspectTime: readTime(step.suspectTime),
     nextTime: readTime(step.nextTime),
     output: readPayload(step.output),
     error: readFailure(step.error),

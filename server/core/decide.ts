@@ -14,7 +14,7 @@ import { onAnswer, onEscalationMoment } from "./on-answer.ts";
 import { onCancel, onPause, onResume, onUndelivered } from "./on-command.ts";
 import { onDueMoment, onRunMoment } from "./on-due.ts";
 import { onMessages } from "./on-message.ts";
-import { onLeaseMoment, onReadyMoment } from "./on-moment.ts";
+import { onForgotten, onLeaseMoment, onReadyMoment } from "./on-moment.ts";
 import { onCallback, onReport } from "./on-report.ts";
 import { onDecide, onSignal } from "./on-signal.ts";
 import { openRoots } from "./open.ts";
@@ -128,6 +128,8 @@ function apply(pass: Pass, event: RunEvent): Answer {
       return onCallback(pass, event);
     case "undelivered":
       return onUndelivered(pass, event);
+    case "forgotten":
+      return onForgotten(pass, event);
     case "signal":
       return onSignal(pass, event);
     case "decide":
@@ -158,6 +160,7 @@ function apply(pass: Pass, event: RunEvent): Answer {
 /** Effects that no watcher of the run can see: they make no new version. */
 const UNSEEN: ReadonlySet<Effect["kind"]> = new Set([
   "wake-moved",
+  "suspected",
   "attempt-kept",
   "intervened",
   "message-sent",

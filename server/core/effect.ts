@@ -116,6 +116,13 @@ export type Effect =
       readonly cause: "run" | "timeout" | "stalled";
       readonly at: Moment;
     }
+  /** It runs far longer than others of its step: shown, and nothing else. */
+  | {
+      readonly kind: "suspected";
+      readonly step: number;
+      readonly at: Moment;
+      readonly wakeAt: Moment;
+    }
   /** The lease is gone and its row is appended. */
   | {
       readonly kind: "task-ended";

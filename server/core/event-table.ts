@@ -80,6 +80,14 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ASKING, "done", "same", "nothing: no task is out"],
     [ENDED, "done", "same", "nothing: no task is out"],
   ]),
+  ...rows("forgotten", [
+    [["PENDING"], "done", "same", "nothing: nothing of it has begun"],
+    [["RUNNING", "COMPENSATING", "FINISHING"], "done", "same", "ends the attempt as drover.lost"],
+    [["PAUSED"], "done", "same", "ends the attempt as drover.lost; what follows is held"],
+    [["STOPPING"], "done", "same", "ends the attempt as drover.lost; the effect is in doubt"],
+    [ASKING, "done", "same", "nothing: no task is out"],
+    [ENDED, "done", "same", "nothing: no task is out"],
+  ]),
   ...rows("signal", [
     [["PENDING"], "done", "same", "kept for a step that is still to come"],
     [["RUNNING", "FINISHING"], "done", "same", "taken by the first step that waits for its name"],

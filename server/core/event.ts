@@ -7,6 +7,7 @@ import type { Payload } from "./payload.ts";
 import { itemOf, numberOf } from "./place.ts";
 import type { Plan } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
+import type { Usual } from "./usual.ts";
 
 /** Facts of the pass, the same for all of its events. */
 export interface Occasion {
@@ -50,6 +51,13 @@ export type RunEvent =
   /** A session says that the poll which this task was granted to ended without an answer. */
   | {
       readonly kind: "undelivered";
+      readonly step: number;
+      readonly fence: number;
+      readonly secret: string;
+    }
+  /** The session that holds this task lists all that it holds, and leaves it out. */
+  | {
+      readonly kind: "forgotten";
       readonly step: number;
       readonly fence: number;
       readonly secret: string;
@@ -100,6 +108,8 @@ export type RunEvent =
       readonly lastBeatAt: Moment | null;
       /** Since when the owner of the partition has been looking without a gap. */
       readonly watchingSince: Moment;
+      /** How long attempts of the step take; null, or left out: too little is known. */
+      readonly usual?: Usual | null;
     }
   /** Nobody took a ready task within `pickup`, or its `total` is over. */
   | {
@@ -214,6 +224,7 @@ export function inPassOrder<T extends { readonly event: RunEvent }>(items: reado
 const RANKS: Readonly<Record<EventKind, number>> = Object.freeze({
   report: 0,
   undelivered: 1,
+  forgotten: 1,
   callback: 2,
   signal: 2,
   messages: 2,

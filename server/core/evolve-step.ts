@@ -53,6 +53,7 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
     case "wake-moved":
     case "pickup-alarmed":
     case "cancel-asked":
+    case "suspected":
       return evolveMoving(step, effect);
     case "child-began":
       return beginChild(step, effect);
@@ -228,7 +229,8 @@ type MovingEffect = Extract<
       | "began-waiting"
       | "wake-moved"
       | "pickup-alarmed"
-      | "cancel-asked";
+      | "cancel-asked"
+      | "suspected";
   }
 >;
 
@@ -268,6 +270,10 @@ function evolveMoving(step: Step, effect: MovingEffect): Step {
         state.kind === "LEASED"
           ? { ...state, cancel: { kind: "asked", cause: effect.cause, at: effect.at } }
           : state,
+      );
+    case "suspected":
+      return changeMoving(step, (state) =>
+        state.kind === "LEASED" ? { ...state, suspectAt: effect.at, wakeAt: effect.wakeAt } : state,
       );
   }
 }

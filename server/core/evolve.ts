@@ -205,21 +205,33 @@ function close(
 }
 
 /** The moment at which somebody must look at a lease: it is the earliest of those that it has. */
-export function leaseWakeAt(lease: Lease, silentAt: Moment, stalledAt: Moment): Moment {
+export function leaseWakeAt(
+  lease: Lease,
+  silentAt: Moment,
+  stalledAt: Moment,
+  slowAt: Moment = Number.POSITIVE_INFINITY,
+): Moment {
   if (lease.cancel.kind === "heard") return lease.cancel.by;
-  return lease.cancel.kind === "asked" ? silentAt : Math.min(silentAt, lease.attemptBy, stalledAt);
+  if (lease.cancel.kind === "asked") return silentAt;
+  return Math.min(silentAt, lease.attemptBy, stalledAt, slowAt);
 }
 
 /**
  * The next moment of a lease whose session has beaten, of which nothing else is due; null: it has
  * to be looked at now.
  */
-export function beatenUntil(lease: Lease, lastBeatAt: Moment | null, now: Moment): Moment | null {
+export function beatenUntil(
+  lease: Lease,
+  { lastBeatAt, slowAfterMs }: { readonly lastBeatAt: Moment; readonly slowAfterMs: number | null },
+  now: Moment,
+): Moment | null {
   if (lease.cancel.kind !== "none") return null;
-  const silentAt = Math.max(lease.grantedAt, lastBeatAt ?? 0) + lease.heartbeatMs;
+  const silentAt = Math.max(lease.grantedAt, lastBeatAt) + lease.heartbeatMs;
   const stalledAt =
     lease.stallMs === null ? Number.POSITIVE_INFINITY : lease.progressAt + lease.stallMs;
-  const wakeAt = leaseWakeAt(lease, silentAt, stalledAt);
+  const isWatched = slowAfterMs !== null && lease.suspectAt === null;
+  const slowAt = isWatched ? lease.grantedAt + slowAfterMs : Number.POSITIVE_INFINITY;
+  const wakeAt = leaseWakeAt(lease, silentAt, stalledAt, slowAt);
   return wakeAt > now ? wakeAt : null;
 }
 

@@ -113,7 +113,7 @@ function afterPickup(planned: PlanStep, step: Step, ready: Ready, polled: boolea
 const NO_SIGNS: LeaseSigns = Object.freeze({ lastBeatAt: null, progress: null });
 
 function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
-  const { task, agentId, cancel, attemptBy, wakeAt } = lease;
+  const { task, agentId, cancel, attemptBy, suspectAt, wakeAt } = lease;
   const { lastBeatAt, progress: text } = seen.signs.leases.get(step.no) ?? NO_SIGNS;
   if (cancel.kind !== "none") {
     const heard = cancel.kind === "heard";
@@ -131,7 +131,7 @@ function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
   return {
     waitsFor: {
       kind: "agent-working",
-      ...{ task, queue, taskName, agentId, attemptBy, lastBeatAt, progress },
+      ...{ task, queue, taskName, agentId, attemptBy, lastBeatAt, progress, suspectAt },
     },
     since: lease.grantedAt,
     next: { what: wakeAt < attemptBy ? "check-lease" : "tell-to-stop", at: wakeAt },

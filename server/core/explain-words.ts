@@ -1,7 +1,15 @@
 // An explanation in one sentence for a person, made of its fields and of nothing else.
 
 import type { Moment } from "./attempt.ts";
-import type { Explanation, NextKind, StepWait, Tried, Wait, WaitsFor } from "./explanation.ts";
+import type {
+  AgentWorking,
+  Explanation,
+  NextKind,
+  StepWait,
+  Tried,
+  Wait,
+  WaitsFor,
+} from "./explanation.ts";
 import type { CancelCause } from "./model.ts";
 import { inWords } from "./pass.ts";
 import { itemOf } from "./place.ts";
@@ -65,12 +73,8 @@ function whatWords(
       return `${of} is held, as ${pauseWords(waitsFor)}`;
     case "circuit-to-close":
       return `${of} is held, as ${circuitWords(waitsFor)}`;
-    case "agent-working": {
-      const { agentId, lastBeatAt, progress } = waitsFor;
-      const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;
-      const said = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
-      return `${of} is with agent ${agentId} (${beat}${said})`;
-    }
+    case "agent-working":
+      return `${of} is with agent ${waitsFor.agentId} (${workWords(waitsFor, ago)})`;
     case "agent-to-stop": {
       const { agentId, cause, heard } = waitsFor;
       const told = heard ? "has heard so" : "has not heard it yet";
@@ -129,6 +133,16 @@ function circuitWords({
   const what = `the circuit of task "${taskName}" in queue "${queue}" is open`;
   if (said) return `${what}: ${said.by} opened it${said.why === "" ? "" : ` (${said.why})`}`;
   return `${what}: ${saw}${trying ? "; one task tries it" : ""}`;
+}
+
+function workWords(
+  { lastBeatAt, progress, suspectAt }: AgentWorking,
+  ago: (at: Moment) => string,
+): string {
+  const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;
+  const said = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
+  const slow = suspectAt === null ? "" : `, suspect: past its usual time ${ago(suspectAt)}`;
+  return `${beat}${said}${slow}`;
 }
 
 function itemWords(

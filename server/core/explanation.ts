@@ -213,6 +213,8 @@ export interface AgentWorking {
   readonly lastBeatAt: Moment | null;
   /** What it last said, and since when it says so; null: it has said nothing. */
   readonly progress: { readonly text: string; readonly since: Moment } | null;
+  /** Since when it is known to run far longer than others of its step; null: it does not. */
+  readonly suspectAt: Moment | null;
 }
 
 export interface Next {

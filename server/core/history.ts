@@ -21,7 +21,11 @@ export type Rule =
   | "deadline"
   | "late-effect"
   | "agent-circuit"
-  | "queue-circuit";
+  | "queue-circuit"
+  /** A session lists all that it holds, and leaves out a lease. */
+  | "forgotten"
+  /** An attempt runs far longer than others of its step have. */
+  | "slow";
 
 export interface Intervention {
   /** null: about the run. */

@@ -68,6 +68,8 @@ export interface Lease {
   /** When the progress last changed; the grant, while none was reported. */
   readonly progressAt: Moment;
   readonly cancel: LeaseCancel;
+  /** When it was found to run far longer than others of its step; null: it was not. */
+  readonly suspectAt: Moment | null;
   readonly wakeAt: Moment;
 }
 

@@ -22,15 +22,16 @@ import {
   stepOf,
   totalEndsAt,
 } from "./pass.ts";
+import type { Usual } from "./usual.ts";
 
 const DONE: Answer = { kind: "done" };
 
 /**
  * The moment of a lease: cancel grace over, silent, past its time, or its progress stands still;
- * else it moves to its next moment. Silence counts from the last beat of the session, and only
- * while somebody could have heard one. An agent that beats and yet does not hear of a cancel no
- * longer names this task: by its own clock its lease has ended, and other beats must not keep it
- * for ever.
+ * or it runs far longer than others of its step, which is only said; else it moves to its next
+ * moment. Silence counts from the last beat of the session, and only while somebody could have
+ * heard one. An agent that beats and yet does not hear of a cancel no longer names this task: by
+ * its own clock its lease has ended, and other beats must not keep it for ever.
  */
 export function onLeaseMoment(
   pass: Pass,
@@ -60,10 +61,53 @@ export function onLeaseMoment(
       dueAt: moments.stalledAt,
       saw: `beats, and its progress stands still since ${inWords(now - lease.progressAt)}`,
     });
+  } else if (cancel.kind === "none" && now >= moments.slowAt) {
+    slow(pass, step, lease, event.usual ?? null, moments);
   } else {
-    const wakeAt = leaseWakeAt(lease, moments.silentAt, moments.stalledAt);
+    const wakeAt = leaseWakeAt(lease, moments.silentAt, moments.stalledAt, moments.slowAt);
     emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
   }
+  return DONE;
+}
+
+/** Marks the attempt as suspect, once, with what makes it so. It goes on. */
+function slow(
+  pass: Pass,
+  step: Step,
+  lease: Lease,
+  usual: Usual | null,
+  { silentAt, stalledAt, slowAt }: LeaseMoments,
+): void {
+  if (!usual) return;
+  const { now } = pass.occasion;
+  const { samples, p99Ms, slowAfterMs } = usual;
+  const evidence = `of ${samples} that ended well 99 % took ${inWords(p99Ms)} at most, and past ${inWords(slowAfterMs)} it is slow`;
+  intervene(pass, "slow", {
+    step,
+    fence: lease.fence,
+    dueAt: slowAt,
+    saw: `attempt ${lease.attempt} by ${lease.agentId} runs for ${inWords(now - lease.grantedAt)}: ${evidence}`,
+    did: "marked it as suspect; it goes on",
+  });
+  const wakeAt = leaseWakeAt(lease, silentAt, stalledAt);
+  emit(pass, { kind: "suspected", step: step.no, at: now, wakeAt });
+}
+
+/**
+ * The agent holds the lease no longer, and said nothing of how its work has ended. It is not given
+ * back: the task had arrived.
+ */
+export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgotten" }>): Answer {
+  const step = stepOf(pass, event.step);
+  const lease = movingSide(step)?.state;
+  if (lease?.kind !== "LEASED" || lease.secret !== event.secret) return DONE;
+  endAsUnknown(pass, step, lease, {
+    code: stopCode(lease) ?? "drover.lost",
+    message: "its agent holds it no longer, and has not reported how it ended",
+    saw: `${lease.agentId} lists all that it was granted up to poll ${lease.pollSeq}, and not this`,
+    dueAt: pass.occasion.now,
+    rule: "forgotten",
+  });
   return DONE;
 }
 
@@ -73,6 +117,7 @@ interface LeaseMoments {
   readonly silentAt: Moment;
   readonly quietAt: Moment;
   readonly stalledAt: Moment;
+  readonly slowAt: Moment;
 }
 
 function momentsOf(
@@ -80,7 +125,8 @@ function momentsOf(
   {
     lastBeatAt,
     watchingSince,
-  }: Pick<Extract<RunEvent, { kind: "lease-moment" }>, "lastBeatAt" | "watchingSince">,
+    usual,
+  }: Pick<Extract<RunEvent, { kind: "lease-moment" }>, "lastBeatAt" | "watchingSince" | "usual">,
 ): LeaseMoments {
   const { cancel, heartbeatMs, stallMs } = lease;
   const heardAt = Math.max(lease.grantedAt, lastBeatAt ?? 0);
@@ -93,7 +139,11 @@ function momentsOf(
     stallMs === null
       ? Number.POSITIVE_INFINITY
       : Math.max(lease.progressAt, watchingSince) + stallMs;
-  return { heardAt, silentAt: Math.min(quietAt, unnamedAt), quietAt, stalledAt };
+  const slowAt =
+    usual && lease.task === "perform" && lease.suspectAt === null
+      ? lease.grantedAt + usual.slowAfterMs
+      : Number.POSITIVE_INFINITY;
+  return { heardAt, silentAt: Math.min(quietAt, unnamedAt), quietAt, stalledAt, slowAt };
 }
 
 function tellToStop(
@@ -160,7 +210,13 @@ function endAsUnknown(
   pass: Pass,
   step: Step,
   lease: Lease,
-  end: { code: string; message: string; saw: string; dueAt: Moment; rule: "lease" | "attempt" },
+  end: {
+    readonly code: string;
+    readonly message: string;
+    readonly saw: string;
+    readonly dueAt: Moment;
+    readonly rule: "lease" | "attempt" | "forgotten";
+  },
 ): void {
   const outcome = { kind: "unknown", code: end.code, message: end.message } as const;
   const { agentId, session } = lease;

@@ -105,6 +105,7 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["READY", "cancelled", "CANCELLED", "the run got its verdict"],
   ["LEASED", "wake-moved", "LEASED", "its moment came too early: the agent has beaten since"],
   ["LEASED", "cancel-asked", "LEASED", "past its time, stalled, or the run got its verdict"],
+  ["LEASED", "suspected", "LEASED", "it runs far longer than others of its step have"],
   ["LEASED", "beat", "LEASED", "the agent heard that it should stop"],
   ["LEASED", "made-ready", "READY", "released, never delivered, or lost; or the next strategy"],
   ["LEASED", "held", "HELD", "the same, while the run is paused"],

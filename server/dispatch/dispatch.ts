@@ -79,7 +79,10 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
 
     async heartbeat(request) {
       await giveBackLost(request.agent.session, request.lostPolls);
+      // A lost poll may be granted a task between that and this: it is never one to be forgotten.
+      const before = Math.min(...request.lostPolls) - 1;
       return options.heartbeats.beat({
+        listsAllTo: Math.min(request.listsAllTo ?? 0, before),
         namespaceId: request.namespace.id,
         session: request.agent.session,
         agentId: request.agent.id,

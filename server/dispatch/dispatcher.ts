@@ -65,6 +65,8 @@ export interface BeatRequest {
   readonly namespace: Namespace;
   readonly agent: AgentIdentity;
   readonly lostPolls: readonly number[];
+  /** As `SessionBeat.listsAllTo`; no report was refused before it came here. */
+  readonly listsAllTo?: number;
   readonly reports: readonly {
     readonly token: TaskToken;
     /** The progress as the agent said it, as text for people; null: unchanged. */

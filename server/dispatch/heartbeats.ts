@@ -4,7 +4,7 @@
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import { createFlights, type Landing } from "../flights.ts";
-import type { SessionBeat, Store } from "../store/store.ts";
+import type { BeatAnswer, SessionBeat, SessionLease, Store } from "../store/store.ts";
 import type { BeatVerdict } from "./dispatcher.ts";
 
 const SPACING_MS = 25;
@@ -23,8 +23,10 @@ export function createHeartbeats(
   store: Store,
   clock: Clock,
   isRetryable: (error: unknown) => boolean,
+  /** Told of each lease that its session does not hold any more. */
+  onForgotten: (lease: SessionLease) => void,
 ): Heartbeats {
-  type Answers = Awaited<ReturnType<Store["beat"]>>[number];
+  type Answers = readonly BeatAnswer[];
   const flights = createFlights<SessionBeat, Answers>({
     name: "beat",
     clock,
@@ -35,7 +37,8 @@ export function createHeartbeats(
     waitingMax: WAITING_MAX,
     isRetryable,
     async fly(beats) {
-      const answers = await store.beat(beats);
+      const { answers, forgotten } = await store.beat(beats);
+      forgotten.forEach(onForgotten);
       return answers.map((result): Landing<Answers> => ({ kind: "done", result }));
     },
   });
@@ -45,10 +48,11 @@ export function createHeartbeats(
       const verdicts: (BeatVerdict | null)[] = beat.reports.map(() => null);
       let open = beat.reports.map((report, place) => ({ report, place }));
       for (let tries = 0; tries < BUSY_MAX; tries++) {
-        const answers = await flights.submit({
-          ...beat,
-          reports: open.map(({ report }) => report),
-        });
+        const reports = open.map(({ report }) => report);
+        // What is asked again lists only a part.
+        const answers = await flights.submit(
+          tries === 0 ? beat : { ...beat, reports, listsAllTo: 0 },
+        );
         for (const [index, { place }] of open.entries()) {
           const answer = answers[index];
           if (answer && answer.kind !== "busy") verdicts[place] = answer;

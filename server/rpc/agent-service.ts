@@ -78,6 +78,10 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
         namespace,
         agent: identityOf(request.agent),
         lostPolls: pollNumbers(request.lostPolls, "lost_polls"),
+        // With a report that was refused the list is not whole.
+        listsAllTo: items.every(({ kind }) => kind === "asked")
+          ? pollNumber(request.listsAllTo, "lists_all_to")
+          : 0,
         reports: asked(items),
       });
       return { answers: merged(items, verdicts, beatAnswer, beatError) };

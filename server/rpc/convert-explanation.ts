@@ -200,12 +200,13 @@ function agentInit(
   const beaten = { agentId, ...timeField("lastBeatTime", lastBeatAt) };
   if (waitsFor.kind === "agent-to-stop")
     return { ...beaten, stopCause: STOP_CAUSES[waitsFor.cause], stopHeard: waitsFor.heard };
-  const { attemptBy, progress } = waitsFor;
+  const { attemptBy, progress, suspectAt } = waitsFor;
   return {
     ...beaten,
     attemptEndTime: timestampFromMs(attemptBy),
     ...(progress ? { progress: progressMessage(progress.text) } : {}),
     ...timeField("progressTime", progress?.since ?? null),
+    ...timeField("suspectTime", suspectAt),
   };
 }
 

@@ -244,6 +244,7 @@ function progressOf(step: CoreStep) {
     waitingOn: waitingOn(step),
     verifies: step.doubt ? step.verifies : 0,
     ...timeField("nextTime", moving && moving.kind !== "HELD" ? moving.wakeAt : null),
+    ...timeField("suspectTime", lease?.suspectAt ?? null),
   };
 }
 

@@ -1,7 +1,7 @@
 // What callers ask about workflows: register a version, move the default, see versions with the
 // runs that still need them.
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
   GetWorkflowRequest,
   GetWorkflowResponseSchema,
@@ -10,8 +10,12 @@ import type {
   RegisterWorkflowRequest,
   SetDefaultVersionRequest,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { WorkflowVersionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
+import type {
+  StepDurationsSchema,
+  WorkflowVersionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Definition } from "../core/definition.ts";
+import { itemOf, numberOf } from "../core/place.ts";
 import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { VersionRecord } from "../store/reads.ts";
@@ -29,7 +33,10 @@ import type { RequestCheck } from "./request-check.ts";
 import { workflowPageFrom } from "./run-list.ts";
 
 export interface WorkflowCallDeps {
-  readonly scheduler: Pick<Scheduler, "registerWorkflow" | "setDefaultVersion">;
+  readonly scheduler: Pick<
+    Scheduler,
+    "registerWorkflow" | "setDefaultVersion" | "learnedDurations"
+  >;
   readonly store: Pick<Store, "reads" | "definition" | "workflowVersion" | "queues">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
@@ -87,8 +94,8 @@ function registeredDefinition(
 }
 
 async function getWorkflow(
-  { store, namespaces }: WorkflowCallDeps,
-  { namespace: of, name, version: wanted, includeVersions }: GetWorkflowRequest,
+  { store, scheduler, namespaces }: WorkflowCallDeps,
+  { namespace: of, name, version: wanted, includeVersions, includeDurations }: GetWorkflowRequest,
 ): Promise<MessageInitShape<typeof GetWorkflowResponseSchema>> {
   const namespace = await namespaces.find(of);
   const [found, byDefault, pause] = await Promise.all([
@@ -105,6 +112,8 @@ async function getWorkflow(
   const versions = includeVersions
     ? await store.reads.listVersions(namespace.id, [name], VERSIONS_MAX)
     : [];
+  const definition = await store.definition(found.definitionId);
+  const durations = includeDurations ? await scheduler.learnedDurations(found.definitionId) : [];
   return {
     workflow: {
       namespace: namespace.name,
@@ -112,11 +121,29 @@ async function getWorkflow(
       version: found.version,
       defaultVersion: byDefault?.version ?? 0,
       createdTime: timestampFromMs(found.createdAt),
-      definition: definitionMessage(await store.definition(found.definitionId)),
+      definition: definitionMessage(definition),
       ...(pause ? { pause: pauseMessage(pause) } : {}),
     },
     versions: versions.map(versionMessage),
+    durations: durations
+      .map((one) => durationsMessage(definition, one))
+      .sort((a, b) => a.no - b.no)
+      .map(({ message }) => message),
   };
+}
+
+function durationsMessage(
+  { steps }: Definition,
+  learned: Awaited<ReturnType<Scheduler["learnedDurations"]>>[number],
+) {
+  const { step, samples, p50Ms, p90Ms, p99Ms, slowAfterMs } = learned;
+  const no = numberOf(step);
+  const message: MessageInitShape<typeof StepDurationsSchema> = {
+    ...{ stepId: steps[no]?.id ?? "", ofItems: itemOf(step) > 0, samples },
+    ...{ p50: durationFromMs(p50Ms), p90: durationFromMs(p90Ms), p99: durationFromMs(p99Ms) },
+    ...(slowAfterMs === null ? {} : { slowAfter: durationFromMs(slowAfterMs) }),
+  };
+  return { no, message };
 }
 
 async function listWorkflows(

@@ -16,6 +16,7 @@ import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
 import { type Stood, withStood } from "./stood.ts";
 import { lanesFilled, type Told, told, type Worked } from "./told.ts";
+import type { UsualDurations } from "./usual-durations.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
@@ -52,6 +53,7 @@ export interface AdvanceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly handOver: HandOver;
+  readonly usual: UsualDurations;
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
   readonly stood: Stood;
@@ -129,7 +131,8 @@ async function pass(
     const actor = events.find(({ item }) => item.actor)?.item.actor ?? null;
     const { view: after, effects } = decision;
     const laneOf = await laneOfPass(options.store, head.namespaceId, laned, decision);
-    records.push({ head, before: view, after, effects, laneOf, actor });
+    const slowAfter = slowAfterOf(options.usual, head);
+    records.push({ head, before: view, after, effects, laneOf, slowAfter, actor });
   }
   const passed = await passSlotsOn(tx, records);
   const children = await beginChildren(options, tx, passed.records);
@@ -142,6 +145,14 @@ async function pass(
     ...{ ...written, records: children.records },
     landings: items.map((item) => landing(item, answers, fenced, wait)),
   };
+}
+
+/** How long attempts at the steps of a run may take before one is slow. */
+export function slowAfterOf(
+  usual: UsualDurations,
+  { definitionId }: Pick<RunHead, "definitionId">,
+): NonNullable<PassRecord["slowAfter"]> {
+  return (step) => usual.of(definitionId, step)?.slowAfterMs ?? null;
 }
 
 function landing(
@@ -232,7 +243,7 @@ async function loadViews(
     return { head, laned, events, view: withStood(view, laned, options.stood) };
   });
   const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
-  return withBeats(tx, await withEndedChildren(tx, options.plans, seen));
+  return withBeats(tx, options.usual, await withEndedChildren(tx, options.plans, seen));
 }
 
 /** What expressions may ask about, for the steps that the pass has loaded. */
@@ -285,7 +296,11 @@ function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
 }
 
 /** A beat may have come between the supervisor's look and the lock on the lease. */
-async function withBeats(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
+async function withBeats(
+  tx: Tx,
+  usual: UsualDurations,
+  loaded: readonly Loaded[],
+): Promise<readonly Loaded[]> {
   const sessionOf = (view: View, no: number): string | null => {
     const step = view.steps.get(no);
     const state = step ? movingSide(step)?.state : undefined;
@@ -304,7 +319,8 @@ async function withBeats(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
       if (judged.event.kind !== "lease-moment") return judged;
       const session = sessionOf(one.view, judged.event.step);
       const lastBeatAt = session === null ? null : (beats.get(session) ?? null);
-      return { ...judged, event: { ...judged.event, lastBeatAt } };
+      const known = usual.of(one.head.definitionId, judged.event.step);
+      return { ...judged, event: { ...judged.event, lastBeatAt, usual: known } };
     }),
   }));
 }
@@ -314,7 +330,7 @@ async function withBeats(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
  * the commit; then the tasks are delivered and the others told.
  */
 export async function commitAndTell<T extends Worked>(
-  { store, handOver, tell }: Pick<AdvanceOptions, "store" | "handOver" | "tell">,
+  { store, handOver, tell, usual }: Pick<AdvanceOptions, "store" | "handOver" | "tell" | "usual">,
   use: TransactOptions,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
@@ -327,6 +343,7 @@ export async function commitAndTell<T extends Worked>(
       return worked;
     });
     for (const claim of claims) claim.deliver();
+    usual.seen(flown.records);
     tell(
       told(
         flown,

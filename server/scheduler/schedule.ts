@@ -15,13 +15,14 @@ import { partitionOf } from "../store/partition.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RerunOf } from "../store/reads.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
-import { commitAndTell, type HandOver } from "./advance.ts";
+import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
 import { beginChildren } from "./children.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { newRunId } from "./run-id.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import { type KeyedRun, makeRoom, openSlots } from "./slots.ts";
 import type { Told, Worked } from "./told.ts";
+import type { UsualDurations } from "./usual-durations.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
@@ -37,6 +38,7 @@ export interface ScheduleOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly handOver: HandOver;
+  readonly usual: UsualDurations;
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
 }
@@ -263,6 +265,7 @@ export async function accept(
         view: record.after,
         effects: record.effects,
       }),
+      slowAfter: slowAfterOf(options.usual, run),
     })),
   );
   const children = await beginChildren(options, tx, made);

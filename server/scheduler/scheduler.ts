@@ -9,6 +9,7 @@ import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
 import type { CircuitRecord, CircuitSaid, Cordon, CordonRef } from "../store/circuits.ts";
+import type { LearnedDurations } from "../store/durations.ts";
 import type { Notify } from "../store/outbox.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
 import type { LaneKey, Namespace, RunRef } from "../store/store.ts";
@@ -114,6 +115,10 @@ export interface Scheduler extends ScheduleControl {
   openBulk(request: BulkRequest): Promise<{ readonly until: Moment; readonly repeated: boolean }>;
   /** Brings an event to a run: a callback, a signal, a person's command or answer. */
   tell(run: RunRef, event: ToldEvent): Promise<Answer>;
+  /** How long the steps of a definition take, by its steps; null in `slowAfterMs`: too few. */
+  learnedDurations(
+    definitionId: number,
+  ): Promise<readonly (LearnedDurations & { readonly slowAfterMs: number | null })[]>;
   /**
    * Resolves when the run has moved past `version` or has ended, or the signal is aborted; never
    * rejects. Woken in this process at once, by another server's change within a second.

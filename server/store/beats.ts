@@ -1,6 +1,6 @@
 // What an agent session lets hear of itself and of its tasks, and what it is answered.
 import type { Payload } from "../core/payload.ts";
-import type { RunId } from "./run-head.ts";
+import type { RunId, RunRef } from "./run-head.ts";
 
 export interface BeatReport {
   readonly runId: RunId;
@@ -18,6 +18,25 @@ export interface SessionBeat {
   readonly agentId: string;
   readonly agentVersion: string;
   readonly reports: readonly BeatReport[];
+  /**
+   * Every lease of the session that was granted to a poll up to this number and that its agent
+   * still holds is in the reports; left out: that is not said.
+   */
+  readonly listsAllTo?: number;
+}
+
+/** A lease of the session, with the run that it is of. */
+export interface SessionLease extends RunRef {
+  readonly step: number;
+  readonly fence: number;
+  readonly secret: string;
+}
+
+export interface BeatsHeard {
+  /** By beat and report. */
+  readonly answers: readonly (readonly BeatAnswer[])[];
+  /** Leases that their sessions say they do not hold. */
+  readonly forgotten: readonly SessionLease[];
 }
 
 export type BeatAnswer =

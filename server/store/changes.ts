@@ -47,6 +47,11 @@ export interface PassRecord {
   readonly after: View;
   readonly effects: readonly Effect[];
   readonly laneOf: LaneOf;
+  /**
+   * How long an attempt to perform the step may run before somebody looks whether it is slow, in
+   * milliseconds; null, or left out: nobody knows.
+   */
+  readonly slowAfter?: (step: number) => number | null;
   readonly actor: Actor | null;
 }
 
@@ -64,6 +69,8 @@ export interface ReadyInsert {
   readonly lane: number;
   readonly task: PlanTask;
   readonly workflow: string;
+  /** Its lease is first looked at so long after the grant at the latest; null: not for that. */
+  readonly slowAfterMs: number | null;
 }
 
 export interface AttemptChange {
@@ -173,7 +180,7 @@ type MovedRows = Pick<
 >;
 
 /** The rows beside steps: each state that moves, but HELD, is one. */
-function movedRows({ before, laneOf }: PassRecord, changed: readonly Step[]): MovedRows {
+function movedRows({ before, laneOf, slowAfter }: PassRecord, changed: readonly Step[]): MovedRows {
   const gone: { step: number; row: Moving }[] = [];
   const made: { step: Step; row: Moving }[] = [];
   const moved: { step: number; row: Moving }[] = [];
@@ -193,7 +200,14 @@ function movedRows({ before, laneOf }: PassRecord, changed: readonly Step[]): Mo
     ),
     readyNew: made.flatMap(({ step, row }) =>
       row.kind === "READY"
-        ? [{ step: step.no, ready: row, ...laneOf(step.no, row.task, plannedNow(step)) }]
+        ? [
+            {
+              step: step.no,
+              ready: row,
+              ...laneOf(step.no, row.task, plannedNow(step)),
+              slowAfterMs: row.task === "perform" ? (slowAfter?.(step.no) ?? null) : null,
+            },
+          ]
         : [],
     ),
     readyMoved: moved.flatMap(({ step, row }) =>

@@ -20,9 +20,10 @@ import type { StoredMessage } from "../core/message.ts";
 import type { Step, WaitingFor } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
-import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
+import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "./beats.ts";
 import type { PassRecord, Written } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
+import type { Durations } from "./durations.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
@@ -32,7 +33,16 @@ import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { ScheduleRef, Schedules, ScheduleTx } from "./schedules.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
 
-export type { BeatAnswer, BeatReport, RunHead, RunId, RunRef, SessionBeat };
+export type {
+  BeatAnswer,
+  BeatReport,
+  BeatsHeard,
+  RunHead,
+  RunId,
+  RunRef,
+  SessionBeat,
+  SessionLease,
+};
 
 export interface Namespace {
   readonly id: number;
@@ -280,13 +290,6 @@ export interface DueLook {
   readonly nextAt: Moment | null;
 }
 
-/** A lease granted to a poll whose answer never arrived. */
-export interface UndeliveredLease extends RunRef {
-  readonly step: number;
-  readonly fence: number;
-  readonly secret: string;
-}
-
 /** What a granted task carries besides its lease row, read after the claim's commit. */
 export interface TaskFacts {
   readonly runId: RunId;
@@ -321,6 +324,17 @@ export interface EscalationClaim {
   readonly anyway: boolean;
 }
 
+/** In milliseconds. */
+export interface KeptFor {
+  readonly sessionKeptMs: number;
+  readonly pollerKeptMs: number;
+}
+
+export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
+  sessionKeptMs: 600_000,
+  pollerKeptMs: 300_000,
+});
+
 export interface WatchedRun {
   readonly runId: RunId;
   readonly version: number;
@@ -341,6 +355,7 @@ export interface Store {
   readonly schedules: Schedules;
   readonly triggers: Triggers;
   readonly circuits: Circuits;
+  readonly durations: Durations;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;
@@ -385,17 +400,18 @@ export interface Store {
   /** As `Tx.loadFacts`, outside of a transaction: facts never change once they are there. */
   facts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
   /** Stores beats of sessions and their reports; answers in the order of the reports. Durable. */
-  beat(beats: readonly SessionBeat[]): Promise<readonly (readonly BeatAnswer[])[]>;
+  beat(beats: readonly SessionBeat[]): Promise<BeatsHeard>;
   /** Leases of the session that were granted to one of these polls. */
-  undelivered(session: string, polls: readonly number[]): Promise<readonly UndeliveredLease[]>;
+  undelivered(session: string, polls: readonly number[]): Promise<readonly SessionLease[]>;
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
   /**
-   * Forgets, up to so many rows of each: sessions that hold nothing and were silent for 10 minutes,
-   * pollers not seen for 5, expired keys of runs that have ended, deliveries that ended 7 days ago,
-   * and schedules that were deleted, with their fires.
+   * Forgets, up to so many rows of each: sessions that hold nothing and were silent for long,
+   * pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7 days
+   * ago, and schedules that were deleted, with their fires. By default 10 minutes of a session, 5
+   * of a poller.
    */
-  forgetOld(rowsMax: number): Promise<void>;
+  forgetOld(rowsMax: number, kept?: KeptFor): Promise<void>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */
   takeInbox(limit: number): Promise<readonly InboxRow[]>;
   /** Rows that were scheduled go; those that were refused are kept with the reason. */

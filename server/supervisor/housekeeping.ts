@@ -3,6 +3,7 @@
 // do.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
+import type { SupervisorConfig } from "../config.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Store } from "../store/store.ts";
 
@@ -13,11 +14,12 @@ export function createHousekeeping(
   store: Pick<Store, "forgetOld">,
   clock: Clock,
   log: Logger,
+  { sessionKeptMs, pollerKeptMs }: Pick<SupervisorConfig, "sessionKeptMs" | "pollerKeptMs">,
 ): Loop {
   return createLoop({
     clock,
     everyMs: EVERY_MS,
-    runOnce: () => store.forgetOld(ROWS_MAX),
+    runOnce: () => store.forgetOld(ROWS_MAX, { sessionKeptMs, pollerKeptMs }),
     onError: (error) => log.debug({ event: "housekeeping.failed", err: String(error) }),
   });
 }

@@ -2,12 +2,13 @@
 // each row becomes an event, the rules decide (core/on-moment.ts), and the one door writes the
 // intervention.
 //
-// It sleeps until the earliest moment that its last look saw or that was announced since, a second
-// at most. Silence counts only while somebody could have heard: `watchingSince` of a partition
-// begins anew at take-over, when two looks are more than 2 s apart, and when the database's clock
-// has jumped.
+// It sleeps until the earliest moment that its last look saw or that was announced since, for
+// `lookEveryMs` at most. Silence counts only while somebody could have heard: `watchingSince` of a
+// partition begins anew at take-over, when two looks are more than `gapMs` apart, and when the
+// database's clock has jumped.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
+import type { SupervisorConfig } from "../config.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
@@ -16,13 +17,10 @@ import type { Owned } from "./ownership.ts";
 
 /** Rows of one look; what is left is looked for again at once. */
 const DUE_MAX = 500;
-const LOOK_EVERY_MS = 1_000;
 /** A moment may be read a little before it has come: looking again at once would find nothing. */
 const LOOK_APART_MS = 5;
 /** How long a look waits for what it has found to be settled. */
 const PATIENCE_MS = 200;
-const GAP_MS = 2_000;
-const JUMP_MS = 1_000;
 
 export interface Watches {
   start(): void;
@@ -47,12 +45,14 @@ export interface WatchesOptions {
   ) => Promise<{ readonly kind: string }>;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly settings: Pick<SupervisorConfig, "lookEveryMs" | "gapMs" | "jumpMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   readonly onFenced: (node: string) => void;
 }
 
 export function createWatches(options: WatchesOptions): Watches {
   const { clock, log } = options;
+  const { lookEveryMs, gapMs: gapMsMax, jumpMs: jumpMsMax } = options.settings;
   const watchingSince = new Map<number, Moment>();
   const fresh = new Set<number>();
   let last: { readonly lookedAtMs: number; readonly now: Moment } | null = null;
@@ -139,7 +139,7 @@ export function createWatches(options: WatchesOptions): Watches {
   ): void {
     const gapMs = last ? lookedAtMs - last.lookedAtMs : Number.POSITIVE_INFINITY;
     const jumpMs = last ? Math.abs(found.now - last.now - gapMs) : 0;
-    const anew = gapMs > GAP_MS || jumpMs > JUMP_MS;
+    const anew = gapMs > gapMsMax || jumpMs > jumpMsMax;
     for (const partition of partitions) {
       const isFresh = takenBefore.has(partition);
       if (anew || isFresh || !watchingSince.has(partition)) watchingSince.set(partition, found.now);
@@ -149,9 +149,9 @@ export function createWatches(options: WatchesOptions): Watches {
   }
 
   function plan(found: DueLook, lookedAtMs: number): void {
-    const inMs = found.nextAt === null ? LOOK_EVERY_MS : Math.ceil(found.nextAt - found.now) + 1;
+    const inMs = found.nextAt === null ? lookEveryMs : Math.ceil(found.nextAt - found.now) + 1;
     const full = found.due.length + found.schedules.length >= DUE_MAX;
-    wake(lookedAtMs + (full ? 0 : Math.min(Math.max(inMs, LOOK_APART_MS), LOOK_EVERY_MS)));
+    wake(lookedAtMs + (full ? 0 : Math.min(Math.max(inMs, LOOK_APART_MS), lookEveryMs)));
   }
 
   function wake(atMs: number): void {
@@ -174,7 +174,7 @@ export function createWatches(options: WatchesOptions): Watches {
       })
       .finally(() => {
         under = null;
-        wake(clock.monotonicMs() + (again ? 0 : LOOK_EVERY_MS));
+        wake(clock.monotonicMs() + (again ? 0 : lookEveryMs));
         again = false;
       });
     return under;

@@ -1,6 +1,12 @@
 /** Beats belong to the session: what is answered is stored, and a cancel is heard once. */
 import { expect, test, vi } from "vitest";
-import type { BeatAnswer, BeatReport, Granted, Store } from "../../server/store/store.ts";
+import type {
+  BeatAnswer,
+  BeatReport,
+  Granted,
+  SessionLease,
+  Store,
+} from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
   cancel,
@@ -35,9 +41,32 @@ async function beat(
 ): Promise<readonly BeatAnswer[]> {
   const { namespaceId } = run;
   const about = { namespaceId, session, agentId: "agent-1", agentVersion: "1" };
-  const [answers] = await store.beat([{ ...about, reports }]);
+  const {
+    answers: [answers],
+  } = await store.beat([{ ...about, reports }]);
   if (!answers) throw new Error("a beat without an answer");
   return answers;
+}
+
+function beatOf({ namespaceId }: Scheduled, session: string) {
+  return { namespaceId, session, agentId: "agent-1", agentVersion: "1" };
+}
+
+/** What the session has forgotten that lists these tasks as all that polls up to one brought. */
+async function forgotten(
+  store: Store,
+  run: Scheduled,
+  session: string,
+  listed: readonly Granted[],
+  listsAllTo: number,
+): Promise<readonly SessionLease[]> {
+  const reports = listed.map((task) => reportOf(task));
+  return (await store.beat([{ ...beatOf(run, session), reports, listsAllTo }])).forgotten;
+}
+
+function forgottenOf({ ready, secret }: Granted): SessionLease {
+  const { runId, partition, step, fence } = ready;
+  return { runId, partition, step, fence, secret };
 }
 
 function withinMs(answers: readonly BeatAnswer[]): number {
@@ -160,7 +189,7 @@ export function describeBeats(opened: Opened): void {
     const idle = { namespaceId, agentId: "agent-2", agentVersion: "1", session: newSession() };
     const busy = { ...idle, agentId: "agent-1", session: SESSION };
     const wrong = reportOf(a, { fence: 9 });
-    const answers = await store.beat([
+    const { answers } = await store.beat([
       { ...idle, reports: [] },
       { ...busy, reports: [reportOf(b), wrong, reportOf(a)] },
     ]);
@@ -192,6 +221,55 @@ export function describeBeats(opened: Opened): void {
   });
 
   test("nobody's beats are nobody's answers", async () => {
-    expect(await opened().store.beat([])).toEqual([]);
+    expect(await opened().store.beat([])).toEqual({ answers: [], forgotten: [] });
+  });
+
+  test("what a session leaves out of a list of all is forgotten, and found again until it ends", async () => {
+    const { store } = opened();
+    const session = newSession();
+    const run = await schedule(store, workflow({ a: { timeouts }, b: { timeouts } }));
+    const [a, b] = await claim(store, run, { session, pollSeq: 5 });
+    if (!a || !b) throw new Error("two steps should be ready");
+    const left = forgottenOf(b);
+    expect(await forgotten(store, run, session, [a], 5)).toEqual([left]);
+    expect(await forgotten(store, run, session, [a], 9)).toEqual([left]);
+    await pass(store, run, { kind: "forgotten", ...left });
+    expect(await forgotten(store, run, session, [a], 5)).toEqual([]);
+    expect(await forgotten(store, run, session, [], 5)).toEqual([forgottenOf(a)]);
+  });
+
+  test("a list speaks of no poll after the one that it names, and of no other session", async () => {
+    const { store } = opened();
+    const session = newSession();
+    const run = await schedule(store, workflow({ a: { timeouts }, b: { timeouts } }));
+    await claim(store, run, { session, pollSeq: 5 });
+    expect(await forgotten(store, run, session, [], 0)).toEqual([]);
+    expect(await forgotten(store, run, session, [], 4)).toEqual([]);
+    expect(await forgotten(store, run, newSession(), [], 9)).toEqual([]);
+  });
+
+  test("a token of another hand-out lists nothing", async () => {
+    const { store } = opened();
+    const session = newSession();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const task = await claimOne(store, run, { session, pollSeq: 5 });
+    const other = { ...task, secret: hex(16) };
+    expect(await forgotten(store, run, session, [other], 5)).toEqual([forgottenOf(task)]);
+  });
+
+  test("lists of one session that are gathered together are one, in any order", async () => {
+    const { store } = opened();
+    const session = newSession();
+    const run = await schedule(store, workflow({ a: { timeouts }, b: { timeouts } }));
+    const [a, b] = await Promise.all(
+      run.lanes.map((lane, at) =>
+        claimOne(store, { ...run, lanes: [lane] }, { session, pollSeq: 5 + at }),
+      ),
+    );
+    if (!a || !b) throw new Error("two steps should be ready");
+    const older = { ...beatOf(run, session), reports: [reportOf(a)], listsAllTo: 5 };
+    const newer = { ...beatOf(run, session), reports: [reportOf(a), reportOf(b)], listsAllTo: 6 };
+    for (const beats of [[older, newer], [newer, older], [older]])
+      expect((await store.beat(beats)).forgotten).toEqual([]);
   });
 }

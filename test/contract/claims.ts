@@ -109,7 +109,7 @@ export function describeClaims(opened: Opened): void {
       ...{ kind: "LEASED", task: "perform", fence: 1, attempt: 1, secret: granted.secret },
       ...{ session: SESSION, agentId: "maria", pollSeq: 12, grantedAt: granted.grantedAt },
       ...{ attemptBy: granted.attemptBy, heartbeatMs: 7_000, cancelMs: 3_000, stallMs: null },
-      ...{ progressAt: granted.grantedAt, cancel: { kind: "none" } },
+      ...{ progressAt: granted.grantedAt, cancel: { kind: "none" }, suspectAt: null },
       wakeAt: granted.grantedAt + 7_000,
     });
     expect(await claim(store, run)).toEqual([]);

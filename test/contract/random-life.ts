@@ -221,6 +221,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
     ...{ attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: grantedAt },
     ...{
       cancel: { kind: "none" },
+      suspectAt: null,
       wakeAt: Math.min(grantedAt + heartbeatMs, attemptBy, stalledAt),
     },
   };
@@ -233,7 +234,9 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
 export async function beatAll(life: Life, session: string): Promise<void> {
   const held = leasesOf(life).filter(({ lease }) => lease.session === session);
   const { ref, namespaceId } = life.scheduled;
-  const [answers] = await life.store.beat([
+  const {
+    answers: [answers],
+  } = await life.store.beat([
     {
       ...{ namespaceId, session, agentId: "x", agentVersion: "1" },
       reports: held.map(({ step, lease: { fence, secret } }) => ({

@@ -38,7 +38,7 @@ type Act =
 
 type Said =
   | { readonly kind: "report"; readonly pick: number; readonly outcome: Outcome; held: boolean }
-  | { readonly kind: "undelivered"; readonly pick: number }
+  | { readonly kind: "undelivered" | "forgotten"; readonly pick: number }
   | { readonly kind: "moment"; readonly pick: number; readonly polled: boolean }
   | { readonly kind: "run-moment" }
   | { readonly kind: "cancel"; readonly undo: boolean }
@@ -85,7 +85,10 @@ const said: fc.Arbitrary<Said> = fc.oneof(
       held: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, fc.constant(false)),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("undelivered" as const), pick }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom("undelivered" as const, "forgotten"), pick }),
+  },
   {
     weight: 8,
     arbitrary: fc.record({ kind: fc.constant("moment" as const), pick, polled: fc.boolean() }),
@@ -227,11 +230,12 @@ function eventOf(life: Life, one: Said): RunEvent | null {
       const granted = pickOf(one.held ? heldIn(life) : life.handedOut, one.pick);
       return granted ? report(granted, one.outcome) : null;
     }
-    case "undelivered": {
+    case "undelivered":
+    case "forgotten": {
       const found = pickOf(leasesOf(life), one.pick);
       if (!found) return null;
       const { fence, secret } = found.lease;
-      return { kind: "undelivered", step: found.step.no, fence, secret };
+      return { kind: one.kind, step: found.step.no, fence, secret };
     }
     case "moment":
       return momentOf(pickOf([...life.steps.values()], one.pick), one.polled);

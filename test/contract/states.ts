@@ -189,7 +189,11 @@ async function claimReady(store: Store, run: Scheduled, step: Step): Promise<voi
   const lease: Lease = {
     ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
     ...{ grantedAt, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: grantedAt },
-    ...{ cancel: { kind: "none" }, wakeAt: Math.min(grantedAt + heartbeatMs, attemptBy) },
+    ...{
+      cancel: { kind: "none" },
+      suspectAt: null,
+      wakeAt: Math.min(grantedAt + heartbeatMs, attemptBy),
+    },
   };
   const { steps } = await look(store, run);
   const after = isMoving(step.forward) ? { ...step, forward: lease } : { ...step, undo: lease };

@@ -9,6 +9,7 @@ import { describeChildren } from "./children.ts";
 import { describeCircuits } from "./circuits.ts";
 import { describeClaims } from "./claims.ts";
 import { describeDue } from "./due.ts";
+import { describeDurations } from "./durations.ts";
 import { describeEndedAttempts } from "./ended-attempts.ts";
 import { describeFacts } from "./facts.ts";
 import type { OpenedStore } from "./fixture.ts";
@@ -57,6 +58,7 @@ export function describeStore(
     describe("paused workflows", () => describePausedWorkflows(opened));
     describe("lane questions", () => describeLaneQuestions(opened));
     describe("beats", () => describeBeats(opened));
+    describe("durations", () => describeDurations(opened));
     describe("due rows", () => describeDue(opened));
     describe("history", () => describeHistory(opened));
     describe("ended attempts", () => describeEndedAttempts(opened));

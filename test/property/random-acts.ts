@@ -69,7 +69,7 @@ export type Said =
       readonly outcome: ReportedOutcome;
       readonly token: "right" | "wrong-secret" | "other-fence" | "other-step" | "other-task";
     }
-  | { readonly kind: "undelivered"; readonly pick: number }
+  | { readonly kind: "undelivered" | "forgotten"; readonly pick: number }
   | {
       readonly kind: "moment";
       readonly pick: number;
@@ -187,7 +187,10 @@ const said: fc.Arbitrary<Said> = fc.oneof(
       ),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("undelivered" as const), pick }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom("undelivered" as const, "forgotten"), pick }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({

@@ -124,17 +124,19 @@ function eventOf(world: World, one: Said): RunEvent | null {
       const held = pickOf(among, one.pick);
       return held ? world.reportOf(disguise(held, one.token), one.outcome) : null;
     }
-    case "undelivered": {
+    case "undelivered":
+    case "forgotten": {
       const held = pickOf(leased(world), one.pick);
       if (!held) return null;
       const { step, fence, secret } = held;
-      return { kind: "undelivered", step, fence, secret };
+      return { kind: one.kind, step, fence, secret };
     }
     case "moment": {
       const step = pickOf(world.steps(), one.pick);
       if (!step) return null;
       const watchingSince = one.gapMs === 0 ? 0 : world.now() - one.gapMs;
-      return world.momentOf(step.no, { polled: one.polled, watchingSince });
+      const usual = { samples: 30, p99Ms: 200, slowAfterMs: 300 };
+      return world.momentOf(step.no, { polled: one.polled, watchingSince, usual });
     }
     case "callback": {
       const held = pickOf(one.of === "open" ? open(world) : world.handedOut, one.pick);

@@ -3,6 +3,7 @@
  * go, firings that die before their commit, pauses and backfills. Whatever happens, a moment has
  * one fire, a fire at most one run, and no moment is left out.
  */
+
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
@@ -15,6 +16,7 @@ import { createPlans } from "../../server/store/plans.ts";
 import type { ScheduleSpec } from "../../server/store/schedules.ts";
 import type { Store } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
+import { NOTHING_USUAL } from "../support/nothing-usual.ts";
 
 const START = Date.parse("2026-03-28T22:00:00Z");
 const HOUR = 3_600_000;
@@ -65,6 +67,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
     handOver: { claim: async () => null },
     tell: () => undefined,
     announce: () => undefined,
+    usual: NOTHING_USUAL,
     isRetryable: () => false,
   });
   const dying: Store = {

@@ -87,11 +87,13 @@ export async function pollTask(
 export interface BeatCall {
   readonly listed: readonly Handed[];
   readonly lostPolls: readonly number[];
+  /** These are all that polls up to this one have brought; left out: that is not said. */
+  readonly listsAllTo?: number;
 }
 
 export async function heartbeat(
   caller: AgentCaller,
-  { listed, lostPolls }: BeatCall,
+  { listed, lostPolls, listsAllTo = 0 }: BeatCall,
   { server, deadlineMs = CALL_MS_MAX }: Partial<Where> & Pick<Where, "server">,
 ): Promise<Answer> {
   const { world, shape, process } = caller;
@@ -111,6 +113,7 @@ export async function heartbeat(
       namespace: shape.namespace,
       agent: agentMessage(caller),
       lostPolls: lostPolls.map(BigInt),
+      listsAllTo: BigInt(listsAllTo),
       reports: listed.map(({ task, stuckAt }) => ({
         taskToken: task.taskToken,
         progress: { kind: { case: "counter" as const, value: BigInt(stuckAt ?? counter) } },

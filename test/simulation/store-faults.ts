@@ -103,17 +103,22 @@ export function createFaultyStore(wire: StoreWire): Store {
     facts: (wanted) => read("facts", () => store.facts(wanted)),
     beat: (beats) =>
       call("beat", async () => {
-        const answers = await store.beat(beats);
+        const { answers, forgotten } = await store.beat(beats);
         wire.witness.beaten(beats, answers);
-        return answers.map((of) =>
+        const told = answers.map((of) =>
           of.map((answer) =>
             wire.faults.strikes("row held by another") ? ({ kind: "busy" } as const) : answer,
           ),
         );
+        return { answers: told, forgotten };
       }),
+    durations: {
+      add: (seen) => call("durations", () => store.durations.add(seen)),
+      learned: (ids) => read("durations", () => store.durations.learned(ids)),
+    },
     undelivered: (...asked) => read("undelivered", () => store.undelivered(...asked)),
     markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
-    forgetOld: (rowsMax) => call("forgetOld", () => store.forgetOld(rowsMax)),
+    forgetOld: (...asked) => call("forgetOld", () => store.forgetOld(...asked)),
     takeInbox: (limit) => call("takeInbox", () => store.takeInbox(limit)),
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (...asked) => read("pulse", () => store.pulse(...asked)),

@@ -14,6 +14,7 @@ import { planTaskOf } from "../../server/core/pass.ts";
 import { itemOf, numberOf } from "../../server/core/place.ts";
 import type { Plan } from "../../server/core/plan.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
+import type { Usual } from "../../server/core/usual.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
 
 /** A task as the agent that got it knows it. */
@@ -32,6 +33,8 @@ export interface MomentFacts {
   /** A person is asked about its lane. */
   readonly asked?: boolean;
   readonly watchingSince?: Moment;
+  /** How long attempts of the step take. */
+  readonly usual?: Usual;
 }
 
 export interface State {
@@ -163,6 +166,7 @@ export function tryClaim(state: State, step: Step, session: string): Held | unde
     stallMs,
     progressAt: state.now,
     cancel: { kind: "none" },
+    suspectAt: null,
     wakeAt: 0,
   };
   const stalledAt = stallMs === null ? Number.POSITIVE_INFINITY : state.now + stallMs;
@@ -213,6 +217,7 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
         fence: moving.fence,
         lastBeatAt: state.lastBeats.get(moving.session) ?? null,
         watchingSince: facts.watchingSince ?? 0,
+        usual: facts.usual ?? null,
       };
     case "READY":
       return {

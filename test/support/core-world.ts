@@ -180,6 +180,7 @@ export interface World {
   reportOf(held: Held, outcome: ReportedOutcome, options?: ReportOptions): RunEvent;
   report(held: Held, outcome: ReportedOutcome, options?: ReportOptions): Answer;
   undelivered(held: Held): Answer;
+  forgotten(held: Held): Answer;
   /** CompleteDeferred with the callback token of the task. */
   callback(held: Held, outcome: CallbackOutcome, options?: { readonly digest?: string }): Answer;
   callbackOf(held: Held, outcome: CallbackOutcome): RunEvent;
@@ -347,6 +348,7 @@ export function createWorld(
       one(reportOf(held, outcome, options), options.draw),
     undelivered: ({ step, fence, secret }: Held) =>
       one({ kind: "undelivered", step, fence, secret }),
+    forgotten: ({ step, fence, secret }: Held) => one({ kind: "forgotten", step, fence, secret }),
     callbackOf,
     callback: (held: Held, outcome: CallbackOutcome, options: { digest?: string } = {}) =>
       one({ ...callbackOf(held, outcome), ...options }),

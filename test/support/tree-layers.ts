@@ -100,6 +100,12 @@ export const layers: readonly Layer[] = [
     instead: "the id of a child needs a digest and nothing else",
   },
   {
+    of: ["server/store/sketch.ts"],
+    may: ["hdr-histogram-js"],
+    node: false,
+    instead: "a sketch of durations is what the library makes of it",
+  },
+  {
     of: contract,
     may: ["server/core/", ...tools],
     node: false,
@@ -147,7 +153,14 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/supervisor/"],
-    may: ["server/core/", ...contract, ...tools, "server/loop.ts", "server/scheduler/advance.ts"],
+    may: [
+      "server/core/",
+      ...contract,
+      ...tools,
+      "server/config.ts",
+      "server/loop.ts",
+      "server/scheduler/advance.ts",
+    ],
     types: ["pino"],
     node: false,
     instead: "the supervisor has no remedy of its own: submit an event to scheduler/advance.ts",
@@ -203,7 +216,8 @@ export const layers: readonly Layer[] = [
   {
     of: ["server/control-plane.ts", "server/beat.ts", "server/inbox.ts"],
     may: [
-      ...[...roles, ...contract, ...tools, "server/expressions/", "server/loop.ts"],
+      ...[...roles, ...contract, ...tools, "server/config.ts", "server/expressions/"],
+      "server/loop.ts",
       "server/triggers/",
     ],
     types: ["pino"],

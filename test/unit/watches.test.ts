@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../server/clock.ts";
 import { sleepBy } from "../../server/clock.ts";
+import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import type { RunEvent } from "../../server/core/event.ts";
 import type { DueLook, DueRow } from "../../server/store/store.ts";
 import { createWatches } from "../../server/supervisor/watches.ts";
@@ -50,6 +51,7 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
   const watches = createWatches({
     clock,
     log: quietLog,
+    settings: SUPERVISOR_DEFAULTS,
     store: {
       dueRows() {
         looks.push(clock.monotonicMs());

@@ -7,13 +7,29 @@
 // Only progress that is another than before counts as progress: beats by themselves move nothing.
 import type { Moment } from "../../core/attempt.ts";
 import type { Lease } from "../../core/model.ts";
-import type { BeatAnswer, BeatReport, SessionBeat } from "../store.ts";
+import type { BeatAnswer, BeatReport, SessionBeat, SessionLease } from "../store.ts";
 import { type LeaseRow, stepKey, type Tables } from "./tables.ts";
 
 export function beatSession(tables: Tables, now: Moment, beat: SessionBeat): readonly BeatAnswer[] {
   const { session, namespaceId, agentId, agentVersion } = beat;
   tables.agentSession.put({ session, namespaceId, agentId, agentVersion, lastBeatAt: now });
   return beat.reports.map((report) => beatLease(tables, now, session, report));
+}
+
+/** What sessions have left out of lists that they call whole: those of a session are one. */
+export function forgottenLeases(
+  tables: Tables,
+  beats: readonly SessionBeat[],
+): readonly SessionLease[] {
+  const listed = new Set(beats.flatMap(({ reports }) => reports.map(({ secret }) => secret)));
+  return [...Map.groupBy(beats, ({ session }) => session)].flatMap(([session, of]) => {
+    const upTo = Math.max(...of.map(({ listsAllTo = 0 }) => listsAllTo));
+    return tables.lease.where("session", session).flatMap(({ runId, partition, step, lease }) => {
+      const { fence, secret, pollSeq } = lease;
+      const isForgotten = pollSeq <= upTo && !listed.has(secret);
+      return isForgotten ? [{ runId, partition, step, fence, secret }] : [];
+    });
+  });
 }
 
 function beatLease(tables: Tables, now: Moment, session: string, report: BeatReport): BeatAnswer {

@@ -28,6 +28,8 @@ export interface Catalogue extends CatalogueCalls {
   versions(namespaceId: number, name: string): readonly WorkflowVersion[];
   namespaceOf(id: number): Namespace;
   isWorkflow(of: WorkflowRef): boolean;
+  /** Whether the definition is a version of a workflow. */
+  isVersion(definitionId: number): boolean;
   /** By their ids, the first of which is 1. */
   knownLanes(): readonly KnownLane[];
   queueOf(lane: number): string;
@@ -92,7 +94,12 @@ function workflows(
   now: () => Moment,
 ): Pick<
   Catalogue,
-  "registerWorkflow" | "setDefaultVersion" | "workflowVersion" | "workflows" | "versions"
+  | "registerWorkflow"
+  | "setDefaultVersion"
+  | "workflowVersion"
+  | "workflows"
+  | "versions"
+  | "isVersion"
 > {
   const byName = new Map<string, Workflow>();
   const keyOf = (namespaceId: number, name: string): string => `${namespaceId}/${name}`;
@@ -132,6 +139,8 @@ function workflows(
       byName.set(key, { ...known, defaultVersion: version });
       return known.defaultVersion;
     },
+    isVersion: (definitionId) =>
+      [...byName.values()].some(({ definitions: all }) => all.includes(definitionId)),
     versions: (namespaceId, name) => {
       const { definitions: all = [], createdAts = [] } = byName.get(keyOf(namespaceId, name)) ?? {};
       return all

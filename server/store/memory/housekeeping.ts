@@ -1,23 +1,27 @@
 // Forgets what nobody will ask for again, as the .sql statements of the same names do.
 import type { Moment } from "../../core/attempt.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
+import type { KeptFor } from "../store.ts";
 import { forgetSchedules } from "./schedules.ts";
 import type { Tables } from "./tables.ts";
 
-const SILENT_MS = 10 * 60_000;
-const UNSEEN_MS = 5 * 60_000;
 const ENDS_KEPT_MS = 2 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 
-export function forgetOld(tables: Tables, now: Moment, rowsMax: number): void {
+export function forgetOld(
+  tables: Tables,
+  now: Moment,
+  rowsMax: number,
+  { sessionKeptMs, pollerKeptMs }: KeptFor,
+): void {
   const sessions = tables.agentSession
     .all()
     .filter(
       ({ session, lastBeatAt }) =>
-        lastBeatAt < now - SILENT_MS && tables.lease.where("session", session).length === 0,
+        lastBeatAt < now - sessionKeptMs && tables.lease.where("session", session).length === 0,
     );
   for (const { session } of sessions.slice(0, rowsMax)) tables.agentSession.remove(session);
-  const pollers = tables.lanePoller.all().filter(({ seenAt }) => seenAt < now - UNSEEN_MS);
+  const pollers = tables.lanePoller.all().filter(({ seenAt }) => seenAt < now - pollerKeptMs);
   for (const row of pollers.slice(0, rowsMax)) tables.lanePoller.removeRow(row);
   const keys = tables.idempotency
     .all()

@@ -6,7 +6,7 @@ import { POLLED_MS } from "../../core/plan.ts";
 import { dueLook, leaseOf } from "../due.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
-import type { DueLook, DueRow, Pulse, RunRef, UndeliveredLease } from "../store.ts";
+import type { DueLook, DueRow, Pulse, RunRef, SessionLease } from "../store.ts";
 import { workflowKey } from "./queue-tables.ts";
 import { scheduleMoments } from "./schedules.ts";
 import { stepKey, type Tables } from "./tables.ts";
@@ -28,7 +28,7 @@ export function undelivered(
   tables: Tables,
   session: string,
   polls: readonly number[],
-): readonly UndeliveredLease[] {
+): readonly SessionLease[] {
   return tables.lease.where("session", session).flatMap(({ runId, partition, step, lease }) => {
     const { fence, secret, pollSeq } = lease;
     return polls.includes(pollSeq) ? [{ runId, partition, step, fence, secret }] : [];
@@ -90,7 +90,9 @@ export function dueRows(
 function moveBeaten(tables: Tables, now: Moment, key: string): Moment | null {
   const row = tables.lease.expect(key);
   const session = tables.agentSession.get(row.lease.session);
-  const wakeAt = session ? beatenUntil(row.lease, session.lastBeatAt, now) : null;
+  if (!session) return null;
+  const { lastBeatAt } = session;
+  const wakeAt = beatenUntil(row.lease, { lastBeatAt, slowAfterMs: row.slowAfterMs }, now);
   if (wakeAt !== null) tables.lease.put({ ...row, lease: { ...row.lease, wakeAt } });
   return wakeAt;
 }

@@ -9,10 +9,11 @@
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
 import type { Reads } from "../reads.ts";
-import type { Store, TransactOptions, Tx } from "../store.ts";
-import { beatSession } from "./beats.ts";
+import { KEPT_FOR_DEFAULT, type Store, type TransactOptions, type Tx } from "../store.ts";
+import { beatSession, forgottenLeases } from "./beats.ts";
 import { createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
+import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
@@ -55,8 +56,16 @@ export interface MemoryStore extends Store {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): MemoryStore {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, versions, namespaceOf, knownLanes, queueOf, isWorkflow, ...catalogue } =
-    createCatalogue(now);
+  const {
+    workflows,
+    versions,
+    namespaceOf,
+    knownLanes,
+    queueOf,
+    isWorkflow,
+    isVersion,
+    ...catalogue
+  } = createCatalogue(now);
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
@@ -108,18 +117,24 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     schedules: createSchedules(world, transactions),
     triggers: createTriggers({ tables, now, namespaceName }, transactions),
     circuits: createCircuits(world, transactions),
+    durations: createDurations(isVersion),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
     facts: (wanted) => run(() => factsOf(tables, wanted)),
-    beat: (beats) => run(() => beats.map((beat) => beatSession(tables, now(), beat))),
+    beat: (beats) =>
+      run(() => ({
+        answers: beats.map((beat) => beatSession(tables, now(), beat)),
+        forgotten: forgottenLeases(tables, beats),
+      })),
     undelivered: (session, polls) => run(() => undelivered(tables, session, polls)),
     markPolled: (node, lanes) =>
       run(() => {
         for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
       }),
-    forgetOld: (rowsMax) => run(() => forgetOld(tables, now(), rowsMax)),
+    forgetOld: (rowsMax, kept = KEPT_FOR_DEFAULT) =>
+      run(() => forgetOld(tables, now(), rowsMax, kept)),
     // Users fill the inbox by SQL, so here it is always empty.
     takeInbox: async () => [],
     settleInbox: async () => undefined,

@@ -77,11 +77,13 @@ export interface ReadyRow extends StepRef {
   readonly heartbeatMs: number;
   readonly cancelMs: number;
   readonly stallMs: number | null;
+  readonly slowAfterMs: number | null;
 }
 
 export interface LeaseRow extends StepRef {
   readonly lane: number;
   readonly lease: Lease;
+  readonly slowAfterMs: number | null;
   readonly progress: string | null;
   readonly details: Payload | null;
 }

@@ -375,7 +375,7 @@ function claimable(row: ReadyRow): ClaimableRow {
   };
 }
 
-/** The first look at a lease is at its silence, its end or its stall, whichever comes first. */
+/** The first look at a lease: at its silence, its end, its stall, or when it is slow. */
 function grant({ tables, now }: Open, wanted: Grant): Granted {
   const { secret, session, agentId, pollSeq } = wanted;
   const { runId, step, fence } = wanted.ready;
@@ -384,22 +384,23 @@ function grant({ tables, now }: Open, wanted: Grant): Granted {
     throw new Error(
       `step ${step} of ${runId} is ready with fence ${row.ready.fence}, not ${fence}`,
     );
-  const { partition, lane, heartbeatMs, cancelMs, stallMs } = row;
+  const { partition, lane, heartbeatMs, cancelMs, stallMs, slowAfterMs } = row;
   const { task, attempt, until } = row.ready;
   const attemptBy = Math.min(now + row.attemptMs, until ?? Number.MAX_SAFE_INTEGER);
   const wakeAt = Math.min(
     now + heartbeatMs,
     attemptBy,
     stallMs === null ? Number.MAX_SAFE_INTEGER : now + stallMs,
+    slowAfterMs === null ? Number.MAX_SAFE_INTEGER : now + slowAfterMs,
   );
   const lease: Lease = {
     ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
     ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: now },
-    ...{ cancel: { kind: "none" }, wakeAt },
+    ...{ cancel: { kind: "none" }, suspectAt: null, wakeAt },
   };
   tables.lease.insert({
     ...{ runId, partition, step, lane, lease },
-    ...{ progress: null, details: null },
+    ...{ slowAfterMs, progress: null, details: null },
   });
   return { ...wanted, grantedAt: now, attemptBy };
 }

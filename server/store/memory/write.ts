@@ -104,13 +104,13 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
       return [step, row];
     }),
   );
-  for (const { step, lane, ready, task, workflow } of changes.readyNew) {
+  for (const { step, lane, ready, task, workflow, slowAfterMs } of changes.readyNew) {
     const { attemptMs, heartbeatMs, cancelMs, stallMs } = task.timeouts;
     const { namespaceId } = changes.head;
     const paused = tables.pausedWorkflow.get(workflowKey({ namespaceId, workflow }));
     tables.ready.insert({
       ...{ runId, partition, step, lane: paused ? -lane : lane, priority, ready },
-      ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
+      ...{ attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs },
       transaction: writing.transaction,
       number: writing.nextNumber(),
     });
@@ -124,8 +124,8 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
   for (const { step, lease } of changes.leaseMoved) {
     const row = tables.lease.expect(at(step));
     expectLease(row, lease);
-    const { cancel, wakeAt } = lease;
-    tables.lease.put({ ...row, lease: { ...row.lease, cancel, wakeAt } });
+    const { cancel, suspectAt, wakeAt } = lease;
+    tables.lease.put({ ...row, lease: { ...row.lease, cancel, suspectAt, wakeAt } });
   }
   for (const { step, due } of changes.dueNew) tables.due.insert({ runId, partition, step, due });
   return gone;

@@ -176,6 +176,8 @@ export const rules = codes<Rule>("rule", [
   "start",
   "agent-circuit",
   "queue-circuit",
+  "forgotten",
+  "slow",
 ]);
 export const escalationReasons = codes<EscalationReason>("escalation reason", [
   "undo-failed",

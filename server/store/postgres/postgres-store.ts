@@ -8,11 +8,12 @@ import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import type { BeatAnswer, LaneKey, Pulse, RunRef, SessionBeat, Store } from "../store.ts";
+import { KEPT_FOR_DEFAULT, type LaneKey, type Pulse, type RunRef, type Store } from "../store.ts";
+import { beat } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
-import { cancels } from "./codes.ts";
-import { columns, payloadColumns } from "./columns.ts";
+import { columns } from "./columns.ts";
 import { dueRows } from "./due.ts";
+import { createDurations } from "./durations.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
@@ -51,6 +52,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     schedules: createSchedules(query),
     triggers: createTriggers(query),
     circuits: createCircuits(query, (work) => transact({}, work)),
+    durations: createDurations(query, transact),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -118,11 +120,11 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     async markPolled(node, lanes) {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
-    async forgetOld(rowsMax) {
+    async forgetOld(rowsMax, { sessionKeptMs, pollerKeptMs } = KEPT_FOR_DEFAULT) {
       // Whoever resumed a workflow may have died before all of its ready rows were back.
       await query("release_ready", [rowsMax]);
-      await query("forget_sessions", [rowsMax]);
-      await query("forget_lane_pollers", [rowsMax]);
+      await query("forget_sessions", [rowsMax, sessionKeptMs]);
+      await query("forget_lane_pollers", [rowsMax, pollerKeptMs]);
       await query("forget_writers", []);
       await query("forget_keys", [rowsMax]);
       await query("forget_refused", [rowsMax]);
@@ -217,67 +219,6 @@ async function internLanes(query: Query, keys: readonly LaneKey[]): Promise<read
   if (known.length === keys.length) return known.map((row) => row.id);
   await query("intern_lanes", values);
   return (await find()).map((row) => row.id);
-}
-
-interface BeatRow {
-  place: number;
-  heartbeat_ms: number;
-  busy: boolean;
-  cancel: number;
-  cancel_left_ms: number | null;
-}
-
-async function beat(
-  query: Query,
-  beats: readonly SessionBeat[],
-): Promise<readonly (readonly BeatAnswer[])[]> {
-  const sessions = [...new Map(beats.map((one) => [one.session, one])).values()];
-  await query(
-    "beat_sessions",
-    columns(
-      sessions,
-      (one) => one.session,
-      (one) => one.namespaceId,
-      (one) => one.agentId,
-      (one) => one.agentVersion,
-    ),
-  );
-  const reports = beats.flatMap(({ session, reports: of }) =>
-    of.map((report) => ({ ...report, session, payload: payloadColumns(report.details) })),
-  );
-  const rows =
-    reports.length === 0
-      ? []
-      : await query<BeatRow>(
-          "beat_leases",
-          columns(
-            reports,
-            (report) => report.runId,
-            (report) => report.step,
-            (report) => report.fence,
-            (report) => report.secret,
-            (report) => report.session,
-            (report) => report.progress,
-            (report) => report.payload.type,
-            (report) => report.payload.json,
-            (report) => report.payload.data,
-          ),
-        );
-  const byPlace = new Map(rows.map((row) => [row.place, row]));
-  let place = 0;
-  return beats.map(({ reports: of }) =>
-    of.map(() => {
-      place += 1;
-      return beatAnswer(byPlace.get(place));
-    }),
-  );
-}
-
-function beatAnswer(row: BeatRow | undefined): BeatAnswer {
-  if (!row) return { kind: "lease-lost" };
-  if (row.busy) return { kind: "busy" };
-  if (cancels.name(row.cancel) === "none") return { kind: "carry-on", leaseMs: row.heartbeat_ms };
-  return { kind: "cancel", withinMs: row.cancel_left_ms ?? 0 };
 }
 
 async function pulse(

@@ -48,6 +48,7 @@ export interface LeaseRow {
   cancel_cause: number | null;
   cancel_asked_at: Moment | null;
   cancel_by: Moment | null;
+  suspect_at: Moment | null;
   lease_wake_at: Moment;
 }
 
@@ -68,6 +69,7 @@ export function leaseOf(row: LeaseRow): Lease {
     stallMs: row.stall_ms,
     progressAt: row.progress_at,
     cancel: cancelOf(row),
+    suspectAt: row.suspect_at,
     wakeAt: row.lease_wake_at,
   };
 }

@@ -262,6 +262,7 @@ async function writeMoving(query: Query, changes: readonly RowChanges[]): Promis
     ({ row: { lease } }) =>
       lease.cancel.kind === "none" ? null : cancelCauses.code(lease.cancel.cause),
     ({ row: { lease } }) => (lease.cancel.kind === "asked" ? lease.cancel.at : null),
+    ({ row }) => row.lease.suspectAt,
     ({ row }) => row.lease.wakeAt,
   );
   await writeRows(
@@ -298,6 +299,7 @@ async function insertReady(query: Query, changes: readonly RowChanges[]): Promis
     ({ row }) => row.task.timeouts.heartbeatMs,
     ({ row }) => row.task.timeouts.cancelMs,
     ({ row }) => row.task.timeouts.stallMs,
+    ({ row }) => row.slowAfterMs,
     ({ row }) => row.ready.wakeAt,
     ({ head }) => head.namespaceId,
     ({ row }) => row.workflow,

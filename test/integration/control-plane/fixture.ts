@@ -194,7 +194,11 @@ export interface Agent {
     tasks: readonly HandedTask[],
     outcome: Reported | ((task: HandedTask) => Reported),
   ): Promise<readonly string[]>;
-  beat(tasks: readonly HandedTask[], lostPolls?: readonly number[]): Promise<readonly string[]>;
+  beat(
+    tasks: readonly HandedTask[],
+    lostPolls?: readonly number[],
+    listsAllTo?: number,
+  ): Promise<readonly string[]>;
 }
 
 let made = 0;
@@ -259,13 +263,14 @@ function agentOf(
       return answers.map(inShort).join();
     },
     complete,
-    async beat(tasks, lostPolls = []) {
+    async beat(tasks, lostPolls = [], listsAllTo = 0) {
       const reports = tasks.map((task) => ({
         token: tokenOf(task),
         progress: null,
         details: null,
       }));
-      const verdicts = await dispatcher.heartbeat({ namespace, agent, lostPolls, reports });
+      const lists = { lostPolls, listsAllTo, reports };
+      const verdicts = await dispatcher.heartbeat({ namespace, agent, ...lists });
       return verdicts.map(({ kind }) => kind);
     },
   };

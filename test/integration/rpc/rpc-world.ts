@@ -1,5 +1,6 @@
 // A server of the edge alone, on a real port, in front of scripted twins of scheduler, dispatch and
 // store. Clients for both transports stand in rpc-clients.ts.
+
 import { type Clock, systemClock, systemRandom } from "../../../server/clock.ts";
 import { RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
@@ -23,6 +24,7 @@ import { createPlans } from "../../../server/store/plans.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { createMappings } from "../../../server/triggers/mappings.ts";
+import { NOTHING_USUAL } from "../../support/nothing-usual.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
 export const SECRET = "ab".repeat(16);
@@ -174,6 +176,7 @@ function schedulerStub(
   return {
     ...schedules,
     registerWorkflow: async () => ({ version: 3, created: true }),
+    learnedDurations: async () => [],
     setDefaultVersion: async (_namespace, name, version) =>
       name === "holiday" && version <= 3 ? 2 : null,
     schedule: async () => ({ runId: RUN_ID, created: true }),
@@ -213,6 +216,7 @@ function scheduleControl(store: Store, clock: Clock): ScheduleControl {
     handOver: { claim: async () => null },
     tell: () => undefined,
     announce: () => undefined,
+    usual: NOTHING_USUAL,
     isRetryable: () => false,
   });
 }

@@ -99,6 +99,7 @@ const lease: Lease = {
   stallMs: null,
   progressAt: 1_700_000_050_000,
   cancel: { kind: "none" },
+  suspectAt: null,
   wakeAt: 1_700_000_080_000,
 };
 

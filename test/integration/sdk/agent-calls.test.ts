@@ -2,6 +2,7 @@
  * Calls that go wrong: polls that are lost, reports that are repeated, a server that comes back.
  */
 import { expect, test } from "vitest";
+import type { Handler } from "../../../sdk/typescript/handler.ts";
 import { aGate, aTask, givenAgent, givenServer } from "../../support/agent-script.ts";
 import { status } from "../../support/fake-server.ts";
 import { createManualClock } from "../../support/manual-clock.ts";
@@ -46,6 +47,33 @@ test("a lost poll is named in heartbeats too", async () => {
   await clock.armed(3_000);
   clock.advance(3_000);
   expect((await server.beat.next()).request.lostPolls).toEqual([1n]);
+  gate.end(null);
+});
+
+test("a heartbeat lists all that the polls before the one under way have brought", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  const gate = aGate<void>();
+  const begun: string[] = [];
+  const handler: Handler = ({ runId }) => {
+    begun.push(runId);
+    return gate.ended;
+  };
+  givenAgent(server, { clock, slots: 2, handlers: { "book-flight": handler } });
+  (await server.poll.next()).answer({ tasks: [aTask("t1")] });
+  const second = await server.poll.next();
+  await clock.armed(3_000);
+  clock.advance(3_000);
+  const beat = await server.beat.next();
+  expect(beat.request).toMatchObject({ listsAllTo: 1n, reports: [{ taskToken: "t1" }] });
+  beat.answer({ answers: [{}] });
+  second.answer({ tasks: [aTask("t2")] });
+  await expect.poll(() => begun.length).toBe(2);
+  clock.advance(3_000);
+  expect((await server.beat.next()).request).toMatchObject({
+    listsAllTo: 2n,
+    reports: [{ taskToken: "t1" }, { taskToken: "t2" }],
+  });
   gate.end(null);
 });
 

@@ -152,6 +152,31 @@ test("a handler that beats and does not move is stopped, and the next one resume
   expect(interventions.map(({ rule }) => rule)).toContain("stall");
 });
 
+test("an agent that takes task after task beside a long one forgets none of them", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { client, start } = given({ quick: () => "done", slow: () => gate.promise });
+  const timeouts = { heartbeat: "2s" };
+  const slow = await start({ id: "slow", task: "slow", timeouts });
+  const ids: string[] = [];
+  // Its lease is 2 s long: so much later only beats can have kept it.
+  const until = performance.now() + 2_500;
+  while (performance.now() < until) {
+    const runId = await start({ id: "quick", task: "quick", timeouts });
+    ids.push(runId);
+    await client.waitRun(runId);
+  }
+  gate.resolve();
+  await client.waitRun(slow);
+  for (const runId of [slow, ...ids]) {
+    const { attempts, interventions } = await client.getRun(runId, {
+      attempts: true,
+      interventions: true,
+    });
+    expect(attempts).toMatchObject([{ outcome: "SUCCESS" }]);
+    expect(interventions).toEqual([]);
+  }
+});
+
 test("a paused run keeps what comes from outside, and goes on when it is resumed", async () => {
   const { client, start } = given({ tell: () => "told" });
   const runId = await start(

@@ -66,6 +66,60 @@ test("2: beats that are split over several calls keep all their tasks", () =>
     expect((await look(run)).attempts).toHaveLength(2);
   }));
 
+test("2: a task that a session leaves out of a list of all it holds is lost, on another server too", () =>
+  play(async ({ agent, other, schedule, look }) => {
+    const run = await schedule(TWO);
+    const one = agent("one");
+    const [first, second] = [await one.take(), await one.take()];
+    expect(await one.beat([first], { at: other(), listsAllTo: 2 })).toEqual(["carry-on"]);
+    const again = await agent("two").take();
+    expect([again.token.step, again.token.fence]).toEqual([second.token.step, 2]);
+    await one.end(first, success());
+    await agent("three").end(again, success());
+    expect(await look(run)).toMatchObject({
+      run: "COMPLETED DONE",
+      attempts: ["b perform 1/1 drover.lost", "a perform 1/1 success", "b perform 2/1 success"],
+      interventions: ["forgotten b"],
+    });
+  }));
+
+test("2: lists that are late, repeated and out of order forget nothing that a poll has brought since", () =>
+  play(async ({ agent, other, watching, schedule, look, pass }) => {
+    const run = await schedule(TWO);
+    const one = agent("one");
+    const first = await one.take();
+    const late = [2_400, 1_500, 2_000].map((request) =>
+      one.beat([first], { request, listsAllTo: 1, at: request > 1_800 ? other() : watching() }),
+    );
+    const second = await one.take();
+    await pass(2_300);
+    for (const beat of late) expect(await beat).toEqual(["carry-on"]);
+    expect(await one.beat([first, second], { listsAllTo: 2 })).toEqual(["carry-on", "carry-on"]);
+    await one.end([first, second], success());
+    expect((await look(run)).interventions).toEqual([]);
+  }));
+
+test("2: a task granted while a list is under way is not forgotten, nor once its poll is called lost", () =>
+  play(async ({ agent, other, schedule, look, pass }) => {
+    const run = await schedule(TWO);
+    const one = agent("one");
+    const first = await one.take();
+    const polled = one.poll({ answer: 1_500 });
+    await pass(200);
+    for (const at of [other(), undefined, other()])
+      expect(await one.beat([first], { listsAllTo: 1, ...(at && { at }) })).toEqual(["carry-on"]);
+    // It gives up; what it says of the poll before it is in the same beat.
+    const said = { listsAllTo: 2, lost: [2], at: other() };
+    expect(await one.beat([first], said)).toEqual(["carry-on"]);
+    await polled;
+    const again = await agent("two").take();
+    expect([again.token.step, again.token.fence]).toEqual([1, 2]);
+    await agent("two").end(again, success());
+    await one.end(first, success());
+    expect((await look(run)).attempts).toContain("b perform 1/1 undelivered");
+    expect((await look(run)).interventions).toEqual(["delivery b"]);
+  }));
+
 test("2: a poll that an idle agent calls lost is given back by its next poll, on another server", () =>
   play(async ({ agent, watching, other, schedule, look }) => {
     const run = await schedule(ONE);

@@ -26,14 +26,13 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   2: {
     trap: "Running work given back because a beat did not list it",
-    scenarios: 6,
+    scenarios: 9,
     tests: {
       "integration/control-plane/lost-polls.test.ts": [
         "gives its tasks back at once and uncounted, on another server too",
         "stays with the agent: an omission proves nothing",
       ],
     },
-    waitsFor: ["`lists_all`: a session that has forgotten a lease"],
   },
   3: {
     trap: "A cancelled poll that gives back what was delivered",

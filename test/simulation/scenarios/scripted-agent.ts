@@ -62,7 +62,7 @@ export interface ScriptedAgent {
   /** What each task was told; the code, if the call failed. */
   beat(
     tasks: readonly Handed[],
-    options?: Via & { readonly lost?: readonly number[] },
+    options?: Via & { readonly lost?: readonly number[]; readonly listsAllTo?: number },
   ): Promise<readonly string[]>;
   keepBeating(tasks: readonly Handed[], everyMs: number, options?: Via): Beating;
   /** One outcome for all. */
@@ -119,7 +119,7 @@ export function createScriptedAgent(
   const beat: ScriptedAgent["beat"] = async (listed, asked = {}) => {
     const lostPolls = asked.lost ?? [];
     const answer = await send(asked, (caller) =>
-      heartbeat(caller, { listed, lostPolls }, where(asked)),
+      heartbeat(caller, { listed, lostPolls, listsAllTo: asked.listsAllTo ?? 0 }, where(asked)),
     );
     return answer.kind === "beaten" ? answer.answers.map(({ kind }) => kind) : [saidOf(answer)];
   };

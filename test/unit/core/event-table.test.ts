@@ -241,6 +241,12 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
     fence,
     secret,
   }),
+  forgotten: ({ held: { step, fence, secret } }) => ({
+    kind: "forgotten",
+    step,
+    fence,
+    secret,
+  }),
   signal: () => ({ kind: "signal", id: "one", name: "go", payload: null }),
   decide: ({ world }) => ({
     kind: "decide",

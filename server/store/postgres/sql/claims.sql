@@ -34,8 +34,8 @@ left join lateral (
 where r.run_id is not null or (w.queue is not null and not $3::boolean);
 
 -- name: grant_leases
--- Moves rows that this transaction has locked. The first look at a lease is at its silence, its end or
--- its stall, whichever comes first. Plan: ready by key.
+-- Moves rows that this transaction has locked. The first look at a lease is at its silence, its end, its
+-- stall, or when it is slow, whichever comes first. Plan: ready by key.
 with gone as (
   delete from ready as r
   using unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::text[],
@@ -45,11 +45,12 @@ with gone as (
     least(now() + r.attempt_ms * interval '1 millisecond', r.until) as attempt_by
 )
 insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
-  poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, stall_ms, progress_at, wake_at)
+  poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, stall_ms, slow_ms, progress_at, wake_at)
 select g.run_id, g.step_no, g.partition, g.lane, g.kind, g.fence, g.attempt, decode(g.secret, 'hex'),
   decode(g.session, 'hex'), g.agent_id, g.poll_seq, now(), g.attempt_by, g.heartbeat_ms,
-  g.cancel_ms, g.stall_ms, now(), least(now() + g.heartbeat_ms * interval '1 millisecond',
-    g.attempt_by, now() + g.stall_ms * interval '1 millisecond')
+  g.cancel_ms, g.stall_ms, g.slow_ms, now(), least(now() + g.heartbeat_ms * interval '1 millisecond',
+    g.attempt_by, now() + g.stall_ms * interval '1 millisecond',
+    now() + g.slow_ms * interval '1 millisecond')
 from gone as g
 returning run_id, step_no, granted_at, attempt_by;
 

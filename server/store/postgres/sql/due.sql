@@ -96,13 +96,17 @@ limit $2::integer;
 with beaten as (
   select l.run_id, l.step_no, least(
     greatest(l.granted_at, s.last_beat_at) + l.heartbeat_ms * interval '1 millisecond',
-    l.attempt_by, l.progress_at + l.stall_ms * interval '1 millisecond') as wake_at
+    l.attempt_by, l.progress_at + l.stall_ms * interval '1 millisecond',
+    case when l.suspect_at is null then l.granted_at + l.slow_ms * interval '1 millisecond' end
+  ) as wake_at
   from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
   join lease as l on l.run_id = u.run_id and l.step_no = u.step_no
   join agent_session as s on s.session = l.session
   where l.cancel = 0 and l.attempt_by > now()
     and greatest(l.granted_at, s.last_beat_at) + l.heartbeat_ms * interval '1 millisecond' > now()
     and (l.stall_ms is null or l.progress_at + l.stall_ms * interval '1 millisecond' > now())
+    and (l.slow_ms is null or l.suspect_at is not null
+      or l.granted_at + l.slow_ms * interval '1 millisecond' > now())
   for update of l skip locked
 )
 update lease as l

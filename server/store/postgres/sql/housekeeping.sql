@@ -1,7 +1,7 @@
 -- What nobody will ask for again, in small batches. Everything of a run goes with its range instead.
 
 -- name: forget_sessions
--- Sessions that hold nothing and have been silent for 10 minutes. Plan: lease_session, one probe a
+-- Sessions that hold nothing and have been silent for $2 milliseconds. Plan: lease_session, one probe a
 -- session.
 delete from agent_session as s
 where s.session in (
@@ -10,17 +10,17 @@ where s.session in (
   left join lateral (
     select true as holds from lease as l where l.session = o.session limit 1
   ) as h on true
-  where o.last_beat_at < now() - interval '10 minutes' and h.holds is null
+  where o.last_beat_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
   limit $1::integer
 );
 
 -- name: forget_lane_pollers
--- Pollers not seen for 5 minutes: what is judged by them is a minute old at most.
+-- Pollers not seen for $2 milliseconds: what is judged by them is a minute old at most.
 delete from lane_poller as p
 where (p.lane, p.node) in (
   select o.lane, o.node
   from lane_poller as o
-  where o.seen_at < now() - interval '5 minutes'
+  where o.seen_at < now() - $2::bigint * interval '1 millisecond'
   limit $1::integer
 );
 

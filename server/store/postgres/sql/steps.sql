@@ -32,7 +32,7 @@ select s.run_id, s.no, s.forward, s.undo, s.held, s.waiting_for, s.needs_ok, s.n
   h.kind as lease_kind, h.fence as lease_fence, h.attempt as lease_attempt,
   encode(h.secret, 'hex') as secret, encode(h.session, 'hex') as session, h.agent_id, h.poll_seq,
   h.granted_at, h.attempt_by, h.heartbeat_ms, h.cancel_ms, h.stall_ms, h.progress_at, h.cancel,
-  h.cancel_cause, h.cancel_asked_at, h.cancel_by, h.wake_at as lease_wake_at
+  h.cancel_cause, h.cancel_asked_at, h.cancel_by, h.suspect_at, h.wake_at as lease_wake_at
 from wanted as w
 join step as s on s.run_id = w.run_id and s.no = w.no
 left join held as h on h.run_id = s.run_id and h.step_no = s.no
@@ -67,7 +67,7 @@ for update of r;
 select l.run_id, l.step_no, l.kind as lease_kind, l.fence as lease_fence, l.attempt as lease_attempt,
   encode(l.secret, 'hex') as secret, encode(l.session, 'hex') as session, l.agent_id, l.poll_seq,
   l.granted_at, l.attempt_by, l.heartbeat_ms, l.cancel_ms, l.stall_ms, l.progress_at, l.cancel,
-  l.cancel_cause, l.cancel_asked_at, l.cancel_by, l.wake_at as lease_wake_at
+  l.cancel_cause, l.cancel_asked_at, l.cancel_by, l.suspect_at, l.wake_at as lease_wake_at
 from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
 join lease as l on l.run_id = u.run_id and l.step_no = u.step_no
 order by l.run_id, l.step_no
@@ -126,20 +126,21 @@ returning r.step_no;
 -- The order within a priority is (transaction, number): rows of one transaction keep their order. Those
 -- of a paused workflow go where no claim looks.
 insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt, ready_at,
-  until, avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, wake_at)
+  until, avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
+  wake_at)
 select u.run_id, u.step_no, u.partition,
   case when p.name is null then u.lane else -u.lane end, u.priority, u.ordinal, u.kind, u.fence, u.attempt,
   to_timestamp(u.ready_at / 1000.0), to_timestamp(u.until / 1000.0), decode(u.avoid_session, 'hex'),
   to_timestamp(u.avoid_until / 1000.0), u.alarms, u.attempt_ms, u.heartbeat_ms, u.cancel_ms,
-  u.stall_ms, to_timestamp(u.wake_at / 1000.0)
+  u.stall_ms, u.slow_ms, to_timestamp(u.wake_at / 1000.0)
 from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
   $7::integer[], $8::smallint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
   $13::smallint[], $14::bigint[], $15::integer[], $16::integer[], $17::bigint[], $18::bigint[],
-  $19::integer[], $20::text[])
+  $19::bigint[], $20::integer[], $21::text[])
   with ordinality
   as u (run_id, step_no, partition, lane, priority, kind, fence, attempt, ready_at, until,
-    avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, wake_at,
-    namespace_id, workflow, ordinal)
+    avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
+    wake_at, namespace_id, workflow, ordinal)
 left join paused_workflow as p on p.namespace_id = u.namespace_id and p.name = u.workflow;
 
 -- name: move_ready
@@ -159,10 +160,10 @@ returning r.step_no;
 update lease as l
 set cancel = u.cancel, cancel_cause = u.cause,
   cancel_asked_at = coalesce(to_timestamp(u.asked_at / 1000.0), l.cancel_asked_at),
-  wake_at = to_timestamp(u.wake_at / 1000.0)
+  suspect_at = to_timestamp(u.suspect_at / 1000.0), wake_at = to_timestamp(u.wake_at / 1000.0)
 from unnest($1::uuid[], $2::integer[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[],
-  $7::bigint[])
-  as u (run_id, step_no, secret, cancel, cause, asked_at, wake_at)
+  $7::bigint[], $8::bigint[])
+  as u (run_id, step_no, secret, cancel, cause, asked_at, suspect_at, wake_at)
 where l.run_id = u.run_id and l.step_no = u.step_no
   and l.secret = decode(u.secret, 'hex')
 returning l.step_no;

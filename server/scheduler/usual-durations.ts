@@ -1,0 +1,126 @@
+// How long attempts take: seen here when they end well, told to the store once a minute, and asked
+// back for the definitions that are in use. Nothing waits for it: what is not known yet calls no
+// attempt slow.
+import { itemOf, numberOf, placeOf } from "../core/place.ts";
+import { type SlowLimits, type Usual, usualOf } from "../core/usual.ts";
+import type { PassRecord } from "../store/changes.ts";
+import type { Durations, LearnedDurations, SeenDurations } from "../store/durations.ts";
+import { createSketch, type Sketch } from "../store/sketch.ts";
+
+/** Steps of which durations are gathered until they are told; those of others are not counted. */
+const STEPS_MAX = 1_000;
+/** Definitions that are known here; the one that was asked for longest ago goes first. */
+const DEFINITIONS_MAX = 2_000;
+
+export interface UsualDurations {
+  /** null: too little is known, or nothing here yet. */
+  of(definitionId: number, step: number): Usual | null;
+  /** What the store knows; null in `slowAfterMs`: it is too little. */
+  learned(
+    definitionId: number,
+  ): Promise<readonly (LearnedDurations & { readonly slowAfterMs: number | null })[]>;
+  /** Passes that were committed: attempts of theirs that ended well are samples. */
+  seen(records: readonly PassRecord[]): void;
+  /** Tells what was seen, and asks anew for what is in use. */
+  tell(): Promise<void>;
+}
+
+interface Gathered extends Omit<SeenDurations, "sketch"> {
+  readonly sketch: Sketch;
+}
+
+export function createUsualDurations(options: {
+  readonly durations: Durations;
+  readonly limits: SlowLimits;
+  readonly onError: (error: unknown) => void;
+}): UsualDurations {
+  const { durations, limits } = options;
+  let gathered = new Map<string, Gathered>();
+  /** By definition and place; a definition that is being asked for is empty so far. */
+  const known = new Map<number, ReadonlyMap<number, Usual>>();
+  let inUse = new Set<number>();
+  let asked = new Set<number>();
+  let isAsking = false;
+
+  async function load(ids: ReadonlySet<number>): Promise<void> {
+    const found = Map.groupBy(await durations.learned([...ids]), (one) => one.definitionId);
+    for (const id of ids) {
+      const steps = (found.get(id) ?? []).flatMap((learned) => {
+        const usual = usualOf(learned, limits);
+        return usual ? [[learned.step, usual] as const] : [];
+      });
+      remember(id, new Map(steps));
+    }
+  }
+
+  function remember(definitionId: number, steps: ReadonlyMap<number, Usual>): void {
+    known.delete(definitionId);
+    known.set(definitionId, steps);
+    const [oldest] = known.keys();
+    if (known.size > DEFINITIONS_MAX && oldest !== undefined) known.delete(oldest);
+  }
+
+  /** One question at a time for all definitions that came into use meanwhile. */
+  async function ask(): Promise<void> {
+    isAsking = true;
+    while (asked.size > 0) {
+      const ids = asked;
+      asked = new Set();
+      // One that could not be asked for is asked for again with the next that is told.
+      await load(ids).catch(options.onError);
+    }
+    isAsking = false;
+  }
+
+  function use(definitionId: number): void {
+    inUse.add(definitionId);
+    if (known.has(definitionId)) return;
+    remember(definitionId, new Map());
+    asked.add(definitionId);
+    if (!isAsking) void ask();
+  }
+
+  function add(definitionId: number, step: number, ms: number): void {
+    const key = `${definitionId}/${step}`;
+    const found = gathered.get(key);
+    if (!found && gathered.size >= STEPS_MAX) return;
+    const one = found ?? { definitionId, step, sketch: createSketch() };
+    one.sketch.add(ms);
+    gathered.set(key, one);
+  }
+
+  return Object.freeze({
+    of(definitionId: number, step: number) {
+      use(definitionId);
+      return known.get(definitionId)?.get(shared(step)) ?? null;
+    },
+    async learned(definitionId: number) {
+      const learned = await durations.learned([definitionId]);
+      return learned.map((one) => {
+        return { ...one, slowAfterMs: usualOf(one, limits)?.slowAfterMs ?? null };
+      });
+    },
+    seen(records: readonly PassRecord[]) {
+      for (const { head, effects } of records)
+        for (const effect of effects) {
+          if (effect.kind !== "task-ended") continue;
+          const { kind, outcome, step, startedAt, endedAt } = effect.attempt;
+          if (kind !== "perform" || outcome.kind !== "success") continue;
+          add(head.definitionId, shared(step), endedAt - startedAt);
+        }
+    },
+    async tell() {
+      const told = [...gathered.values()];
+      gathered = new Map();
+      await durations.add(told.map(({ sketch, ...one }) => ({ ...one, sketch: sketch.text() })));
+      const wanted = inUse.union(new Set(told.map(({ definitionId }) => definitionId)));
+      inUse = new Set();
+      await load(wanted);
+    },
+  } satisfies UsualDurations);
+}
+
+/** All items of a map are at the place of the first. */
+function shared(step: number): number {
+  return itemOf(step) === 0 ? step : placeOf(numberOf(step), 1);
+}

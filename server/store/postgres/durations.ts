@@ -1,0 +1,64 @@
+// What was learned of durations: rows are locked, added to and written once a minute.
+import type { Durations, SeenDurations } from "../durations.ts";
+import { type KeptSketch, keepMore, quantilesOf } from "../sketch.ts";
+import { columns } from "./columns.ts";
+import type { createTransact, Query } from "./transaction.ts";
+
+interface KeptRow {
+  readonly definition_id: number;
+  readonly step_no: number;
+  /** null: the row was opened in this transaction. */
+  readonly recent: string | null;
+  readonly older: string | null;
+}
+
+export function createDurations(
+  query: Query,
+  transact: ReturnType<typeof createTransact>,
+): Durations {
+  return Object.freeze({
+    async add(seen: readonly SeenDurations[]) {
+      if (seen.length === 0) return;
+      await transact({}, (begun) => addAll(begun.query, seen));
+    },
+    async learned(definitionIds: readonly number[]) {
+      if (definitionIds.length === 0) return [];
+      const rows = await query<KeptRow>("learned_durations", [definitionIds]);
+      return rows.flatMap((row) => {
+        const kept = keptOf(row);
+        const { definition_id: definitionId, step_no: step } = row;
+        return kept ? [{ definitionId, step, ...quantilesOf(kept) }] : [];
+      });
+    },
+  } satisfies Durations);
+}
+
+async function addAll(query: Query, seen: readonly SeenDurations[]): Promise<void> {
+  const definitionId = (one: SeenDurations) => one.definitionId;
+  const step = (one: SeenDurations) => one.step;
+  await query("open_durations", columns(seen, definitionId, step));
+  const rows = await query<KeptRow>("lock_durations", columns(seen, definitionId, step));
+  const more = new Map(seen.map((one) => [keyOf(one.definitionId, one.step), one.sketch]));
+  const kept = rows.flatMap((row) => {
+    const sketch = more.get(keyOf(row.definition_id, row.step_no));
+    return sketch === undefined ? [] : [{ row, now: keepMore(keptOf(row), sketch) }];
+  });
+  await query(
+    "keep_durations",
+    columns(
+      kept,
+      ({ row }) => row.definition_id,
+      ({ row }) => row.step_no,
+      ({ now }) => now.recent,
+      ({ now }) => now.older,
+    ),
+  );
+}
+
+function keptOf({ recent, older }: KeptRow): KeptSketch | null {
+  return recent === null ? null : { recent, older };
+}
+
+function keyOf(definitionId: number, step: number): string {
+  return `${definitionId}/${step}`;
+}

@@ -1,0 +1,71 @@
+/**
+ * A real agent whose attempts take about as long as ever, until one does not come to an end: it is
+ * marked as suspect, at the moment that was learned, and goes on.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAgent } from "../../../sdk/typescript/agent.ts";
+import { createClient } from "../../../sdk/typescript/client.ts";
+import type { Handler } from "../../../sdk/typescript/handler.ts";
+import { silentLog } from "../../support/agent-script.ts";
+import { drover as droverProcess } from "../../support/drover-process.ts";
+import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+
+const LEAST_MS = 300;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startDroverServer(undefined, {
+    supervisor: { slowMs: LEAST_MS, learnEveryMs: 100 },
+  });
+});
+afterAll(() => server.stop());
+
+test("the attempt that never ends is suspect, with its evidence, and what was learned is shown", async () => {
+  const { address } = server;
+  const gate = Promise.withResolvers<void>();
+  const client = createClient({ address });
+  const quick: Handler = (task) => (task.input() === 1 ? gate.promise : 1);
+  const handlers = { quick };
+  const agent = createAgent({ address, id: "worker", slots: 20, handlers, log: silentLog });
+  agent.start();
+  const steps = [{ id: "call", task: "quick" }];
+  await client.registerWorkflow({ workflow: "calls", steps });
+  const start = async (input: number) =>
+    (await client.schedule({ workflow: "calls", input })).runId;
+  for (const runId of await Promise.all(Array.from({ length: 40 }, () => start(0))))
+    expect(await client.waitRun(runId)).toMatchObject({ state: "COMPLETED" });
+  await expect
+    .poll(async () => (await drover("workflow", "durations", "calls")).split("\n")[1])
+    .toMatch(/^call +40 +\d+ms +\d+ms +\d+ms +300ms$/);
+
+  // What is ready before this server has asked anew is not watched: so until one is.
+  let hung = "";
+  await expect
+    .poll(
+      async () => {
+        hung ||= await start(1);
+        const { steps: seen } = await client.getRun(hung);
+        return seen[0]?.suspectTime ?? null;
+      },
+      { timeout: 20_000 },
+    )
+    .not.toBeNull();
+  const { steps: seen, interventions } = await client.getRun(hung, { interventions: true });
+  expect(seen).toMatchObject([{ state: "LEASED", agentId: "worker", attempt: 1 }]);
+  const [slow, ...others] = interventions;
+  expect(others).toEqual([]);
+  expect(slow).toMatchObject({
+    rule: "slow",
+    saw: expect.stringMatching(/of 4\d that ended well/),
+  });
+  expect(await drover("run", "why", hung)).toContain("suspect");
+  expect(await drover("run", "show", hung)).toContain("suspect since");
+  gate.resolve();
+  expect(await client.waitRun(hung)).toMatchObject({ state: "COMPLETED" });
+  await agent.stop();
+  client.close();
+}, 30_000);
+
+async function drover(...args: string[]): Promise<string> {
+  return (await droverProcess(args, { env: { DROVER_ADDRESS: server.address } })).stdout;
+}

@@ -1,0 +1,96 @@
+/** An attempt that runs far longer than others of its step is marked as suspect, and goes on. */
+import { expect, test } from "vitest";
+import { movingSide } from "../../../server/core/model.ts";
+import { createWorld, success, type World, workflow } from "../../support/core-world.ts";
+
+const usual = { samples: 431, p99Ms: 8_000, slowAfterMs: 12_000 };
+const HEARTBEAT_MS = 30_000;
+
+function leaseOf(world: World, id = "a") {
+  const state = movingSide(world.step(id))?.state;
+  if (state?.kind !== "LEASED") throw new Error(`${id} is not leased`);
+  return state;
+}
+
+test("it is marked once its time has passed, with its evidence, and not before", () => {
+  const world = createWorld(workflow({ a: {} }));
+  world.claim("a");
+  const granted = world.now();
+  world.advance(11_999);
+  world.fire("a", { usual });
+  expect(leaseOf(world)).toMatchObject({ suspectAt: null, wakeAt: granted + 12_000 });
+  world.advance(1);
+  world.fire("a", { usual });
+  expect(leaseOf(world)).toMatchObject({
+    suspectAt: world.now(),
+    wakeAt: granted + HEARTBEAT_MS,
+    cancel: { kind: "none" },
+  });
+  expect(world.interventions("slow")).toMatchObject([
+    {
+      ...{ step: 0, fence: 1, dueAt: granted + 12_000, actedAt: granted + 12_000 },
+      saw: expect.stringMatching(/runs for 12 s: of 431 that ended well 99 % took 8 s at most/),
+    },
+  ]);
+});
+
+test("it is marked once, however long it goes on, and then succeeds as any other", () => {
+  const world = createWorld(workflow({ a: {} }));
+  const held = world.claim("a");
+  for (let beat = 0; beat < 5; beat++) {
+    world.advance(20_000);
+    world.beat();
+    world.fire("a", { usual });
+  }
+  expect(world.interventions("slow")).toHaveLength(1);
+  expect(world.report(held, success())).toEqual({ kind: "done" });
+  expect(world.run().state).toMatchObject({ kind: "COMPLETED" });
+});
+
+test("it moves no version of the run, so that no watcher is woken by it", () => {
+  const world = createWorld(workflow({ a: {} }));
+  world.claim("a");
+  const { version } = world.run();
+  world.advance(12_000);
+  world.fire("a", { usual });
+  expect(world.run().version).toBe(version);
+});
+
+test("where too little is known no attempt is suspect", () => {
+  const world = createWorld(workflow({ a: {} }));
+  world.claim("a");
+  world.advance(25_000);
+  world.fire("a");
+  expect(leaseOf(world).suspectAt).toBeNull();
+  expect(world.interventions("slow")).toEqual([]);
+});
+
+test("silence, and the end of an attempt, come before it", () => {
+  const silent = createWorld(workflow({ a: {} }));
+  silent.claim("a");
+  silent.advance(HEARTBEAT_MS);
+  silent.fire("a", { usual });
+  expect(silent.step("a").forward.kind).toBe("READY");
+  const late = createWorld(workflow({ a: { timeouts: { attemptMs: 12_000 } } }));
+  late.claim("a");
+  late.advance(12_000);
+  late.fire("a", { usual });
+  expect(leaseOf(late)).toMatchObject({ suspectAt: null, cancel: { cause: "timeout" } });
+});
+
+test("the next attempt is judged from its own grant", () => {
+  const world = createWorld(workflow({ a: {} }));
+  world.claim("a", "s1");
+  world.advance(12_000);
+  world.fire("a", { usual });
+  world.advance(18_000);
+  world.fire("a", { usual });
+  world.advance(2_000);
+  world.claim("a", "s2");
+  world.advance(11_999);
+  world.fire("a", { usual });
+  expect(leaseOf(world).suspectAt).toBeNull();
+  world.advance(1);
+  world.fire("a", { usual });
+  expect(world.interventions("slow").map(({ fence }) => fence)).toEqual([1, 2]);
+});

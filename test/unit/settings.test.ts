@@ -1,0 +1,56 @@
+/** The thresholds of the watches: one table, checked at the start, and listed as it is. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import {
+  SUPERVISOR_DEFAULTS,
+  SUPERVISOR_SETTING_NAMES,
+  SUPERVISOR_SETTINGS,
+  supervisorConfig,
+} from "../../server/config.ts";
+
+test("what is left out has its default, and nobody can change what was set", () => {
+  const config = supervisorConfig({ slowFactor: 3 });
+  expect(config).toEqual({ ...SUPERVISOR_DEFAULTS, slowFactor: 3 });
+  expect(Object.isFrozen(config) && Object.isFrozen(SUPERVISOR_DEFAULTS)).toBe(true);
+});
+
+test("every setting has a name of its own, a default within its bounds, and a reason", () => {
+  expect([...SUPERVISOR_SETTING_NAMES].sort()).toEqual(Object.keys(SUPERVISOR_SETTINGS).sort());
+  expect(supervisorConfig({})).toEqual(SUPERVISOR_DEFAULTS);
+  const flags = SUPERVISOR_SETTING_NAMES.map((name) => SUPERVISOR_SETTINGS[name].flag);
+  expect(new Set(flags).size).toBe(flags.length);
+  for (const name of SUPERVISOR_SETTING_NAMES)
+    expect(SUPERVISOR_SETTINGS[name].why.length).toBeGreaterThan(40);
+});
+
+test("all that is wrong is named at once, with its value and what it may be", () => {
+  const wrong = () => supervisorConfig({ slowFactor: 0.5, slowSamples: 30.5, jumpMs: Number.NaN });
+  expect(wrong).toThrow("--slow-factor is 0.5: give 1 to 100");
+  expect(wrong).toThrow("--slow-samples is 30.5: give a whole number 10 to 10000");
+  expect(wrong).toThrow("--watch-jump is NaN");
+});
+
+test("a gap that every two looks exceed is refused: silence would never count", () => {
+  expect(() => supervisorConfig({ gapMs: 1_000 })).toThrow("--watch-gap is 1000 ms");
+});
+
+test("the page on detection lists each setting with its default, its bounds and its reason", () => {
+  const page = readFileSync(new URL("../../docs/DETECTION.md", import.meta.url), "utf8");
+  for (const name of SUPERVISOR_SETTING_NAMES) {
+    const { flag, unit, byDefault, least, most, why } = SUPERVISOR_SETTINGS[name];
+    const shown = (value: number) => (unit === "ms" ? words(value) : String(value));
+    const bounds = `${shown(least)} to ${shown(most)}`;
+    expect(page).toContain(`| \`--${flag}\` | ${shown(byDefault)} | ${bounds} | ${why} |`);
+  }
+});
+
+function words(ms: number): string {
+  const units = [
+    [86_400_000, "d"],
+    [3_600_000, "h"],
+    [60_000, "min"],
+    [1_000, "s"],
+  ] as const;
+  const [size, unit] = units.find(([one]) => ms % one === 0) ?? [1, "ms"];
+  return `${ms / size} ${unit}`;
+}
