@@ -6,12 +6,15 @@
 import { Command, type CommanderError } from "commander";
 import { addGlobalOptions } from "./context.ts";
 import { type Ended, usageFailure } from "./failure.ts";
+import { addAgentVerbs } from "./verbs/agent.ts";
 import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
 import { addHookVerbs } from "./verbs/hook.ts";
+import { addInterventionVerbs } from "./verbs/intervention.ts";
 import { addMigrate } from "./verbs/migrate.ts";
 import { addNamespaceVerbs } from "./verbs/namespace.ts";
+import { addPartitionVerbs, addSupervisorVerbs } from "./verbs/partition.ts";
 import { addQueueVerbs } from "./verbs/queue.ts";
 import { addRunBulk } from "./verbs/run-bulk.ts";
 import { addRunCancel } from "./verbs/run-cancel.ts";
@@ -27,6 +30,7 @@ import { addRunStartMany } from "./verbs/run-start-many.ts";
 import { addRunWatch } from "./verbs/run-watch.ts";
 import { addRunWhy } from "./verbs/run-why.ts";
 import { addServer } from "./verbs/server.ts";
+import { addStatus } from "./verbs/status.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
 const moreHelp = `
@@ -47,6 +51,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addDev(program, ended);
   addServer(program, ended);
   addMigrate(program, ended);
+  addStatus(program, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
   addWorkflowVerbs(
     program.command("workflow").description("workflows: check, apply, versions, default"),
@@ -72,6 +77,13 @@ export function createProgram(version: string, ended: Ended): Command {
     ended,
   );
   addQueueVerbs(program.command("queue").description("queues: what waits, pause, resume"), ended);
+  addAgentVerbs(program.command("agent").description("agents: who performs tasks"), ended);
+  addInterventionVerbs(
+    program.command("intervention").description("what supervisors did, and why"),
+    ended,
+  );
+  addPartitionVerbs(program.command("partition").description("who watches which runs"), ended);
+  addSupervisorVerbs(program.command("supervisor").description("the servers that watch"), ended);
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   prepareAll(program);
   return program;

@@ -8,6 +8,7 @@ import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
+import { createRoster } from "./dispatch/roster.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
@@ -61,7 +62,7 @@ export interface ControlPlane {
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable } = options;
+  const { store, clock, random, log, isRetryable, address } = options;
   const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
   const watch = createWatch();
@@ -104,7 +105,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     clock,
     random,
     log,
-    address: options.address,
+    address,
     partitions: options.partitions ?? partitionsOf(REGION),
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
@@ -124,7 +125,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
   const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
   const node = randomUuid(random);
-  const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
+  const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
+  const beat = createBeat({ store, clock, log, node, address, ...parked });
 
   return Object.freeze({
     scheduler: {
@@ -144,7 +146,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     dispatcher: createDispatch({
       ...{ store, clock, random, advance, onError },
-      ...{ claims, waiters, lanes, heartbeats },
+      ...{ ...parked, heartbeats },
     }),
     advance,
     ownership,

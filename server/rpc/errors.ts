@@ -79,6 +79,7 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   COUNT_MISMATCH: precondition("runs"),
   ESCALATION_CLAIMED: precondition("escalation"),
   HOOK_NOT_FOUND: resource(Code.NOT_FOUND, "hook"),
+  AGENT_NOT_FOUND: resource(Code.NOT_FOUND, "agent"),
   SIGNAL_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
   CONCURRENCY_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
 });

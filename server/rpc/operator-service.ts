@@ -10,6 +10,7 @@ import type {
   ResolveEscalationRequest,
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Clock } from "../clock.ts";
 import type { AnswerKind } from "../core/history.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
@@ -17,13 +18,16 @@ import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { EscalationRecord, RunDetail } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
+import { createAgentCalls } from "./agents.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
 import { refusal } from "./errors.ts";
 import { createHookCalls } from "./hooks.ts";
+import { createInterventionCalls } from "./interventions.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
+import { createOverviewCalls } from "./overview.ts";
 import { payloadFrom } from "./payload.ts";
 import { type Control, createQueueCalls } from "./queues.ts";
 import { accepted } from "./run-commands.ts";
@@ -34,9 +38,16 @@ export interface OperatorServiceDeps {
   readonly scheduler: Pick<Scheduler, "tell" | Control>;
   readonly store: Pick<
     Store,
-    "reads" | "definition" | "outbox" | "queues" | "claimEscalation" | "releaseEscalation"
+    | "reads"
+    | "definition"
+    | "outbox"
+    | "queues"
+    | "operators"
+    | "claimEscalation"
+    | "releaseEscalation"
   >;
   readonly namespaces: Namespaces;
+  readonly clock: Pick<Clock, "wallMs">;
 }
 
 const HISTORY_MAX = 1_000;
@@ -69,6 +80,9 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
 
     ...createHookCalls(deps),
     ...createQueueCalls(deps),
+    ...createAgentCalls(deps),
+    ...createInterventionCalls(deps),
+    ...createOverviewCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

@@ -45,6 +45,7 @@ export interface RpcServerDeps {
     | "reads"
     | "outbox"
     | "queues"
+    | "operators"
     | "claimEscalation"
     | "releaseEscalation"
     | "definition"

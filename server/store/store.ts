@@ -22,6 +22,7 @@ import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
 import type { PassRecord, Written } from "./changes.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
+import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
@@ -321,6 +322,7 @@ export interface Store {
   readonly partitions: Partitions;
   readonly outbox: Outbox;
   readonly queues: Queues;
+  readonly operators: Operators;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;
@@ -366,10 +368,12 @@ export interface Store {
   undelivered(session: string, polls: readonly number[]): Promise<readonly UndeliveredLease[]>;
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
+  /** Says which agents call the server of this address: for people, nothing is judged by it. */
+  markAgents(server: string, seen: readonly AgentSeen[]): Promise<void>;
   /**
-   * Forgets, up to so many rows of each: sessions that hold nothing and were silent for 10 minutes,
-   * pollers not seen for 5, expired keys of runs that have ended, and deliveries that ended 7 days
-   * ago.
+   * Forgets, up to so many rows of each: agents and sessions that hold nothing and were silent for
+   * 10 minutes, pollers not seen for 5, expired keys of runs that have ended, and deliveries that
+   * ended 7 days ago.
    */
   forgetOld(rowsMax: number): Promise<void>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */

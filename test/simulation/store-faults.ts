@@ -71,6 +71,9 @@ export function createFaultyStore(wire: StoreWire): Store {
       settle: (tried) => call("settle", () => store.outbox.settle(tried)),
     } satisfies Store["outbox"]),
     queues: faultyQueues(store, call, read),
+    // What people look at is no part of what is simulated.
+    operators: store.operators,
+    markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),

@@ -3,7 +3,7 @@
 //   tables.ts          the rows        transactions.ts   one at a time, undone if they fail
 //   transaction.ts     Tx              write.ts          a pass, row by row
 //   catalogue.ts       definitions and lanes             partitions.ts   who watches what
-//   queues.ts          what people say about queues
+//   queues.ts          what people say about queues      operators.ts    what they look at
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
@@ -14,6 +14,7 @@ import { createCatalogue } from "./catalogue.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
+import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPartitions } from "./partitions.ts";
 import { createQueues, lanePause } from "./queues.ts";
@@ -47,7 +48,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     createCatalogue(now);
   const world = { tables, now, lanes: knownLanes, isWorkflow };
   const pauseOf = (lane: number) => lanePause(world, lane);
-  const partitions = createPartitions(tables, transactions, elapsedMs);
+  const partitions = createPartitions(tables, transactions, { now, elapsedMs });
   const { run } = transactions;
 
   const reads: Reads = Object.freeze({
@@ -91,6 +92,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
+    operators: createOperators({ ...world, nodes: partitions.nodes }, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
@@ -102,6 +104,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
       run(() => {
         for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
       }),
+    markAgents: (server, seen) => run(() => markAgents(tables, now(), server, seen)),
     forgetOld: (rowsMax) => run(() => forgetOld(tables, now(), rowsMax)),
     // Users fill the inbox by SQL, so here it is always empty.
     takeInbox: async () => [],

@@ -8,7 +8,7 @@
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
-//   idempotency, agent_session, lane_poller, writer, partition_lease
+//   idempotency, agent_session, agent, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
 import type { End, Lease, Ready, Run, Step } from "../../core/model.ts";
@@ -16,6 +16,7 @@ import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
 import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
+import type { AgentRecord } from "../operators.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -133,6 +134,10 @@ export interface AgentSessionRow {
   readonly lastBeatAt: Moment;
 }
 
+export interface AgentRow extends Omit<AgentRecord, "lastBeatAt" | "held"> {
+  readonly namespaceId: number;
+}
+
 export interface LanePollerRow {
   readonly lane: number;
   readonly node: string;
@@ -150,6 +155,7 @@ export interface PartitionRow {
   readonly partition: number;
   readonly node: string | null;
   readonly epoch: number;
+  readonly takenAt: Moment;
 }
 
 export interface Tables extends OutboxTables, QueueTables {
@@ -170,6 +176,7 @@ export interface Tables extends OutboxTables, QueueTables {
   readonly slot: Table<SlotRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
   readonly agentSession: Table<AgentSessionRow, never>;
+  readonly agent: Table<AgentRow, never>;
   readonly lanePoller: Table<LanePollerRow, "lane">;
   readonly writer: Table<WriterRow, never>;
   readonly partitionLease: Table<PartitionRow, never>;
@@ -321,7 +328,7 @@ function createTablesOfPeople(
 
 type SmallTables = Pick<
   Tables,
-  "idempotency" | "agentSession" | "lanePoller" | "writer" | "partitionLease"
+  "idempotency" | "agentSession" | "agent" | "lanePoller" | "writer" | "partitionLease"
 >;
 
 function createSmallTables(journal: Journal): SmallTables {
@@ -333,6 +340,11 @@ function createSmallTables(journal: Journal): SmallTables {
     }),
     agentSession: createTable<AgentSessionRow, never>(journal, {
       name: "agent_session",
+      key: (row) => row.session,
+      indexes: {},
+    }),
+    agent: createTable<AgentRow, never>(journal, {
+      name: "agent",
       key: (row) => row.session,
       indexes: {},
     }),

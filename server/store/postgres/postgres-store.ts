@@ -23,6 +23,7 @@ import { columns, payloadColumns } from "./columns.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
+import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
@@ -53,6 +54,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
+    operators: createOperators(guarded(queryOn(lists))),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -120,10 +122,12 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     async markPolled(node, lanes) {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
+    markAgents: (server, seen) => markAgents(query, server, seen),
     async forgetOld(rowsMax) {
       // Whoever resumed a workflow may have died before all of its ready rows were back.
       await query("release_ready", [rowsMax]);
       await query("forget_sessions", [rowsMax]);
+      await query("forget_agents", [rowsMax]);
       await query("forget_lane_pollers", [rowsMax]);
       await query("forget_writers", []);
       await query("forget_keys", [rowsMax]);

@@ -207,7 +207,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   // A namespace without hooks, webhooks and queues, which keeps what it is told.
-  const { outbox, queues } = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
+  const { outbox, queues, operators } = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
   const scheduler = schedulerStub(queues);
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
@@ -228,6 +228,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
         : null,
     outbox,
     queues,
+    operators,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},
