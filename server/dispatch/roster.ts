@@ -28,6 +28,8 @@ interface Entry {
   poll: AgentPoll | null;
   parked: number;
   calledAtMs: number;
+  /** It has called since it was last told of. */
+  isFresh: boolean;
   succeededAtMs: number | null;
   toldAtMs: number | null;
 }
@@ -35,15 +37,20 @@ interface Entry {
 export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
   const known = new Map<string, Entry>();
 
+  function hear(entry: Entry): void {
+    entry.calledAtMs = clock.monotonicMs();
+    entry.isFresh = true;
+  }
+
   function enter(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): Entry {
     const calledAtMs = clock.monotonicMs();
     const entry = known.get(agent.session) ?? {
-      ...{ agent, namespaceId, poll, parked: 0, calledAtMs },
+      ...{ agent, namespaceId, poll, parked: 0, calledAtMs, isFresh: true },
       ...{ succeededAtMs: null, toldAtMs: null },
     };
     entry.agent = agent;
     entry.poll = poll ?? entry.poll;
-    entry.calledAtMs = calledAtMs;
+    hear(entry);
     if (known.size < KNOWN_MAX) known.set(agent.session, entry);
     return entry;
   }
@@ -51,12 +58,12 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
   function isNews(entry: Entry, now: number): boolean {
     if (entry.toldAtMs === null) return true;
     if (now - entry.toldAtMs < TOLD_EVERY_MS) return false;
-    return entry.parked > 0 || entry.calledAtMs > entry.toldAtMs;
+    return entry.parked > 0 || entry.isFresh;
   }
 
   /** All that it said has been told, and it says nothing more. */
-  function isOver({ parked, calledAtMs, toldAtMs }: Entry, now: number): boolean {
-    if (parked > 0 || toldAtMs === null || calledAtMs > toldAtMs) return false;
+  function isOver({ parked, isFresh, toldAtMs }: Entry, now: number): boolean {
+    if (parked > 0 || isFresh || toldAtMs === null) return false;
     return now - toldAtMs >= TOLD_EVERY_MS;
   }
 
@@ -69,13 +76,13 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
       entry.parked += 1;
       return () => {
         entry.parked -= 1;
-        entry.calledAtMs = clock.monotonicMs();
+        hear(entry);
       };
     },
     succeeded({ session }: AgentIdentity) {
       const entry = known.get(session);
       if (!entry) return;
-      entry.calledAtMs = clock.monotonicMs();
+      hear(entry);
       entry.succeededAtMs = entry.calledAtMs;
     },
     async tell(hand: (seen: readonly AgentSeen[]) => Promise<void>) {
@@ -83,8 +90,15 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
       for (const [session, entry] of known) if (isOver(entry, now)) known.delete(session);
       const news = [...known.values()].filter((entry) => isNews(entry, now)).slice(0, TOLD_MAX);
       if (news.length === 0) return;
-      await hand(news.map((entry) => seenOf(entry, now)));
-      for (const entry of news) entry.toldAtMs = now;
+      // What it does meanwhile is news again.
+      for (const entry of news) entry.isFresh = false;
+      try {
+        await hand(news.map((entry) => seenOf(entry, now)));
+        for (const entry of news) entry.toldAtMs = now;
+      } catch (error) {
+        for (const entry of news) entry.isFresh = true;
+        throw error;
+      }
     },
   } satisfies Roster);
 }

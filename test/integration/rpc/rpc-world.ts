@@ -16,6 +16,7 @@ import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
 import type { Queues } from "../../../server/store/queues.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
+import type { Store } from "../../../server/store/store.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
 export const SECRET = "ab".repeat(16);
@@ -29,6 +30,8 @@ export interface World {
   readonly dispatcher: Mutable<Dispatcher>;
   readonly reads: Mutable<Reads>;
   readonly store: Mutable<RpcServerDeps["store"]>;
+  /** What the servers of the namespace have told of agents. */
+  readonly markAgents: Store["markAgents"];
   readonly logged: string[];
   readonly server: RpcServer;
   readonly host: string;
@@ -207,7 +210,9 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   // A namespace without hooks, webhooks and queues, which keeps what it is told.
-  const { outbox, queues, operators } = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
+  const { outbox, queues, operators, markAgents } = createMemoryStore({
+    now: () => Date.UTC(2026, 0, 1),
+  });
   const scheduler = schedulerStub(queues);
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
@@ -227,8 +232,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
     outbox,
-    queues,
-    operators,
+    ...{ queues, operators },
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},
@@ -251,7 +255,8 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
   });
   const { host, port } = await server.start();
   const close = () => server.stop();
-  return { scheduler, dispatcher, reads, store, logged, server, host, port, close } as World;
+  const seen = { scheduler, dispatcher, reads, store, markAgents, logged };
+  return { ...seen, server, host, port, close } as World;
 }
 
 /** Resolves when the signal is aborted. */
