@@ -22,6 +22,7 @@ import { toDuration } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { type RunExplanation, readExplanation } from "./explanation.ts";
 import { createHooks, type Hooks } from "./hooks.ts";
+import { createOperations, type Operations } from "./operations.ts";
 import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 import {
   type Attempt,
@@ -153,6 +154,8 @@ export interface Client extends Commands, Workflows {
   readonly escalations: Escalations;
   /** Who is told of what happens, by webhooks. */
   readonly hooks: Hooks;
+  /** Who performs tasks, who watches, what was done, and what needs a person. */
+  readonly operations: Operations;
   /** Ends the connection; may be called twice. */
   close(): void;
 }
@@ -303,6 +306,7 @@ export function createClient(options: ClientOptions): Client {
     ...createCommands(call, namespace),
     escalations: createEscalations(call, namespace),
     hooks: createHooks(call, namespace),
+    operations: createOperations(call, namespace),
     close: channel.close,
   });
 }

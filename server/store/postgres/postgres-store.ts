@@ -1,5 +1,5 @@
 // The state store on PostgreSQL 15 to 18. Hot statements are SQL in sql/, prepared by name; lists
-// are composed in reads.ts. Two pools: flights and beats, and reads.
+// are composed in reads.ts. Three pools: flights and beats, reads, and what operators look at.
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -35,6 +35,7 @@ import { createTx } from "./tx.ts";
 
 const HOT_CONNECTIONS = 10;
 const READ_CONNECTIONS = 4;
+const OPERATOR_CONNECTIONS = 2;
 
 export interface PostgresStoreOptions {
   readonly connectionString: string;
@@ -46,6 +47,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const { connectionString, log, clock = systemClock } = options;
   const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log);
   const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log);
+  const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log);
   const transact = createTransact(hot, clock);
   const query = guarded(queryOn(hot));
 
@@ -54,7 +56,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     partitions: createPartitions(connectionString, hot, clock),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
-    operators: createOperators(guarded(queryOn(lists))),
+    operators: createOperators(guarded(queryOn(looks))),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -141,7 +143,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("find_namespace", ["default"]);
     },
     async close() {
-      await Promise.all([hot.end(), lists.end()]);
+      await Promise.all([hot.end(), lists.end(), looks.end()]);
     },
   } satisfies Store);
 }

@@ -77,6 +77,8 @@ test("an agent is listed and shown with what it holds, and later with its succes
   await once("agent list --id till", (answer) => answer.agents?.[0]?.held === 1);
   const listed = (await drover("agent list")).stdout;
   expect(listed).toMatch(/^till +[0-9a-f]{32} +1\.2 +shop +charge +1 +\d{4}-\S+ \S+Z$/m);
+  const { agents } = await client.operations.agents({ agentId: "till" });
+  expect(agents).toMatchObject([{ id: "till", held: 1, lastSuccessTime: null }]);
   const shown = (await drover("agent show till")).stdout;
   expect(shown).toMatch(/^labels +zone=b$/m);
   expect(shown).toMatch(/^server +127\.0\.0\.1:/m);
@@ -149,6 +151,8 @@ test("every partition is watched by the server, which is listed as their supervi
   const [{ supervisor }] = (await json("supervisor list")).supervisors.map(
     ({ id }: { id: string }) => ({ supervisor: id }),
   );
+  const page = await client.operations.partitions({ pageSize: 1 });
+  expect(page).toMatchObject({ partitions: [{ partition: 0, supervisor, watched: true }] });
   for (const one of partitions) expect(one).toMatchObject({ watched: true, supervisor });
   expect((await drover("partition list --late")).stderr).toContain("every partition is watched");
 });
@@ -159,6 +163,8 @@ test("what the supervisor did is listed, of a rule, a run and a time", async () 
   await client.waitRun(runId);
   const { stdout } = await drover(`intervention list --run ${runId}`);
   expect(stdout).toMatch(new RegExp(` timer +\\S+ +${runId} +nap +pause `));
+  const told = await client.operations.interventions({ rules: ["timer"], runId });
+  expect(told.interventions).toMatchObject([{ runId, workflow: "nap", stepId: "pause" }]);
   expect((await json("intervention list --rule timer")).interventions).toMatchObject([{ runId }]);
   expect(await json("intervention list --rule timer --before 2026-01-01")).toEqual({});
   expect((await drover("intervention list --rule stall")).stderr).toBe("nothing had to be done\n");
@@ -197,6 +203,9 @@ test("the status says what needs a person, and the command that helps", async ()
   expect(stdout).toMatch(/^no agent asks for "charge" of queue "nobody-s" +\S+ \S+Z +start one/m);
   expect(stdout).toMatch(/^database +PostgreSQL \d+/m);
   expect(stdout).toMatch(/^open runs +.*1 escalated/m);
+  const { openEscalations, unservedTasks, pausedQueues } = await client.operations.overview();
+  expect({ openEscalations, pausedQueues }).toEqual({ openEscalations: 1, pausedQueues: ["mail"] });
+  expect(unservedTasks).toMatchObject([{ queue: "nobody-s", task: "charge" }]);
   const both = await json("status");
   expect(both).toMatchObject({
     overview: { openEscalations: 1, pausedQueues: [{ name: "mail" }] },
