@@ -86,7 +86,7 @@ export interface QueueLook {
   readonly oldestAt: Moment | null;
   /** When an agent was last seen to wait for its tasks, up to 20 s late; null: not lately. */
   readonly polledAt: Moment | null;
-  /** Agent sessions that have asked for its tasks in the last minute. */
+  /** Sessions that have called in the last minute, and asked for its tasks with their last poll. */
   readonly agents: number;
 }
 

@@ -77,7 +77,7 @@ export type Queue = Message<"drover.v1.Queue"> & {
   polledTime?: Timestamp | undefined;
 
   /**
-   * Agents that have asked for its tasks in the last minute.
+   * Agents that have called in the last minute, and asked for its tasks with their last poll.
    *
    * @generated from field: int32 agents = 8;
    */
@@ -133,7 +133,8 @@ export type QueueTask = Message<"drover.v1.QueueTask"> & {
   polledTime?: Timestamp | undefined;
 
   /**
-   * Agents that have asked for them in the last minute, those included that take any task.
+   * Agents that have called in the last minute, and asked for them with their last poll, by name or
+   * as any task.
    *
    * @generated from field: int32 agents = 6;
    */
