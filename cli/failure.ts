@@ -84,6 +84,7 @@ const nextByReason: Readonly<Record<string, string>> = {
   DECISION_REFUSED: "drover run show RUN says what was decided, and what the step waits for",
   SIGNAL_LIMIT: "drover run show RUN lists the signals that it keeps",
   CONCURRENCY_LIMIT: "try again when a run of the key has ended, or wait with --policy queue",
+  AGENT_NOT_FOUND: "drover agent list",
   HOOK_NOT_FOUND: "drover hook list; drover hook put NAME URL --new-secret makes one",
   TRIGGER_NOT_FOUND: "drover trigger list",
   MAPPING_FAILED: "drover trigger try NAME --body '{...}' shows what it makes of another body",

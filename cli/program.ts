@@ -6,14 +6,17 @@
 import { Command, type CommanderError } from "commander";
 import { addGlobalOptions } from "./context.ts";
 import { type Ended, usageFailure } from "./failure.ts";
+import { addAgentVerbs } from "./verbs/agent.ts";
 import { addCordonVerbs } from "./verbs/agent-cordon.ts";
 import { addCircuitVerbs } from "./verbs/circuit.ts";
 import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
 import { addHookVerbs } from "./verbs/hook.ts";
+import { addInterventionVerbs } from "./verbs/intervention.ts";
 import { addMigrate } from "./verbs/migrate.ts";
 import { addNamespaceVerbs } from "./verbs/namespace.ts";
+import { addPartitionVerbs, addSupervisorVerbs } from "./verbs/partition.ts";
 import { addQueueVerbs } from "./verbs/queue.ts";
 import { addRunBulk } from "./verbs/run-bulk.ts";
 import { addRunCancel } from "./verbs/run-cancel.ts";
@@ -30,6 +33,7 @@ import { addRunWatch } from "./verbs/run-watch.ts";
 import { addRunWhy } from "./verbs/run-why.ts";
 import { addScheduleVerbs } from "./verbs/schedule.ts";
 import { addServer } from "./verbs/server.ts";
+import { addStatus } from "./verbs/status.ts";
 import { addTriggerVerbs } from "./verbs/trigger.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
@@ -51,6 +55,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addDev(program, ended);
   addServer(program, ended);
   addMigrate(program, ended);
+  addStatus(program, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
   addWorkflowVerbs(
     program.command("workflow").description("workflows: check, apply, versions, default"),
@@ -79,7 +84,15 @@ export function createProgram(version: string, ended: Ended): Command {
   addQueueVerbs(queue, ended);
   addCircuitVerbs(queue, ended);
   addScheduleVerbs(program.command("schedule").description("runs by the calendar"), ended);
-  addCordonVerbs(program.command("agent").description("agents: cordon, uncordon"), ended);
+  const agent = program.command("agent").description("agents: who performs tasks, cordon");
+  addAgentVerbs(agent, ended);
+  addCordonVerbs(agent, ended);
+  addInterventionVerbs(
+    program.command("intervention").description("what supervisors did, and why"),
+    ended,
+  );
+  addPartitionVerbs(program.command("partition").description("who watches which runs"), ended);
+  addSupervisorVerbs(program.command("supervisor").description("the servers that watch"), ended);
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   addTriggerVerbs(
     program.command("trigger").description("triggers: what sets off runs by itself"),

@@ -5,7 +5,7 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
-import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
+import type { Pause, QueueLimits } from "@drover/proto/drover/v1/queue_pb.ts";
 
 /** The name of an enum value without its prefix; a value of a newer server is shown by number. */
 export function word(desc: DescEnum, value: number): string {
@@ -89,6 +89,16 @@ export function pauseWords(pause: Pause | undefined): string {
   if (!pause) return "";
   const why = pause.reason === "" ? "" : `: ${clean(pause.reason)}`;
   return `since ${moment(pause.sinceTime)}${why}`;
+}
+
+/** 10 with agents; 4.5 a second, 5 at once */
+export function limitWords(limits: QueueLimits | undefined): string {
+  if (!limits) return "";
+  const { leased, perSecond, burst } = limits;
+  return [
+    ...(leased > 0 ? [`${leased} with agents`] : []),
+    ...(perSecond > 0 ? [`${perSecond} a second, ${burst} at once`] : []),
+  ].join("; ");
 }
 
 /** a=b c=d */

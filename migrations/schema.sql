@@ -62,6 +62,22 @@ $function$
 
 -- tables
 
+create table agent (
+  session bytea not null,
+  namespace_id integer not null,
+  agent_id text not null,
+  agent_version text not null,
+  labels jsonb not null,
+  queues jsonb,
+  tasks jsonb,
+  server text not null,
+  first_seen_at timestamp with time zone default now() not null,
+  seen_at timestamp with time zone not null,
+  succeeded_at timestamp with time zone,
+  constraint agent_pkey primary key (session)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
 create table agent_session (
   session bytea not null,
   namespace_id integer not null,
@@ -609,6 +625,7 @@ create table intervention (
   acted_at timestamp with time zone not null,
   node uuid,
   epoch bigint,
+  namespace_id integer default 0 not null,
   constraint intervention_pkey primary key (run_id, step_no, fence, rule, n)
 ) partition by range (run_id);
 
@@ -731,6 +748,7 @@ create table step_override_default partition of step_override default;
 
 -- indexes
 
+create index agent_by_name on agent using btree (namespace_id, agent_id, session);
 create index delivery_by_namespace on delivery using btree (namespace_id, created_at, id);
 create index delivery_cause on delivery using btree (namespace_id, hook, kind, cause, created_at);
 create index delivery_due on delivery using btree (partition, next_try_at);
@@ -742,6 +760,7 @@ create index escalation_wake on escalation using btree (partition, wake_at);
 create index fire_by_time on fire using btree (schedule_id, at);
 create index idempotency_expiry on idempotency using btree (expires_at);
 create index inbox_waiting on inbox using btree (id) where (refused_at is null);
+create index intervention_by_rule on intervention using btree (namespace_id, rule, acted_at);
 create index lease_lane on lease using btree (lane);
 create index lease_session on lease using btree (session);
 create index lease_wake on lease using btree (partition, wake_at);
@@ -887,6 +906,11 @@ create view open_lane as
 
 -- comments
 
+comment on table agent is 'An agent session as the servers see it; agent_session is what leases go by.';
+comment on column agent.queues is 'Those of its last poll; null: it has not polled yet.';
+comment on column agent.tasks is 'Those of its last poll; empty: any of its queues.';
+comment on column agent.server is 'The address of the server that it called last.';
+comment on column agent.succeeded_at is 'When a success that it reported was last taken.';
 comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
 comment on column attempt.charged is 'The retry policy that its try was charged to, -1 if to none; null: it did not count.';
 comment on table circuit is 'What may be handed out of a lane, or to one agent of it; no row: all.';

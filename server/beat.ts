@@ -1,10 +1,12 @@
 // The beat: once a second, never backed off. Whatever is parked in this process, one statement asks
 // for all lanes that somebody waits for and all runs that somebody watches, so a lost notification
-// costs a second and never a task. Every 20 s it says which lanes are polled here.
+// costs a second and never a task. Every 20 s it says which lanes are polled here, and which agents
+// call here.
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import type { Claims } from "./dispatch/claims.ts";
 import type { Lanes } from "./dispatch/lanes.ts";
+import type { Roster } from "./dispatch/roster.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Watch } from "./scheduler/watch.ts";
@@ -19,17 +21,25 @@ export interface BeatOptions {
   readonly log: Logger;
   /** This process among those that poll a lane. */
   readonly node: string;
+  /** Where agents reach it, for people. */
+  readonly address: string;
   readonly waiters: Waiters;
   readonly lanes: Lanes;
   readonly claims: Claims;
   readonly watch: Watch;
+  readonly roster: Roster;
 }
 
 export function createBeat(options: BeatOptions): Loop {
-  const { store, clock, log, waiters, watch } = options;
+  const { store, clock, log, waiters, watch, roster } = options;
   const markedAtMs = new Map<number, number>();
 
   async function runOnce(): Promise<void> {
+    await look();
+    await roster.tell((seen) => store.markAgents(options.address, seen));
+  }
+
+  async function look(): Promise<void> {
     await refreshWildcards(options);
     const lanes = waiters.lanes();
     const runs = watch.watched();

@@ -11,6 +11,7 @@ import { createEnds } from "./dispatch/ends.ts";
 import { createGate } from "./dispatch/gate.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
+import { createRoster } from "./dispatch/roster.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
@@ -81,7 +82,8 @@ export interface ControlPlane {
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable, settings = SUPERVISOR_DEFAULTS } = options;
+  const { store, clock, random, log, isRetryable, address } = options;
+  const { settings = SUPERVISOR_DEFAULTS } = options;
   const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
   const gate = createGate(clock);
@@ -128,7 +130,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     clock,
     random,
     log,
-    address: options.address,
+    address,
     partitions: options.partitions ?? partitionsOf(REGION),
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
@@ -149,7 +151,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const learn = (look: CircuitLook) => void claims.look(gate.learn(look));
   const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
   const node = randomUuid(random);
-  const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
+  const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
+  const beat = createBeat({ store, clock, log, node, address, ...parked });
   const loops = [beat, circuits, inbox, triggers, housekeeping, learning];
 
   return Object.freeze({
@@ -173,7 +176,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     dispatcher: createDispatch({
       ...{ store, clock, random, advance, onError },
-      ...{ claims, waiters, lanes, heartbeats },
+      ...{ ...parked, heartbeats },
     }),
     ...{ advance, fire: schedules.fire, ownership, watches },
     ...{ deliveries, triggers, beat, circuits, learning },

@@ -38,7 +38,8 @@ export type Reason =
   | "SCHEDULE_NOT_FOUND"
   | "SCHEDULE_EXISTS"
   | "TRIGGER_NOT_FOUND"
-  | "MAPPING_FAILED";
+  | "MAPPING_FAILED"
+  | "AGENT_NOT_FOUND";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

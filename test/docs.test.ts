@@ -67,6 +67,25 @@ describe("the README", () => {
   });
 });
 
+describe("the page of what operators look at", () => {
+  test("names commands and options that the command line has", async () => {
+    const page = readFileSync(join(ROOT, "docs/OPERATING.md"), "utf8");
+    const commands = new Map<string, Set<string>>();
+    for (const [, verb = "", rest = ""] of page.matchAll(/drover ([a-z]+(?: [a-z]+)?)(.*)/g)) {
+      const options = commands.get(verb) ?? new Set();
+      const said = rest.split("`")[0] ?? "";
+      for (const [option] of said.matchAll(/--[a-z]+/g)) options.add(option);
+      commands.set(verb, options);
+    }
+    expect(commands.size).toBeGreaterThan(6);
+    for (const [verb, options] of commands) {
+      const { code, stdout } = await drover([...verb.split(" "), "--help"]);
+      expect(code, verb).toBe(0);
+      for (const option of options) expect(stdout, verb).toContain(option);
+    }
+  });
+});
+
 describe("the page of what a workflow can say", () => {
   const check = createRequestCheck(RPC_DEFAULTS);
   const shown = blocks("yaml", workflows).map((text) =>

@@ -1,9 +1,8 @@
-/** `drover queue list`, `pause`, `resume`, `limit`: what waits for agents, and what they get. */
+/** `drover queue`: what waits for agents, and what they get. */
 import {
   ListQueuesResponseSchema,
   PauseQueueResponseSchema,
   type Queue,
-  type QueueLimits,
   ResumeQueueResponseSchema,
   SetQueueLimitsResponseSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
@@ -12,13 +11,15 @@ import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
-import { clean, pauseWords } from "../words.ts";
+import { clean, limitWords, moment, pauseWords } from "../words.ts";
+import { addQueueShow } from "./queue-show.ts";
 
 const pageMax = 1_000;
 const depthMax = 10_000;
 
 export function addQueueVerbs(queue: Command, ended: Ended): void {
   addList(queue, ended);
+  addQueueShow(queue, ended);
   addLimit(queue, ended);
   queue
     .command("pause")
@@ -92,15 +93,6 @@ function rateOf(text: string): number {
   throw new InvalidArgumentError("It must be a number from 0.001 to 100000.");
 }
 
-function limitWords(limits: QueueLimits | undefined): string {
-  if (!limits) return "";
-  const { leased, perSecond, burst } = limits;
-  return [
-    ...(leased > 0 ? [`${leased} with agents`] : []),
-    ...(perSecond > 0 ? [`${perSecond} a second, ${burst} at once`] : []),
-  ].join("; ");
-}
-
 function addList(queue: Command, ended: Ended): void {
   queue
     .command("list")
@@ -114,11 +106,13 @@ function addList(queue: Command, ended: Ended): void {
       const rows = answer.queues.map((one) => [
         clean(one.name),
         `${one.depth}${one.depth >= depthMax ? " or more" : ""}`,
+        moment(one.oldestTime),
         String(one.leased),
+        String(one.agents),
         limitWords(one.limits),
         pauseWords(one.pause),
       ]);
-      const head = ["QUEUE", "WAIT", "WITH AGENTS", "LIMITS", "PAUSED"];
+      const head = ["QUEUE", "WAIT", "OLDEST", "WITH AGENTS", "AGENTS", "LIMITS", "PAUSED"];
       if (output.format === "table") printTable(output, head, rows);
       if (rows.length === 0) output.note("no queue: no step and no agent has named one");
       if (answer.namespacePause)

@@ -22,6 +22,7 @@ import { toDuration } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { type RunExplanation, readExplanation } from "./explanation.ts";
 import { createHooks, type Hooks } from "./hooks.ts";
+import { createOperations, type Operations } from "./operations.ts";
 import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 import {
   type Attempt,
@@ -159,6 +160,8 @@ export interface Client extends Commands, Workflows {
   readonly schedules: Schedules;
   /** What begins or continues runs by itself: calls over HTTP, the ends of other runs. */
   readonly triggers: Triggers;
+  /** Who performs tasks, who watches, what was done, and what needs a person. */
+  readonly operations: Operations;
   /** Ends the connection; may be called twice. */
   close(): void;
 }
@@ -311,6 +314,7 @@ export function createClient(options: ClientOptions): Client {
     hooks: createHooks(call, namespace),
     schedules: createSchedules(call, namespace),
     triggers: createTriggers(call, namespace),
+    operations: createOperations(call, namespace),
     close: channel.close,
   });
 }

@@ -73,6 +73,18 @@ export type {
   ListDeliveriesSpec,
 } from "./hooks.ts";
 export type { Logger } from "./logger.ts";
+export type {
+  AgentInfo,
+  AgentPage,
+  InterventionPage,
+  ListAgentsSpec,
+  ListInterventionsSpec,
+  Operations,
+  Overview,
+  PageSpec,
+  Partition,
+  PartitionPage,
+} from "./operations.ts";
 export { bytes, json, type Parse, type Payload } from "./payload.ts";
 export type { RunFilterSpec } from "./run-filter.ts";
 export type {

@@ -4,6 +4,7 @@
 import type { Clock, Random } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, Advanced } from "../scheduler/advance.ts";
+import type { AgentPoll } from "../store/operators.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { Namespace, Store } from "../store/store.ts";
 import type { Claims } from "./claims.ts";
@@ -16,6 +17,7 @@ import type {
 } from "./dispatcher.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import type { Lanes } from "./lanes.ts";
+import type { Roster } from "./roster.ts";
 import { parseTaskToken, type TaskToken } from "./token.ts";
 import type { Parked, ServedTasks, Waiters } from "./waiters.ts";
 
@@ -28,11 +30,12 @@ export interface DispatchOptions {
   readonly waiters: Waiters;
   readonly lanes: Lanes;
   readonly heartbeats: Heartbeats;
+  readonly roster: Roster;
   readonly onError: (error: unknown) => void;
 }
 
 export function createDispatch(options: DispatchOptions): Dispatcher {
-  const { clock, store } = options;
+  const { clock, store, roster } = options;
 
   /** Every lease of a poll that ended without an answer is given back, on whatever server. */
   async function giveBackLost(session: string, polls: readonly number[]): Promise<void> {
@@ -64,6 +67,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const parked = await park(request, false);
       const looked = options.claims.look(parked.waiter.lanes.map(({ lane }) => lane));
       // However short it waits, it has looked once.
+      const left = roster.parked(request.agent, request.namespace.id, pollOf(request));
       const timer = clock.after(request.waitMs, () => void looked.then(parked.end));
       if (signal.aborted) parked.end();
       signal.addEventListener("abort", parked.end, { once: true });
@@ -73,11 +77,13 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
         return answerOf(served, arrivedAtMs);
       } finally {
         timer.cancel();
+        left();
         signal.removeEventListener("abort", parked.end);
       }
     },
 
     async heartbeat(request) {
+      roster.called(request.agent, request.namespace.id, null);
       await giveBackLost(request.agent.session, request.lostPolls);
       // A lost poll may be granted a task between that and this: it is never one to be forgotten.
       const before = Math.min(...request.lostPolls) - 1;
@@ -101,6 +107,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
     async complete(request, signal) {
       const arrivedAtMs = clock.monotonicMs();
       const { next, namespace, agent } = request;
+      roster.called(agent, namespace.id, next && pollOf(next));
       const rider = next ? await park({ ...next, namespace, agent }, true) : null;
       // It may fail while the reports are still under way, and is heard only after them.
       rider?.served.catch(() => undefined);
@@ -108,6 +115,8 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
         const answers = await Promise.all(
           request.results.map((result) => report(options, request, result)),
         );
+        if (answers.some((answer, index) => isSuccess(answer, request.results[index])))
+          roster.succeeded(agent);
         rider?.end();
         const served = rider ? await rider.served : null;
         if (served && signal.aborted) giveBack(options, namespace, served);
@@ -126,6 +135,15 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       }
     },
   } satisfies Dispatcher);
+}
+
+/** As people see it: without the weights. */
+function pollOf({ queues, tasks }: Pick<PollRequest, "queues" | "tasks">): AgentPoll {
+  return { queues: queues.map(({ name }) => name), tasks };
+}
+
+function isSuccess(answer: ResultAnswer, result: CompleteRequest["results"][number] | undefined) {
+  return answer.kind === "accepted" && result?.outcome.kind === "success";
 }
 
 type Ask = Omit<PollRequest, "waitMs" | "lostPolls">;

@@ -13,6 +13,8 @@ export interface AgentIdentity {
   /** 16 random bytes of the process, hex. */
   readonly session: string;
   readonly version: string;
+  /** For people; left out: none. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface PollRequest {

@@ -175,6 +175,7 @@ function identityOf(agent: Agent | undefined): AgentIdentity {
     id: agent.id,
     session: Buffer.from(agent.session).toString("hex"),
     version: agent.version,
+    labels: agent.labels,
   };
 }
 

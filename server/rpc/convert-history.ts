@@ -47,6 +47,7 @@ export function interventionMessage(
     epoch: BigInt(record.epoch ?? 0),
     fence: record.fence,
     attempt: about?.attempt ?? 0,
+    workflow: plan.workflow,
   });
 }
 

@@ -10,6 +10,7 @@ import type {
   ResolveEscalationRequest,
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Clock } from "../clock.ts";
 import type { AnswerKind } from "../core/history.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
@@ -18,14 +19,17 @@ import type { CircuitCalls, Scheduler } from "../scheduler/scheduler.ts";
 import type { EscalationRecord, RunDetail } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
+import { createAgentCalls } from "./agents.ts";
 import { createCircuitCalls } from "./circuits.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
 import { refusal } from "./errors.ts";
 import { createHookCalls } from "./hooks.ts";
+import { createInterventionCalls } from "./interventions.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
+import { createOverviewCalls } from "./overview.ts";
 import { payloadFrom } from "./payload.ts";
 import { type Control, createQueueCalls } from "./queues.ts";
 import type { RequestCheck } from "./request-check.ts";
@@ -44,12 +48,14 @@ export interface OperatorServiceDeps {
     | "queues"
     | "triggers"
     | "circuits"
+    | "operators"
     | "claimEscalation"
     | "releaseEscalation"
   >;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;
   readonly triggers: TriggerWork;
+  readonly clock: Pick<Clock, "wallMs">;
 }
 
 const HISTORY_MAX = 1_000;
@@ -84,6 +90,9 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createQueueCalls(deps),
     ...createTriggerCalls(deps, runs),
     ...createCircuitCalls(deps),
+    ...createAgentCalls(deps),
+    ...createInterventionCalls(deps),
+    ...createOverviewCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

@@ -5,16 +5,18 @@ import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue
 import { isLimited, type QueueLimits } from "../core/limits.ts";
 import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { QueueLook, QueueTask } from "../store/operators.ts";
 import type { Pause, QueueRecord, QueueRef } from "../store/queues.ts";
 import type { Store } from "../store/store.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
+import { timeField } from "./time-field.ts";
 
 export interface QueueCallDeps {
   readonly scheduler: Pick<Scheduler, Control>;
-  readonly store: Pick<Store, "queues">;
+  readonly store: Pick<Store, "queues" | "operators">;
   readonly namespaces: Namespaces;
 }
 
@@ -28,6 +30,7 @@ export type Control =
 
 type QueueCalls =
   | "listQueues"
+  | "getQueue"
   | "pauseQueue"
   | "resumeQueue"
   | "setQueueLimits"
@@ -38,7 +41,7 @@ type QueueCalls =
 
 export function createQueueCalls({
   scheduler,
-  store: { queues },
+  store: { queues, operators },
   namespaces,
 }: QueueCallDeps): Pick<Handlers<typeof OperatorService>, QueueCalls> {
   async function refOf(request: { namespace: string; queue: string }): Promise<QueueRef> {
@@ -47,8 +50,15 @@ export function createQueueCalls({
   }
 
   async function queueNow({ namespaceId, queue }: QueueRef) {
-    const [record] = await queues.list(namespaceId, { names: [queue], after: null, limit: 1 });
-    return record ? { queue: queueMessage(record) } : {};
+    const found = await queues.list(namespaceId, { names: [queue], after: null, limit: 1 });
+    const [message] = await messagesOf(namespaceId, found);
+    return message ? { queue: message } : {};
+  }
+
+  async function messagesOf(namespaceId: number, records: readonly QueueRecord[]) {
+    const names = records.map(({ name }) => name);
+    const looks = await operators.queueLooks(namespaceId, names);
+    return records.map((record, place) => queueMessage(record, looks[place]));
   }
 
   return {
@@ -60,8 +70,17 @@ export function createQueueCalls({
       const rows = await queues.list(id, { names: null, after, limit: page.limit + 1 });
       const pause = await queues.namespacePause(id);
       return {
-        queues: rows.slice(0, page.limit).map(queueMessage),
+        queues: await messagesOf(id, rows.slice(0, page.limit)),
         nextPageToken: page.nextToken(rows, (row) => row.name),
+        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
+      };
+    },
+    async getQueue(request) {
+      const { namespaceId, queue } = await refOf(request);
+      const pause = await queues.namespacePause(namespaceId);
+      return {
+        ...(await queueNow({ namespaceId, queue })),
+        tasks: (await operators.queueTasks(namespaceId, queue)).map(taskMessage),
         ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
       };
     },
@@ -114,11 +133,22 @@ function limitsFrom(limits: LimitsMessage | undefined): QueueLimits {
   return { leasesMax: leased === 0 ? null : leased, rate: perSecond === 0 ? null : rate };
 }
 
-function queueMessage({ name, ready, leased, pause, limits }: QueueRecord) {
+function queueMessage(record: QueueRecord, look: QueueLook | undefined) {
+  const { name, ready, leased, pause, limits } = record;
   return {
-    ...{ name, depth: ready, leased },
+    ...{ name, depth: ready, leased, agents: look?.agents ?? 0 },
+    ...timeField("oldestTime", look?.oldestAt ?? null),
+    ...timeField("polledTime", look?.polledAt ?? null),
     ...(pause ? { pause: pauseMessage(pause) } : {}),
     ...(isLimited(limits) ? { limits: limitsMessage(limits) } : {}),
+  };
+}
+
+function taskMessage({ task, ready, leased, oldestAt, polledAt, agents }: QueueTask) {
+  return {
+    ...{ task, depth: ready, leased, agents },
+    ...timeField("oldestTime", oldestAt),
+    ...timeField("polledTime", polledAt),
   };
 }
 

@@ -52,6 +52,7 @@ export interface RpcServerDeps {
     | "queues"
     | "triggers"
     | "circuits"
+    | "operators"
     | "claimEscalation"
     | "releaseEscalation"
     | "definition"

@@ -25,6 +25,7 @@ import type { PassRecord, Written } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
 import type { Durations } from "./durations.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
+import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Partitions } from "./partition-session.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
@@ -356,6 +357,7 @@ export interface Store {
   readonly triggers: Triggers;
   readonly circuits: Circuits;
   readonly durations: Durations;
+  readonly operators: Operators;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;
@@ -405,11 +407,13 @@ export interface Store {
   undelivered(session: string, polls: readonly number[]): Promise<readonly SessionLease[]>;
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
+  /** Says which agents call the server of this address: for people, nothing is judged by it. */
+  markAgents(server: string, seen: readonly AgentSeen[]): Promise<void>;
   /**
-   * Forgets, up to so many rows of each: sessions that hold nothing and were silent for long,
-   * pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7 days
-   * ago, and schedules that were deleted, with their fires. By default 10 minutes of a session, 5
-   * of a poller.
+   * Forgets, up to so many rows of each: agents and sessions that hold nothing and were silent for
+   * long, pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7
+   * days ago, and schedules that were deleted, with their fires. By default 10 minutes of a
+   * session, 5 of a poller.
    */
   forgetOld(rowsMax: number, kept?: KeptFor): Promise<void>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */

@@ -18,6 +18,7 @@ import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLaneQuestions } from "./lane-questions.ts";
 import { describeMessages } from "./messages.ts";
+import { describeOperators } from "./operators.ts";
 import { describeOutbox } from "./outbox.ts";
 import { describePartitions } from "./partitions.ts";
 import { describePausedWorkflows } from "./paused-workflows.ts";
@@ -62,6 +63,7 @@ export function describeStore(
     describe("due rows", () => describeDue(opened));
     describe("history", () => describeHistory(opened));
     describe("ended attempts", () => describeEndedAttempts(opened));
+    describe("operators", () => describeOperators(opened));
     describe("outbox", () => describeOutbox(opened));
     describe("triggers", () => describeTriggers(opened));
     describe("people", () => describePeople(opened));

@@ -80,6 +80,9 @@ export function createFaultyStore(wire: StoreWire): Store {
       settle: (settled) => call("settle ends", () => store.triggers.settle(settled)),
     } satisfies Store["triggers"]),
     circuits: faultyCircuits(store, call, read),
+    // What people look at is no part of what is simulated.
+    operators: store.operators,
+    markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),

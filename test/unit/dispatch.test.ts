@@ -1,6 +1,7 @@
 /** Reports and the poll that rides on them: whichever ends first, nobody fails unheard. */
 import { expect, it, onTestFinished } from "vitest";
 import { createDispatch } from "../../server/dispatch/dispatch.ts";
+import { createRoster } from "../../server/dispatch/roster.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
 import type { Advanced } from "../../server/scheduler/advance.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
@@ -30,6 +31,7 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
     advance: { submit: () => landing.promise },
     claims: { claim: async () => null, look: async () => undefined, idle: async () => undefined },
     lanes: { of: async () => [{ lane: LANE, weight: 1 }] },
+    roster: createRoster(clock),
     heartbeats: { beat: async () => [], idle: async () => undefined },
     onError: () => undefined,
   });

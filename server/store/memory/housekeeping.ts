@@ -21,6 +21,13 @@ export function forgetOld(
         lastBeatAt < now - sessionKeptMs && tables.lease.where("session", session).length === 0,
     );
   for (const { session } of sessions.slice(0, rowsMax)) tables.agentSession.remove(session);
+  const agents = tables.agent
+    .all()
+    .filter(
+      ({ session, seenAt }) =>
+        seenAt < now - sessionKeptMs && tables.lease.where("session", session).length === 0,
+    );
+  for (const row of agents.slice(0, rowsMax)) tables.agent.removeRow(row);
   const pollers = tables.lanePoller.all().filter(({ seenAt }) => seenAt < now - pollerKeptMs);
   for (const row of pollers.slice(0, rowsMax)) tables.lanePoller.removeRow(row);
   const keys = tables.idempotency

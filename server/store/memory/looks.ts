@@ -86,6 +86,16 @@ export function dueRows(
   });
 }
 
+/** The earliest moment of a partition that has come; null: none has. */
+export function overdueSince(tables: Tables, now: Moment, partition: number): Moment | null {
+  const nothing = { pauseOf: () => null, circuitOf: () => null };
+  const moments = [
+    ...momentsOf(tables, now, partition, nothing),
+    ...scheduleMoments(tables, partition),
+  ].flatMap(({ wakeAt }) => (wakeAt <= now ? wakeAt : []));
+  return moments.length === 0 ? null : moments.reduce((a, b) => Math.min(a, b));
+}
+
 /** The moment that the lease now waits for; null: it has to be looked at. */
 function moveBeaten(tables: Tables, now: Moment, key: string): Moment | null {
   const row = tables.lease.expect(key);

@@ -4,7 +4,7 @@
 //   transaction.ts     Tx              write.ts          a pass, row by row
 //   catalogue.ts       definitions and lanes             partitions.ts   who watches what
 //   queues.ts          what people say about queues      schedules.ts    calendars, and their fires
-//   queues.ts          what people say about queues      circuits.ts   what rests, and cordons
+//   circuits.ts        what rests, and cordons           operators.ts    what people look at
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
@@ -17,6 +17,7 @@ import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
+import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPartitions } from "./partitions.ts";
 import { createQueues, lanePause } from "./queues.ts";
@@ -70,7 +71,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const circuitOf = (lane: number) => laneCircuit(world, lane);
-  const partitions = createPartitions(tables, transactions, elapsedMs);
+  const partitions = createPartitions(tables, transactions, { now, elapsedMs });
   const { run } = transactions;
 
   const reads: Reads = Object.freeze({
@@ -118,6 +119,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     triggers: createTriggers({ tables, now, namespaceName }, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(isVersion),
+    operators: createOperators({ ...world, nodes: partitions.nodes }, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
@@ -133,6 +135,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
       run(() => {
         for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
       }),
+    markAgents: (server, seen) => run(() => markAgents(tables, now(), server, seen)),
     forgetOld: (rowsMax, kept = KEPT_FOR_DEFAULT) =>
       run(() => forgetOld(tables, now(), rowsMax, kept)),
     // Users fill the inbox by SQL, so here it is always empty.

@@ -6,6 +6,7 @@
 // A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
 // that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
+import type { Moment } from "../../core/attempt.ts";
 import type {
   NodeInfo,
   PartitionSession,
@@ -18,8 +19,18 @@ import type { Transactions } from "./transactions.ts";
 /** A session that calls nothing for so long is lost, and a node that is not seen is not live. */
 const SILENCE_MS_MAX = 3_000;
 
-interface Session {
-  readonly node: string;
+export interface PartitionClock {
+  readonly now: () => Moment;
+  /** What the silence of sessions is measured by. */
+  readonly elapsedMs: () => number;
+}
+
+export interface KnownNode extends NodeInfo {
+  readonly startedAt: Moment;
+  lastSeenAt: Moment;
+}
+
+interface Session extends KnownNode {
   state: "live" | "lost" | "left";
   calledAtMs: number;
   readonly locks: Set<number>;
@@ -27,25 +38,27 @@ interface Session {
   readonly lossListeners: ((cause: Error) => void)[];
 }
 
-interface World {
+interface World extends PartitionClock {
   readonly tables: Tables;
   readonly transactions: Transactions;
-  readonly elapsedMs: () => number;
   readonly sessions: Map<string, Session>;
 }
 
 export interface MemoryPartitions extends Partitions {
+  /** Those that have not left. */
+  nodes(): readonly KnownNode[];
   close(): void;
 }
 
 export function createPartitions(
   tables: Tables,
   transactions: Transactions,
-  elapsedMs: () => number,
+  clock: PartitionClock,
 ): MemoryPartitions {
-  const world: World = { tables, transactions, elapsedMs, sessions: new Map() };
+  const world: World = { ...clock, tables, transactions, sessions: new Map() };
   return Object.freeze({
     join: (node: NodeInfo) => join(world, node),
+    nodes: () => [...world.sessions.values()].filter(({ state }) => state !== "left"),
     close: () => {
       for (const session of world.sessions.values()) session.state = "left";
       world.sessions.clear();
@@ -53,12 +66,13 @@ export function createPartitions(
   });
 }
 
-async function join(world: World, { node }: NodeInfo): Promise<PartitionSession> {
+async function join(world: World, { node, address }: NodeInfo): Promise<PartitionSession> {
   if (world.sessions.has(node))
     throw new Error(`node ${node} has joined before: join under a new id`);
   await world.transactions.run(() => world.tables.writer.insert({ node }));
   const session: Session = {
-    ...{ node, state: "live", calledAtMs: world.elapsedMs() },
+    ...{ node, address, startedAt: world.now(), lastSeenAt: world.now() },
+    ...{ state: "live", calledAtMs: world.elapsedMs() },
     ...{ locks: new Set(), laneListeners: [], lossListeners: [] },
   };
   world.sessions.set(node, session);
@@ -66,6 +80,7 @@ async function join(world: World, { node }: NodeInfo): Promise<PartitionSession>
     node,
     look: async () => {
       call(world, session);
+      session.lastSeenAt = world.now();
       return { held: heldBy(world), liveNodes: liveNodes(world) };
     },
     tryLock: async (partitions: readonly number[]) => {
@@ -77,7 +92,7 @@ async function join(world: World, { node }: NodeInfo): Promise<PartitionSession>
     },
     takeOver: async (partitions: readonly number[]) => {
       call(world, session);
-      return world.transactions.run(() => takeOver(world.tables, session, partitions));
+      return world.transactions.run(() => takeOver(world, session, partitions));
     },
     unlock: async (partitions: readonly number[]) => {
       call(world, session);
@@ -123,7 +138,7 @@ function liveNodes({ sessions }: World): string[] {
 }
 
 function takeOver(
-  tables: Tables,
+  { tables, now }: World,
   session: Session,
   partitions: readonly number[],
 ): readonly TakenPartition[] {
@@ -135,7 +150,7 @@ function takeOver(
     if (former != null && former !== session.node && tables.writer.get(former))
       tables.writer.remove(former);
     const epoch = (row?.epoch ?? 0) + 1;
-    tables.partitionLease.put({ partition, node: session.node, epoch });
+    tables.partitionLease.put({ partition, node: session.node, epoch, takenAt: now() });
     return { partition, epoch };
   });
 }

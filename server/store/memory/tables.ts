@@ -11,7 +11,7 @@
 //   schedule, fire        calendars, and what became of their moments
 //   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
 //   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
-//   idempotency, agent_session, lane_poller, writer, partition_lease
+//   idempotency, agent_session, agent, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
 import type { End, Lease, Ready, Run, Step } from "../../core/model.ts";
@@ -19,6 +19,7 @@ import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
 import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
+import type { AgentRecord } from "../operators.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -141,6 +142,10 @@ export interface AgentSessionRow {
   readonly lastBeatAt: Moment;
 }
 
+export interface AgentRow extends Omit<AgentRecord, "lastBeatAt" | "held"> {
+  readonly namespaceId: number;
+}
+
 export interface LanePollerRow {
   readonly lane: number;
   readonly node: string;
@@ -158,6 +163,7 @@ export interface PartitionRow {
   readonly partition: number;
   readonly node: string | null;
   readonly epoch: number;
+  readonly takenAt: Moment;
 }
 
 export interface Tables
@@ -183,6 +189,7 @@ export interface Tables
   readonly slot: Table<SlotRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
   readonly agentSession: Table<AgentSessionRow, never>;
+  readonly agent: Table<AgentRow, never>;
   readonly lanePoller: Table<LanePollerRow, "lane">;
   readonly writer: Table<WriterRow, never>;
   readonly partitionLease: Table<PartitionRow, never>;
@@ -337,7 +344,7 @@ function createTablesOfPeople(
 
 type SmallTables = Pick<
   Tables,
-  "idempotency" | "agentSession" | "lanePoller" | "writer" | "partitionLease"
+  "idempotency" | "agentSession" | "agent" | "lanePoller" | "writer" | "partitionLease"
 >;
 
 function createSmallTables(journal: Journal): SmallTables {
@@ -349,6 +356,11 @@ function createSmallTables(journal: Journal): SmallTables {
     }),
     agentSession: createTable<AgentSessionRow, never>(journal, {
       name: "agent_session",
+      key: (row) => row.session,
+      indexes: {},
+    }),
+    agent: createTable<AgentRow, never>(journal, {
+      name: "agent",
       key: (row) => row.session,
       indexes: {},
     }),

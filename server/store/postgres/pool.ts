@@ -1,6 +1,7 @@
 // Connections. The hot pool's sessions are set so that a plan made while a table was empty cannot
 // survive as a sequential scan, and so that no statement or idle transaction outlives 2 s, whatever
-// happens to the process. Lists have a pool of their own with the planner's defaults.
+// happens to the process. Composed lists have a pool of their own with the planner's defaults; what
+// operators look at has a small one that is set like the hot pool, apart from its flights.
 import pg from "pg";
 import type { Logger } from "pino";
 
@@ -26,7 +27,7 @@ const types: pg.CustomTypesConfig = {
 
 export function createPool(
   connectionString: string,
-  use: "hot" | "reads",
+  use: "hot" | "reads" | "operators",
   max: number,
   log: Logger,
 ): pg.Pool {
@@ -39,7 +40,7 @@ export function createPool(
     application_name: `drover-${use}`,
     types,
     onConnect: async (client) => {
-      await client.query(use === "hot" ? HOT : GUARDS);
+      await client.query(use === "reads" ? GUARDS : HOT);
     },
   });
   // A connection that dies while a flight has it fails that flight's next statement. An error event

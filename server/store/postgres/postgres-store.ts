@@ -1,5 +1,5 @@
 // The state store on PostgreSQL 15 to 18. Hot statements are SQL in sql/, prepared by name; lists
-// are composed in reads.ts. Two pools: flights and beats, and reads.
+// are composed in reads.ts. Three pools: flights and beats, reads, and what operators look at.
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -17,6 +17,7 @@ import { createDurations } from "./durations.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
+import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
@@ -30,6 +31,7 @@ import { createTx } from "./tx.ts";
 
 const HOT_CONNECTIONS = 10;
 const READ_CONNECTIONS = 4;
+const OPERATOR_CONNECTIONS = 2;
 
 export interface PostgresStoreOptions {
   readonly connectionString: string;
@@ -41,6 +43,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const { connectionString, log, clock = systemClock } = options;
   const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log);
   const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log);
+  const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log);
   const transact = createTransact(hot, clock);
   const query = guarded(queryOn(hot));
 
@@ -53,6 +56,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     triggers: createTriggers(query),
     circuits: createCircuits(query, (work) => transact({}, work)),
     durations: createDurations(query, transact),
+    operators: createOperators(guarded(queryOn(looks))),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     async namespace(name) {
@@ -120,10 +124,12 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     async markPolled(node, lanes) {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
+    markAgents: (server, seen) => markAgents(query, server, seen),
     async forgetOld(rowsMax, { sessionKeptMs, pollerKeptMs } = KEPT_FOR_DEFAULT) {
       // Whoever resumed a workflow may have died before all of its ready rows were back.
       await query("release_ready", [rowsMax]);
       await query("forget_sessions", [rowsMax, sessionKeptMs]);
+      await query("forget_agents", [rowsMax, sessionKeptMs]);
       await query("forget_lane_pollers", [rowsMax, pollerKeptMs]);
       await query("forget_writers", []);
       await query("forget_keys", [rowsMax]);
@@ -141,7 +147,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("find_namespace", ["default"]);
     },
     async close() {
-      await Promise.all([hot.end(), lists.end()]);
+      await Promise.all([hot.end(), lists.end(), looks.end()]);
     },
   } satisfies Store);
 }

@@ -117,5 +117,6 @@ export async function writeInterventions(
     ({ row }) => row.actedAt,
     ({ actor }) => actor?.node ?? null,
     ({ actor }) => actor?.epoch ?? null,
+    ({ head }) => head.namespaceId,
   );
 }

@@ -45,14 +45,19 @@ test("queues are listed with what waits, and a paused namespace is said", async 
   server.play({
     listQueues: () => ({
       queues: [
-        { name: "bank", depth: 10_000, leased: 3, pause: { sinceTime: AT, reason: "" } },
+        {
+          ...{ name: "bank", depth: 10_000, leased: 3, agents: 2, oldestTime: AT },
+          pause: { sinceTime: AT, reason: "" },
+        },
         { name: "mail" },
       ],
       namespacePause: { sinceTime: AT, reason: "moving" },
     }),
   });
   const { stdout, stderr } = await queue("list");
-  expect(stdout).toMatch(/bank +10000 or more +3 +since 2026-01-01 00:00:00Z/);
+  expect(stdout).toMatch(
+    /bank +10000 or more +2026-01-01 00:00:00Z +3 +2 +since 2026-01-01 00:00:00Z/,
+  );
   expect(stderr).toContain("the namespace is paused since 2026-01-01 00:00:00Z: moving");
 });
 

@@ -125,7 +125,7 @@ test("queues, a workflow and the namespace are paused, explained, limited and re
   expect(await why()).toContain('"charge" is held, as queue "bank" is paused (mending)');
   expect(await why()).toContain("drover queue resume bank");
   const listed = await drover("queue list");
-  expect(listed.stdout).toMatch(/^bank +1 +0 +since \S+ \S+Z: mending$/m);
+  expect(listed.stdout).toMatch(/^bank +1 +\S+ \S+Z +0 +\d +since \S+ \S+Z: mending$/m);
   expect(listed.stderr).toContain("the namespace is paused since");
   await drover("queue limit bank --leased 3 --per-second 50");
   await drover("queue resume bank");

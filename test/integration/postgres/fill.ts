@@ -54,8 +54,14 @@ const ROWS = [
    select sha256(n::text::bytea), 1, 'a', '1', now() from generate_series(0, 199) as n`,
   `insert into idempotency (namespace_id, key, run_id, digest, expires_at)
    select 1, 'k' || n, run_id, sha256('x'), now() + interval '30 days' from made`,
-  `insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at)
-   select run_id, 0, 1, 0, 0, partition, 'x', 'y', now(), now() from made where kind = 2`,
+  `insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at,
+     namespace_id)
+   select run_id, 0, 1, rule, 0, partition, 'x', 'y', now(), now() - r * interval '1 second', 1
+   from (select run_id, partition, n as r from made) as made cross join generate_series(0, 14) as rule`,
+  `insert into agent (session, namespace_id, agent_id, agent_version, labels, queues, tasks, server,
+     seen_at)
+   select sha256(n::text::bytea), 1, 'a', '1', '{}', '["default"]', '["task-1"]', 'here', now()
+   from generate_series(0, 199) as n`,
   `insert into escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at)
    select run_id, n, 1, 0, 0, 'x', now(), case when r % 10 > 0 then now() end
    from (select run_id, made.n as r from made) as made cross join generate_series(1, 2) as n`,

@@ -24,7 +24,7 @@ const HOT = [
   ...["run_open", "step", "ready", "lease", "due", "attempt", "run"],
   ...["escalation", "signal", "decision", "step_override", "step_kept", "rerun"],
   ...["escalation", "signal", "decision", "step_override", "message", "slot"],
-  ...["outbox", "delivery", "schedule", "fire"],
+  ...["outbox", "delivery", "schedule", "fire", "intervention"],
 ];
 /** Tables with a row for each step and each item of a map. */
 const PLACED = ["step", "ready", "lease", "due", "attempt", "step_override", "step_kept"];
@@ -228,6 +228,23 @@ describe("on a database of thousands of runs, analysed", () => {
     );
     expect(nodes.map((node) => node["Index Name"])).toContain(index);
     expect(nodes.map((node) => node["Node Type"])).not.toContain("Sort");
+  });
+
+  it("open escalations are counted by the index that holds them alone", async () => {
+    const { text = "" } = statements.find(({ name }) => name === "count_open_escalations") ?? {};
+    const nodes = await genericPlan(text);
+    const used = nodes.map((node) => node["Index Name"]);
+    expect(used).toContain("escalation_default_namespace_id_run_id_n_idx1");
+  });
+
+  it("interventions are listed newest first by the index of each rule, within the time asked for", async () => {
+    const { text = "" } = statements.find(({ name }) => name === "list_interventions") ?? {};
+    const nodes = await genericPlan(text);
+    const found = nodes.find(
+      (node) => node["Index Name"] === "intervention_default_namespace_id_rule_acted_at_idx",
+    );
+    for (const column of ["namespace_id", "rule", "acted_at"])
+      expect(found?.["Index Cond"]).toContain(column);
   });
 
   planned("there");

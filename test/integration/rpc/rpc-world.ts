@@ -38,6 +38,8 @@ export interface World {
   readonly dispatcher: Mutable<Dispatcher>;
   readonly reads: Mutable<Reads>;
   readonly store: Mutable<RpcServerDeps["store"]>;
+  /** What the servers of the namespace have told of agents. */
+  readonly markAgents: Store["markAgents"];
   readonly logged: string[];
   readonly server: RpcServer;
   readonly host: string;
@@ -247,7 +249,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   const memory = await memoryStore();
-  const { outbox, queues, schedules, triggers, circuits } = memory;
+  const { outbox, queues, schedules, triggers, circuits, operators, markAgents } = memory;
   const scheduler = schedulerStub(memory, scheduleControl(memory, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
@@ -267,10 +269,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
     outbox,
-    queues,
-    schedules,
-    triggers,
-    circuits,
+    ...{ queues, schedules, triggers, circuits, operators },
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},
@@ -294,7 +293,8 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
   });
   const { host, port } = await server.start();
   const close = () => server.stop();
-  return { scheduler, dispatcher, reads, store, logged, server, host, port, close } as World;
+  const seen = { scheduler, dispatcher, reads, store, markAgents, logged };
+  return { ...seen, server, host, port, close } as World;
 }
 
 /** No run has ended, and nobody lists what was refused. */

@@ -69,10 +69,10 @@ returning a.step_no;
 -- name: insert_interventions
 -- Unique by what it is about, so that no two supervisors record one action.
 insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
-  epoch)
+  epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, u.partition, u.saw, u.did,
-  to_timestamp(u.due_at / 1000.0), to_timestamp(u.acted_at / 1000.0), u.node, u.epoch
+  to_timestamp(u.due_at / 1000.0), to_timestamp(u.acted_at / 1000.0), u.node, u.epoch, u.namespace_id
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::smallint[],
-  $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::uuid[], $12::bigint[])
-  as u (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node, epoch)
+  $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::uuid[], $12::bigint[], $13::integer[])
+  as u (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node, epoch, namespace_id)
 on conflict (run_id, step_no, fence, rule, n) do nothing;

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/queue.proto.
  */
 export const file_drover_v1_queue: GenFile = /*@__PURE__*/
-  fileDesc("ChVkcm92ZXIvdjEvcXVldWUucHJvdG8SCWRyb3Zlci52MSJ9CgVRdWV1ZRIMCgRuYW1lGAEgASgJEg0KBWRlcHRoGAIgASgFEg4KBmxlYXNlZBgDIAEoBRIfCgVwYXVzZRgEIAEoCzIQLmRyb3Zlci52MS5QYXVzZRImCgZsaW1pdHMYBSABKAsyFi5kcm92ZXIudjEuUXVldWVMaW1pdHMiRwoFUGF1c2USLgoKc2luY2VfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAIgASgJIoMBChFMaXN0UXVldWVzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAgiegoSTGlzdFF1ZXVlc1Jlc3BvbnNlEiAKBnF1ZXVlcxgBIAMoCzIQLmRyb3Zlci52MS5RdWV1ZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSKQoPbmFtZXNwYWNlX3BhdXNlGAMgASgLMhAuZHJvdmVyLnYxLlBhdXNlIo8BChFQYXVzZVF1ZXVlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKBnJlYXNvbhgDIAEoCUIIukgFcgMYgAgiNQoSUGF1c2VRdWV1ZVJlc3BvbnNlEh8KBXF1ZXVlGAEgASgLMhAuZHJvdmVyLnYxLlF1ZXVlInYKElJlc3VtZVF1ZXVlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kIjYKE1Jlc3VtZVF1ZXVlUmVzcG9uc2USHwoFcXVldWUYASABKAsyEC5kcm92ZXIudjEuUXVldWUi4gEKC1F1ZXVlTGltaXRzEhsKBmxlYXNlZBgBIAEoBUILukgIGgYYwIQ9KAASmQEKCnBlcl9zZWNvbmQYAiABKAFChAG6SIABugF9ChdxdWV1ZV9saW1pdHMucGVyX3NlY29uZBIubXVzdCBiZSAwLCBmb3IgYW55IG51bWJlciwgb3IgMC4wMDEgdG8gMTAwLDAwMBoydGhpcyA9PSAwLjAgfHwgKHRoaXMgPj0gMC4wMDEgJiYgdGhpcyA8PSAxMDAwMDAuMCkSGgoFYnVyc3QYAyABKAVCC7pICBoGGKCNBigAIqEBChVTZXRRdWV1ZUxpbWl0c1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBImCgZsaW1pdHMYAyABKAsyFi5kcm92ZXIudjEuUXVldWVMaW1pdHMiOQoWU2V0UXVldWVMaW1pdHNSZXNwb25zZRIfCgVxdWV1ZRgBIAEoCzIQLmRyb3Zlci52MS5RdWV1ZSJkChVQYXVzZU5hbWVzcGFjZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSGAoGcmVhc29uGAIgASgJQgi6SAVyAxiACCI5ChZQYXVzZU5hbWVzcGFjZVJlc3BvbnNlEh8KBXBhdXNlGAEgASgLMhAuZHJvdmVyLnYxLlBhdXNlIksKFlJlc3VtZU5hbWVzcGFjZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQiGQoXUmVzdW1lTmFtZXNwYWNlUmVzcG9uc2UilQEKFFBhdXNlV29ya2Zsb3dSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjAKCHdvcmtmbG93GAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSGAoGcmVhc29uGAMgASgJQgi6SAVyAxiACCI4ChVQYXVzZVdvcmtmbG93UmVzcG9uc2USHwoFcGF1c2UYASABKAsyEC5kcm92ZXIudjEuUGF1c2UifAoVUmVzdW1lV29ya2Zsb3dSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjAKCHdvcmtmbG93GAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQiGAoWUmVzdW1lV29ya2Zsb3dSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("ChVkcm92ZXIvdjEvcXVldWUucHJvdG8SCWRyb3Zlci52MSLvAQoFUXVldWUSDAoEbmFtZRgBIAEoCRINCgVkZXB0aBgCIAEoBRIOCgZsZWFzZWQYAyABKAUSHwoFcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USJgoGbGltaXRzGAUgASgLMhYuZHJvdmVyLnYxLlF1ZXVlTGltaXRzEi8KC29sZGVzdF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYWdlbnRzGAggASgFIqoBCglRdWV1ZVRhc2sSDAoEdGFzaxgBIAEoCRINCgVkZXB0aBgCIAEoBRIOCgZsZWFzZWQYAyABKAUSLwoLb2xkZXN0X3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3BvbGxlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhZ2VudHMYBiABKAUicwoPR2V0UXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQigwEKEEdldFF1ZXVlUmVzcG9uc2USHwoFcXVldWUYASABKAsyEC5kcm92ZXIudjEuUXVldWUSIwoFdGFza3MYAiADKAsyFC5kcm92ZXIudjEuUXVldWVUYXNrEikKD25hbWVzcGFjZV9wYXVzZRgDIAEoCzIQLmRyb3Zlci52MS5QYXVzZSJHCgVQYXVzZRIuCgpzaW5jZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAiABKAkigwEKEUxpc3RRdWV1ZXNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJ6ChJMaXN0UXVldWVzUmVzcG9uc2USIAoGcXVldWVzGAEgAygLMhAuZHJvdmVyLnYxLlF1ZXVlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIpCg9uYW1lc3BhY2VfcGF1c2UYAyABKAsyEC5kcm92ZXIudjEuUGF1c2UijwEKEVBhdXNlUXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSGAoGcmVhc29uGAMgASgJQgi6SAVyAxiACCI1ChJQYXVzZVF1ZXVlUmVzcG9uc2USHwoFcXVldWUYASABKAsyEC5kcm92ZXIudjEuUXVldWUidgoSUmVzdW1lUXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQiNgoTUmVzdW1lUXVldWVSZXNwb25zZRIfCgVxdWV1ZRgBIAEoCzIQLmRyb3Zlci52MS5RdWV1ZSLiAQoLUXVldWVMaW1pdHMSGwoGbGVhc2VkGAEgASgFQgu6SAgaBhjAhD0oABKZAQoKcGVyX3NlY29uZBgCIAEoAUKEAbpIgAG6AX0KF3F1ZXVlX2xpbWl0cy5wZXJfc2Vjb25kEi5tdXN0IGJlIDAsIGZvciBhbnkgbnVtYmVyLCBvciAwLjAwMSB0byAxMDAsMDAwGjJ0aGlzID09IDAuMCB8fCAodGhpcyA+PSAwLjAwMSAmJiB0aGlzIDw9IDEwMDAwMC4wKRIaCgVidXJzdBgDIAEoBUILukgIGgYYoI0GKAAioQEKFVNldFF1ZXVlTGltaXRzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiYKBmxpbWl0cxgDIAEoCzIWLmRyb3Zlci52MS5RdWV1ZUxpbWl0cyI5ChZTZXRRdWV1ZUxpbWl0c1Jlc3BvbnNlEh8KBXF1ZXVlGAEgASgLMhAuZHJvdmVyLnYxLlF1ZXVlImQKFVBhdXNlTmFtZXNwYWNlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIYCgZyZWFzb24YAiABKAlCCLpIBXIDGIAIIjkKFlBhdXNlTmFtZXNwYWNlUmVzcG9uc2USHwoFcGF1c2UYASABKAsyEC5kcm92ZXIudjEuUGF1c2UiSwoWUmVzdW1lTmFtZXNwYWNlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JCIZChdSZXN1bWVOYW1lc3BhY2VSZXNwb25zZSKVAQoUUGF1c2VXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgZyZWFzb24YAyABKAlCCLpIBXIDGIAIIjgKFVBhdXNlV29ya2Zsb3dSZXNwb25zZRIfCgVwYXVzZRgBIAEoCzIQLmRyb3Zlci52MS5QYXVzZSJ8ChVSZXN1bWVXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCIYChZSZXN1bWVXb3JrZmxvd1Jlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * A queue as it is now.
@@ -61,6 +61,27 @@ export type Queue = Message<"drover.v1.Queue"> & {
    * @generated from field: drover.v1.QueueLimits limits = 5;
    */
   limits?: QueueLimits | undefined;
+
+  /**
+   * Since when the task waits that has waited longest. Absent: none waits.
+   *
+   * @generated from field: google.protobuf.Timestamp oldest_time = 6;
+   */
+  oldestTime?: Timestamp | undefined;
+
+  /**
+   * When agents were last seen to wait for its tasks; up to 20 s late. Absent: not lately.
+   *
+   * @generated from field: google.protobuf.Timestamp polled_time = 7;
+   */
+  polledTime?: Timestamp | undefined;
+
+  /**
+   * Agents that have called in the last minute, and asked for its tasks with their last poll.
+   *
+   * @generated from field: int32 agents = 8;
+   */
+  agents: number;
 };
 
 /**
@@ -69,6 +90,126 @@ export type Queue = Message<"drover.v1.Queue"> & {
  */
 export const QueueSchema: GenMessage<Queue> = /*@__PURE__*/
   messageDesc(file_drover_v1_queue, 0);
+
+/**
+ * One of the tasks that are sent to a queue.
+ *
+ * @generated from message drover.v1.QueueTask
+ */
+export type QueueTask = Message<"drover.v1.QueueTask"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string task = 1;
+   */
+  task: string;
+
+  /**
+   * Tasks of this name that wait for an agent. Counted up to 10,000.
+   *
+   * @generated from field: int32 depth = 2;
+   */
+  depth: number;
+
+  /**
+   * Those with agents.
+   *
+   * @generated from field: int32 leased = 3;
+   */
+  leased: number;
+
+  /**
+   * Since when the one waits that has waited longest. Absent: none waits.
+   *
+   * @generated from field: google.protobuf.Timestamp oldest_time = 4;
+   */
+  oldestTime?: Timestamp | undefined;
+
+  /**
+   * When agents were last seen to wait for them; up to 20 s late. Absent: not lately.
+   *
+   * @generated from field: google.protobuf.Timestamp polled_time = 5;
+   */
+  polledTime?: Timestamp | undefined;
+
+  /**
+   * Agents that have called in the last minute, and asked for them with their last poll, by name or
+   * as any task.
+   *
+   * @generated from field: int32 agents = 6;
+   */
+  agents: number;
+};
+
+/**
+ * Describes the message drover.v1.QueueTask.
+ * Use `create(QueueTaskSchema)` to create a new message.
+ */
+export const QueueTaskSchema: GenMessage<QueueTask> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 1);
+
+/**
+ * Asks for one queue.
+ *
+ * @generated from message drover.v1.GetQueueRequest
+ */
+export type GetQueueRequest = Message<"drover.v1.GetQueueRequest"> & {
+  /**
+   * Namespace of the queue. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Name of the queue. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string queue = 2;
+   */
+  queue: string;
+};
+
+/**
+ * Describes the message drover.v1.GetQueueRequest.
+ * Use `create(GetQueueRequestSchema)` to create a new message.
+ */
+export const GetQueueRequestSchema: GenMessage<GetQueueRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 2);
+
+/**
+ * One queue. One that nobody has named yet is an empty one.
+ *
+ * @generated from message drover.v1.GetQueueResponse
+ */
+export type GetQueueResponse = Message<"drover.v1.GetQueueResponse"> & {
+  /**
+   * The queue.
+   *
+   * @generated from field: drover.v1.Queue queue = 1;
+   */
+  queue?: Queue | undefined;
+
+  /**
+   * Its tasks by name; the first 1,000.
+   *
+   * @generated from field: repeated drover.v1.QueueTask tasks = 2;
+   */
+  tasks: QueueTask[];
+
+  /**
+   * The pause of the namespace, which keeps it too. Absent: it is not paused.
+   *
+   * @generated from field: drover.v1.Pause namespace_pause = 3;
+   */
+  namespacePause?: Pause | undefined;
+};
+
+/**
+ * Describes the message drover.v1.GetQueueResponse.
+ * Use `create(GetQueueResponseSchema)` to create a new message.
+ */
+export const GetQueueResponseSchema: GenMessage<GetQueueResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 3);
 
 /**
  * Nothing new is handed out.
@@ -96,7 +237,7 @@ export type Pause = Message<"drover.v1.Pause"> & {
  * Use `create(PauseSchema)` to create a new message.
  */
 export const PauseSchema: GenMessage<Pause> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 1);
+  messageDesc(file_drover_v1_queue, 4);
 
 /**
  * Asks for queues.
@@ -131,7 +272,7 @@ export type ListQueuesRequest = Message<"drover.v1.ListQueuesRequest"> & {
  * Use `create(ListQueuesRequestSchema)` to create a new message.
  */
 export const ListQueuesRequestSchema: GenMessage<ListQueuesRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 2);
+  messageDesc(file_drover_v1_queue, 5);
 
 /**
  * One page of queues.
@@ -166,7 +307,7 @@ export type ListQueuesResponse = Message<"drover.v1.ListQueuesResponse"> & {
  * Use `create(ListQueuesResponseSchema)` to create a new message.
  */
 export const ListQueuesResponseSchema: GenMessage<ListQueuesResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 3);
+  messageDesc(file_drover_v1_queue, 6);
 
 /**
  * Pauses a queue.
@@ -201,7 +342,7 @@ export type PauseQueueRequest = Message<"drover.v1.PauseQueueRequest"> & {
  * Use `create(PauseQueueRequestSchema)` to create a new message.
  */
 export const PauseQueueRequestSchema: GenMessage<PauseQueueRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 4);
+  messageDesc(file_drover_v1_queue, 7);
 
 /**
  * It is paused.
@@ -222,7 +363,7 @@ export type PauseQueueResponse = Message<"drover.v1.PauseQueueResponse"> & {
  * Use `create(PauseQueueResponseSchema)` to create a new message.
  */
 export const PauseQueueResponseSchema: GenMessage<PauseQueueResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 5);
+  messageDesc(file_drover_v1_queue, 8);
 
 /**
  * Lets a queue go on.
@@ -250,7 +391,7 @@ export type ResumeQueueRequest = Message<"drover.v1.ResumeQueueRequest"> & {
  * Use `create(ResumeQueueRequestSchema)` to create a new message.
  */
 export const ResumeQueueRequestSchema: GenMessage<ResumeQueueRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 6);
+  messageDesc(file_drover_v1_queue, 9);
 
 /**
  * It goes on.
@@ -271,7 +412,7 @@ export type ResumeQueueResponse = Message<"drover.v1.ResumeQueueResponse"> & {
  * Use `create(ResumeQueueResponseSchema)` to create a new message.
  */
 export const ResumeQueueResponseSchema: GenMessage<ResumeQueueResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 7);
+  messageDesc(file_drover_v1_queue, 10);
 
 /**
  * How much of a queue is handed out. Counted exactly, over all servers and all tasks of the queue.
@@ -308,7 +449,7 @@ export type QueueLimits = Message<"drover.v1.QueueLimits"> & {
  * Use `create(QueueLimitsSchema)` to create a new message.
  */
 export const QueueLimitsSchema: GenMessage<QueueLimits> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 8);
+  messageDesc(file_drover_v1_queue, 11);
 
 /**
  * Sets the limits of a queue.
@@ -343,7 +484,7 @@ export type SetQueueLimitsRequest = Message<"drover.v1.SetQueueLimitsRequest"> &
  * Use `create(SetQueueLimitsRequestSchema)` to create a new message.
  */
 export const SetQueueLimitsRequestSchema: GenMessage<SetQueueLimitsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 9);
+  messageDesc(file_drover_v1_queue, 12);
 
 /**
  * They are set.
@@ -364,7 +505,7 @@ export type SetQueueLimitsResponse = Message<"drover.v1.SetQueueLimitsResponse">
  * Use `create(SetQueueLimitsResponseSchema)` to create a new message.
  */
 export const SetQueueLimitsResponseSchema: GenMessage<SetQueueLimitsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 10);
+  messageDesc(file_drover_v1_queue, 13);
 
 /**
  * Pauses all queues of a namespace.
@@ -392,7 +533,7 @@ export type PauseNamespaceRequest = Message<"drover.v1.PauseNamespaceRequest"> &
  * Use `create(PauseNamespaceRequestSchema)` to create a new message.
  */
 export const PauseNamespaceRequestSchema: GenMessage<PauseNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 11);
+  messageDesc(file_drover_v1_queue, 14);
 
 /**
  * It is paused.
@@ -413,7 +554,7 @@ export type PauseNamespaceResponse = Message<"drover.v1.PauseNamespaceResponse">
  * Use `create(PauseNamespaceResponseSchema)` to create a new message.
  */
 export const PauseNamespaceResponseSchema: GenMessage<PauseNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 12);
+  messageDesc(file_drover_v1_queue, 15);
 
 /**
  * Lets a namespace go on.
@@ -434,7 +575,7 @@ export type ResumeNamespaceRequest = Message<"drover.v1.ResumeNamespaceRequest">
  * Use `create(ResumeNamespaceRequestSchema)` to create a new message.
  */
 export const ResumeNamespaceRequestSchema: GenMessage<ResumeNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 13);
+  messageDesc(file_drover_v1_queue, 16);
 
 /**
  * It goes on.
@@ -449,7 +590,7 @@ export type ResumeNamespaceResponse = Message<"drover.v1.ResumeNamespaceResponse
  * Use `create(ResumeNamespaceResponseSchema)` to create a new message.
  */
 export const ResumeNamespaceResponseSchema: GenMessage<ResumeNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 14);
+  messageDesc(file_drover_v1_queue, 17);
 
 /**
  * Pauses a workflow.
@@ -484,7 +625,7 @@ export type PauseWorkflowRequest = Message<"drover.v1.PauseWorkflowRequest"> & {
  * Use `create(PauseWorkflowRequestSchema)` to create a new message.
  */
 export const PauseWorkflowRequestSchema: GenMessage<PauseWorkflowRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 15);
+  messageDesc(file_drover_v1_queue, 18);
 
 /**
  * It is paused.
@@ -505,7 +646,7 @@ export type PauseWorkflowResponse = Message<"drover.v1.PauseWorkflowResponse"> &
  * Use `create(PauseWorkflowResponseSchema)` to create a new message.
  */
 export const PauseWorkflowResponseSchema: GenMessage<PauseWorkflowResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 16);
+  messageDesc(file_drover_v1_queue, 19);
 
 /**
  * Lets a workflow go on.
@@ -533,7 +674,7 @@ export type ResumeWorkflowRequest = Message<"drover.v1.ResumeWorkflowRequest"> &
  * Use `create(ResumeWorkflowRequestSchema)` to create a new message.
  */
 export const ResumeWorkflowRequestSchema: GenMessage<ResumeWorkflowRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 17);
+  messageDesc(file_drover_v1_queue, 20);
 
 /**
  * It goes on.
@@ -548,5 +689,5 @@ export type ResumeWorkflowResponse = Message<"drover.v1.ResumeWorkflowResponse">
  * Use `create(ResumeWorkflowResponseSchema)` to create a new message.
  */
 export const ResumeWorkflowResponseSchema: GenMessage<ResumeWorkflowResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 18);
+  messageDesc(file_drover_v1_queue, 21);
 

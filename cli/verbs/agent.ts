@@ -1,0 +1,149 @@
+/** `drover agent list` and `show`: who performs tasks, what for, and what each has in hand. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type AgentInfo,
+  AgentInfoSchema,
+  type GetAgentResponse,
+  GetAgentResponseSchema,
+  ListAgentsResponseSchema,
+} from "@drover/proto/drover/v1/agent_info_pb.ts";
+import { type Progress, TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import type { Command } from "commander";
+import type { Connection } from "../client.ts";
+import { contextOf, wholeNumber } from "../context.ts";
+import { CliFailure, type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import type { Output } from "../output.ts";
+import { printPairs, printTable } from "../table.ts";
+import { clean, counted, labelWords, moment, phrase } from "../words.ts";
+
+interface ListOptions {
+  readonly id?: string;
+  readonly limit: number;
+}
+
+export function addAgentVerbs(agent: Command, ended: Ended): void {
+  agent
+    .command("list")
+    .description("list the agents of the namespace, each start of one by itself")
+    .option("--id <name>", "only those of this name")
+    .option("--limit <n>", "most agents to list", wholeNumber(1, limitMax), 1_000)
+    .action(async ({ id, limit }: ListOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const page = await list(connect(), id ?? "", limit);
+      const { items: agents, nextPageToken } = page;
+      const answer = create(ListAgentsResponseSchema, { agents, nextPageToken });
+      writeList(output, [ListAgentsResponseSchema, answer], [AgentInfoSchema, agents]);
+      if (output.format === "table") printAgents(agents, output);
+      if (agents.length === 0) output.note("no agent has called in the last 10 minutes");
+      noteMore(page, limit, output);
+      ended(exitCodes.done);
+    });
+  agent
+    .command("show")
+    .description("show one agent with what it has in hand")
+    .argument("<agent>", "its session, or its name if no other agent has it")
+    .action(async (named: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const connection = connect();
+      const { operator, namespace } = connection;
+      const session = await sessionOf(connection, named);
+      const answer = await operator.getAgent({ namespace, session });
+      output.data(GetAgentResponseSchema, answer);
+      if (output.format === "table") printAgent(answer, output);
+      ended(exitCodes.done);
+    });
+}
+
+function list({ operator, namespace }: Connection, agentId: string, limit: number) {
+  return readPages<AgentInfo>(limit, async (page) => {
+    const answer = await operator.listAgents({ namespace, agentId, ...page });
+    return { items: answer.agents, nextPageToken: answer.nextPageToken };
+  });
+}
+
+const sessionText = /^[0-9a-f]{32}$/i;
+
+async function sessionOf(connection: Connection, named: string): Promise<Uint8Array> {
+  if (sessionText.test(named)) return Buffer.from(named, "hex");
+  const { items } = await list(connection, named, 2);
+  const [first, second] = items;
+  const next = second ? `drover agent list --id ${clean(named)}` : "drover agent list";
+  if (!first)
+    throw new CliFailure(`there is no agent "${clean(named)}"`, {
+      code: exitCodes.notFound,
+      next,
+    });
+  if (second)
+    throw usageFailure(`several agents are called "${clean(named)}": name a session`, next);
+  return first.session;
+}
+
+function hex(session: Uint8Array): string {
+  return Buffer.from(session).toString("hex");
+}
+
+function printAgents(agents: readonly AgentInfo[], output: Output): void {
+  const headers = ["AGENT", "SESSION", "VERSION", "QUEUES", "TASKS", "HOLDS", "LAST SEEN"];
+  const rows = agents.map((agent) => [
+    clean(agent.id),
+    hex(agent.session),
+    clean(agent.version),
+    clean(agent.queues.join(" ")),
+    taskWords(agent),
+    String(agent.held),
+    moment(agent.lastSeenTime),
+  ]);
+  printTable(output, headers, rows);
+}
+
+function taskWords({ queues, tasks }: AgentInfo): string {
+  return tasks.length === 0 && queues.length > 0 ? "any" : clean(tasks.join(" "));
+}
+
+function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
+  if (!agent) return;
+  printPairs(output, [
+    ["agent", clean(agent.id)],
+    ["session", hex(agent.session)],
+    ["version", clean(agent.version)],
+    ["labels", labelWords(agent.labels)],
+    ["queues", clean(agent.queues.join(" "))],
+    ["tasks", taskWords(agent)],
+    ["server", clean(agent.server)],
+    ["first seen", moment(agent.firstSeenTime)],
+    ["last seen", moment(agent.lastSeenTime)],
+    ["last beat", moment(agent.lastBeatTime)],
+    ["last success", moment(agent.lastSuccessTime)],
+    ["holds", counted(agent.held, "task")],
+  ]);
+  if (tasks.length === 0) return;
+  output.line("");
+  const headers = ["SINCE", "RUN", "STEP", "KIND", "TASK", "ATTEMPT", "UNTIL", "PROGRESS", ""];
+  const rows = tasks.map((task) => [
+    moment(task.grantedTime),
+    clean(task.runId),
+    clean(task.stepId),
+    phrase(TaskKindSchema, task.kind),
+    `${clean(task.task)} of ${clean(task.queue)}`,
+    String(task.attempt),
+    moment(task.attemptDeadlineTime),
+    progressWords(task.progress),
+    task.cancelling ? "told to stop" : "",
+  ]);
+  printTable(output, headers, rows);
+}
+
+function progressWords(progress: Progress | undefined): string {
+  const { kind } = progress ?? {};
+  switch (kind?.case) {
+    case "fraction":
+      return `${Math.round(kind.value * 100)} %`;
+    case "counter":
+      return String(kind.value);
+    case "cursor":
+      return `at ${clean(kind.value)}`;
+    default:
+      return "";
+  }
+}

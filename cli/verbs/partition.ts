@@ -1,0 +1,84 @@
+/** `drover partition list` and `drover supervisor list`: who watches what, and how late he is. */
+import { create } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import {
+  ListPartitionsResponseSchema,
+  ListSupervisorsResponseSchema,
+  type Partition,
+  PartitionSchema,
+  SupervisorSchema,
+} from "@drover/proto/drover/v1/partition_pb.ts";
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import { limitMax, readPages, writeList } from "../lists.ts";
+import { printTable } from "../table.ts";
+import { clean, durationWords, moment } from "../words.ts";
+
+/** As `drover status` counts them: a frozen server is replaced within this time. */
+const lateMs = 5_000;
+
+export function addPartitionVerbs(partition: Command, ended: Ended): void {
+  partition
+    .command("list")
+    .description("list the shares of all runs: who watches each, and how late he is")
+    .option("--late", "only those that nobody watches, or that are late by more than 5 s")
+    .action(async ({ late }: { late?: boolean }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator } = connect();
+      const { items } = await readPages<Partition>(limitMax, async (page) => {
+        const answer = await operator.listPartitions(page);
+        return { items: answer.partitions, nextPageToken: answer.nextPageToken };
+      });
+      const partitions = late ? items.filter(isLate) : items;
+      const answer = create(ListPartitionsResponseSchema, { partitions });
+      writeList(output, [ListPartitionsResponseSchema, answer], [PartitionSchema, partitions]);
+      const headers = ["PARTITION", "WATCHED BY", "AT", "TAKEN", "HAND-OVERS", "LATE BY"];
+      const rows = partitions.map((one) => [
+        String(one.partition),
+        watcherWords(one),
+        clean(one.address),
+        moment(one.takenTime),
+        String(one.epoch),
+        one.lag ? durationWords(durationMs(one.lag)) : "",
+      ]);
+      if (output.format === "table") printTable(output, headers, rows);
+      if (rows.length === 0) output.note("every partition is watched, and none is late");
+      ended(exitCodes.done);
+    });
+}
+
+export function isLate({ watched, lag }: Partition): boolean {
+  return !watched || (lag !== undefined && durationMs(lag) > lateMs);
+}
+
+function watcherWords({ watched, supervisor, lastSeenTime }: Partition): string {
+  if (watched) return clean(supervisor);
+  if (supervisor === "") return "nobody";
+  const seen = lastSeenTime ? `, last seen ${moment(lastSeenTime)}` : "";
+  return `nobody; ${clean(supervisor)} is gone${seen}`;
+}
+
+export function addSupervisorVerbs(supervisor: Command, ended: Ended): void {
+  supervisor
+    .command("list")
+    .description("list the servers that watch, and how many partitions each has")
+    .action(async (_options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const answer = await connect().operator.listSupervisors({});
+      const { supervisors } = answer;
+      writeList(output, [ListSupervisorsResponseSchema, answer], [SupervisorSchema, supervisors]);
+      const headers = ["SUPERVISOR", "AT", "SINCE", "LAST SEEN", "PARTITIONS", ""];
+      const rows = supervisors.map((one) => [
+        clean(one.id),
+        clean(one.address),
+        moment(one.startedTime),
+        moment(one.lastSeenTime),
+        String(one.partitions),
+        one.alive ? "" : "silent",
+      ]);
+      if (output.format === "table") printTable(output, headers, rows);
+      if (rows.length === 0) output.note("nobody watches\n  next: drover server starts one");
+      ended(exitCodes.done);
+    });
+}

@@ -1,0 +1,113 @@
+/** `drover queue show` and `drain`: one queue with its tasks; one that is emptied of work. */
+import { setTimeout as delay } from "node:timers/promises";
+import { type GetQueueResponse, GetQueueResponseSchema } from "@drover/proto/drover/v1/queue_pb.ts";
+import type { Command } from "commander";
+import type { Connection } from "../client.ts";
+import { contextOf, parseDuration } from "../context.ts";
+import { CliFailure, type Ended, exitCodes } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { printPairs, printTable } from "../table.ts";
+import { clean, counted, durationWords, limitWords, moment, pauseWords } from "../words.ts";
+
+const lookEveryMs = 500;
+const drainMsMax = 600_000;
+
+export function addQueueShow(queue: Command, ended: Ended): void {
+  queue
+    .command("show")
+    .description("show a queue with its tasks, and who asks for them")
+    .argument("<queue>", "name of the queue")
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.getQueue({ namespace, queue: name });
+      output.data(GetQueueResponseSchema, answer);
+      if (output.format === "table") print(answer, output);
+      ended(exitCodes.done);
+    });
+  addDrain(queue, ended);
+}
+
+function print({ queue, tasks, namespacePause }: GetQueueResponse, output: Output): void {
+  if (!queue) return;
+  printPairs(output, [
+    ["queue", clean(queue.name)],
+    ["wait", String(queue.depth)],
+    ["oldest", queue.oldestTime ? `since ${moment(queue.oldestTime)}` : ""],
+    ["with agents", String(queue.leased)],
+    ["agents", String(queue.agents)],
+    ["last polled", moment(queue.polledTime)],
+    ["limits", limitWords(queue.limits)],
+    ["paused", pauseWords(queue.pause)],
+    ["namespace", namespacePause ? `paused ${pauseWords(namespacePause)}` : ""],
+  ]);
+  if (tasks.length === 0) return;
+  output.line("");
+  const headers = ["TASK", "WAIT", "OLDEST", "WITH AGENTS", "AGENTS", "LAST POLLED"];
+  const rows = tasks.map((task) => [
+    clean(task.task),
+    String(task.depth),
+    moment(task.oldestTime),
+    String(task.leased),
+    String(task.agents),
+    moment(task.polledTime),
+  ]);
+  printTable(output, headers, rows);
+}
+
+interface DrainOptions {
+  readonly reason: string;
+  readonly timeout: number;
+}
+
+function addDrain(queue: Command, ended: Ended): void {
+  queue
+    .command("drain")
+    .description("pause a queue, and wait until no agent has anything of it")
+    .argument("<queue>", "name of the queue")
+    .option("--reason <text>", "why, for people", "")
+    .option("--timeout <duration>", "how long to wait; 10m by default", parseDuration, drainMsMax)
+    .action(async (name: string, options: DrainOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const connection = connect();
+      const { operator, namespace } = connection;
+      const { reason, timeout } = options;
+      const { queue: paused } = await operator.pauseQueue({ namespace, queue: name, reason });
+      const leased = paused?.leased ?? 0;
+      if (leased > 0) output.note(`${counted(leased, "task")} with agents`);
+      const answer = await drained(connection, name, timeout);
+      output.data(GetQueueResponseSchema, answer);
+      const waits = answer.queue?.depth ?? 0;
+      if (output.format === "table")
+        output.line(`queue ${clean(name)} is drained: no agent has anything of it; ${waits} wait`);
+      output.note(`  next: drover queue resume ${clean(name)}`);
+      ended(exitCodes.done);
+    });
+}
+
+/** Rounds of looking rather than a clock: they are never shorter than they are counted. */
+async function drained(
+  { operator, namespace }: Connection,
+  name: string,
+  timeoutMs: number,
+): Promise<GetQueueResponse> {
+  for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
+    const answer = await operator.getQueue({ namespace, queue: name });
+    const leased = answer.queue?.leased ?? 0;
+    if (!answer.queue?.pause)
+      throw new CliFailure(`somebody has resumed queue ${clean(name)}: it is not drained`, {
+        code: exitCodes.failed,
+        next: `drover queue drain ${clean(name)}`,
+      });
+    if (leased === 0) return answer;
+    if (waitedMs >= timeoutMs)
+      throw new CliFailure(
+        `queue ${clean(name)} is paused, and after ${durationWords(timeoutMs)} agents still have ${counted(leased, "task")} of it`,
+        {
+          code: exitCodes.failed,
+          next: `drover agent list; drover queue drain ${clean(name)} waits on`,
+        },
+      );
+    await delay(Math.min(lookEveryMs, timeoutMs));
+  }
+}

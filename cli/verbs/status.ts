@@ -1,0 +1,122 @@
+/** `drover status`: what needs a person, on one screen, and what runs here. */
+import { toJson } from "@bufbuild/protobuf";
+import { durationMs, type Timestamp } from "@bufbuild/protobuf/wkt";
+import {
+  type GetClusterInfoResponse,
+  GetClusterInfoResponseSchema,
+  type GetOverviewResponse,
+  GetOverviewResponseSchema,
+} from "@drover/proto/drover/v1/overview_pb.ts";
+import type { Partition } from "@drover/proto/drover/v1/partition_pb.ts";
+import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
+import { RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { printPairs, printTable } from "../table.ts";
+import { clean, counted, durationWords, moment, phrase } from "../words.ts";
+
+export function addStatus(program: Command, ended: Ended): void {
+  program
+    .command("status")
+    .description("what needs a person in the namespace, and what runs here")
+    .action(async (_options: unknown, command: Command) => {
+      const { output, address, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const overview = await operator.getOverview({ namespace });
+      const cluster = await operator.getClusterInfo({});
+      if (output.format === "table") {
+        const rows = concerns(overview);
+        printTable(output, ["WHAT NEEDS A PERSON", "SINCE", "NEXT"], rows);
+        if (rows.length > 0) output.line("");
+        printCluster(cluster, address, output);
+        if (rows.length === 0) output.note(`nothing needs a person in ${clean(namespace)}`);
+      } else writeBoth(overview, cluster, output);
+      ended(exitCodes.done);
+    });
+}
+
+function writeBoth(
+  overview: GetOverviewResponse,
+  cluster: GetClusterInfoResponse,
+  output: Output,
+): void {
+  const both = {
+    overview: toJson(GetOverviewResponseSchema, overview),
+    cluster: toJson(GetClusterInfoResponseSchema, cluster),
+  };
+  output.line(JSON.stringify(both, null, output.format === "json" ? 2 : 0));
+}
+
+type Row = readonly [what: string, since: string, next: string];
+
+function concerns(overview: GetOverviewResponse): readonly Row[] {
+  const { openEscalations: open, latePartitions, namespacePause } = overview;
+  return [
+    ...(open > 0
+      ? [row(`${counted(open, "escalation")} open`, undefined, "drover escalation list")]
+      : []),
+    ...partitionRows(latePartitions),
+    ...overview.unservedTasks.map(({ queue, task, oldestTime }) =>
+      row(
+        `no agent asks for "${clean(task)}" of queue "${clean(queue)}"`,
+        oldestTime,
+        `start one; drover queue show ${clean(queue)}`,
+      ),
+    ),
+    ...(namespacePause
+      ? [pauseRow("the namespace", namespacePause, "drover namespace resume")]
+      : []),
+    ...overview.pausedQueues.map(({ name, pause }) =>
+      pauseRow(`queue "${clean(name)}"`, pause, `drover queue resume ${clean(name)}`),
+    ),
+    ...overview.pausedWorkflows.map(({ name, pause }) =>
+      pauseRow(`workflow "${clean(name)}"`, pause, `drover workflow resume ${clean(name)}`),
+    ),
+  ];
+}
+
+function row(what: string, since: Timestamp | undefined, next: string): Row {
+  return [what, moment(since), next];
+}
+
+function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
+  const why = pause?.reason ? `: ${clean(pause.reason)}` : "";
+  return row(`${what} is paused${why}`, pause?.sinceTime, next);
+}
+
+function partitionRows(late: readonly Partition[]): readonly Row[] {
+  const orphans = late.filter(({ watched }) => !watched).length;
+  const lags = late.flatMap(({ lag }) => (lag ? [durationMs(lag)] : []));
+  const next = "drover partition list --late";
+  return [
+    ...(orphans > 0
+      ? [row(`nobody watches ${counted(orphans, "partition")}`, undefined, next)]
+      : []),
+    ...(lags.length > 0
+      ? [
+          row(
+            `work is overdue by up to ${durationWords(Math.max(...lags))} in ${counted(lags.length, "partition")}`,
+            undefined,
+            next,
+          ),
+        ]
+      : []),
+  ];
+}
+
+function printCluster(cluster: GetClusterInfoResponse, address: string, output: Output): void {
+  const { migrations, clockDifference, moreOpenRuns } = cluster;
+  const last = migrations.at(-1);
+  const runs = cluster.openRuns.map(
+    ({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`,
+  );
+  printPairs(output, [
+    ["server", `${clean(cluster.serverVersion)} at ${clean(address)}`],
+    ["database", `PostgreSQL ${clean(cluster.databaseVersion)}`],
+    ["schema", last ? `${last.number} (${clean(last.name)}), ${moment(last.appliedTime)}` : ""],
+    ["clocks differ by", clockDifference ? durationWords(durationMs(clockDifference)) : ""],
+    ["open runs", `${runs.join(", ") || "none"}${moreOpenRuns ? ", and more" : ""}`],
+  ]);
+}

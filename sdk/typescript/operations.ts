@@ -1,0 +1,188 @@
+/** What operators look at: who performs tasks, what waits, who watches, and what was done. */
+import { durationMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type * as agents from "@drover/proto/drover/v1/agent_info_pb.ts";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type * as overview from "@drover/proto/drover/v1/overview_pb.ts";
+import type * as partitions from "@drover/proto/drover/v1/partition_pb.ts";
+import type { Call, CallControl } from "./call.ts";
+import { type Intervention, readIntervention } from "./run-history.ts";
+import { readTime } from "./runs.ts";
+
+export interface PageSpec extends CallControl {
+  /** Default 50, at most 1,000. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export interface ListAgentsSpec extends PageSpec {
+  /** Only the sessions of the agent of this id. */
+  readonly agentId?: string;
+}
+
+/** One start of an agent's process; what is said of it may be 20 s old. */
+export interface AgentInfo {
+  readonly id: string;
+  /** 16 bytes, in hex. */
+  readonly session: string;
+  readonly version: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly queues: readonly string[];
+  /** Empty: any task of its queues. */
+  readonly tasks: readonly string[];
+  /** The address of the server that it called last. */
+  readonly server: string;
+  readonly firstSeenTime: Date | null;
+  readonly lastSeenTime: Date | null;
+  readonly lastBeatTime: Date | null;
+  readonly lastSuccessTime: Date | null;
+  /** Tasks that it holds, counted up to 1,000. */
+  readonly held: number;
+}
+
+export interface AgentPage {
+  /** By id and session. */
+  readonly agents: readonly AgentInfo[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+}
+
+export interface Partition {
+  readonly partition: number;
+  /** Its owner was seen in the last 3 seconds. */
+  readonly watched: boolean;
+  /** Who took it last; empty: it was given back, or nobody has had it yet. */
+  readonly supervisor: string;
+  readonly address: string;
+  readonly lastSeenTime: Date | null;
+  /** How often it has changed hands. */
+  readonly epoch: bigint;
+  readonly takenTime: Date | null;
+  /** How long ago the oldest moment came that nobody has acted upon; null: there is none. */
+  readonly lagMs: number | null;
+}
+
+export interface PartitionPage {
+  /** By number. */
+  readonly partitions: readonly Partition[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+}
+
+export interface ListInterventionsSpec extends PageSpec {
+  /** Of these rules, as "lease". Default: of all. */
+  readonly rules?: readonly string[];
+  /** Of this run, by its id. Default: of all. */
+  readonly runId?: string;
+  readonly actedAfter?: Date;
+  readonly actedBefore?: Date;
+}
+
+export interface InterventionPage {
+  /** Newest first. */
+  readonly interventions: readonly (Intervention & {
+    readonly runId: string;
+    readonly workflow: string;
+  })[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+}
+
+/** What needs a person; empty where nothing does. */
+export interface Overview {
+  /** Counted up to 10,000. */
+  readonly openEscalations: number;
+  /** Tasks that wait, and nobody has asked for them in the last minute. */
+  readonly unservedTasks: readonly {
+    readonly queue: string;
+    readonly task: string;
+    readonly oldestTime: Date | null;
+  }[];
+  /** Those that nobody watches, or that are late by more than 5 s. */
+  readonly latePartitions: readonly Partition[];
+  readonly isNamespacePaused: boolean;
+  readonly pausedQueues: readonly string[];
+  readonly pausedWorkflows: readonly string[];
+}
+
+export interface Operations {
+  agents(options?: ListAgentsSpec): Promise<AgentPage>;
+  partitions(options?: PageSpec): Promise<PartitionPage>;
+  interventions(options?: ListInterventionsSpec): Promise<InterventionPage>;
+  overview(options?: CallControl): Promise<Overview>;
+}
+
+const rpc = OperatorService.method;
+
+export function createOperations(call: Call, namespace: string): Operations {
+  return Object.freeze({
+    async agents(spec: ListAgentsSpec = {}): Promise<AgentPage> {
+      const { agentId = "", signal } = spec;
+      const request = { namespace, agentId, ...toPage(spec) };
+      const answer = await call(rpc.listAgents, request, { signal });
+      return { agents: answer.agents.map(readAgent), nextPageToken: answer.nextPageToken };
+    },
+
+    async partitions(spec: PageSpec = {}): Promise<PartitionPage> {
+      const answer = await call(rpc.listPartitions, toPage(spec), { signal: spec.signal });
+      const { nextPageToken } = answer;
+      return { partitions: answer.partitions.map(readPartition), nextPageToken };
+    },
+
+    async interventions(spec: ListInterventionsSpec = {}): Promise<InterventionPage> {
+      const { rules = [], runId = "", actedAfter, actedBefore, signal } = spec;
+      const request = {
+        ...{ namespace, rules: [...rules], runId, ...toPage(spec) },
+        ...(actedAfter ? { actedAfter: timestampFromDate(actedAfter) } : {}),
+        ...(actedBefore ? { actedBefore: timestampFromDate(actedBefore) } : {}),
+      };
+      const answer = await call(rpc.listInterventions, request, { signal });
+      const interventions = answer.interventions.map((one) =>
+        Object.freeze({ ...readIntervention(one), runId: one.runId, workflow: one.workflow }),
+      );
+      return { interventions, nextPageToken: answer.nextPageToken };
+    },
+
+    async overview({ signal }: CallControl = {}): Promise<Overview> {
+      return readOverview(await call(rpc.getOverview, { namespace }, { signal }));
+    },
+  });
+}
+
+function toPage({ pageSize = 0, pageToken = "" }: PageSpec) {
+  return { pageSize, pageToken };
+}
+
+function readAgent(agent: agents.AgentInfo): AgentInfo {
+  const { id, version, labels, queues, tasks, server, held } = agent;
+  return Object.freeze({
+    ...{ id, version, labels, queues, tasks, server, held },
+    session: Buffer.from(agent.session).toString("hex"),
+    firstSeenTime: readTime(agent.firstSeenTime),
+    lastSeenTime: readTime(agent.lastSeenTime),
+    lastBeatTime: readTime(agent.lastBeatTime),
+    lastSuccessTime: readTime(agent.lastSuccessTime),
+  });
+}
+
+function readPartition(one: partitions.Partition): Partition {
+  const { partition, watched, supervisor, address, epoch, lag } = one;
+  return Object.freeze({
+    ...{ partition, watched, supervisor, address, epoch },
+    lastSeenTime: readTime(one.lastSeenTime),
+    takenTime: readTime(one.takenTime),
+    lagMs: lag === undefined ? null : durationMs(lag),
+  });
+}
+
+function readOverview(answer: overview.GetOverviewResponse): Overview {
+  return Object.freeze({
+    openEscalations: answer.openEscalations,
+    unservedTasks: answer.unservedTasks.map(({ queue, task, oldestTime }) => {
+      return { queue, task, oldestTime: readTime(oldestTime) };
+    }),
+    latePartitions: answer.latePartitions.map(readPartition),
+    isNamespacePaused: answer.namespacePause !== undefined,
+    pausedQueues: answer.pausedQueues.map(({ name }) => name),
+    pausedWorkflows: answer.pausedWorkflows.map(({ name }) => name),
+  });
+}

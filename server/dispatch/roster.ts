@@ -1,0 +1,118 @@
+// Which agents call this server: kept in memory, and told to the store with the beat, at most once
+// in 20 s for each session. People look at it; no rule does, so nothing of it is waited for, and
+// what a server that is killed had not told yet is lost.
+import type { Clock } from "../clock.ts";
+import type { AgentPoll, AgentSeen } from "../store/operators.ts";
+import type { AgentIdentity } from "./dispatcher.ts";
+
+const TOLD_EVERY_MS = 20_000;
+/** Rows of one statement: with one each second, those of twenty thousand agents. */
+const TOLD_MAX = 1_000;
+/** Sessions that are remembered: more than a server takes calls. */
+const KNOWN_MAX = 50_000;
+
+export interface Roster {
+  /** The agent has called; `poll`, if it has asked for tasks. */
+  called(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): void;
+  /** The same for a poll that stays parked until what is returned is called. */
+  parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll): () => void;
+  /** A success that it reported was taken. */
+  succeeded(agent: AgentIdentity): void;
+  /** Hands on what is new, and forgets who has gone; what could not be handed on comes again. */
+  tell(hand: (seen: readonly AgentSeen[]) => Promise<void>): Promise<void>;
+}
+
+interface Entry {
+  agent: AgentIdentity;
+  readonly namespaceId: number;
+  poll: AgentPoll | null;
+  parked: number;
+  calledAtMs: number;
+  /** It has called since it was last told of. */
+  isFresh: boolean;
+  succeededAtMs: number | null;
+  toldAtMs: number | null;
+}
+
+export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
+  const known = new Map<string, Entry>();
+
+  function hear(entry: Entry): void {
+    entry.calledAtMs = clock.monotonicMs();
+    entry.isFresh = true;
+  }
+
+  function enter(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): Entry {
+    const calledAtMs = clock.monotonicMs();
+    const entry = known.get(agent.session) ?? {
+      ...{ agent, namespaceId, poll, parked: 0, calledAtMs, isFresh: true },
+      ...{ succeededAtMs: null, toldAtMs: null },
+    };
+    entry.agent = agent;
+    entry.poll = poll ?? entry.poll;
+    hear(entry);
+    if (known.size < KNOWN_MAX) known.set(agent.session, entry);
+    return entry;
+  }
+
+  function isNews(entry: Entry, now: number): boolean {
+    if (entry.toldAtMs === null) return true;
+    if (now - entry.toldAtMs < TOLD_EVERY_MS) return false;
+    return entry.parked > 0 || entry.isFresh;
+  }
+
+  /** All that it said has been told, and it says nothing more. */
+  function isOver({ parked, isFresh, toldAtMs }: Entry, now: number): boolean {
+    if (parked > 0 || isFresh || toldAtMs === null) return false;
+    return now - toldAtMs >= TOLD_EVERY_MS;
+  }
+
+  return Object.freeze({
+    called(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null) {
+      enter(agent, namespaceId, poll);
+    },
+    parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll) {
+      const entry = enter(agent, namespaceId, poll);
+      entry.parked += 1;
+      return () => {
+        entry.parked -= 1;
+        hear(entry);
+      };
+    },
+    succeeded({ session }: AgentIdentity) {
+      const entry = known.get(session);
+      if (!entry) return;
+      hear(entry);
+      entry.succeededAtMs = entry.calledAtMs;
+    },
+    async tell(hand: (seen: readonly AgentSeen[]) => Promise<void>) {
+      const now = clock.monotonicMs();
+      for (const [session, entry] of known) if (isOver(entry, now)) known.delete(session);
+      const news = [...known.values()].filter((entry) => isNews(entry, now)).slice(0, TOLD_MAX);
+      if (news.length === 0) return;
+      // What it does meanwhile is news again.
+      for (const entry of news) entry.isFresh = false;
+      try {
+        await hand(news.map((entry) => seenOf(entry, now)));
+        for (const entry of news) entry.toldAtMs = now;
+      } catch (error) {
+        for (const entry of news) entry.isFresh = true;
+        throw error;
+      }
+    },
+  } satisfies Roster);
+}
+
+function seenOf(entry: Entry, now: number): AgentSeen {
+  const { agent, namespaceId, poll, parked, calledAtMs, succeededAtMs } = entry;
+  return {
+    session: agent.session,
+    namespaceId,
+    agentId: agent.id,
+    agentVersion: agent.version,
+    labels: agent.labels ?? {},
+    poll,
+    agoMs: parked > 0 ? 0 : now - calledAtMs,
+    succeededAgoMs: succeededAtMs === null ? null : now - succeededAtMs,
+  };
+}

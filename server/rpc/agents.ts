@@ -1,0 +1,125 @@
+// Agents: who calls, what for, and what they hold.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { AgentInfoSchema, HeldTaskSchema } from "@drover/proto/drover/v1/agent_info_pb.ts";
+import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import type { TaskKind as CoreTaskKind } from "../core/attempt.ts";
+import type { Plan } from "../core/plan.ts";
+import { nameAt } from "../core/plan-at.ts";
+import { DroverError } from "../errors.ts";
+import type { AgentRecord, HeldTask } from "../store/operators.ts";
+import type { Store } from "../store/store.ts";
+import { progressMessage } from "./convert-progress.ts";
+import type { Handlers } from "./mount.ts";
+import type { Namespaces } from "./namespaces.ts";
+import { parsePageToken } from "./page-token.ts";
+import { pageOf } from "./run-list.ts";
+import { createRunLookup } from "./run-lookup.ts";
+import { timeField } from "./time-field.ts";
+
+export interface OperatorCallDeps {
+  readonly store: Pick<Store, "operators" | "reads" | "definition">;
+  readonly namespaces: Namespaces;
+}
+
+const KINDS: Readonly<Record<CoreTaskKind, TaskKind>> = Object.freeze({
+  perform: TaskKind.PERFORM,
+  verify: TaskKind.VERIFY,
+  compensate: TaskKind.COMPENSATE,
+});
+
+export function createAgentCalls({
+  store,
+  namespaces,
+}: OperatorCallDeps): Pick<Handlers<typeof OperatorService>, "listAgents" | "getAgent"> {
+  const { operators } = store;
+  const plans = createPlans({ store, namespaces });
+
+  return {
+    async listAgents({ namespace, agentId: of, pageSize, pageToken }) {
+      const { id } = await namespaces.find(namespace);
+      const list = `agents ${id} ${of}`;
+      const page = pageOf(list, pageSize);
+      const last = parsePageToken(list, pageToken, (item) => agentPlace(item) !== null);
+      const after = last === null ? null : agentPlace(last);
+      const asked = { agentId: of || null, session: null, after, limit: page.limit + 1 };
+      const rows = await operators.agents(id, asked);
+      return {
+        agents: rows.slice(0, page.limit).map(agentMessage),
+        nextPageToken: page.nextToken(rows, ({ agentId, session }) => `${agentId} ${session}`),
+      };
+    },
+
+    async getAgent({ namespace, session: bytes }) {
+      const { id, name } = await namespaces.find(namespace);
+      const session = Buffer.from(bytes).toString("hex");
+      const asked = { agentId: null, session, after: null, limit: 1 };
+      const [agent] = await operators.agents(id, asked);
+      if (!agent)
+        throw new DroverError(
+          "AGENT_NOT_FOUND",
+          `There is no agent of the session "${session}" in the namespace "${name}", or it has not called for 10 minutes: list those that there are.`,
+          { metadata: { name: session } },
+        );
+      const planOf = plans();
+      const held = await operators.held(session);
+      const tasks = held.map(async (task) => heldMessage(task, await planOf(task)));
+      return { agent: agentMessage(agent), tasks: await Promise.all(tasks) };
+    },
+  };
+}
+
+/** Plans of one answer, each read once. */
+export function createPlans({ store, namespaces }: OperatorCallDeps) {
+  const runs = createRunLookup(store, namespaces);
+  return () => {
+    const known = new Map<number, Promise<Plan>>();
+    return (of: { readonly definitionId: number }): Promise<Plan> => {
+      const plan = known.get(of.definitionId) ?? runs.plan(of);
+      known.set(of.definitionId, plan);
+      return plan;
+    };
+  };
+}
+
+/** `AGENT SESSION`; null: it names no agent. */
+function agentPlace(item: string) {
+  const [, agentId = "", session = ""] =
+    /^([A-Za-z0-9._-]{1,128}) ([0-9a-f]{32})$/.exec(item) ?? [];
+  return session === "" ? null : { agentId, session };
+}
+
+function agentMessage(record: AgentRecord): MessageInitShape<typeof AgentInfoSchema> {
+  return {
+    id: record.agentId,
+    session: Buffer.from(record.session, "hex"),
+    version: record.agentVersion,
+    labels: { ...record.labels },
+    queues: [...(record.poll?.queues ?? [])],
+    tasks: [...(record.poll?.tasks ?? [])],
+    server: record.server,
+    firstSeenTime: timestampFromMs(record.firstSeenAt),
+    lastSeenTime: timestampFromMs(record.seenAt),
+    ...timeField("lastBeatTime", record.lastBeatAt),
+    ...timeField("lastSuccessTime", record.succeededAt),
+    held: record.held,
+  };
+}
+
+function heldMessage(task: HeldTask, plan: Plan): MessageInitShape<typeof HeldTaskSchema> {
+  const { runId, workflow, queue, fence, attempt, cancelling, progress } = task;
+  return {
+    ...{ runId, workflow, queue, task: task.task, fence, attempt, cancelling },
+    stepId: nameAt(plan, task.step),
+    kind: KINDS[task.kind],
+    grantedTime: timestampFromMs(task.since),
+    attemptDeadlineTime: timestampFromMs(task.attemptBy),
+    ...(progress === null
+      ? {}
+      : {
+          progress: progressMessage(progress),
+          progressTime: timestampFromMs(task.progressAt),
+        }),
+  };
+}

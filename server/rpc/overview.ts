@@ -1,0 +1,135 @@
+// The state of the whole: partitions and who watches them, what needs a person, what runs here.
+import { readFileSync } from "node:fs";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
+import type { Clock } from "../clock.ts";
+import type { Moment } from "../core/attempt.ts";
+import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
+import type { Pause } from "../store/queues.ts";
+import type { OperatorCallDeps } from "./agents.ts";
+import { RUN_STATES } from "./convert-run.ts";
+import type { Handlers } from "./mount.ts";
+import { parsePageToken } from "./page-token.ts";
+import { pauseMessage } from "./queues.ts";
+import { pageOf } from "./run-list.ts";
+import { timeField } from "./time-field.ts";
+
+/** The time in which a partition is taken over from a frozen server. */
+const LATE_MS = 5_000;
+const PARTITIONS_LOOKED_AT_MAX = 4_096;
+const LATE_PARTITIONS_MAX = 1_000;
+
+export interface OverviewDeps extends OperatorCallDeps {
+  readonly clock: Pick<Clock, "wallMs">;
+}
+
+type OverviewCalls = "listPartitions" | "listSupervisors" | "getOverview" | "getClusterInfo";
+
+export function createOverviewCalls({
+  store: { operators },
+  namespaces,
+  clock,
+}: OverviewDeps): Pick<Handlers<typeof OperatorService>, OverviewCalls> {
+  const serverVersion = versionOfServer();
+
+  return {
+    async listPartitions({ pageSize, pageToken }) {
+      const list = "partitions";
+      const page = pageOf(list, pageSize);
+      const after = parsePageToken(list, pageToken, (item) => /^\d{1,5}$/.test(item)) ?? -1;
+      const look = await operators.partitions({ after: Number(after), limit: page.limit + 1 });
+      const { now, partitions: rows } = look;
+      return {
+        partitions: rows.slice(0, page.limit).map((row) => partitionMessage(row, now)),
+        nextPageToken: page.nextToken(rows, ({ partition }) => String(partition)),
+      };
+    },
+
+    async listSupervisors() {
+      const rows = await operators.supervisors();
+      const supervisors = rows.map(({ node, address, alive, partitions, ...row }) => ({
+        ...{ id: node, address, alive, partitions },
+        startedTime: timestampFromMs(row.startedAt),
+        lastSeenTime: timestampFromMs(row.lastSeenAt),
+      }));
+      return { supervisors };
+    },
+
+    async getOverview({ namespace }) {
+      const { id } = await namespaces.find(namespace);
+      const wanted = { after: -1, limit: PARTITIONS_LOOKED_AT_MAX };
+      const { now, partitions } = await operators.partitions(wanted);
+      const seen = await operators.attention(id);
+      const { namespacePause: pause } = seen;
+      return {
+        openEscalations: seen.escalations,
+        unservedTasks: seen.orphans.map(unservedMessage),
+        latePartitions: partitions
+          .filter((one) => isLate(one, now))
+          .slice(0, LATE_PARTITIONS_MAX)
+          .map((one) => partitionMessage(one, now)),
+        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
+        pausedQueues: seen.pausedQueues.map(namedPause),
+        pausedWorkflows: seen.pausedWorkflows.map(namedPause),
+      };
+    },
+
+    async getClusterInfo() {
+      const sentMs = clock.wallMs();
+      const now = await operators.now();
+      // Read half-way there and back, as far as anybody can tell.
+      const differenceMs = Math.round((sentMs + clock.wallMs()) / 2 - now);
+      const record = await operators.cluster();
+      return {
+        serverVersion,
+        databaseVersion: record.database,
+        clockDifference: durationFromMs(differenceMs),
+        migrations: record.migrations.map(({ number, name, appliedAt }) => {
+          return { number, name, appliedTime: timestampFromMs(appliedAt) };
+        }),
+        openRuns: [...record.openRuns]
+          .map(([state, count]) => ({ state: RUN_STATES[state], count }))
+          .sort((a, b) => a.state - b.state),
+        moreOpenRuns: !record.allCounted,
+      };
+    },
+  };
+}
+
+function isLate({ watched, overdueAt }: PartitionRecord, now: Moment): boolean {
+  return !watched || (overdueAt !== null && now - overdueAt > LATE_MS);
+}
+
+function partitionMessage(
+  { partition, epoch, takenAt, owner, watched, overdueAt }: PartitionRecord,
+  now: Moment,
+): MessageInitShape<typeof PartitionSchema> {
+  return {
+    ...{ partition, watched, epoch: BigInt(epoch) },
+    supervisor: owner?.node ?? "",
+    address: owner?.address ?? "",
+    ...timeField("lastSeenTime", owner?.lastSeenAt ?? null),
+    ...timeField("takenTime", takenAt),
+    ...(overdueAt === null ? {} : { lag: durationFromMs(Math.max(0, now - overdueAt)) }),
+  };
+}
+
+function unservedMessage({ queue, task, oldestAt, polledAt }: OrphanLane) {
+  return {
+    ...{ queue, task },
+    ...timeField("oldestTime", oldestAt),
+    ...timeField("polledTime", polledAt),
+  };
+}
+
+function namedPause({ name, pause }: { readonly name: string; readonly pause: Pause }) {
+  return { name, pause: pauseMessage(pause) };
+}
+
+function versionOfServer(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const { version }: { readonly version?: string } = JSON.parse(text);
+  return version ?? "";
+}

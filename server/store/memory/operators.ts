@@ -1,0 +1,307 @@
+// What operators look at: agents, queues in full, partitions, supervisors, interventions.
+import type { Moment } from "../../core/attempt.ts";
+import type { RunState } from "../../core/model.ts";
+import { POLLED_MS } from "../../core/plan.ts";
+import {
+  type AgentPage,
+  type AgentRecord,
+  type AgentSeen,
+  ATTENTION_MAX,
+  type Attention,
+  type ClusterRecord,
+  ESCALATIONS_COUNTED_MAX,
+  HELD_MAX,
+  type HeldTask,
+  type InterventionPage,
+  type InterventionPlace,
+  type ListedIntervention,
+  NODE_SILENT_MS,
+  OPEN_RUNS_COUNTED_MAX,
+  type Operators,
+  type OrphanLane,
+  type PartitionPage,
+  type PartitionRecord,
+  QUEUE_TASKS_MAX,
+  type QueueLook,
+  type QueueTask,
+  type SupervisorRecord,
+} from "../operators.ts";
+import { partitionsOf } from "../partition.ts";
+import { READY_COUNTED_MAX } from "../queues.ts";
+import { overdueSince } from "./looks.ts";
+import type { KnownNode } from "./partitions.ts";
+import { type KnownLane, lanePause, type QueueWorld } from "./queues.ts";
+import type { AgentRow, Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** The one region that has partitions from the start. */
+const REGION = 0;
+const NODE_SHOWN_MS = 60_000;
+
+export interface OperatorWorld extends QueueWorld {
+  readonly nodes: () => readonly KnownNode[];
+}
+
+export function createOperators(world: OperatorWorld, { run }: Transactions): Operators {
+  const { tables, now } = world;
+  const lanesOf = (namespaceId: number, queue: string) =>
+    world.lanes().filter((one) => one.namespaceId === namespaceId && one.queue === queue);
+
+  return Object.freeze({
+    agents: (...of) => run(() => listAgents(tables, ...of)),
+    held: (session) => run(() => heldTasks(world, session)),
+    queueLooks: (namespaceId, names) =>
+      run(() =>
+        names.map((name): QueueLook => {
+          const looks = lanesOf(namespaceId, name).map((lane) => laneLook(tables, lane));
+          const asking = agentsAsking(tables, now(), namespaceId, name);
+          return {
+            name,
+            oldestAt: least(looks.map(({ oldestAt }) => oldestAt)),
+            polledAt: greatest(looks.map(({ polledAt }) => polledAt)),
+            agents: asking.length,
+          };
+        }),
+      ),
+    queueTasks: (namespaceId, queue) =>
+      run(() =>
+        lanesOf(namespaceId, queue)
+          .sort((a, b) => (a.task < b.task ? -1 : 1))
+          .slice(0, QUEUE_TASKS_MAX)
+          .map((lane) => queueTask(tables, now(), lane)),
+      ),
+    partitions: (page) => run(() => listPartitions(world, page)),
+    supervisors: () => run(() => supervisors(world)),
+    interventions: (...of) => run(() => listInterventions(tables, ...of)),
+    now: () => run(now),
+    cluster: () => run(() => cluster(tables)),
+    attention: (namespaceId) => run(() => attention(world, namespaceId)),
+  } satisfies Operators);
+}
+
+export function markAgents(
+  tables: Tables,
+  now: Moment,
+  server: string,
+  seen: readonly AgentSeen[],
+): void {
+  for (const one of seen) {
+    const { session, namespaceId, agentId, agentVersion, labels } = one;
+    const before = tables.agent.get(session);
+    if (before && before.namespaceId !== namespaceId) continue;
+    const { succeededAgoMs: ago } = one;
+    tables.agent.put({
+      ...{ session, namespaceId, agentId: before?.agentId ?? agentId, agentVersion, labels },
+      ...{ server, poll: one.poll ?? before?.poll ?? null },
+      firstSeenAt: before?.firstSeenAt ?? now,
+      seenAt: Math.max(before?.seenAt ?? 0, now - one.agoMs),
+      succeededAt: greatest([before?.succeededAt ?? null, ago === null ? null : now - ago]),
+    });
+  }
+}
+
+function listAgents(
+  tables: Tables,
+  namespaceId: number,
+  { agentId, session, after, limit }: AgentPage,
+): readonly AgentRecord[] {
+  const inOrder = (a: AgentPlace, b: AgentPlace) => compare(a, b, ["agentId", "session"]);
+  return tables.agent
+    .all()
+    .filter((row) => row.namespaceId === namespaceId)
+    .filter((row) => agentId === null || row.agentId === agentId)
+    .filter((row) => session === null || row.session === session)
+    .sort(inOrder)
+    .filter((row) => after === null || inOrder(row, after) > 0)
+    .slice(0, limit)
+    .map(({ namespaceId: _, ...row }) => ({
+      ...row,
+      lastBeatAt: tables.agentSession.get(row.session)?.lastBeatAt ?? null,
+      held: Math.min(tables.lease.where("session", row.session).length, HELD_MAX),
+    }));
+}
+
+type AgentPlace = Pick<AgentRow, "agentId" | "session">;
+
+function heldTasks({ tables, lanes }: QueueWorld, session: string): readonly HeldTask[] {
+  return tables.lease
+    .where("session", session)
+    .sort((a, b) => a.lease.grantedAt - b.lease.grantedAt || compare(a, b, ["runId", "step"]))
+    .slice(0, HELD_MAX)
+    .map(({ runId, step, lane, lease, progress }) => {
+      const { queue = "", task = "" } = lanes()[lane - 1] ?? {};
+      const { workflow, definitionId } = tables.run.expect(runId);
+      const { fence, attempt, attemptBy, progressAt } = lease;
+      return {
+        ...{ runId, workflow, definitionId, step, kind: lease.task, queue, task, fence, attempt },
+        ...{ since: lease.grantedAt, attemptBy, progress, progressAt },
+        cancelling: lease.cancel.kind !== "none",
+      };
+    });
+}
+
+/** Of the rows of a lane, those of a paused workflow too. */
+function laneLook(tables: Tables, { lane }: KnownLane): Omit<QueueLook, "name" | "agents"> {
+  const rows = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
+  const heads = Map.groupBy(rows, ({ priority }) => priority)
+    .values()
+    .map((of) => of.sort((a, b) => a.transaction - b.transaction || a.number - b.number)[0]);
+  return {
+    oldestAt: least([...heads].map((head) => head?.ready.readyAt ?? null)),
+    polledAt: greatest(tables.lanePoller.where("lane", lane).map(({ seenAt }) => seenAt)),
+  };
+}
+
+function agentsAsking(tables: Tables, now: Moment, namespaceId: number, queue: string) {
+  return tables.agent
+    .all()
+    .filter((row) => row.namespaceId === namespaceId && row.seenAt > now - POLLED_MS)
+    .filter(({ poll }) => poll?.queues.includes(queue));
+}
+
+function queueTask(tables: Tables, now: Moment, known: KnownLane): QueueTask {
+  const { lane, namespaceId, queue, task } = known;
+  const waiting = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
+  const asking = agentsAsking(tables, now, namespaceId, queue).filter(({ poll }) => {
+    return poll?.tasks.length === 0 || poll?.tasks.includes(task);
+  });
+  return {
+    ...{ task, ...laneLook(tables, known), agents: asking.length },
+    ready: Math.min(waiting.length, READY_COUNTED_MAX),
+    leased: tables.lease.where("lane", lane).length,
+  };
+}
+
+function listPartitions(world: OperatorWorld, { after, limit }: PartitionPage) {
+  const { tables } = world;
+  const now = world.now();
+  const nodes = new Map(world.nodes().map((one) => [one.node, one]));
+  const known = tables.partitionLease.all().map(({ partition }) => partition);
+  const partitions = [...new Set([...partitionsOf(REGION), ...known])]
+    .filter((partition) => partition > after)
+    .sort((a, b) => a - b)
+    .slice(0, limit)
+    .map((partition): PartitionRecord => {
+      const row = tables.partitionLease.get(String(partition));
+      const { node = null, epoch = 0, takenAt = null } = row ?? {};
+      const seen = node === null ? undefined : nodes.get(node);
+      const { address = null, lastSeenAt = null } = seen ?? {};
+      return {
+        ...{ partition, epoch, takenAt },
+        owner: node === null ? null : { node, address, lastSeenAt },
+        watched: lastSeenAt !== null && lastSeenAt > now - NODE_SILENT_MS,
+        overdueAt: overdueSince(tables, now, partition),
+      };
+    });
+  return { now, partitions };
+}
+
+function supervisors(world: OperatorWorld): readonly SupervisorRecord[] {
+  const now = world.now();
+  const owned = Map.groupBy(world.tables.partitionLease.all(), ({ node }) => node);
+  return world
+    .nodes()
+    .filter(({ lastSeenAt }) => lastSeenAt > now - NODE_SHOWN_MS)
+    .sort((a, b) => compare(a, b, ["startedAt", "node"]))
+    .map(({ node, address, startedAt, lastSeenAt }) => {
+      const alive = lastSeenAt > now - NODE_SILENT_MS;
+      const partitions = owned.get(node)?.length ?? 0;
+      return { node, address, startedAt, lastSeenAt, alive, partitions };
+    });
+}
+
+function listInterventions(
+  tables: Tables,
+  namespaceId: number,
+  { rules, runId, from, until, after, limit }: InterventionPage,
+): readonly ListedIntervention[] {
+  return tables.intervention
+    .all()
+    .filter((row) => tables.run.expect(row.runId).namespaceId === namespaceId)
+    .filter((row) => rules === null || rules.includes(row.rule))
+    .filter((row) => runId === null || row.runId === runId)
+    .filter(({ actedAt }) => (from === null || actedAt >= from) && actedAt < (until ?? Infinity))
+    .sort(newestFirst)
+    .filter((row) => after === null || newestFirst(row, after) > 0)
+    .slice(0, limit)
+    .map((row) => {
+      const { workflow, definitionId } = tables.run.expect(row.runId);
+      const about = tables.attempt
+        .where("step", `${row.runId}/${row.step}`)
+        .find(({ attempt }) => attempt.fence === row.fence);
+      return { ...row, workflow, definitionId, attempt: about?.attempt.attempt ?? 0 };
+    });
+}
+
+/** Rules of one moment, run, step and fence come in no order that means anything. */
+function newestFirst(a: InterventionPlace, b: InterventionPlace): number {
+  const placed = (at: InterventionPlace) => ({ ...at, step: at.step ?? -1 });
+  return compare(placed(b), placed(a), ["actedAt", "runId", "step", "fence", "rule", "n"]);
+}
+
+function cluster(tables: Tables): ClusterRecord {
+  const runs = tables.runOpen.all();
+  const openRuns = new Map<RunState["kind"], number>();
+  for (const { run } of runs) openRuns.set(run.state.kind, (openRuns.get(run.state.kind) ?? 0) + 1);
+  const allCounted = Map.groupBy(runs, ({ partition }) => partition)
+    .values()
+    .every((of) => of.length < OPEN_RUNS_COUNTED_MAX);
+  return { database: "memory", migrations: [], openRuns, allCounted };
+}
+
+function attention(world: QueueWorld, namespaceId: number): Attention {
+  const { tables } = world;
+  const open = tables.escalation
+    .where("namespace", namespaceId)
+    .filter(({ closedAt }) => closedAt === null);
+  const orphans = world
+    .lanes()
+    .filter((one) => one.namespaceId === namespaceId && isOrphan(world, one))
+    .sort((a, b) => compare(a, b, ["queue", "task"]))
+    .slice(0, ATTENTION_MAX)
+    .map((lane): OrphanLane => {
+      const { queue, task } = lane;
+      return { queue, task, ...laneLook(tables, lane) };
+    });
+  const queues = tables.queue.where("namespace", namespaceId).flatMap(({ queue: name, pause }) => {
+    return pause ? [{ name, pause }] : [];
+  });
+  const workflows = tables.pausedWorkflow
+    .all()
+    .filter((row) => row.namespaceId === namespaceId)
+    .map(({ workflow: name, pause }) => ({ name, pause }));
+  const byName = (a: { name: string }, b: { name: string }) => compare(a, b, ["name"]);
+  return {
+    escalations: Math.min(open.length, ESCALATIONS_COUNTED_MAX),
+    orphans,
+    namespacePause: queues.find(({ name }) => name === "")?.pause ?? null,
+    pausedQueues: queues
+      .filter(({ name }) => name !== "")
+      .sort(byName)
+      .slice(0, ATTENTION_MAX),
+    pausedWorkflows: workflows.sort(byName).slice(0, ATTENTION_MAX),
+  };
+}
+
+function isOrphan(world: QueueWorld, { lane }: KnownLane): boolean {
+  const { tables, now } = world;
+  if (tables.ready.where("lane", lane).length === 0 || lanePause(world, lane)) return false;
+  return !tables.lanePoller.where("lane", lane).some(({ seenAt }) => seenAt > now() - POLLED_MS);
+}
+
+function least(moments: readonly (Moment | null)[]): Moment | null {
+  const known = moments.filter((at) => at !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+function greatest(moments: readonly (Moment | null)[]): Moment | null {
+  const known = moments.filter((at) => at !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+/** By the first of these that differs. */
+function compare<Row>(a: Row, b: Row, by: readonly (keyof Row)[]): number {
+  const on = by.find((key) => a[key] !== b[key]);
+  if (on === undefined) return 0;
+  return a[on] < b[on] ? -1 : 1;
+}

@@ -1,0 +1,236 @@
+// What operators look at: agents, queues in full, partitions, supervisors, interventions, and what
+// needs a person. Plain reads of a bounded cost: none looks through history.
+
+import type { Moment, TaskKind } from "../core/attempt.ts";
+import type { Rule } from "../core/history.ts";
+import type { RunState } from "../core/model.ts";
+import type { Pause } from "./queues.ts";
+import type { InterventionRecord } from "./reads.ts";
+import type { RunId } from "./run-head.ts";
+
+/** What an agent asked for with its last poll. */
+export interface AgentPoll {
+  readonly queues: readonly string[];
+  /** Empty: any task of the queues. */
+  readonly tasks: readonly string[];
+}
+
+/** What a server has seen of an agent session. */
+export interface AgentSeen {
+  readonly session: string;
+  readonly namespaceId: number;
+  readonly agentId: string;
+  readonly agentVersion: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** null: it has not polled here; what is stored stays. */
+  readonly poll: AgentPoll | null;
+  /** How long ago it was last heard, in milliseconds. */
+  readonly agoMs: number;
+  /** How long ago a success of it was taken; null: none was here, and what is stored stays. */
+  readonly succeededAgoMs: number | null;
+}
+
+export interface AgentRecord {
+  readonly session: string;
+  readonly agentId: string;
+  readonly agentVersion: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** null: it has not polled yet. */
+  readonly poll: AgentPoll | null;
+  /** The address of the server that it called last. */
+  readonly server: string;
+  readonly firstSeenAt: Moment;
+  /** The last call of any kind, up to 20 s late. */
+  readonly seenAt: Moment;
+  /** null: it has not held a task yet. */
+  readonly lastBeatAt: Moment | null;
+  readonly succeededAt: Moment | null;
+  /** Tasks in its hands, counted up to `HELD_MAX`. */
+  readonly held: number;
+}
+
+export interface AgentPage {
+  /** The sessions of this agent alone; null: all. */
+  readonly agentId: string | null;
+  readonly session: string | null;
+  /** The last one of the page before. */
+  readonly after: { readonly agentId: string; readonly session: string } | null;
+  readonly limit: number;
+}
+
+/** A task in an agent's hands. */
+export interface HeldTask {
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly definitionId: number;
+  readonly step: number;
+  readonly kind: TaskKind;
+  readonly queue: string;
+  readonly task: string;
+  readonly fence: number;
+  readonly attempt: number;
+  readonly since: Moment;
+  readonly attemptBy: Moment;
+  /** As the agent said it; null: it has said nothing. */
+  readonly progress: string | null;
+  /** When the progress last became another one; the grant, until then. */
+  readonly progressAt: Moment;
+  /** The agent is told to stop. */
+  readonly cancelling: boolean;
+}
+
+/** How a queue stands, beside its record. */
+export interface QueueLook {
+  readonly name: string;
+  /** Since when the task waits that has waited longest; null: none waits. */
+  readonly oldestAt: Moment | null;
+  /** When an agent was last seen to wait for its tasks, up to 20 s late; null: not lately. */
+  readonly polledAt: Moment | null;
+  /** Sessions that have called in the last minute, and asked for its tasks with their last poll. */
+  readonly agents: number;
+}
+
+export interface QueueTask extends Omit<QueueLook, "name"> {
+  readonly task: string;
+  /** Counted up to 10,000. */
+  readonly ready: number;
+  readonly leased: number;
+}
+
+/** A lane with tasks that wait, which nobody has asked for in the last minute. */
+export interface OrphanLane extends Pick<QueueLook, "oldestAt" | "polledAt"> {
+  readonly queue: string;
+  readonly task: string;
+}
+
+export interface PartitionOwner {
+  readonly node: string;
+  /** null: the node has been silent for so long that it is forgotten. */
+  readonly address: string | null;
+  readonly lastSeenAt: Moment | null;
+}
+
+export interface PartitionRecord {
+  readonly partition: number;
+  /** How often it has changed hands. */
+  readonly epoch: number;
+  /** null: nobody has had it yet. */
+  readonly takenAt: Moment | null;
+  /** Who took it last; null: it was given back, or nobody has had it. */
+  readonly owner: PartitionOwner | null;
+  /** Its owner has been seen in the last 3 seconds. */
+  readonly watched: boolean;
+  /** The oldest moment that has come and was not acted upon; null: none. */
+  readonly overdueAt: Moment | null;
+}
+
+export interface PartitionPage {
+  /** -1: from the first. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface SupervisorRecord {
+  readonly node: string;
+  readonly address: string;
+  readonly startedAt: Moment;
+  readonly lastSeenAt: Moment;
+  /** Seen in the last 3 seconds. */
+  readonly alive: boolean;
+  readonly partitions: number;
+}
+
+/** An intervention in a list over runs. */
+export interface ListedIntervention extends InterventionRecord {
+  readonly workflow: string;
+  readonly definitionId: number;
+  /** The attempt that it was about; 0: none, or one that has not ended. */
+  readonly attempt: number;
+}
+
+/** Newest first; of one moment the newest runs first. */
+export interface InterventionPage {
+  /** null: of all rules. */
+  readonly rules: readonly Rule[] | null;
+  readonly runId: RunId | null;
+  /** Acted then or later. */
+  readonly from: Moment | null;
+  /** Acted before. */
+  readonly until: Moment | null;
+  readonly after: InterventionPlace | null;
+  readonly limit: number;
+}
+
+/** Where an intervention stands in the order. */
+export interface InterventionPlace {
+  readonly actedAt: Moment;
+  readonly runId: RunId;
+  /** null: about the run as a whole. */
+  readonly step: number | null;
+  readonly fence: number;
+  readonly rule: Rule;
+  readonly n: number;
+}
+
+export interface MigrationRecord {
+  readonly number: number;
+  readonly name: string;
+  readonly appliedAt: Moment;
+}
+
+export interface ClusterRecord {
+  /** Its version. */
+  readonly database: string;
+  /** In their order. */
+  readonly migrations: readonly MigrationRecord[];
+  /** Open runs of all namespaces; states without any are left out. */
+  readonly openRuns: ReadonlyMap<RunState["kind"], number>;
+  /** False: there are more, which were not counted. */
+  readonly allCounted: boolean;
+}
+
+/** What needs a person in a namespace; of each kind the first `ATTENTION_MAX`. */
+export interface Attention {
+  /** Open ones, counted up to `ESCALATIONS_COUNTED_MAX`. */
+  readonly escalations: number;
+  /** By queue and task. */
+  readonly orphans: readonly OrphanLane[];
+  readonly namespacePause: Pause | null;
+  readonly pausedQueues: readonly { readonly name: string; readonly pause: Pause }[];
+  readonly pausedWorkflows: readonly { readonly name: string; readonly pause: Pause }[];
+}
+
+export const HELD_MAX = 1_000;
+export const QUEUE_TASKS_MAX = 1_000;
+export const SUPERVISORS_MAX = 1_000;
+export const ATTENTION_MAX = 100;
+export const ESCALATIONS_COUNTED_MAX = 10_000;
+/** Of one partition: a hundred thousand in a region. */
+export const OPEN_RUNS_COUNTED_MAX = 400;
+/** A node or an owner that was not seen for so long is taken for gone. */
+export const NODE_SILENT_MS = 3_000;
+
+export interface Operators {
+  /** By name and session. */
+  agents(namespaceId: number, page: AgentPage): Promise<readonly AgentRecord[]>;
+  /** What a session holds, what it has held longest first: up to `HELD_MAX`. */
+  held(session: string): Promise<readonly HeldTask[]>;
+  /** In the order of the names, each of which is answered. */
+  queueLooks(namespaceId: number, names: readonly string[]): Promise<readonly QueueLook[]>;
+  /** By name: up to `QUEUE_TASKS_MAX`. */
+  queueTasks(namespaceId: number, queue: string): Promise<readonly QueueTask[]>;
+  /** By number, and the moment of the look. */
+  partitions(
+    page: PartitionPage,
+  ): Promise<{ readonly now: Moment; readonly partitions: readonly PartitionRecord[] }>;
+  /** Those that were seen in the last minute, the longest there first: up to `SUPERVISORS_MAX`. */
+  supervisors(): Promise<readonly SupervisorRecord[]>;
+  interventions(
+    namespaceId: number,
+    page: InterventionPage,
+  ): Promise<readonly ListedIntervention[]>;
+  /** The database's time. */
+  now(): Promise<Moment>;
+  cluster(): Promise<ClusterRecord>;
+  attention(namespaceId: number): Promise<Attention>;
+}

@@ -1,0 +1,343 @@
+// What operators look at, and what servers tell of the agents that call them.
+import type { Moment } from "../../core/attempt.ts";
+import {
+  type AgentPage,
+  type AgentPoll,
+  type AgentRecord,
+  type AgentSeen,
+  ATTENTION_MAX,
+  type Attention,
+  type ClusterRecord,
+  ESCALATIONS_COUNTED_MAX,
+  HELD_MAX,
+  type HeldTask,
+  type InterventionPage,
+  type ListedIntervention,
+  type MigrationRecord,
+  NODE_SILENT_MS,
+  OPEN_RUNS_COUNTED_MAX,
+  type Operators,
+  type OrphanLane,
+  type PartitionPage,
+  type PartitionRecord,
+  QUEUE_TASKS_MAX,
+  type QueueLook,
+  type QueueTask,
+  SUPERVISORS_MAX,
+  type SupervisorRecord,
+} from "../operators.ts";
+import { READY_COUNTED_MAX } from "../queues.ts";
+import { cancels, rules, runStates, taskKinds } from "./codes.ts";
+import { columns, labelsOf } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+export function createOperators(query: Query): Operators {
+  return Object.freeze({
+    agents: (...of) => listAgents(query, ...of),
+    held: (session) => heldTasks(query, session),
+    queueLooks: (...of) => queueLooks(query, ...of),
+    queueTasks: (...of) => queueTasks(query, ...of),
+    partitions: (page) => listPartitions(query, page),
+    supervisors: () => listNodes(query),
+    interventions: (...of) => listInterventions(query, ...of),
+    now: async () => (await databaseNow(query)).now,
+    cluster: () => cluster(query),
+    attention: (namespaceId) => attention(query, namespaceId),
+  } satisfies Operators);
+}
+
+export async function markAgents(
+  query: Query,
+  server: string,
+  seen: readonly AgentSeen[],
+): Promise<void> {
+  if (seen.length === 0) return;
+  const rows = columns(
+    seen,
+    (one) => one.session,
+    (one) => one.namespaceId,
+    (one) => one.agentId,
+    (one) => one.agentVersion,
+    (one) => JSON.stringify(one.labels),
+    (one) => one.poll && JSON.stringify(one.poll.queues),
+    (one) => one.poll && JSON.stringify(one.poll.tasks),
+    (one) => Math.round(one.agoMs),
+    (one) => one.succeededAgoMs && Math.round(one.succeededAgoMs),
+  );
+  await query("mark_agents", [server, ...rows]);
+}
+
+interface AgentRow {
+  session: string;
+  agent_id: string;
+  agent_version: string;
+  labels: unknown;
+  queues: readonly string[] | null;
+  tasks: readonly string[] | null;
+  server: string;
+  first_seen_at: Moment;
+  seen_at: Moment;
+  succeeded_at: Moment | null;
+  last_beat_at: Moment | null;
+  held: number;
+}
+
+async function listAgents(
+  query: Query,
+  namespaceId: number,
+  { agentId, session, after, limit }: AgentPage,
+): Promise<readonly AgentRecord[]> {
+  const place = [after?.agentId ?? null, after?.session ?? null];
+  const asked = [namespaceId, agentId, session, ...place, limit, HELD_MAX];
+  const rows = await query<AgentRow>("list_agents", asked);
+  return rows.map((row) => ({
+    session: row.session,
+    agentId: row.agent_id,
+    agentVersion: row.agent_version,
+    labels: labelsOf(row.labels),
+    poll: pollOf(row),
+    server: row.server,
+    firstSeenAt: row.first_seen_at,
+    seenAt: row.seen_at,
+    lastBeatAt: row.last_beat_at,
+    succeededAt: row.succeeded_at,
+    held: row.held,
+  }));
+}
+
+function pollOf({ queues, tasks }: AgentRow): AgentPoll | null {
+  return queues && { queues, tasks: tasks ?? [] };
+}
+
+interface HeldRow {
+  run_id: string;
+  step_no: number;
+  kind: number;
+  fence: number;
+  attempt: number;
+  granted_at: Moment;
+  attempt_by: Moment;
+  progress: string | null;
+  progress_at: Moment;
+  cancel: number;
+  queue: string;
+  task: string;
+  workflow: string;
+  definition_id: number;
+}
+
+async function heldTasks(query: Query, session: string): Promise<readonly HeldTask[]> {
+  const rows = await query<HeldRow>("held_tasks", [session, HELD_MAX]);
+  return rows.map((row) => ({
+    runId: row.run_id,
+    workflow: row.workflow,
+    definitionId: row.definition_id,
+    step: row.step_no,
+    kind: taskKinds.name(row.kind),
+    queue: row.queue,
+    task: row.task,
+    fence: row.fence,
+    attempt: row.attempt,
+    since: row.granted_at,
+    attemptBy: row.attempt_by,
+    progress: row.progress,
+    progressAt: row.progress_at,
+    cancelling: cancels.name(row.cancel) !== "none",
+  }));
+}
+
+interface LookRow {
+  oldest_at: Moment | null;
+  polled_at: Moment | null;
+  agents: number;
+}
+
+async function queueLooks(
+  query: Query,
+  namespaceId: number,
+  names: readonly string[],
+): Promise<readonly QueueLook[]> {
+  if (names.length === 0) return [];
+  const rows = await query<LookRow & { name: string }>("queue_looks", [namespaceId, names]);
+  return rows.map((row) => ({ name: row.name, ...lookOf(row), agents: row.agents }));
+}
+
+function lookOf({ oldest_at: oldestAt, polled_at: polledAt }: Omit<LookRow, "agents">) {
+  return { oldestAt, polledAt };
+}
+
+async function queueTasks(
+  query: Query,
+  namespaceId: number,
+  queue: string,
+): Promise<readonly QueueTask[]> {
+  const asked = [namespaceId, queue, QUEUE_TASKS_MAX, READY_COUNTED_MAX];
+  const rows = await query<LookRow & { task: string; ready: number; leased: number }>(
+    "queue_tasks",
+    asked,
+  );
+  return rows.map((row) => {
+    const { task, ready, leased, agents } = row;
+    return { task, ready, leased, agents, ...lookOf(row) };
+  });
+}
+
+interface PartitionRow {
+  now: Moment;
+  partition: number;
+  epoch: number;
+  taken_at: Moment | null;
+  node: string | null;
+  address: string | null;
+  last_seen_at: Moment | null;
+  watched: boolean;
+  overdue_at: Moment | null;
+}
+
+async function listPartitions(query: Query, { after, limit }: PartitionPage) {
+  const rows = await query<PartitionRow>("list_partitions", [after, limit, NODE_SILENT_MS]);
+  const partitions = rows.map((row): PartitionRecord => {
+    const { partition, epoch, taken_at: takenAt, node, watched, overdue_at: overdueAt } = row;
+    const { address, last_seen_at: lastSeenAt } = row;
+    const owner = node === null ? null : { node, address, lastSeenAt };
+    return { partition, epoch, takenAt, owner, watched, overdueAt };
+  });
+  return { now: rows[0]?.now ?? (await databaseNow(query)).now, partitions };
+}
+
+function listNodes(query: Query): Promise<readonly SupervisorRecord[]> {
+  return query<{
+    id: string;
+    address: string;
+    started_at: Moment;
+    last_seen_at: Moment;
+    alive: boolean;
+    partitions: number;
+  }>("list_nodes", [NODE_SILENT_MS, SUPERVISORS_MAX]).then((rows) =>
+    rows.map(({ id: node, address, alive, partitions, ...row }) => {
+      const { started_at: startedAt, last_seen_at: lastSeenAt } = row;
+      return { node, address, startedAt, lastSeenAt, alive, partitions };
+    }),
+  );
+}
+
+interface InterventionRow {
+  run_id: string;
+  step_no: number;
+  fence: number;
+  rule: number;
+  n: number;
+  saw: string;
+  did: string;
+  due_at: Moment;
+  acted_at: Moment;
+  node: string | null;
+  partition: number;
+  epoch: number | null;
+  workflow: string;
+  definition_id: number;
+  attempt: number;
+}
+
+async function listInterventions(
+  query: Query,
+  namespaceId: number,
+  page: InterventionPage,
+): Promise<readonly ListedIntervention[]> {
+  const { after, runId } = page;
+  const asked = [
+    namespaceId,
+    (page.rules ?? rules.names).map((rule) => rules.code(rule)),
+    page.from,
+    page.until,
+    after?.actedAt,
+    after?.runId,
+    after && (after.step ?? -1),
+    after?.fence,
+    after && rules.code(after.rule),
+    after?.n,
+    page.limit,
+  ];
+  const rows =
+    runId === null
+      ? await query<InterventionRow>("list_interventions", asked)
+      : await query<InterventionRow>("list_run_interventions", [...asked, runId]);
+  return rows.map((row) => ({
+    runId: row.run_id,
+    step: row.step_no === -1 ? null : row.step_no,
+    fence: row.fence,
+    rule: rules.name(row.rule),
+    n: row.n,
+    saw: row.saw,
+    did: row.did,
+    dueAt: row.due_at,
+    actedAt: row.acted_at,
+    node: row.node,
+    partition: row.partition,
+    epoch: row.epoch,
+    workflow: row.workflow,
+    definitionId: row.definition_id,
+    attempt: row.attempt,
+  }));
+}
+
+async function databaseNow(query: Query): Promise<{ now: Moment; version: string }> {
+  const [row] = await query<{ now: Moment; version: string }>("database_now", []);
+  if (!row) throw new Error("the database did not say what time it is");
+  return row;
+}
+
+async function cluster(query: Query): Promise<ClusterRecord> {
+  const states = await query<{ state: number; runs: number; more: boolean }>("count_open_runs", [
+    OPEN_RUNS_COUNTED_MAX,
+  ]);
+  const migrations = await query<{ number: number; name: string; applied_at: Moment }>(
+    "applied_migrations",
+    [],
+  );
+  const { version: database } = await databaseNow(query);
+  return {
+    database,
+    migrations: migrations.map(({ number, name, applied_at: appliedAt }): MigrationRecord => {
+      return { number, name, appliedAt };
+    }),
+    openRuns: new Map(states.map(({ state, runs }) => [runStates.name(state), runs])),
+    allCounted: states.every(({ more }) => !more),
+  };
+}
+
+interface PausedRow {
+  is_workflow: boolean;
+  name: string;
+  paused_at: Moment;
+  pause_reason: string | null;
+}
+
+async function attention(query: Query, namespaceId: number): Promise<Attention> {
+  const [open] = await query<{ escalations: number }>("count_open_escalations", [
+    namespaceId,
+    ESCALATIONS_COUNTED_MAX,
+  ]);
+  const lanes = await query<Omit<LookRow, "agents"> & { queue: string; task: string }>(
+    "orphan_lanes",
+    [namespaceId, ATTENTION_MAX],
+  );
+  const paused = await query<PausedRow>("paused_things", [namespaceId, ATTENTION_MAX]);
+  const named = paused.map(({ is_workflow: isWorkflow, name, ...row }) => {
+    const pause = { since: row.paused_at, reason: row.pause_reason ?? "" };
+    return { isWorkflow, name, pause };
+  });
+  const of = (isWorkflow: boolean) =>
+    named
+      .filter((one) => one.isWorkflow === isWorkflow && one.name !== "")
+      .map(({ name, pause }) => ({ name, pause }));
+  return {
+    escalations: open?.escalations ?? 0,
+    orphans: lanes.map((row): OrphanLane => {
+      return { queue: row.queue, task: row.task, ...lookOf(row) };
+    }),
+    namespacePause: named.find(({ isWorkflow, name }) => !isWorkflow && name === "")?.pause ?? null,
+    pausedQueues: of(false).slice(0, ATTENTION_MAX),
+    pausedWorkflows: of(true),
+  };
+}

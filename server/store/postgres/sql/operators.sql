@@ -1,0 +1,319 @@
+-- What operators look at. Nothing is locked but the rows of agents, which nothing else touches.
+
+-- name: mark_agents
+-- In key order. What a server has not seen itself stays as it is. HOT: no index on what changes.
+insert into agent as a (session, namespace_id, agent_id, agent_version, labels, queues, tasks, server,
+  seen_at, succeeded_at)
+select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, u.labels::jsonb,
+  u.queues::jsonb, u.tasks::jsonb, $1::text, now() - u.ago_ms * interval '1 millisecond',
+  now() - u.succeeded_ago_ms * interval '1 millisecond'
+from unnest($2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+  $9::bigint[], $10::bigint[])
+  as u (session, namespace_id, agent_id, agent_version, labels, queues, tasks, ago_ms, succeeded_ago_ms)
+order by u.session
+on conflict (session) do update
+set agent_version = excluded.agent_version, labels = excluded.labels,
+  queues = coalesce(excluded.queues, a.queues), tasks = coalesce(excluded.tasks, a.tasks),
+  server = excluded.server, seen_at = greatest(a.seen_at, excluded.seen_at),
+  succeeded_at = greatest(a.succeeded_at, excluded.succeeded_at)
+where a.namespace_id = excluded.namespace_id;
+
+-- name: list_agents
+-- By name and session, after ($4, $5), of one name ($2) or one session ($3). Plan: agent_by_name,
+-- lease_session.
+with page as (
+  select a.*
+  from agent as a
+  where a.namespace_id = $1::integer
+    and ($2::text is null or a.agent_id = $2::text)
+    and ($3::text is null or a.session = decode($3::text, 'hex'))
+    and ($4::text is null or (a.agent_id, a.session) > ($4::text, decode($5::text, 'hex')))
+  order by a.agent_id, a.session
+  limit $6::integer
+)
+select encode(a.session, 'hex') as session, a.agent_id, a.agent_version, a.labels, a.queues, a.tasks,
+  a.server, a.first_seen_at, a.seen_at, a.succeeded_at, s.last_beat_at,
+  (select count(*) from (
+    select from lease as l where l.session = a.session limit $7::integer
+  ) as counted)::integer as held
+from page as a
+left join agent_session as s on s.session = a.session
+order by a.agent_id, a.session;
+
+-- name: held_tasks
+-- Plan: lease_session; run by key.
+with held as materialized (
+  select l.*
+  from lease as l
+  where l.session = decode($1::text, 'hex')
+  order by l.granted_at, l.run_id, l.step_no
+  limit $2::integer
+)
+select l.run_id, l.step_no, l.kind, l.fence, l.attempt, l.granted_at, l.attempt_by, l.progress,
+  l.progress_at, l.cancel, n.queue, n.task, r.workflow, r.definition_id
+from held as l
+join lane as n on n.id = l.lane
+cross join lateral (
+  select x.workflow, x.definition_id from run as x where x.id = l.run_id offset 0
+) as r
+order by l.granted_at, l.run_id, l.step_no;
+
+-- name: queue_looks
+-- The oldest of a lane is the head of one of its nine priorities, whose workflow may be paused.
+-- Plan: ready_lane, agent_by_name.
+with asking as (
+  select q.name, count(*)::integer as agents
+  from agent as a
+  cross join lateral jsonb_array_elements_text(a.queues) as q (name)
+  where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute'
+    and q.name = any ($2::text[])
+  group by q.name
+)
+select u.name, min(o.oldest_at) as oldest_at, max(p.polled_at) as polled_at,
+  coalesce(max(g.agents), 0) as agents
+from unnest($2::text[]) with ordinality as u (name, place)
+left join lane as l on l.namespace_id = $1::integer and l.queue = u.name
+left join lateral (
+  select min(h.ready_at) as oldest_at
+  from unnest(array[l.id, -l.id]) as k (lane)
+  cross join generate_series(1, 9) as w (priority)
+  cross join lateral (
+    select r.ready_at
+    from ready as r
+    where r.lane = k.lane and r.priority = w.priority
+    order by r.ordered_by, r.ordinal
+    limit 1
+  ) as h
+) as o on true
+left join lateral (
+  select max(e.seen_at) as polled_at from lane_poller as e where e.lane = l.id
+) as p on true
+left join asking as g on g.name = u.name
+group by u.name, u.place
+order by u.place;
+
+-- name: queue_tasks
+-- Plan: ready_lane, lease_lane, agent_by_name.
+with asking as materialized (
+  select a.tasks
+  from agent as a
+  where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute' and a.queues ? $2::text
+),
+named as (
+  select t.task, count(*) as agents
+  from asking as a
+  cross join lateral jsonb_array_elements_text(a.tasks) as t (task)
+  group by t.task
+),
+page as (
+  select l.id, l.task
+  from lane as l
+  where l.namespace_id = $1::integer and l.queue = $2::text
+  order by l.task
+  limit $3::integer
+)
+select l.task, o.oldest_at, p.polled_at,
+  (select count(*) from (
+    select from ready as r where r.lane = any (array[l.id, -l.id]) limit $4::integer
+  ) as counted)::integer as ready,
+  (select count(*) from lease as e where e.lane = l.id)::integer as leased,
+  (coalesce(n.agents, 0)
+    + (select count(*) from asking as a where a.tasks = '[]'::jsonb))::integer as agents
+from page as l
+left join lateral (
+  select min(h.ready_at) as oldest_at
+  from unnest(array[l.id, -l.id]) as k (lane)
+  cross join generate_series(1, 9) as w (priority)
+  cross join lateral (
+    select r.ready_at
+    from ready as r
+    where r.lane = k.lane and r.priority = w.priority
+    order by r.ordered_by, r.ordinal
+    limit 1
+  ) as h
+) as o on true
+left join lateral (
+  select max(e.seen_at) as polled_at from lane_poller as e where e.lane = l.id
+) as p on true
+left join named as n on n.task = l.task
+order by l.task;
+
+-- name: list_partitions
+-- After $1. Plan: the wake index of each table, one probe a partition.
+with page as (
+  select p.*
+  from partition_lease as p
+  where p.partition > $1::integer
+  order by p.partition
+  limit $2::integer
+)
+select now() as now, p.partition, p.epoch, p.taken_at, p.node, n.address, n.last_seen_at,
+  coalesce(n.last_seen_at > now() - $3::integer * interval '1 millisecond', false) as watched, o.overdue_at
+from page as p
+left join node as n on n.id = p.node
+cross join lateral (
+  select min(x.wake_at) as overdue_at
+  from (
+    (select l.wake_at from lease as l where l.partition = p.partition and l.wake_at <= now()
+      order by l.wake_at limit 1)
+    union all
+    (select r.wake_at from ready as r where r.partition = p.partition and r.wake_at <= now()
+      order by r.wake_at limit 1)
+    union all
+    (select d.wake_at from due as d where d.partition = p.partition and d.wake_at <= now()
+      order by d.wake_at limit 1)
+    union all
+    (select e.wake_at from escalation as e where e.partition = p.partition and e.wake_at <= now()
+      order by e.wake_at limit 1)
+    union all
+    (select o.wake_at from run_open as o where o.partition = p.partition and o.wake_at <= now()
+      order by o.wake_at limit 1)
+    union all
+    (select g.wake_at from message as g where g.partition = p.partition and g.wake_at <= now()
+      order by g.wake_at limit 1)
+  ) as x
+) as o
+order by p.partition;
+
+-- name: list_nodes
+-- Those that were seen in the last minute, as they have joined. There is a row for each server.
+select n.id, n.address, n.started_at, n.last_seen_at,
+  n.last_seen_at > now() - $1::integer * interval '1 millisecond' as alive,
+  (select count(*) from partition_lease as p where p.node = n.id)::integer as partitions
+from node as n
+where n.last_seen_at > now() - interval '1 minute'
+order by n.started_at, n.id
+limit $2::integer;
+
+-- name: list_interventions
+-- Of these rules ($2), newest first, behind a place ($5 to $10): the newest of each rule, by the index
+-- that each range of runs has, and of those the newest.
+select i.*, r.workflow, r.definition_id, coalesce(a.attempt, 0) as attempt
+from unnest($2::smallint[]) as u (of_rule)
+cross join lateral (
+  select x.run_id, x.step_no, x.fence, x.rule, x.n, x.saw, x.did, x.due_at, x.acted_at, x.node,
+    x.partition, x.epoch
+  from intervention as x
+  where x.namespace_id = $1::integer and x.rule = u.of_rule
+    and x.acted_at >= coalesce(to_timestamp($3::bigint / 1000.0), '-infinity')
+    and x.acted_at < coalesce(to_timestamp($4::bigint / 1000.0), 'infinity')
+    and x.acted_at <= coalesce(to_timestamp($5::bigint / 1000.0), 'infinity')
+    and ($5::bigint is null or (x.acted_at, x.run_id, x.step_no, x.fence, x.rule, x.n)
+      < (to_timestamp($5::bigint / 1000.0), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
+  order by x.acted_at desc, x.run_id desc, x.step_no desc, x.fence desc, x.n desc
+  limit $11::integer
+) as i
+join run as r on r.id = i.run_id
+left join lateral (
+  select t.attempt
+  from attempt as t
+  where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence
+  limit 1
+) as a on true
+order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.rule desc, i.n desc
+limit $11::integer;
+
+-- name: list_run_interventions
+-- The same of one run ($12). Plan: intervention by the run's key.
+select i.run_id, i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition,
+  i.epoch, r.workflow, r.definition_id, coalesce(a.attempt, 0) as attempt
+from intervention as i
+join run as r on r.id = i.run_id
+left join lateral (
+  select t.attempt
+  from attempt as t
+  where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence
+  limit 1
+) as a on true
+where i.run_id = $12::uuid and i.namespace_id = $1::integer and i.rule = any ($2::smallint[])
+  and i.acted_at >= coalesce(to_timestamp($3::bigint / 1000.0), '-infinity')
+  and i.acted_at < coalesce(to_timestamp($4::bigint / 1000.0), 'infinity')
+  and ($5::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
+    < (to_timestamp($5::bigint / 1000.0), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
+order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.rule desc, i.n desc
+limit $11::integer;
+
+-- name: database_now
+select now() as now, current_setting('server_version') as version;
+
+-- name: applied_migrations
+select m.number, m.name, m.applied_at from drover_migration as m order by m.number;
+
+-- name: count_open_runs
+-- Up to $1 of each partition: runs are spread over them evenly.
+select o.state, count(*)::integer as runs, bool_or(o.counted = $1::integer) as more
+from partition_lease as p
+cross join lateral (
+  select c.state, row_number() over () as counted
+  from (
+    select r.state from run_open as r where r.partition = p.partition limit $1::integer
+  ) as c
+) as o
+group by o.state;
+
+-- name: count_open_escalations
+-- In the order of the index that holds them alone.
+select count(*)::integer as escalations
+from (
+  select from escalation as e
+  where e.namespace_id = $1::integer and e.closed_at is null
+  order by e.run_id desc
+  limit $2::integer
+) as counted;
+
+-- name: orphan_lanes
+-- Tasks wait there which may be taken, and nobody has asked for them in the last minute. Plan: ready_lane.
+with orphan as (
+  select l.id, l.queue, l.task
+  from lane as l
+  where l.namespace_id = $1::integer
+    and exists (select from ready as r where r.lane = l.id)
+    and not exists (select from paused_lane as p where p.lane = l.id)
+    and not exists (
+      select from lane_poller as p where p.lane = l.id and p.seen_at > now() - interval '1 minute'
+    )
+  order by l.queue, l.task
+  limit $2::integer
+)
+select l.queue, l.task, o.oldest_at,
+  (select max(p.seen_at) from lane_poller as p where p.lane = l.id) as polled_at
+from orphan as l
+left join lateral (
+  select min(h.ready_at) as oldest_at
+  from generate_series(1, 9) as w (priority)
+  cross join lateral (
+    select r.ready_at
+    from ready as r
+    where r.lane = l.id and r.priority = w.priority
+    order by r.ordered_by, r.ordinal
+    limit 1
+  ) as h
+) as o on true
+order by l.queue, l.task;
+
+-- name: paused_things
+-- Queues (the name '' is the namespace) and workflows, by name.
+(select false as is_workflow, q.name, q.paused_at, q.pause_reason
+from queue as q
+where q.namespace_id = $1::integer and q.paused_at is not null
+order by q.name
+limit $2::integer + 1)
+union all
+(select true, w.name, w.paused_at, w.reason
+from paused_workflow as w
+where w.namespace_id = $1::integer
+order by w.name
+limit $2::integer);
+
+-- name: forget_agents
+-- Sessions that have not called for $2 ms and hold nothing. Plan: lease_session.
+delete from agent as a
+where a.session in (
+  select o.session
+  from agent as o
+  left join lateral (
+    select true as holds from lease as l where l.session = o.session limit 1
+  ) as h on true
+  where o.seen_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
+  limit $1::integer
+);

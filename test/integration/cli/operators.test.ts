@@ -1,0 +1,215 @@
+// What operators look at, by the command line of a real server: agents, queues, partitions,
+// supervisors, interventions, and what needs a person.
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createAgent } from "../../../sdk/typescript/agent.ts";
+import { type Client, createClient } from "../../../sdk/typescript/client.ts";
+import { UnknownError } from "../../../sdk/typescript/task-errors.ts";
+import { silentLog } from "../../support/agent-script.ts";
+import { type Ended, drover as spawnDrover } from "../../support/drover-process.ts";
+import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { until } from "../../support/until.ts";
+
+let server: TestServer;
+let client: Client;
+beforeAll(async () => {
+  server = await startDroverServer();
+  client = createClient({ address: server.address });
+});
+afterAll(async () => {
+  client.close();
+  await server.stop();
+});
+
+const ask = (line: string): Promise<Ended> =>
+  spawnDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
+
+async function drover(line: string): Promise<Ended> {
+  const ended = await ask(line);
+  if (ended.code !== 0) throw new Error(`drover ${line}: ${ended.stderr}`);
+  return ended;
+}
+
+async function json(line: string) {
+  return JSON.parse((await drover(`${line} -o json`)).stdout);
+}
+
+/** Asks until what is answered passes. */
+async function once(line: string, passes: (answer: Answer) => boolean): Promise<void> {
+  await until(line, async () => (passes(await json(line)) ? true : null));
+}
+
+interface Answer {
+  readonly agents?: readonly { readonly held?: number }[];
+  readonly queue?: { readonly agents?: number; readonly pause?: object };
+  readonly supervisors?: readonly { readonly partitions?: number }[];
+}
+
+/** An agent that keeps what it gets until it is let go. */
+function holdingAgent(id: string, queue: string) {
+  const letGo = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const agent = createAgent({
+    ...{ address: server.address, id, version: "1.2", labels: { zone: "b" } },
+    ...{ queues: [queue], log: silentLog },
+    handlers: {
+      async charge(_task, { progress }) {
+        progress({ counter: 7 });
+        begun.resolve();
+        await letGo.promise;
+        return { charged: 7 };
+      },
+    },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  return { letGo: letGo.resolve, begun: begun.promise };
+}
+
+function charge(queue: string) {
+  const steps = [{ id: "charge", task: "charge", queue }];
+  return client.schedule({ workflow: { workflow: "payment", steps } });
+}
+
+test("an agent is listed and shown with what it holds, and later with its success", async () => {
+  const { letGo, begun } = holdingAgent("till", "shop");
+  const { runId } = await charge("shop");
+  await begun;
+  await once("agent list --id till", (answer) => answer.agents?.[0]?.held === 1);
+  const listed = (await drover("agent list")).stdout;
+  expect(listed).toMatch(/^till +[0-9a-f]{32} +1\.2 +shop +charge +1 +\d{4}-\S+ \S+Z$/m);
+  const { agents } = await client.operations.agents({ agentId: "till" });
+  expect(agents).toMatchObject([{ id: "till", held: 1, lastSuccessTime: null }]);
+  const shown = (await drover("agent show till")).stdout;
+  expect(shown).toMatch(/^labels +zone=b$/m);
+  expect(shown).toMatch(/^server +127\.0\.0\.1:/m);
+  expect(shown).toMatch(new RegExp(`${runId} +charge +perform +charge of shop +1 `));
+  const [, session] = /([0-9a-f]{32})/.exec(listed) ?? [];
+  expect((await drover(`agent show ${session}`)).stdout).toContain("holds         1 task");
+  letGo();
+  await client.waitRun(runId);
+  expect((await drover("agent show till")).stdout).toContain("holds         0 tasks");
+});
+
+test("an agent that is not there, or is not alone of its name, is not shown", async () => {
+  expect(await ask("agent show nobody-s")).toMatchObject({ code: 4 });
+  const { code, stderr } = await ask(`agent show ${"ab".repeat(16)}`);
+  expect(code).toBe(4);
+  expect(stderr).toContain("drover agent list");
+  holdingAgent("twin", "twins");
+  holdingAgent("twin", "twins");
+  await once("agent list --id twin", (answer) => answer.agents?.length === 2);
+  const several = await ask("agent show twin");
+  expect(several.code).toBe(2);
+  expect(several.stderr).toContain("drover agent list --id twin");
+});
+
+test("a queue is shown with its tasks, and drained when its agents have finished", async () => {
+  const { letGo, begun } = holdingAgent("bank", "bank");
+  const { runId } = await charge("bank");
+  await begun;
+  const { runId: waiting } = await charge("bank-2");
+  await once("queue show bank", (answer) => answer.queue?.agents === 1);
+  const shown = (await drover("queue show bank")).stdout;
+  expect(shown).toMatch(/^with agents +1$/m);
+  expect(shown).toMatch(/^charge +0 +1 +1 +\d{4}-/m);
+  expect((await drover("queue list")).stdout).toMatch(/^bank-2 +1 +\d{4}-\S+ \S+Z +0 +0$/m);
+
+  const late = await ask("queue drain bank --reason upgrade --timeout 1s");
+  expect(late.code).toBe(1);
+  expect(late.stderr).toContain("agents still have 1 task of it");
+  const draining = drover("queue drain bank");
+  await once("queue show bank", (answer) => answer.queue?.pause !== undefined);
+  letGo();
+  const drained = await draining;
+  expect(drained.stdout).toBe("queue bank is drained: no agent has anything of it; 0 wait\n");
+  expect(drained.stderr).toContain("drover queue resume bank");
+  await client.waitRun(runId);
+  expect((await json("queue show bank")).queue.pause.reason).toBe("upgrade");
+  await drover("queue resume bank");
+  await client.cancelRun(waiting);
+});
+
+test("a drain ends when somebody resumes the queue", async () => {
+  const { letGo, begun } = holdingAgent("desk", "desk");
+  await charge("desk");
+  await begun;
+  const draining = ask("queue drain desk");
+  await once("queue show desk", (answer) => answer.queue?.pause !== undefined);
+  await drover("queue resume desk");
+  const { code, stderr } = await draining;
+  expect(code).toBe(1);
+  expect(stderr).toContain("somebody has resumed queue desk");
+  letGo();
+});
+
+test("every partition is watched by the server, which is listed as their supervisor", async () => {
+  await once("supervisor list", (answer) => answer.supervisors?.[0]?.partitions === 256);
+  const { stdout } = await drover("supervisor list");
+  expect(stdout).toMatch(/^[0-9a-f-]{36} +127\.0\.0\.1:\d+ .* 256$/m);
+  const { partitions } = await json("partition list");
+  expect(partitions).toHaveLength(256);
+  const [{ supervisor }] = (await json("supervisor list")).supervisors.map(
+    ({ id }: { id: string }) => ({ supervisor: id }),
+  );
+  const page = await client.operations.partitions({ pageSize: 1 });
+  expect(page).toMatchObject({ partitions: [{ partition: 0, supervisor, watched: true }] });
+  for (const one of partitions) expect(one).toMatchObject({ watched: true, supervisor });
+  expect((await drover("partition list --late")).stderr).toContain("every partition is watched");
+});
+
+test("what the supervisor did is listed, of a rule, a run and a time", async () => {
+  const steps = [{ id: "pause", wait: "1s" }];
+  const { runId } = await client.schedule({ workflow: { workflow: "nap", steps } });
+  await client.waitRun(runId);
+  const { stdout } = await drover(`intervention list --run ${runId}`);
+  expect(stdout).toMatch(new RegExp(` timer +\\S+ +${runId} +nap +pause `));
+  const told = await client.operations.interventions({ rules: ["timer"], runId });
+  expect(told.interventions).toMatchObject([{ runId, workflow: "nap", stepId: "pause" }]);
+  expect((await json("intervention list --rule timer")).interventions).toMatchObject([{ runId }]);
+  expect(await json("intervention list --rule timer --before 2026-01-01")).toEqual({});
+  expect((await drover("intervention list --rule stall")).stderr).toBe("nothing had to be done\n");
+  const wrong = await ask("intervention list --rule nonsense");
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toContain("its rules are start, lease");
+});
+
+test("the status says what needs a person, and the command that helps", async () => {
+  const agent = createAgent({
+    ...{ address: server.address, id: "wire", queues: ["wire"], log: silentLog },
+    handlers: {
+      transfer: () => {
+        throw new UnknownError("no-answer", "the bank did not answer");
+      },
+    },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  const steps = [{ id: "send", task: "transfer", queue: "wire", effects: "once" as const }];
+  const { runId } = await client.schedule({ workflow: { workflow: "transfer", steps } });
+  for await (const { run } of client.watchRun(runId)) if (run.state === "ESCALATED") break;
+  await client.registerWorkflow({ workflow: "refund", steps });
+  const { runId: orphan } = await charge("nobody-s");
+  await drover("queue pause mail --reason mending");
+  await drover("workflow pause refund");
+  await drover("namespace pause --reason moving");
+  const held = (await drover("status")).stdout;
+  expect(held).toMatch(/^1 escalation open +drover escalation list$/m);
+  expect(held).toMatch(/^the namespace is paused: moving +\S+ \S+Z +drover namespace resume$/m);
+  expect(held).toMatch(/^queue "mail" is paused: mending .*drover queue resume mail$/m);
+  expect(held).toMatch(/^workflow "refund" is paused .*drover workflow resume refund$/m);
+  expect(held).not.toContain("no agent asks");
+  await drover("namespace resume");
+  const { stdout } = await drover("status");
+  expect(stdout).toMatch(/^no agent asks for "charge" of queue "nobody-s" +\S+ \S+Z +start one/m);
+  expect(stdout).toMatch(/^database +PostgreSQL \d+/m);
+  expect(stdout).toMatch(/^open runs +.*1 escalated/m);
+  const { openEscalations, unservedTasks, pausedQueues } = await client.operations.overview();
+  expect({ openEscalations, pausedQueues }).toEqual({ openEscalations: 1, pausedQueues: ["mail"] });
+  expect(unservedTasks).toMatchObject([{ queue: "nobody-s", task: "charge" }]);
+  const both = await json("status");
+  expect(both).toMatchObject({
+    overview: { openEscalations: 1, pausedQueues: [{ name: "mail" }] },
+    cluster: { serverVersion: expect.any(String), clockDifference: expect.stringMatching(/s$/) },
+  });
+  await client.cancelRun(orphan);
+});

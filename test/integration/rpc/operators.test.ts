@@ -1,0 +1,194 @@
+// What operators look at, over gRPC: pages, filters, and what is refused.
+import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ListedIntervention } from "../../../server/store/operators.ts";
+import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
+import { RUN_ID, SESSION, startWorld, type World } from "./rpc-world.ts";
+
+const {
+  getAgent,
+  getClusterInfo,
+  getOverview,
+  getQueue,
+  listAgents,
+  listInterventions,
+  listPartitions,
+  listSupervisors,
+} = OperatorService.method;
+
+let world: World;
+let grpc: GrpcClient;
+beforeEach(async () => {
+  world = await startWorld();
+  grpc = grpcClient(world.port);
+});
+afterEach(async () => {
+  grpc.close();
+  await world.close();
+});
+
+const answerTo: Ask = async (method, request) => {
+  const { answer, message } = await grpc.unary(method, request);
+  if (!answer) throw new Error(message);
+  return answer;
+};
+type Ask = <M extends Parameters<GrpcClient["unary"]>[0]>(
+  method: M,
+  request: MessageInitShape<M["input"]>,
+) => Promise<MessageShape<M["output"]>>;
+
+const NOW = Date.UTC(2026, 0, 1);
+
+const seen = (n: number) => ({
+  ...{ session: String(n).repeat(32), namespaceId: 1, agentId: "hotel", agentVersion: "1" },
+  ...{ labels: { zone: "b" }, poll: { queues: ["travel"], tasks: ["book"] }, agoMs: 0 },
+  succeededAgoMs: 1_000,
+});
+
+describe("agents", () => {
+  test("are listed page by page, each page of its own filter", async () => {
+    await world.markAgents("here:1", [seen(1), seen(2), { ...seen(3), agentId: "car" }]);
+    const first = await answerTo(listAgents, { pageSize: 2 });
+    expect(first.agents).toMatchObject([
+      { id: "car", server: "here:1", queues: ["travel"], tasks: ["book"], labels: { zone: "b" } },
+      { id: "hotel" },
+    ]);
+    const { nextPageToken: pageToken } = first;
+    const rest = await answerTo(listAgents, { pageSize: 2, pageToken });
+    const sessions = [first.agents[1], ...rest.agents].map((one) => one?.session.at(-1));
+    expect(sessions).toEqual([0x11, 0x22]);
+    expect(rest.nextPageToken).toBe("");
+    const named = await answerTo(listAgents, { agentId: "car" });
+    expect(named.agents).toHaveLength(1);
+    const { reason } = await grpc.unary(listAgents, { agentId: "car", pageToken });
+    expect(reason).toBe("PAGE_TOKEN_INVALID");
+  });
+
+  test("are shown by their session, and one that is not there is not found", async () => {
+    await world.markAgents("here:1", [seen(1)]);
+    const session = Uint8Array.from(Array(16).fill(0x11));
+    const { agent, tasks } = await answerTo(getAgent, { session });
+    expect(agent).toMatchObject({ id: "hotel", held: 0 });
+    expect(agent?.lastSuccessTime).toEqual(timestampFromMs(NOW - 1_000));
+    expect(agent?.lastBeatTime).toBeUndefined();
+    expect(tasks).toEqual([]);
+    const { reason } = await grpc.unary(getAgent, { session: new Uint8Array(16) });
+    expect(reason).toBe("AGENT_NOT_FOUND");
+  });
+
+  test.for<[string, object, string]>([
+    ["a session of too few bytes", { session: new Uint8Array(15) }, "session"],
+    ["a namespace of a hostile name", { namespace: "a b", session: SESSION }, "namespace"],
+  ])("are not shown by %s", async ([, request, path]) => {
+    const { reason, fields } = await grpc.unary(getAgent, request);
+    expect(reason).toBe("INVALID_REQUEST");
+    expect(fields.map(([field]) => field)).toEqual([path]);
+  });
+});
+
+describe("partitions", () => {
+  test("are listed by number, page by page, those of nobody too", async () => {
+    const first = await answerTo(listPartitions, { pageSize: 200 });
+    expect(first.partitions).toHaveLength(200);
+    expect(first.partitions[0]).toMatchObject({ partition: 0, watched: false, supervisor: "" });
+    const rest = await answerTo(listPartitions, { pageToken: first.nextPageToken, pageSize: 200 });
+    expect(rest.partitions.map(({ partition }) => partition).at(-1)).toBe(255);
+    expect(rest.nextPageToken).toBe("");
+    for (const request of [{ pageSize: -1 }, { pageSize: 1_001 }])
+      expect((await grpc.unary(listPartitions, request)).reason).toBe("INVALID_REQUEST");
+    const { reason } = await grpc.unary(listPartitions, { pageToken: "none of ours" });
+    expect(reason).toBe("PAGE_TOKEN_INVALID");
+  });
+
+  test("have supervisors only where somebody has joined", async () => {
+    expect((await answerTo(listSupervisors, {})).supervisors).toEqual([]);
+  });
+});
+
+describe("interventions", () => {
+  const listed = (n: number): ListedIntervention => ({
+    ...{ runId: RUN_ID, step: 0, fence: n, rule: "lease", n: 0, saw: "silence", did: "retry" },
+    ...{ dueAt: NOW, actedAt: NOW + 250, node: "n1", partition: 42, epoch: 3 },
+    ...{ workflow: "holiday", definitionId: 9, attempt: n },
+  });
+
+  test("are told with their run and step, and the next page begins behind the last", async () => {
+    const asked: unknown[] = [];
+    world.store.operators = {
+      ...world.store.operators,
+      interventions: async (_namespaceId, page) => {
+        asked.push(page);
+        return page.after === null ? [listed(2), listed(1)] : [];
+      },
+    };
+    const filter = { rules: ["stall", "lease"], runId: RUN_ID, actedAfter: timestampFromMs(NOW) };
+    const { interventions, nextPageToken } = await answerTo(listInterventions, {
+      ...{ ...filter, pageSize: 1 },
+    });
+    expect(interventions).toMatchObject([
+      {
+        ...{ runId: RUN_ID, workflow: "holiday", stepId: "flight", rule: "lease", fence: 2 },
+        ...{ attempt: 2, supervisor: "n1", partition: 42, epoch: 3n },
+      },
+    ]);
+    const again = { ...filter, rules: ["lease", "stall"], pageSize: 1, pageToken: nextPageToken };
+    expect((await answerTo(listInterventions, again)).interventions).toEqual([]);
+    const page = { rules: ["lease", "stall"], runId: RUN_ID, from: NOW, until: null, limit: 2 };
+    const after = { actedAt: NOW + 250, runId: RUN_ID, step: 0, fence: 2, rule: "lease", n: 0 };
+    expect(asked).toEqual([
+      { ...page, after: null },
+      { ...page, after },
+    ]);
+    const other = await grpc.unary(listInterventions, { pageToken: nextPageToken });
+    expect(other.reason).toBe("PAGE_TOKEN_INVALID");
+  });
+
+  test.for<[object, string]>([
+    [{ rules: ["nonsense"] }, "rules[0]"],
+    [{ rules: ["lease", "lease"] }, "rules"],
+    [{ rules: ["a b"] }, "rules[0]"],
+    [{ rules: ["__proto__"] }, "rules[0]"],
+    [{ rules: ["constructor"] }, "rules[0]"],
+    [{ runId: "seven" }, "run_id"],
+    [{ actedAfter: { seconds: 1n << 60n } }, "acted_after"],
+    [{ pageSize: 1_001 }, "page_size"],
+  ])("are not listed by %o", async ([request, path]) => {
+    const { reason, fields } = await grpc.unary(listInterventions, request);
+    expect(reason).toBe("INVALID_REQUEST");
+    expect(fields.map(([field]) => field)).toEqual([path]);
+  });
+});
+
+describe("the whole", () => {
+  test("has what needs a person: here the partitions, which nobody watches", async () => {
+    const overview = await answerTo(getOverview, {});
+    expect(overview).toMatchObject({ openEscalations: 0, unservedTasks: [], pausedQueues: [] });
+    expect(overview.latePartitions).toHaveLength(256);
+  });
+
+  test("has versions, clocks and migrations", async () => {
+    const info = await answerTo(getClusterInfo, {});
+    expect(info).toMatchObject({ serverVersion: "0.1.0", databaseVersion: "memory" });
+    expect(info.clockDifference && durationMs(info.clockDifference)).toEqual(expect.any(Number));
+  });
+
+  test.for([listAgents, listInterventions, getOverview, getQueue, getAgent])(
+    "of a namespace that is not there is nothing: $name",
+    async (method) => {
+      const request = { namespace: "nowhere", queue: "q", session: SESSION };
+      expect((await grpc.unary(method, request)).reason).toBe("NAMESPACE_NOT_FOUND");
+    },
+  );
+});
+
+describe("one queue", () => {
+  test("that nobody has named is an empty one", async () => {
+    const { queue, tasks } = await answerTo(getQueue, { queue: "later" });
+    expect(queue).toMatchObject({ name: "later", depth: 0, leased: 0, agents: 0 });
+    expect(queue?.oldestTime).toBeUndefined();
+    expect(tasks).toEqual([]);
+    expect((await grpc.unary(getQueue, {})).reason).toBe("INVALID_REQUEST");
+  });
+});
