@@ -12,7 +12,13 @@ import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
 import type { Loop } from "./loop.ts";
-import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
+import type { Measures } from "./measures.ts";
+import {
+  type Advance,
+  type AdvanceOptions,
+  createAdvance,
+  type HandOver,
+} from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
@@ -20,7 +26,7 @@ import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { Told } from "./scheduler/told.ts";
-import { createWatch } from "./scheduler/watch.ts";
+import { createWatch, type Watch } from "./scheduler/watch.ts";
 import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { Store } from "./store/store.ts";
@@ -42,6 +48,8 @@ export interface ControlPlaneOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Sends webhooks; left out: this process sends none. */
   readonly post?: Post;
+  /** Is told what was done; left out: nobody measures. */
+  readonly measures?: Measures;
   /** Those that this process may watch; left out: all of the region. */
   readonly partitions?: readonly number[];
 }
@@ -49,6 +57,8 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
+  /** Polls that wait here. */
+  parked(): number;
   readonly advance: Advance;
   readonly ownership: Ownership;
   readonly watches: Watches;
@@ -61,7 +71,7 @@ export interface ControlPlane {
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable } = options;
+  const { store, clock, random, log, isRetryable, measures } = options;
   const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
   const watch = createWatch();
@@ -75,6 +85,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ownership.announceLanes(filled);
   };
   const tell = (told: Told): void => {
+    measures?.worked(told.worked);
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
@@ -83,7 +94,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
   const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
-  const shared = { store, plans, clock, random, handOver, tell, isRetryable };
+  const onFlown = measures?.onFlown;
+  const shared = { store, plans, clock, random, handOver, tell, isRetryable, onFlown };
   const advance = createAdvance(shared);
   const schedule = createSchedule(shared);
   const claims = createClaims({
@@ -93,12 +105,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     clock,
     random,
     onError,
+    onGranted: (leases) => measures?.granted(leases),
     giveBack({ ready, secret }) {
       const { step, fence } = ready;
       advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
     },
   });
-  const heartbeats = createHeartbeats(store, clock, isRetryable);
+  const heartbeats = createHeartbeats(store, clock, isRetryable, onFlown);
   const ownership = createOwnership({
     store,
     clock,
@@ -126,26 +139,15 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const node = randomUuid(random);
   const beat = createBeat({ store, clock, log, node, waiters, lanes, claims, watch });
 
+  const dispatcher = createDispatch({
+    ...{ store, clock, random, advance, onError },
+    ...{ claims, waiters, lanes, heartbeats },
+  });
+
   return Object.freeze({
-    scheduler: {
-      ...createRegister(store),
-      schedule: schedule.schedule,
-      scheduleBatch: schedule.scheduleBatch,
-      openBulk: (request) => openBulk(shared, request),
-      rerun: (request) => rerun({ store, plans, submit: schedule.submit }, request),
-      async tell(run, event) {
-        const answer = await advance.submit(run, event);
-        if (answer.kind === "fenced" || answer.kind === "no-such-run")
-          throw new Error(`the ${event.kind} of run ${run.runId} was answered ${answer.kind}`);
-        return answer;
-      },
-      runChange: watch.change,
-      ...createQueueControl({ queues: store.queues, wake }),
-    },
-    dispatcher: createDispatch({
-      ...{ store, clock, random, advance, onError },
-      ...{ claims, waiters, lanes, heartbeats },
-    }),
+    scheduler: schedulerOf(shared, { schedule, advance, watch, wake }),
+    dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
+    parked: waiters.count,
     advance,
     ownership,
     watches,
@@ -179,4 +181,36 @@ function deliveriesOf(
 ): Deliveries | null {
   if (!post) return null;
   return createDeliveries({ outbox: store.outbox, plans, post, clock, random, log, owned });
+}
+
+function schedulerOf(
+  shared: AdvanceOptions,
+  {
+    schedule,
+    advance,
+    watch,
+    wake,
+  }: {
+    readonly schedule: ReturnType<typeof createSchedule>;
+    readonly advance: Advance;
+    readonly watch: Watch;
+    readonly wake: (lanes: Iterable<number>) => void;
+  },
+): Scheduler {
+  const { store, plans } = shared;
+  return {
+    ...createRegister(store),
+    schedule: schedule.schedule,
+    scheduleBatch: schedule.scheduleBatch,
+    openBulk: (request) => openBulk(shared, request),
+    rerun: (request) => rerun({ store, plans, submit: schedule.submit }, request),
+    async tell(run, event) {
+      const answer = await advance.submit(run, event);
+      if (answer.kind === "fenced" || answer.kind === "no-such-run")
+        throw new Error(`the ${event.kind} of run ${run.runId} was answered ${answer.kind}`);
+      return answer;
+    },
+    runChange: watch.change,
+    ...createQueueControl({ queues: store.queues, wake }),
+  };
 }

@@ -5,6 +5,8 @@ import type { Logger } from "pino";
 import { systemClock, systemRandom } from "./clock.ts";
 import {
   type DatabaseConfig,
+  HEALTH_DEFAULTS,
+  type HealthConfig,
   LOG_DEFAULTS,
   type LogConfig,
   RPC_DEFAULTS,
@@ -13,11 +15,15 @@ import {
 import { createControlPlane } from "./control-plane.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
+import { createMeasures, observePlane } from "./measures.ts";
 import { createRpcServer } from "./rpc/server.ts";
+import { partitionsOf } from "./store/partition.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
+import { createItself } from "./supervisor/itself.ts";
 import { createLog } from "./telemetry/log.ts";
+import { createMetrics, METRICS_CONTENT_TYPE } from "./telemetry/metrics.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -31,6 +37,7 @@ export interface ServerOptions {
   readonly allowLocalWebhooks?: boolean;
   readonly log?: Partial<LogConfig>;
   readonly limits?: Partial<RpcConfig>;
+  readonly health?: Partial<HealthConfig>;
 }
 
 export interface RunningServer {
@@ -66,9 +73,23 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       clock: systemClock,
       allowLocal: options.allowLocalWebhooks ?? false,
     });
-    const plane = createControlPlane({ ...common, address, post });
+    const metrics = createMetrics();
+    const measures = createMeasures(metrics, systemClock);
+    const plane = createControlPlane({ ...common, address, post, measures });
     closers.push(() => plane.stop());
     await plane.start();
+    const config = { ...HEALTH_DEFAULTS, ...options.health };
+    const itself = createItself({
+      store,
+      clock: systemClock,
+      log,
+      partitions: partitionsOf(0),
+      config,
+    });
+    observePlane(metrics, { plane, measures, itself });
+    await itself.runOnce();
+    itself.start();
+    closers.push(() => itself.stop());
     const rpc = createRpcServer({
       scheduler: plane.scheduler,
       dispatcher: plane.dispatcher,
@@ -82,6 +103,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       },
       clock: systemClock,
       log,
+      health: itself.health,
+      pages: {
+        "/metrics": async () => ({
+          status: 200,
+          contentType: METRICS_CONTENT_TYPE,
+          body: await metrics.page(),
+        }),
+      },
     });
     const at = await rpc.start();
     closers.push(() => rpc.drain());

@@ -3,7 +3,7 @@
 // holds at that moment is asked about again in the next gathering, before its call is answered.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
-import { createFlights, type Landing } from "../flights.ts";
+import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { SessionBeat, Store } from "../store/store.ts";
 import type { BeatVerdict } from "./dispatcher.ts";
 
@@ -23,6 +23,7 @@ export function createHeartbeats(
   store: Store,
   clock: Clock,
   isRetryable: (error: unknown) => boolean,
+  onFlown: OnFlown = () => undefined,
 ): Heartbeats {
   type Answers = Awaited<ReturnType<Store["beat"]>>[number];
   const flights = createFlights<SessionBeat, Answers>({
@@ -34,6 +35,7 @@ export function createHeartbeats(
     outMax: 1,
     waitingMax: WAITING_MAX,
     isRetryable,
+    onFlown,
     async fly(beats) {
       const answers = await store.beat(beats);
       return answers.map((result): Landing<Answers> => ({ kind: "done", result }));

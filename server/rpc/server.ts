@@ -26,7 +26,7 @@ import type { DefinitionCheck } from "./definition-source.ts";
 import { createDrain, type Drain } from "./drain.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { createHealth, type Health } from "./health.ts";
-import { type Pages, servePage, statusPages } from "./http.ts";
+import { type Health as HealthTold, type Pages, servePage, statusPages } from "./http.ts";
 import { createMount, type Log, type Mount, type Mounted } from "./mount.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createOperatorService } from "./operator-service.ts";
@@ -56,6 +56,8 @@ export interface RpcServerDeps {
   readonly config: RpcConfig;
   readonly clock: Clock;
   readonly log: Log;
+  /** What /healthz tells; left out: ok. */
+  readonly health?: () => HealthTold;
   /** Further pages by path, such as /metrics. */
   readonly pages?: Pages;
 }
@@ -109,6 +111,7 @@ function createHttp(deps: RpcServerDeps, drain: Drain, connect: ConnectTransport
   const status = statusPages(
     () => deps.store.ready(),
     () => drain.begun,
+    deps.health ?? (() => ({ status: "ok", reasons: [] })),
   );
   const pages = { ...status, ...deps.pages };
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {

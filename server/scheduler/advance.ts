@@ -5,7 +5,7 @@ import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
 import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
-import { createFlights, type Landing } from "../flights.ts";
+import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { Actor, PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
@@ -53,6 +53,7 @@ export interface AdvanceOptions {
   readonly handOver: HandOver;
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
+  readonly onFlown?: OnFlown | undefined;
 }
 
 export interface Advance {
@@ -81,6 +82,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
     waitingMax: WAITING_MAX,
     keyOf: (item) => item.run.runId,
     isRetryable: options.isRetryable,
+    onFlown: options.onFlown,
     async fly(items, wait) {
       const slot = slots.pop() ?? 0;
       const use = { name: "advance", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
@@ -135,7 +137,7 @@ async function pass(
   const questions = questionsOf(views, records);
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
-    ...{ records: children.records, freed },
+    ...{ records: children.records, begun: children.runs, freed },
     landings: items.map((item) => landing(item, answers, fenced, wait)),
   };
 }

@@ -23,6 +23,7 @@ import type { BeatAnswer, BeatReport, SessionBeat } from "./beats.ts";
 import type { PassRecord, Written } from "./changes.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Notify, Outbox } from "./outbox.ts";
+import type { Overdue } from "./overdue.ts";
 import type { Partitions } from "./partition-session.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
@@ -125,6 +126,7 @@ export interface ReadyRow extends RunRef {
   readonly task: TaskKind;
   readonly fence: number;
   readonly attempt: number;
+  readonly readyAt: Moment;
   readonly until: Moment | null;
   readonly avoid: { readonly session: string; readonly until: Moment } | null;
   readonly attemptMs: number;
@@ -380,6 +382,8 @@ export interface Store {
   pulse(lanes: readonly number[], runs: readonly RunRef[]): Promise<Pulse>;
   /** Rows of the partitions whose moment has come, earliest first, and the moment after them. */
   dueRows(partitions: readonly number[], limit: number): Promise<DueLook>;
+  /** What of these partitions is overdue by more than so long, and how many nobody owns. */
+  overdue(partitions: readonly number[], byMs: number): Promise<Overdue>;
   ready(): Promise<void>;
   close(): Promise<void>;
 }

@@ -17,6 +17,7 @@ import { describeKeys } from "./keys.ts";
 import { describeLaneQuestions } from "./lane-questions.ts";
 import { describeMessages } from "./messages.ts";
 import { describeOutbox } from "./outbox.ts";
+import { describeOverdue } from "./overdue.ts";
 import { describePartitions } from "./partitions.ts";
 import { describePausedWorkflows } from "./paused-workflows.ts";
 import { describePeople } from "./people.ts";
@@ -54,6 +55,7 @@ export function describeStore(
     describe("lane questions", () => describeLaneQuestions(opened));
     describe("beats", () => describeBeats(opened));
     describe("due rows", () => describeDue(opened));
+    describe("overdue work", () => describeOverdue(opened));
     describe("history", () => describeHistory(opened));
     describe("ended attempts", () => describeEndedAttempts(opened));
     describe("outbox", () => describeOutbox(opened));

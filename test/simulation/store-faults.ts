@@ -109,6 +109,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (...asked) => read("pulse", () => store.pulse(...asked)),
     dueRows: (...asked) => read("dueRows", () => store.dueRows(...asked)),
+    overdue: (...asked) => read("overdue", () => store.overdue(...asked)),
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
   } satisfies Store);

@@ -89,7 +89,14 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/telemetry/"],
-    may: ["server/config.ts", "pino", "pino-pretty"],
+    may: [
+      "server/config.ts",
+      "pino",
+      "pino-pretty",
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-prometheus",
+      "@opentelemetry/sdk-metrics",
+    ],
     node: true,
     instead: "telemetry is told what happens, and asks nobody",
   },
@@ -147,7 +154,14 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/supervisor/"],
-    may: ["server/core/", ...contract, ...tools, "server/loop.ts", "server/scheduler/advance.ts"],
+    may: [
+      "server/core/",
+      ...contract,
+      ...tools,
+      "server/config.ts",
+      "server/loop.ts",
+      "server/scheduler/advance.ts",
+    ],
     types: ["pino"],
     node: false,
     instead: "the supervisor has no remedy of its own: submit an event to scheduler/advance.ts",
@@ -186,8 +200,17 @@ export const layers: readonly Layer[] = [
     instead: "the embedded PostgreSQL is a database like any other: it knows nothing of runs",
   },
   {
-    of: ["server/control-plane.ts", "server/beat.ts", "server/inbox.ts"],
-    may: [...roles, ...contract, ...tools, "server/expressions/", "server/loop.ts"],
+    of: ["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
+    may: [
+      ...roles,
+      ...contract,
+      ...tools,
+      "server/core/",
+      "server/expressions/",
+      "server/flights.ts",
+      "server/loop.ts",
+      "server/telemetry/",
+    ],
     types: ["pino"],
     node: false,
     instead:
@@ -242,7 +265,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["docs/"],
-    may: ["server/core/", "server/rpc/workflow-text-schema.ts"],
+    may: ["server/core/", "server/rpc/workflow-text-schema.ts", "server/telemetry/catalogue.ts"],
     node: true,
     instead: "pages are made from the rules and their tables, which are in core",
   },

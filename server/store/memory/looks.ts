@@ -67,7 +67,8 @@ export function dueRows(
   };
 }
 
-function momentsOf(
+/** Every moment of a partition, whether it has come or not. */
+export function momentsOf(
   tables: Tables,
   now: Moment,
   partition: number,

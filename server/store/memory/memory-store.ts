@@ -15,6 +15,7 @@ import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
 import { createOutbox } from "./outbox.ts";
+import { overdue } from "./overdue.ts";
 import { createPartitions } from "./partitions.ts";
 import { createQueues, lanePause } from "./queues.ts";
 import {
@@ -108,6 +109,8 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     settleInbox: async () => undefined,
     pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs, pauseOf)),
     dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, pauseOf)),
+    overdue: (of, byMs) =>
+      run(() => overdue(tables, now(), { partitions: of, byMs, live: partitions.live() })),
     ready: () => run(() => undefined),
     close: async () => {
       partitions.close();

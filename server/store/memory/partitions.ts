@@ -35,6 +35,8 @@ interface World {
 }
 
 export interface MemoryPartitions extends Partitions {
+  /** Nodes whose session made a call in the last seconds. */
+  live(): readonly string[];
   close(): void;
 }
 
@@ -46,6 +48,12 @@ export function createPartitions(
   const world: World = { tables, transactions, elapsedMs, sessions: new Map() };
   return Object.freeze({
     join: (node: NodeInfo) => join(world, node),
+    live: () =>
+      [...world.sessions.values()]
+        .filter(
+          ({ state, calledAtMs }) => state === "live" && elapsedMs() - calledAtMs < SILENCE_MS_MAX,
+        )
+        .map(({ node }) => node),
     close: () => {
       for (const session of world.sessions.values()) session.state = "left";
       world.sessions.clear();

@@ -355,9 +355,9 @@ function byAge(a: ReadyRow, b: ReadyRow): number {
 function claimable(row: ReadyRow): ClaimableRow {
   const { runId, partition, step, lane, priority } = row;
   const { attemptMs, heartbeatMs, cancelMs, stallMs } = row;
-  const { task, fence, attempt, until, avoid } = row.ready;
+  const { task, fence, attempt, readyAt, until, avoid } = row.ready;
   return {
-    ...{ runId, partition, step, lane, priority, task, fence, attempt, until, avoid },
+    ...{ runId, partition, step, lane, priority, task, fence, attempt, readyAt, until, avoid },
     ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
   };
 }

@@ -24,6 +24,7 @@ import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
 import { createOutbox } from "./outbox.ts";
+import { overdue } from "./overdue.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
 import { createPool } from "./pool.ts";
@@ -133,6 +134,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     ...inboxOf(query),
     pulse: (lanes, runs) => pulse(query, lanes, runs),
     dueRows: (partitions, limit) => dueRows(query, partitions, limit),
+    overdue: (partitions, byMs) => overdue(query, partitions, byMs),
     async ready() {
       await query("find_namespace", ["default"]);
     },

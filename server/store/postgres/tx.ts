@@ -164,6 +164,7 @@ interface LockedReadyRow {
   kind: number;
   fence: number;
   attempt: number;
+  ready_at: number;
   until: number | null;
   avoid_session: string | null;
   avoid_until: number | null;
@@ -205,6 +206,7 @@ function readyRowOf(row: LockedReadyRow): ReadyRow {
     task: taskKinds.name(row.kind),
     fence: row.fence,
     attempt: row.attempt,
+    readyAt: row.ready_at,
     until: row.until,
     avoid: avoidOf(row.avoid_session, row.avoid_until),
     attemptMs: row.attempt_ms,
