@@ -25,7 +25,7 @@ import { createRegister } from "./scheduler/register.ts";
 import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { Told } from "./scheduler/told.ts";
+import type { Told, Worked } from "./scheduler/told.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
 import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
@@ -33,6 +33,7 @@ import type { Store } from "./store/store.ts";
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
+import { createSweep, type Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 import { randomUuid } from "./uuid.ts";
 
@@ -62,6 +63,7 @@ export interface ControlPlane {
   readonly advance: Advance;
   readonly ownership: Ownership;
   readonly watches: Watches;
+  readonly sweep: Sweep;
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
   readonly beat: Loop;
@@ -86,6 +88,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const tell = (told: Told): void => {
     measures?.worked(told.worked);
+    logMended(log, told.worked);
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
@@ -95,7 +98,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
   const onFlown = measures?.onFlown;
-  const shared = { store, plans, clock, random, handOver, tell, isRetryable, onFlown };
+  const onUnmended = unmended(log);
+  const shared = { store, plans, clock, random, handOver, tell, isRetryable, onFlown, onUnmended };
   const advance = createAdvance(shared);
   const schedule = createSchedule(shared);
   const claims = createClaims({
@@ -123,16 +127,18 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     onLanes: (announced) => void claims.look(announced),
     quiet: () => watches.quiet(),
   });
+  const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const watches = createWatches({
     store,
     advance,
     clock,
     log,
-    owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
+    owner,
     onFenced: (node) => ownership.fenced(node),
   });
   const deliveries = deliveriesOf(options, plans, ownership.owned);
   const housekeeping = createHousekeeping(store, clock, log);
+  const sweep = createSweep({ store, plans, advance, clock, log, owner });
   const [first] = options.partitions ?? partitionsOf(REGION);
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
   const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
@@ -151,6 +157,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     advance,
     ownership,
     watches,
+    sweep,
     deliveries,
     beat,
     async start() {
@@ -158,6 +165,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       watches.start();
       beat.start();
       housekeeping.start();
+      sweep.start();
       inbox.start();
       deliveries?.start();
     },
@@ -167,11 +175,27 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await beat.stop();
       await inbox.stop();
       await housekeeping.stop();
+      await sweep.stop();
       await watches.stop();
       await Promise.all([claims.idle(), heartbeats.idle(), schedule.idle(), advance.idle()]);
       await ownership.stop();
     },
   } satisfies ControlPlane);
+}
+
+function unmended(log: Logger): AdvanceOptions["onUnmended"] {
+  return ({ runId: run }, broken) =>
+    log.error({ event: "integrity.unmended", run, broken }, "a run could not be put right");
+}
+
+/** Each is a bug of ours, and so a line in the log. */
+function logMended(log: Logger, { records }: Worked): void {
+  for (const { head, effects } of records)
+    for (const effect of effects)
+      if (effect.kind === "intervened" && effect.intervention.rule === "integrity") {
+        const { step, saw, did } = effect.intervention;
+        log.error({ event: "integrity", run: head.runId, step, saw, did }, `${saw}: ${did}`);
+      }
 }
 
 function deliveriesOf(

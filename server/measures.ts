@@ -128,7 +128,7 @@ export function observePlane(
     measures,
     itself,
   }: {
-    readonly plane: Pick<ControlPlane, "parked" | "ownership">;
+    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "sweep">;
     readonly measures: Measures;
     readonly itself: Pick<Itself, "health" | "seen">;
   },
@@ -137,6 +137,9 @@ export function observePlane(
   metrics.observe("drover_polls_parked", () => one(plane.parked()));
   metrics.observe("drover_agent_sessions", () => one(measures.sessions()));
   metrics.observe("drover_partitions_owned", () => one(plane.ownership.owned().length));
+  metrics.observe("drover_integrity_round_age_seconds", () =>
+    one(seconds(plane.sweep.roundAgeMs())),
+  );
   metrics.observe("drover_degraded", () => one(Number(itself.health().status === "degraded")));
   metrics.observe("drover_partitions_unowned", () => {
     const seen = itself.seen();

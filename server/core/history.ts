@@ -19,7 +19,8 @@ export type Rule =
   | "approval"
   | "callback"
   | "deadline"
-  | "late-effect";
+  | "late-effect"
+  | "integrity";
 
 export interface Intervention {
   /** null: about the run. */

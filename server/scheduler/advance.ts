@@ -12,6 +12,7 @@ import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from 
 import { beginChildren, withEndedChildren } from "./children.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
+import { type MendDeps, mend } from "./mend.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
 import { lanesFilled, type Told, told, type Worked } from "./told.ts";
@@ -54,6 +55,7 @@ export interface AdvanceOptions {
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
   readonly onFlown?: OnFlown | undefined;
+  readonly onUnmended: MendDeps["onUnmended"];
 }
 
 export interface Advance {
@@ -115,11 +117,16 @@ async function pass(
   { wait, slot }: { wait: boolean; slot: number },
 ): Promise<Flown> {
   const fenced = await fencedNodes(tx, items, slot);
-  const live = items.filter((item) => !item.actor || !fenced.has(item.actor.node));
+  const free = items.filter((item) => !item.actor || !fenced.has(item.actor.node));
+  const doubted = free.filter(({ event }) => event.kind === "integrity");
+  const mended = await mend(options, tx, oncePerRun(doubted));
+  // Whoever else is on board sees it put right, with the next flight.
+  const live = doubted.length > 0 ? [] : free;
   const heads = await findRuns(tx, live, wait);
   const views = await withQuestions(tx, await loadViews(options, tx, heads, live));
   const answers = new Map<Item, Advanced>();
-  const records: PassRecord[] = [];
+  for (const item of doubted) answers.set(item, { kind: "done" });
+  const records: PassRecord[] = [...mended.records];
   for (const { head, view, laned, events } of views) {
     const decision = decide(laned, view, tx.now, events);
     for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
@@ -131,15 +138,22 @@ async function pass(
   }
   const passed = await passSlotsOn(tx, records);
   const children = await beginChildren(options, tx, passed.records);
+  if (mended.strays.length > 0) await tx.removeStrays(mended.strays);
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
   const { freed } = records.length > 0 ? await tx.write(children.records) : { freed: [] };
-  if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
+  const slots = [...mended.slots, ...passed.changes];
+  if (slots.length > 0) await tx.writeSlots(slots);
   const questions = questionsOf(views, records);
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
     ...{ records: children.records, begun: children.runs, freed },
-    landings: items.map((item) => landing(item, answers, fenced, wait)),
+    landings: items.map((item) => landing(item, answers, fenced, wait && doubted.length === 0)),
   };
+}
+
+/** A run is examined once for all who doubt it. */
+function oncePerRun(items: readonly Item[]): readonly Item[] {
+  return [...new Map(items.map((item) => [item.run.runId, item])).values()];
 }
 
 function landing(

@@ -28,6 +28,7 @@ import type { Partitions } from "./partition-session.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
+import type { StoredHead, StrayRows, SweptRows } from "./stored-runs.ts";
 
 export type { BeatAnswer, BeatReport, RunHead, RunId, RunRef, SessionBeat };
 
@@ -168,6 +169,12 @@ export interface Tx {
   endedRuns(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
   /** Steps of locked runs with their ready, lease and due rows, locked. */
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
+  /** Locks the open ones of these runs, waiting for others, and reads all rows as they stand. */
+  lockStored(runs: readonly RunRef[]): Promise<ReadonlyMap<RunId, StoredHead>>;
+  /** Of locked runs. Rows that are not there are none. */
+  removeStrays(runs: readonly StrayRows[]): Promise<void>;
+  /** Makes lanes that are gone again, under the numbers that they had. */
+  restoreLanes(lanes: readonly (LaneKey & { readonly lane: number })[]): Promise<void>;
   /** Last beats of sessions, as they are now: read after their leases were locked. */
   lastBeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
   /** Tasks that ended: those of a step and fence, of every kind. */
@@ -318,7 +325,7 @@ export interface Pulse {
   readonly runs: readonly WatchedRun[];
 }
 
-export interface Store {
+export interface Store extends SweptRows {
   readonly reads: Reads;
   readonly partitions: Partitions;
   readonly outbox: Outbox;

@@ -102,6 +102,12 @@ export const CATALOGUE = Object.freeze({
     labels: [],
     help: "1 while /healthz says degraded, else 0.",
   },
+  drover_integrity_round_age_seconds: {
+    type: "gauge",
+    unit: "seconds",
+    labels: [],
+    help: "Since when the last whole round of the integrity sweep over the partitions of this server had begun.",
+  },
   drover_flights_seconds: {
     type: "histogram",
     unit: "seconds",

@@ -29,6 +29,7 @@ import {
   runDetail,
   runItems,
 } from "./reads.ts";
+import { sweptRows } from "./stored-runs.ts";
 import { createTables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
 import { createTransactions } from "./transactions.ts";
@@ -88,6 +89,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
 
   return Object.freeze({
     ...catalogue,
+    ...sweptRows(tables, now, run),
     reads,
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),

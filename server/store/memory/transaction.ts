@@ -25,6 +25,7 @@ import { laneQuestionsOf } from "./lane-questions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { stepOfRow } from "./step-rows.ts";
+import { sweepingOf } from "./stored-runs.ts";
 import {
   type AttemptRow,
   endedHeadOf,
@@ -89,6 +90,7 @@ export function openTransaction(
     ...laneQuestionsOf(open),
     ...writingOf(open),
     ...claimingOf(open),
+    ...sweepingOf(open),
   });
   return {
     tx,

@@ -171,6 +171,7 @@ export const rules = codes<Rule>("rule", [
   "approval",
   "callback",
   "start",
+  "integrity",
 ]);
 export const escalationReasons = codes<EscalationReason>("escalation reason", [
   "undo-failed",

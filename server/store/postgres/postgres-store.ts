@@ -30,6 +30,7 @@ import { claimEscalation } from "./people.ts";
 import { createPool } from "./pool.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
+import { sweptRows } from "./stored-runs.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 import { createTx } from "./tx.ts";
 
@@ -132,6 +133,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
     },
     ...inboxOf(query),
+    ...sweptRows(query),
     pulse: (lanes, runs) => pulse(query, lanes, runs),
     dueRows: (partitions, limit) => dueRows(query, partitions, limit),
     overdue: (partitions, byMs) => overdue(query, partitions, byMs),

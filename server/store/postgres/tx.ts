@@ -32,6 +32,7 @@ import {
 import { slotsOf } from "./slots.ts";
 import { avoidOf } from "./step-rows.ts";
 import { loadSteps } from "./steps-locked.ts";
+import { removeStrays, storedRuns } from "./stored-runs.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { insertRuns, writePasses } from "./write.ts";
 
@@ -54,6 +55,27 @@ export function createTx({ now, query }: Begun): Tx {
     },
     endedRuns: (runs) => endedRuns(query, runs),
     loadSteps: (wanted) => loadSteps(query, wanted),
+    lockStored: async (runs) => {
+      const refs = columns(
+        runs,
+        (run) => run.partition,
+        (run) => run.runId,
+      );
+      await query("lock_runs_wait", refs);
+      return storedRuns(query, runs);
+    },
+    removeStrays: (runs) => removeStrays(query, runs),
+    restoreLanes: async (lanes) =>
+      void (await query(
+        "restore_lanes",
+        columns(
+          lanes,
+          (lane) => lane.lane,
+          (lane) => lane.namespaceId,
+          (lane) => lane.queue,
+          (lane) => lane.task,
+        ),
+      )),
     lastBeats: async (sessions) => {
       const rows = await query<{ session: string; last_beat_at: number }>("last_beats", [sessions]);
       return new Map(rows.map((row) => [row.session, row.last_beat_at]));
