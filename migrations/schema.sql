@@ -841,7 +841,7 @@ create view intervention_view as
  select i.run_id,
     d.id as step,
     nullif(greatest(i.step_no, 0) / 512, 0) as item,
-    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text, 'agent-circuit'::text, 'queue-circuit'::text, 'forgotten'::text, 'slow'::text])[i.rule + 1] as rule,
+    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text, 'agent-circuit'::text, 'queue-circuit'::text, 'forgotten'::text, 'slow'::text, 'integrity'::text])[i.rule + 1] as rule,
     i.fence,
     i.n,
     i.saw,

@@ -41,6 +41,20 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   drainMs: 10_000,
 });
 
+/** When a server says that it is degraded. */
+export interface HealthConfig {
+  /** What is due for longer is overdue, in milliseconds. */
+  readonly overdueMs: number;
+  /** How often it looks. */
+  readonly lookEveryMs: number;
+}
+
+/** 5 s: what is promised where a supervisor is frozen, the longest of the promises. */
+export const HEALTH_DEFAULTS: HealthConfig = Object.freeze({
+  overdueMs: 5_000,
+  lookEveryMs: 2_000,
+});
+
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
 
 export interface LogConfig {

@@ -16,7 +16,13 @@ import { createWaiters } from "./dispatch/waiters.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
 import { createLoop, type Loop } from "./loop.ts";
-import { type Advance, createAdvance, type HandOver } from "./scheduler/advance.ts";
+import type { Measures } from "./measures.ts";
+import {
+  type Advance,
+  type AdvanceOptions,
+  createAdvance,
+  type HandOver,
+} from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
 import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
@@ -26,17 +32,18 @@ import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { Told } from "./scheduler/told.ts";
+import type { Told, Worked } from "./scheduler/told.ts";
 import { createUsualDurations, type UsualDurations } from "./scheduler/usual-durations.ts";
-import { createWatch } from "./scheduler/watch.ts";
+import { createWatch, type Watch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
 import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
-import type { Store } from "./store/store.ts";
+import type { SessionLease, Store } from "./store/store.ts";
 import { type CircuitWatchOptions, createCircuitWatch } from "./supervisor/circuits.ts";
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
+import { createSweep, type Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 import { createTriggering, type Triggering } from "./triggers/triggering.ts";
 import { randomUuid } from "./uuid.ts";
@@ -55,6 +62,8 @@ export interface ControlPlaneOptions {
   readonly post?: Post;
   /** When circuits open, and for how long; what is left out is as by default. */
   readonly circuits?: CircuitWatchOptions["settings"];
+  /** Is told what was done; left out: nobody measures. */
+  readonly measures?: Measures;
   /** Those that this process may watch; left out: all of the region. */
   readonly partitions?: readonly number[];
   /** Left out: the defaults. */
@@ -64,10 +73,13 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
+  /** Polls that wait here. */
+  parked(): number;
   readonly advance: Advance;
   readonly fire: Fire["fire"];
   readonly ownership: Ownership;
   readonly watches: Watches;
+  readonly sweep: Sweep;
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
   readonly triggers: Triggering;
@@ -82,7 +94,7 @@ export interface ControlPlane {
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable, address } = options;
+  const { store, clock, random, log, isRetryable, address, measures } = options;
   const { settings = SUPERVISOR_DEFAULTS } = options;
   const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
@@ -99,6 +111,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ownership.announceLanes(filled);
   };
   const tell = (told: Told): void => {
+    measures?.worked(told.worked);
+    logMended(log, told.worked);
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
     ends.count(told.ended);
@@ -109,22 +123,27 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
-  const shared = { store, plans, clock, random, handOver, usual, tell, isRetryable, stood: gate };
+  const [onFlown, onUnmended] = [measures?.onFlown, unmended(log)];
+  const shared = {
+    ...{ store, plans, clock, random, handOver, usual, tell, isRetryable },
+    ...{ stood: gate, onFlown, onUnmended },
+  };
   const advance = createAdvance(shared);
   const schedule = createSchedule(shared);
   const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
   const schedules = createFire(timed);
   const claims = createClaims({
     ...{ store, plans, waiters, gate, clock, random, onError },
+    onGranted: (leases) => measures?.granted(leases),
     giveBack({ ready, secret }) {
       const { step, fence } = ready;
       advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
     },
   });
   // Should it fail, the next beat of the session says the same.
-  const heartbeats = createHeartbeats(store, clock, isRetryable, (lease) => {
-    advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
-  });
+  const onForgotten = (lease: SessionLease) =>
+    void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
+  const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlown });
   const ownership = createOwnership({
     store,
     clock,
@@ -145,6 +164,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const triggers = triggeringOf(options, plans, schedule.schedule, ownership.owned);
   const housekeeping = createHousekeeping(store, clock, log, settings);
   const learning = learningOf(options, usual, settings);
+  const sweep = createSweep({ store, plans, advance, clock, log, owner });
   const [first] = options.partitions ?? partitionsOf(REGION);
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
   const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
@@ -153,32 +173,20 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const node = randomUuid(random);
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
   const beat = createBeat({ store, clock, log, node, address, ...parked });
-  const loops = [beat, circuits, inbox, triggers, housekeeping, learning];
+  const loops = [beat, circuits, inbox, triggers, housekeeping, learning, sweep];
+
+  const dispatcher = createDispatch({
+    ...{ store, clock, random, advance, onError },
+    ...{ ...parked, heartbeats },
+  });
 
   return Object.freeze({
-    scheduler: {
-      ...createRegister(store),
-      schedule: schedule.schedule,
-      scheduleBatch: schedule.scheduleBatch,
-      openBulk: (request) => openBulk(shared, request),
-      rerun: (request) => rerun({ store, plans, submit: schedule.submit }, request),
-      async tell(run, event) {
-        const answer = await advance.submit(run, event);
-        if (answer.kind === "fenced" || answer.kind === "no-such-run")
-          throw new Error(`the ${event.kind} of run ${run.runId} was answered ${answer.kind}`);
-        return answer;
-      },
-      learnedDurations: usual.learned,
-      runChange: watch.change,
-      ...createQueueControl({ queues: store.queues, wake }),
-      ...createScheduleControl(timed),
-      ...createCircuitControl({ store, circuits: store.circuits, refresh: circuits.runOnce }),
-    },
-    dispatcher: createDispatch({
-      ...{ store, clock, random, advance, onError },
-      ...{ ...parked, heartbeats },
+    scheduler: schedulerOf(shared, {
+      ...{ schedule, advance, watch, wake, timed, refresh: circuits.runOnce },
     }),
-    ...{ advance, fire: schedules.fire, ownership, watches },
+    dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
+    parked: waiters.count,
+    ...{ advance, fire: schedules.fire, ownership, watches, sweep },
     ...{ deliveries, triggers, beat, circuits, learning },
     async start() {
       // Before anything is handed out or given up.
@@ -218,6 +226,21 @@ function learningOf(
   return createLoop({ clock, everyMs, runOnce: usual.tell, onError });
 }
 
+function unmended(log: Logger): AdvanceOptions["onUnmended"] {
+  return ({ runId: run }, broken) =>
+    log.error({ event: "integrity.unmended", run, broken }, "a run could not be put right");
+}
+
+/** Each is a bug of ours, and so a line in the log. */
+function logMended(log: Logger, { records }: Worked): void {
+  for (const { head, effects } of records)
+    for (const effect of effects)
+      if (effect.kind === "intervened" && effect.intervention.rule === "integrity") {
+        const { step, saw, did } = effect.intervention;
+        log.error({ event: "integrity", run: head.runId, step, saw, did }, `${saw}: ${did}`);
+      }
+}
+
 function deliveriesOf(
   { store, post, clock, random, log }: ControlPlaneOptions,
   plans: Plans,
@@ -234,4 +257,39 @@ function triggeringOf(
   owned: Ownership["owned"],
 ): Triggering {
   return createTriggering({ store, plans, schedule, clock, log, owned });
+}
+
+interface SchedulerParts {
+  readonly schedule: ReturnType<typeof createSchedule>;
+  readonly advance: Advance;
+  readonly watch: Watch;
+  readonly wake: (lanes: Iterable<number>) => void;
+  readonly timed: FireOptions;
+  /** Looks at circuits and cordons now. */
+  readonly refresh: () => Promise<void>;
+}
+
+function schedulerOf(
+  shared: AdvanceOptions,
+  { schedule, advance, watch, wake, timed, refresh }: SchedulerParts,
+): Scheduler {
+  const { store, plans } = shared;
+  return {
+    ...createRegister(store),
+    schedule: schedule.schedule,
+    scheduleBatch: schedule.scheduleBatch,
+    openBulk: (request) => openBulk(shared, request),
+    rerun: (request) => rerun({ store, plans, submit: schedule.submit }, request),
+    async tell(run, event) {
+      const answer = await advance.submit(run, event);
+      if (answer.kind === "fenced" || answer.kind === "no-such-run")
+        throw new Error(`the ${event.kind} of run ${run.runId} was answered ${answer.kind}`);
+      return answer;
+    },
+    learnedDurations: shared.usual.learned,
+    runChange: watch.change,
+    ...createQueueControl({ queues: store.queues, wake }),
+    ...createScheduleControl(timed),
+    ...createCircuitControl({ store, circuits: store.circuits, refresh }),
+  };
 }

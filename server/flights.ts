@@ -34,9 +34,14 @@ export interface FlightsOptions<Item, Result> {
   readonly keyOf?: (item: Item) => string;
   /** The same flight may be tried again as it is. */
   readonly isRetryable: (error: unknown) => boolean;
+  /** Hears of each flight that has landed, or failed: how many were on board, for how long. */
+  readonly onFlown?: OnFlown | undefined;
   /** One landing for each item, in order. `wait`: a flight of its own, which may wait for locks. */
   readonly fly: (items: readonly Item[], wait: boolean) => Promise<readonly Landing<Result>[]>;
 }
+
+/** A flight of this name, `ms` long, with so many items. */
+export type OnFlown = (name: string, items: number, ms: number) => void;
 
 export interface Flights<Item, Result> {
   submit(item: Item): Promise<Result>;
@@ -96,8 +101,10 @@ export function createFlights<Item, Result>(
     out += 1;
     leftAt = clock.monotonicMs();
     const wait = board.some(({ misses }) => misses >= MISSES_MAX);
+    const leftAtMs = leftAt;
     void fly(board, wait).finally(() => {
       out -= 1;
+      options.onFlown?.(options.name, board.length, clock.monotonicMs() - leftAtMs);
       for (const { key } of board) if (key !== null) keysOut.delete(key);
       consider();
       if (out === 0 && waiting.length === 0) for (const idler of idlers.splice(0)) idler();

@@ -5,6 +5,8 @@ import type { Logger } from "pino";
 import { systemClock, systemRandom } from "./clock.ts";
 import {
   type DatabaseConfig,
+  HEALTH_DEFAULTS,
+  type HealthConfig,
   LOG_DEFAULTS,
   type LogConfig,
   RPC_DEFAULTS,
@@ -16,11 +18,15 @@ import { createControlPlane } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
+import { createMeasures, observePlane } from "./measures.ts";
 import { createRpcServer } from "./rpc/server.ts";
+import { partitionsOf } from "./store/partition.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
+import { createItself } from "./supervisor/itself.ts";
 import { createLog } from "./telemetry/log.ts";
+import { createMetrics, METRICS_CONTENT_TYPE } from "./telemetry/metrics.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -38,6 +44,7 @@ export interface ServerOptions {
   readonly limits?: Partial<RpcConfig>;
   /** Thresholds of the watches; those left out have their defaults. */
   readonly supervisor?: Partial<SupervisorConfig>;
+  readonly health?: Partial<HealthConfig>;
 }
 
 export interface RunningServer {
@@ -75,9 +82,23 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       allowLocal: options.allowLocalWebhooks ?? false,
     });
     const { circuits = {} } = options;
-    const plane = createControlPlane({ ...common, address, post, circuits, settings });
+    const metrics = createMetrics();
+    const measures = createMeasures(metrics, systemClock);
+    const plane = createControlPlane({ ...common, address, post, circuits, settings, measures });
     closers.push(() => plane.stop());
     await plane.start();
+    const config = { ...HEALTH_DEFAULTS, ...options.health };
+    const itself = createItself({
+      store,
+      clock: systemClock,
+      log,
+      partitions: partitionsOf(0),
+      config,
+    });
+    observePlane(metrics, { plane, measures, itself });
+    await itself.runOnce();
+    itself.start();
+    closers.push(() => itself.stop());
     const rpc = createRpcServer({
       scheduler: plane.scheduler,
       dispatcher: plane.dispatcher,
@@ -92,6 +113,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       },
       clock: systemClock,
       log,
+      health: itself.health,
+      pages: {
+        "/metrics": async () => ({
+          status: 200,
+          contentType: METRICS_CONTENT_TYPE,
+          body: await metrics.page(),
+        }),
+      },
     });
     const at = await rpc.start();
     closers.push(() => rpc.drain());

@@ -13,6 +13,7 @@ import { emptyView, isEnded, type Parent, type Run, type RunState, type View } f
 import { onAnswer, onEscalationMoment } from "./on-answer.ts";
 import { onCancel, onPause, onResume, onUndelivered } from "./on-command.ts";
 import { onDueMoment, onRunMoment } from "./on-due.ts";
+import { onIntegrity } from "./on-integrity.ts";
 import { onMessages } from "./on-message.ts";
 import { onForgotten, onLeaseMoment, onReadyMoment } from "./on-moment.ts";
 import { onCallback, onReport } from "./on-report.ts";
@@ -154,6 +155,8 @@ function apply(pass: Pass, event: RunEvent): Answer {
       return onEscalationMoment(pass, event);
     case "run-moment":
       return onRunMoment(pass);
+    case "integrity":
+      return onIntegrity(pass, event);
   }
 }
 

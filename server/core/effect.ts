@@ -233,4 +233,8 @@ export type Effect =
   /** Another run is told something, by a row that is written with this change. */
   | { readonly kind: "message-sent"; readonly to: string; readonly message: Message }
   | { readonly kind: "message-applied"; readonly no: number }
+  /** The rows of the run did not fit each other, and were put right before the pass. */
+  | { readonly kind: "mended" }
+  /** The next hand-out of the step may have happened, and no row says so: its fence is used up. */
+  | { readonly kind: "hand-out-lost"; readonly step: number }
   | { readonly kind: "intervened"; readonly intervention: Intervention };

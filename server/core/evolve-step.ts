@@ -27,6 +27,7 @@ export type StepEffect = Exclude<
       | "escalation-closed"
       | "message-sent"
       | "message-applied"
+      | "mended"
       | "child-told";
   }
 >;
@@ -61,6 +62,8 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       return endTask(step, effect);
     case "attempt-settled":
       return { ...charge(discharge(step, effect.was), effect.counted), lost: 0 };
+    case "hand-out-lost":
+      return { ...step, fence: step.fence + 1, verifies: 0 };
     case "effect-marked":
       return mark(step, effect.strategy, effect.mark);
     case "settling":

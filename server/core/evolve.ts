@@ -54,6 +54,7 @@ export function evolve(view: View, effect: Effect, shapeOf: (step: number) => Sh
     case "command-noted":
     case "message-sent":
     case "child-told":
+    case "mended":
       return view;
     case "message-applied":
       return { ...view, messages: view.messages.filter(({ no }) => no !== effect.no) };

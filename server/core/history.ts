@@ -25,7 +25,8 @@ export type Rule =
   /** A session lists all that it holds, and leaves out a lease. */
   | "forgotten"
   /** An attempt runs far longer than others of its step have. */
-  | "slow";
+  | "slow"
+  | "integrity";
 
 export interface Intervention {
   /** null: about the run. */

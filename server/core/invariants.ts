@@ -4,6 +4,7 @@
 
 import type { TaskKind } from "./attempt.ts";
 import { asks, currentMark, untouchedStep } from "./evolve.ts";
+import type { Items } from "./items.ts";
 import {
   isEnded,
   isFinal,
@@ -61,10 +62,19 @@ export function brokenInvariants(plan: Plan, view: View): readonly string[] {
   return broken;
 }
 
-function brokenCounters({ plan, view, steps, all }: Run): string[] {
+type Counters = Pick<
+  View["run"],
+  "stepsLeft" | "finallyLeft" | "moving" | "asking" | "undosLeft" | "undone"
+>;
+
+/** What a run counts, by what its steps are; `rows`: of all that have one. */
+export function runCounters(plan: Plan, rows: ReadonlyMap<number, Step>): Counters {
   const left = (always: boolean): number =>
-    steps.filter((step) => plan.steps[step.no]?.always === always && !isFinal(step.forward)).length;
-  const counted = {
+    plan.steps.filter(
+      (step) => step.always === always && !isFinal(rows.get(step.no)?.forward ?? BLOCKED),
+    ).length;
+  const all = [...rows.values()];
+  return {
     stepsLeft: left(false),
     finallyLeft: left(true),
     moving: all.filter((step) => movingSide(step) !== null).length,
@@ -74,6 +84,12 @@ function brokenCounters({ plan, view, steps, all }: Run): string[] {
       ({ no, undo }) => undo.kind === "DONE" && planStepAt(plan, no)?.work.kind !== "map",
     ).length,
   };
+}
+
+const BLOCKED = Object.freeze({ kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 } as const);
+
+function brokenCounters({ plan, view }: Run): string[] {
+  const counted = runCounters(plan, view.steps);
   const names = ["stepsLeft", "finallyLeft", "moving", "asking", "undosLeft", "undone"] as const;
   return names
     .filter((name) => view.run[name] !== counted[name])
@@ -307,16 +323,7 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
 function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run: Run): string[] {
   const own = all.filter((item) => numberOf(item.no) === no);
   if (!items) return own.length > 0 ? [`${own.length} items of a map that has not begun`] : [];
-  const count = (of: (item: Step) => boolean): number => own.filter(of).length;
-  const counted = {
-    begun: own.length,
-    open: count((item) => !isFinal(item.forward)),
-    succeeded: count((item) => item.forward.kind === "SUCCEEDED"),
-    failed: count((item) => item.forward.kind === "FAILED"),
-    skipped: count((item) => item.forward.kind === "SKIPPED"),
-    undosMoving: count((item) => isMoving(item.undo)),
-    undosLeft: count((item) => isUndoLeft(item.undo)),
-  };
+  const counted = itemCounters(own);
   const names = [
     ...(["begun", "open", "succeeded", "failed", "skipped"] as const),
     ...(["undosMoving", "undosLeft"] as const),
@@ -332,6 +339,20 @@ function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run
     broken.push("undo is MAPPING, and none of its items is left to undo");
   if (items.begun > items.total) broken.push(`${items.begun} of ${items.total} items have begun`);
   return broken;
+}
+
+/** What a map counts of its items. */
+export function itemCounters(own: readonly Step[]): Omit<Items, "total" | "undoFrom"> {
+  const count = (of: (item: Step) => boolean): number => own.filter(of).length;
+  return {
+    begun: own.length,
+    open: count((item) => !isFinal(item.forward)),
+    succeeded: count((item) => item.forward.kind === "SUCCEEDED"),
+    failed: count((item) => item.forward.kind === "FAILED"),
+    skipped: count((item) => item.forward.kind === "SKIPPED"),
+    undosMoving: count((item) => isMoving(item.undo)),
+    undosLeft: count((item) => isUndoLeft(item.undo)),
+  };
 }
 
 function brokenTries(step: Step, planned: PlanStep): string[] {

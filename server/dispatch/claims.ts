@@ -46,6 +46,8 @@ export interface ClaimsOptions {
   /** Gives back what nobody took. */
   readonly giveBack: (lease: Granted) => void;
   readonly onError: (error: unknown) => void;
+  /** Hears of what was handed out. */
+  readonly onGranted?: (leases: readonly Granted[]) => void;
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
@@ -87,6 +89,7 @@ export function createClaims(options: ClaimsOptions): Claims {
           free(left);
           for (const queue of full) lookWhenOpen(queue, startedAtMs);
           if (cut.size > 0) void look(cut);
+          options.onGranted?.(granted);
           void deliver(won, startedAtMs);
         },
         giveUp(error) {

@@ -3,7 +3,7 @@
 // holds at that moment is asked about again in the next gathering, before its call is answered.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
-import { createFlights, type Landing } from "../flights.ts";
+import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { BeatAnswer, SessionBeat, SessionLease, Store } from "../store/store.ts";
 import type { BeatVerdict } from "./dispatcher.ts";
 
@@ -19,13 +19,22 @@ export interface Heartbeats {
   idle(): Promise<void>;
 }
 
-export function createHeartbeats(
-  store: Store,
-  clock: Clock,
-  isRetryable: (error: unknown) => boolean,
+export interface HeartbeatsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly isRetryable: (error: unknown) => boolean;
   /** Told of each lease that its session does not hold any more. */
-  onForgotten: (lease: SessionLease) => void,
-): Heartbeats {
+  readonly onForgotten: (lease: SessionLease) => void;
+  readonly onFlown?: OnFlown | undefined;
+}
+
+export function createHeartbeats({
+  store,
+  clock,
+  isRetryable,
+  onForgotten,
+  onFlown = () => undefined,
+}: HeartbeatsOptions): Heartbeats {
   type Answers = readonly BeatAnswer[];
   const flights = createFlights<SessionBeat, Answers>({
     name: "beat",
@@ -36,6 +45,7 @@ export function createHeartbeats(
     outMax: 1,
     waitingMax: WAITING_MAX,
     isRetryable,
+    onFlown,
     async fly(beats) {
       const { answers, forgotten } = await store.beat(beats);
       forgotten.forEach(onForgotten);

@@ -54,6 +54,8 @@ export interface Waiters {
   fail(waiter: Waiter, error: unknown): void;
   /** Returns the places of waiters that got nothing, and the lanes that they were reminded of. */
   release(waiters: readonly Waiter[]): ReadonlySet<number>;
+  /** Polls and riders that wait. */
+  count(): number;
   /** Lanes that parked polls ask for. */
   lanes(): readonly number[];
   riders(): readonly Waiter[];
@@ -146,6 +148,7 @@ export function createWaiters(): Waiters {
       }
       return lanes;
     },
+    count: () => parked.size,
     lanes: () => [...byLane.keys()],
     riders: () => [...riders],
     wildcards: () => [...parked.keys()].filter(({ anyTaskOf }) => anyTaskOf !== null),

@@ -1,11 +1,17 @@
-// Plain HTTP beside the calls, for probes and people: /healthz says that the process lives, /readyz
-// that it may be sent work. Further pages (metrics) are given as `pages`.
+// Plain HTTP beside the calls, for probes and people: /healthz says that the process lives, and how
+// it is; /readyz that it may be sent work. Further pages (metrics) are given as `pages`.
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface Page {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+}
+
+/** What /healthz tells; degraded is 200, too: to restart the process would not help. */
+export interface Health {
+  readonly status: "ok" | "degraded";
+  readonly reasons: readonly string[];
 }
 
 /** By path. */
@@ -18,9 +24,17 @@ const text = (status: number, body: string): Page => ({
 });
 
 /** `ready` rejects with why not. */
-export function statusPages(ready: () => Promise<void>, draining: () => boolean): Pages {
+export function statusPages(
+  ready: () => Promise<void>,
+  draining: () => boolean,
+  health: () => Health,
+): Pages {
   return Object.freeze({
-    "/healthz": async () => text(200, "ok"),
+    "/healthz": async () => ({
+      status: 200,
+      contentType: "application/json",
+      body: `${JSON.stringify(health())}\n`,
+    }),
     "/readyz": async () => {
       if (draining()) return text(503, "draining");
       try {

@@ -27,7 +27,7 @@ import type { DefinitionCheck } from "./definition-source.ts";
 import { createDrain, type Drain } from "./drain.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { createHealth, type Health } from "./health.ts";
-import { type Pages, servePage, statusPages } from "./http.ts";
+import { type Health as HealthTold, type Pages, servePage, statusPages } from "./http.ts";
 import { createMount, type Log, type Mount, type Mounted } from "./mount.ts";
 import { createNamespaces, type Namespaces } from "./namespaces.ts";
 import { createOperatorService } from "./operator-service.ts";
@@ -65,6 +65,8 @@ export interface RpcServerDeps {
   readonly config: RpcConfig;
   readonly clock: Clock;
   readonly log: Log;
+  /** What /healthz tells; left out: ok. */
+  readonly health?: () => HealthTold;
   /** Further pages by path, such as /metrics. */
   readonly pages?: Pages;
 }
@@ -128,6 +130,7 @@ function createHttp(
   const status = statusPages(
     () => deps.store.ready(),
     () => drain.begun,
+    deps.health ?? (() => ({ status: "ok", reasons: [] })),
   );
   const pages = { ...status, ...deps.pages };
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {

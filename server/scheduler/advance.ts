@@ -5,13 +5,14 @@ import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
 import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
-import { createFlights, type Landing } from "../flights.ts";
+import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { Actor, PassRecord, Written } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
 import { beginChildren, withEndedChildren } from "./children.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
+import { type MendDeps, mend } from "./mend.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { passSlotsOn } from "./slots.ts";
 import { type Stood, withStood } from "./stood.ts";
@@ -57,6 +58,8 @@ export interface AdvanceOptions {
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
   readonly stood: Stood;
+  readonly onFlown?: OnFlown | undefined;
+  readonly onUnmended: MendDeps["onUnmended"];
 }
 
 export interface Advance {
@@ -85,6 +88,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
     waitingMax: WAITING_MAX,
     keyOf: (item) => item.run.runId,
     isRetryable: options.isRetryable,
+    onFlown: options.onFlown,
     async fly(items, wait) {
       const slot = slots.pop() ?? 0;
       const use = { name: "advance", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
@@ -119,11 +123,16 @@ async function pass(
   { wait, slot }: { wait: boolean; slot: number },
 ): Promise<Flown> {
   const fenced = await fencedNodes(tx, items, slot);
-  const live = items.filter((item) => !item.actor || !fenced.has(item.actor.node));
+  const free = items.filter((item) => !item.actor || !fenced.has(item.actor.node));
+  const doubted = free.filter(({ event }) => event.kind === "integrity");
+  const mended = await mend(options, tx, oncePerRun(doubted));
+  // Whoever else is on board sees it put right, with the next flight.
+  const live = doubted.length > 0 ? [] : free;
   const heads = await findRuns(tx, live, wait);
   const views = await withQuestions(tx, await loadViews(options, tx, heads, live));
   const answers = new Map<Item, Advanced>();
-  const records: PassRecord[] = [];
+  for (const item of doubted) answers.set(item, { kind: "done" });
+  const records: PassRecord[] = [...mended.records];
   for (const { head, view, laned, events } of views) {
     const decision = decide(laned, view, tx.now, events);
     for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
@@ -136,14 +145,16 @@ async function pass(
   }
   const passed = await passSlotsOn(tx, records);
   const children = await beginChildren(options, tx, passed.records);
+  if (mended.strays.length > 0) await tx.removeStrays(mended.strays);
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
   const written = records.length > 0 ? await tx.write(children.records) : NOTHING_WRITTEN;
-  if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
+  const slots = [...mended.slots, ...passed.changes];
+  if (slots.length > 0) await tx.writeSlots(slots);
   const questions = questionsOf(views, records);
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
-    ...{ ...written, records: children.records },
-    landings: items.map((item) => landing(item, answers, fenced, wait)),
+    ...{ ...written, records: children.records, begun: children.runs },
+    landings: items.map((item) => landing(item, answers, fenced, wait && doubted.length === 0)),
   };
 }
 
@@ -153,6 +164,11 @@ export function slowAfterOf(
   { definitionId }: Pick<RunHead, "definitionId">,
 ): NonNullable<PassRecord["slowAfter"]> {
   return (step) => usual.of(definitionId, step)?.slowAfterMs ?? null;
+}
+
+/** A run is examined once for all who doubt it. */
+function oncePerRun(items: readonly Item[]): readonly Item[] {
+  return [...new Map(items.map((item) => [item.run.runId, item])).values()];
 }
 
 function landing(

@@ -295,7 +295,7 @@ function itemOf(wanted: Wanted): WantedItem | null {
 const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
-  if (items.length === 0) return { records: [], freed: [], ended: [], landings: [] };
+  if (items.length === 0) return { records: [], begun: [], freed: [], ended: [], landings: [] };
   return accept(options, tx, items);
 }
 

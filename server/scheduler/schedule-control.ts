@@ -329,7 +329,8 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
   const flown = await commitAndTell(options, { name: "backfill", ...WAITS }, async (tx) => {
     await lockAsRead(tx, request, record);
     refuseFuture(until, tx.now);
-    if (dryRun) return { records: [], freed: [], ended: [], moments: await seen(tx, wanted) };
+    if (dryRun)
+      return { records: [], begun: [], freed: [], ended: [], moments: await seen(tx, wanted) };
     const { fires, runs, errors, ...worked } = await beginFires(options, tx, wanted);
     if (fires.length > 0) await tx.writeFires(fires);
     const moments = wanted.map(({ at, text }, place): BackfillMoment => {

@@ -8,7 +8,7 @@ import { emptyView, isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Joined, Slots } from "../core/slots.ts";
 import { DroverError, type Reason } from "../errors.ts";
-import { createFlights, type Landing } from "../flights.ts";
+import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { PassRecord } from "../store/changes.ts";
 import type { HookRecord } from "../store/outbox.ts";
 import { partitionOf } from "../store/partition.ts";
@@ -41,6 +41,7 @@ export interface ScheduleOptions {
   readonly usual: UsualDurations;
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
+  readonly onFlown?: OnFlown | undefined;
 }
 
 export interface Scheduled {
@@ -79,6 +80,7 @@ export function createSchedule(options: ScheduleOptions) {
     outMax: 1,
     waitingMax: WAITING_MAX,
     isRetryable: options.isRetryable,
+    onFlown: options.onFlown,
     async fly(items) {
       const use = { name: "schedule" };
       const flown = await commitAndTell(options, use, (tx) => accept(options, tx, items));
@@ -96,6 +98,7 @@ export function createSchedule(options: ScheduleOptions) {
     outMax: 1,
     waitingMax: BATCHES_WAITING_MAX,
     isRetryable: options.isRetryable,
+    onFlown: options.onFlown,
     async fly([items = []]) {
       const use = { name: "schedule-batch" };
       const flown = await commitAndTell(options, use, (tx) => accept(options, tx, items));
@@ -270,8 +273,9 @@ export async function accept(
   );
   const children = await beginChildren(options, tx, made);
   const { records } = children;
+  const runs = [...begun.map(({ run }) => run), ...children.runs];
   if (begun.length > 0) {
-    await tx.insertRuns([...begun.map(({ run }) => run), ...children.runs]);
+    await tx.insertRuns(runs);
     await tx.write(records);
   }
   const changes = slots.changes();
@@ -279,7 +283,7 @@ export async function accept(
   // A call that was refused stores nothing: it may be repeated under the same key.
   const free = [...holders.values()].filter(({ runId }) => refused.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);
-  return { records, landings, freed: [], ended: [] };
+  return { records, begun: runs, landings, freed: [], ended: [] };
 }
 
 /** A run that asks for a slot now; one that is to start later asks for it then. */

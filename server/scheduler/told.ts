@@ -5,7 +5,7 @@ import { isEnded, movingSide } from "../core/model.ts";
 import { plannedOf } from "../core/strategy.ts";
 import { type PassRecord, runsToLookAt, type Written } from "../store/changes.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
-import type { RunId, RunRef } from "../store/store.ts";
+import type { NewRun, RunId, RunRef } from "../store/store.ts";
 
 /** What has happened, told after the commit. */
 export interface Told {
@@ -20,11 +20,15 @@ export interface Told {
   readonly ended: readonly EndedTask[];
   /** The earliest moment that was set. */
   readonly wakeAt: Moment | null;
+  /** What the flight has written, for who measures it. */
+  readonly worked: Worked;
 }
 
 /** What a flight has written. */
 export interface Worked extends Written {
   readonly records: readonly PassRecord[];
+  /** Runs that have begun. */
+  readonly begun: readonly NewRun[];
 }
 
 /** Lanes that have got ready rows, or room for those that they have. */
@@ -70,6 +74,7 @@ export function told(worked: Worked, drained: readonly ReadonlySet<number>[]): T
       ).values(),
     ],
     wakeAt: moments.length === 0 ? null : Math.min(...moments),
+    worked,
   };
 }
 

@@ -27,11 +27,13 @@ import type { Durations } from "./durations.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
+import type { Overdue } from "./overdue.ts";
 import type { Partitions } from "./partition-session.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { ScheduleRef, Schedules, ScheduleTx } from "./schedules.ts";
+import type { StoredHead, StrayRows, SweptRows } from "./stored-runs.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
 
 export type {
@@ -142,6 +144,7 @@ export interface ReadyRow extends RunRef {
   readonly task: TaskKind;
   readonly fence: number;
   readonly attempt: number;
+  readonly readyAt: Moment;
   readonly until: Moment | null;
   readonly avoid: { readonly session: string; readonly until: Moment } | null;
   readonly attemptMs: number;
@@ -183,6 +186,12 @@ export interface Tx extends ScheduleTx {
   endedRuns(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
   /** Steps of locked runs with their ready, lease and due rows, locked. */
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
+  /** Locks the open ones of these runs, waiting for others, and reads all rows as they stand. */
+  lockStored(runs: readonly RunRef[]): Promise<ReadonlyMap<RunId, StoredHead>>;
+  /** Of locked runs. Rows that are not there are none. */
+  removeStrays(runs: readonly StrayRows[]): Promise<void>;
+  /** Makes lanes that are gone again, under the numbers that they had. */
+  restoreLanes(lanes: readonly (LaneKey & { readonly lane: number })[]): Promise<void>;
   /** Last beats of sessions, as they are now: read after their leases were locked. */
   lastBeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
   /** Tasks that ended: those of a step and fence, of every kind. */
@@ -348,7 +357,7 @@ export interface Pulse {
   readonly runs: readonly WatchedRun[];
 }
 
-export interface Store {
+export interface Store extends SweptRows {
   readonly reads: Reads;
   readonly partitions: Partitions;
   readonly outbox: Outbox;
@@ -428,6 +437,8 @@ export interface Store {
    * moves to its next moment instead.
    */
   dueRows(partitions: readonly number[], limit: number): Promise<DueLook>;
+  /** What of these partitions is overdue by more than so long, and how many nobody owns. */
+  overdue(partitions: readonly number[], byMs: number): Promise<Overdue>;
   ready(): Promise<void>;
   close(): Promise<void>;
 }

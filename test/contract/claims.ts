@@ -89,12 +89,13 @@ export function describeClaims(opened: Opened): void {
     }));
     const step = steps.get(run.ref.runId)?.get(0);
     const until = stored?.state.kind === "RUNNING" ? stored.state.deadline : null;
+    const readyAt = step?.firstReadyAt;
     const { rows } = await store.transact({ name: "look" }, (tx) =>
       tx.lockReady([{ lane: run.lanes[0] ?? 0, limit: 1 }]),
     );
     expect(rows[0]).toEqual({
       ...{ ...run.ref, step: 0, lane: run.lanes[0], priority: 4, task: "perform" },
-      ...{ fence: 1, attempt: 1, until, avoid: null, stallMs: null, ...timeouts },
+      ...{ fence: 1, attempt: 1, readyAt, until, avoid: null, stallMs: null, ...timeouts },
     });
     expect(step && movingSide(step)?.state).toMatchObject({ kind: "READY", until, alarms: 0 });
   });

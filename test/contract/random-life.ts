@@ -196,7 +196,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   const moving = movingSide(step);
   if (moving?.state.kind !== "READY") return null;
   const { side, state: ready } = moving;
-  const { task, fence, attempt, until, avoid } = ready;
+  const { task, fence, attempt, readyAt, until, avoid } = ready;
   const { lane, task: plan } = life.scheduled.laneOf(step.no, task, plannedNow(step));
   const { attemptMs, heartbeatMs, cancelMs, stallMs } = plan.timeouts;
   const granted = await life.store.transact({ name: "claim" }, async (tx) => {
@@ -207,7 +207,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
     if (!row) throw new Error(`step ${step.no} is READY, but not in its lane`);
     expect(row).toEqual({
       ...{ ...life.scheduled.ref, step: step.no, lane, priority: 5 },
-      ...{ task, fence, attempt, until, avoid, attemptMs, heartbeatMs, cancelMs, stallMs },
+      ...{ task, fence, attempt, readyAt, until, avoid, attemptMs, heartbeatMs, cancelMs, stallMs },
     });
     const agentId = `agent of ${session.slice(0, 4)}`;
     return tx.grant([{ ready: row, secret: hex(16), session, agentId, pollSeq: 1 }]);

@@ -20,6 +20,7 @@ import { describeLaneQuestions } from "./lane-questions.ts";
 import { describeMessages } from "./messages.ts";
 import { describeOperators } from "./operators.ts";
 import { describeOutbox } from "./outbox.ts";
+import { describeOverdue } from "./overdue.ts";
 import { describePartitions } from "./partitions.ts";
 import { describePausedWorkflows } from "./paused-workflows.ts";
 import { describePeople } from "./people.ts";
@@ -61,6 +62,7 @@ export function describeStore(
     describe("beats", () => describeBeats(opened));
     describe("durations", () => describeDurations(opened));
     describe("due rows", () => describeDue(opened));
+    describe("overdue work", () => describeOverdue(opened));
     describe("history", () => describeHistory(opened));
     describe("ended attempts", () => describeEndedAttempts(opened));
     describe("operators", () => describeOperators(opened));

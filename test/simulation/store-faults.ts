@@ -126,6 +126,10 @@ export function createFaultyStore(wire: StoreWire): Store {
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (...asked) => read("pulse", () => store.pulse(...asked)),
     dueRows: (...asked) => call("dueRows", () => store.dueRows(...asked)),
+    openRuns: (...asked) => read("openRuns", () => store.openRuns(...asked)),
+    storedRuns: (...asked) => read("storedRuns", () => store.storedRuns(...asked)),
+    strayRuns: (...asked) => read("strayRuns", () => store.strayRuns(...asked)),
+    overdue: (...asked) => read("overdue", () => store.overdue(...asked)),
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
   } satisfies Store);

@@ -89,7 +89,14 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/telemetry/"],
-    may: ["server/config.ts", "pino", "pino-pretty"],
+    may: [
+      "server/config.ts",
+      "pino",
+      "pino-pretty",
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-prometheus",
+      "@opentelemetry/sdk-metrics",
+    ],
     node: true,
     instead: "telemetry is told what happens, and asks nobody",
   },
@@ -214,10 +221,10 @@ export const layers: readonly Layer[] = [
     instead: "the embedded PostgreSQL is a database like any other: it knows nothing of runs",
   },
   {
-    of: ["server/control-plane.ts", "server/beat.ts", "server/inbox.ts"],
+    of: ["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
     may: [
-      ...[...roles, ...contract, ...tools, "server/config.ts", "server/expressions/"],
-      "server/loop.ts",
+      ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],
+      ...["server/expressions/", "server/flights.ts", "server/loop.ts", "server/telemetry/"],
       "server/triggers/",
     ],
     types: ["pino"],
@@ -287,7 +294,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["docs/"],
-    may: ["server/core/", "server/rpc/workflow-text-schema.ts"],
+    may: ["server/core/", "server/rpc/workflow-text-schema.ts", "server/telemetry/catalogue.ts"],
     node: true,
     instead: "pages are made from the rules and their tables, which are in core",
   },

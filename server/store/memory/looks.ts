@@ -86,11 +86,16 @@ export function dueRows(
   });
 }
 
+/** For whoever asks for moments alone. */
+export const NOTHING_HELD: Pick<LaneFacts, "pauseOf" | "circuitOf"> = Object.freeze({
+  pauseOf: () => null,
+  circuitOf: () => null,
+});
+
 /** The earliest moment of a partition that has come; null: none has. */
 export function overdueSince(tables: Tables, now: Moment, partition: number): Moment | null {
-  const nothing = { pauseOf: () => null, circuitOf: () => null };
   const moments = [
-    ...momentsOf(tables, now, partition, nothing),
+    ...momentsOf(tables, now, partition, NOTHING_HELD),
     ...scheduleMoments(tables, partition),
   ].flatMap(({ wakeAt }) => (wakeAt <= now ? wakeAt : []));
   return moments.length === 0 ? null : moments.reduce((a, b) => Math.min(a, b));
@@ -107,7 +112,8 @@ function moveBeaten(tables: Tables, now: Moment, key: string): Moment | null {
   return wakeAt;
 }
 
-function momentsOf(
+/** Every moment of a partition, whether it has come or not. */
+export function momentsOf(
   tables: Tables,
   now: Moment,
   partition: number,

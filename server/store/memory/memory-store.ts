@@ -19,6 +19,7 @@ import { forgetOld } from "./housekeeping.ts";
 import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
+import { overdue } from "./overdue.ts";
 import { createPartitions } from "./partitions.ts";
 import { createQueues, lanePause } from "./queues.ts";
 import {
@@ -33,6 +34,7 @@ import {
   runItems,
 } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
+import { sweptRows } from "./stored-runs.ts";
 import { createTables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
 import { createTransactions } from "./transactions.ts";
@@ -111,6 +113,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
 
   return Object.freeze({
     ...catalogue,
+    ...sweptRows(tables, now, run),
     reads,
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
@@ -143,6 +146,8 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     settleInbox: async () => undefined,
     pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs, pauseOf)),
     dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf })),
+    overdue: (of, byMs) =>
+      run(() => overdue(tables, now(), { partitions: of, byMs, live: partitions.live() })),
     ready: () => run(() => undefined),
     loseTail: transactions.loseTail,
     close: async () => {

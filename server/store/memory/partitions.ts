@@ -47,6 +47,8 @@ interface World extends PartitionClock {
 export interface MemoryPartitions extends Partitions {
   /** Those that have not left. */
   nodes(): readonly KnownNode[];
+  /** Nodes whose session made a call in the last seconds. */
+  live(): readonly string[];
   close(): void;
 }
 
@@ -59,6 +61,13 @@ export function createPartitions(
   return Object.freeze({
     join: (node: NodeInfo) => join(world, node),
     nodes: () => [...world.sessions.values()].filter(({ state }) => state !== "left"),
+    live: () =>
+      [...world.sessions.values()]
+        .filter(
+          ({ state, calledAtMs }) =>
+            state === "live" && clock.elapsedMs() - calledAtMs < SILENCE_MS_MAX,
+        )
+        .map(({ node }) => node),
     close: () => {
       for (const session of world.sessions.values()) session.state = "left";
       world.sessions.clear();

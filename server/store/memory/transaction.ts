@@ -27,6 +27,7 @@ import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } fro
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { type ScheduleWorld, schedulesLockedBy } from "./schedules.ts";
 import { stepOfRow } from "./step-rows.ts";
+import { sweepingOf } from "./stored-runs.ts";
 import {
   type AttemptRow,
   endedHeadOf,
@@ -95,6 +96,7 @@ export function openTransaction(
     ...schedulesLockedBy(open),
     ...writingOf(open),
     ...claimingOf(open),
+    ...sweepingOf(open),
   });
   return {
     tx,
@@ -368,9 +370,9 @@ function byAge(a: ReadyRow, b: ReadyRow): number {
 function claimable(row: ReadyRow): ClaimableRow {
   const { runId, partition, step, lane, priority } = row;
   const { attemptMs, heartbeatMs, cancelMs, stallMs } = row;
-  const { task, fence, attempt, until, avoid } = row.ready;
+  const { task, fence, attempt, readyAt, until, avoid } = row.ready;
   return {
-    ...{ runId, partition, step, lane, priority, task, fence, attempt, until, avoid },
+    ...{ runId, partition, step, lane, priority, task, fence, attempt, readyAt, until, avoid },
     ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
   };
 }

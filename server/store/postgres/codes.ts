@@ -178,6 +178,7 @@ export const rules = codes<Rule>("rule", [
   "queue-circuit",
   "forgotten",
   "slow",
+  "integrity",
 ]);
 export const escalationReasons = codes<EscalationReason>("escalation reason", [
   "undo-failed",

@@ -19,12 +19,14 @@ import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
+import { overdue } from "./overdue.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
 import { createPool } from "./pool.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
+import { sweptRows } from "./stored-runs.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 import { createTriggers } from "./triggers.ts";
 import { createTx } from "./tx.ts";
@@ -141,8 +143,10 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_outages", []);
     },
     ...inboxOf(query),
+    ...sweptRows(query),
     pulse: (lanes, runs) => pulse(query, lanes, runs),
     dueRows: (partitions, limit) => dueRows(query, partitions, limit),
+    overdue: (partitions, byMs) => overdue(query, partitions, byMs),
     async ready() {
       await query("find_namespace", ["default"]);
     },

@@ -194,7 +194,10 @@ function movingOf(row: StepRow, kind: StoredMoving, open: Ready | Lease | null):
   throw new Error(`step ${row.no} of run ${row.run_id} is ${kind} and no row says how it moves`);
 }
 
-function dueOf({ due_kind: code, due_at: wakeAt }: StepRow): Due | null {
+export function dueOf({
+  due_kind: code,
+  due_at: wakeAt,
+}: Pick<StepRow, "due_kind" | "due_at">): Due | null {
   if (code === null || wakeAt === null) return null;
   const name = dueKinds.name(code);
   const on = WAITS.find((wait) => wait === name);
@@ -236,7 +239,7 @@ export function strategyOf(code: number): Strategy {
   };
 }
 
-function resultOf(row: StepRow): ResultRef | null {
+export function resultOf(row: Omit<StepRow, "run_id">): ResultRef | null {
   const { result_fence: fence, result_kind: kind, result_n: n } = row;
   if (fence === null || kind === null || n === null) return null;
   return { fence, kind: attemptKinds.name(kind), n };

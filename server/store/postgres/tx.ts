@@ -34,6 +34,7 @@ import { schedulesLockedBy } from "./schedules.ts";
 import { slotsOf } from "./slots.ts";
 import { avoidOf } from "./step-rows.ts";
 import { loadSteps } from "./steps-locked.ts";
+import { removeStrays, storedRuns } from "./stored-runs.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { insertRuns, writePasses } from "./write.ts";
 
@@ -56,6 +57,27 @@ export function createTx({ now, query }: Begun): Tx {
     },
     endedRuns: (runs) => endedRuns(query, runs),
     loadSteps: (wanted) => loadSteps(query, wanted),
+    lockStored: async (runs) => {
+      const refs = columns(
+        runs,
+        (run) => run.partition,
+        (run) => run.runId,
+      );
+      await query("lock_runs_wait", refs);
+      return storedRuns(query, runs);
+    },
+    removeStrays: (runs) => removeStrays(query, runs),
+    restoreLanes: async (lanes) =>
+      void (await query(
+        "restore_lanes",
+        columns(
+          lanes,
+          (lane) => lane.lane,
+          (lane) => lane.namespaceId,
+          (lane) => lane.queue,
+          (lane) => lane.task,
+        ),
+      )),
     lastBeats: async (sessions) => {
       const rows = await query<{ session: string; last_beat_at: number }>("last_beats", [sessions]);
       return new Map(rows.map((row) => [row.session, row.last_beat_at]));
@@ -168,6 +190,7 @@ interface LockedReadyRow {
   kind: number;
   fence: number;
   attempt: number;
+  ready_at: number;
   until: number | null;
   avoid_session: string | null;
   avoid_until: number | null;
@@ -209,6 +232,7 @@ function readyRowOf(row: LockedReadyRow): ReadyRow {
     task: taskKinds.name(row.kind),
     fence: row.fence,
     attempt: row.attempt,
+    readyAt: row.ready_at,
     until: row.until,
     avoid: avoidOf(row.avoid_session, row.avoid_until),
     attemptMs: row.attempt_ms,

@@ -173,8 +173,8 @@ describe("pages for probes", () => {
     return [response.status, await response.text()] as const;
   };
 
-  test("/healthz says that the process lives", async () => {
-    expect(await get("/healthz")).toEqual([200, "ok\n"]);
+  test("/healthz says that the process lives, and that it is well", async () => {
+    expect(await get("/healthz")).toEqual([200, '{"status":"ok","reasons":[]}\n']);
   });
 
   test("/readyz asks the store, and does not tell what it heard", async () => {

@@ -6,8 +6,8 @@
 -- a pause relies on (claims_under_way). A lane of a queue with limits gives a row without a run, which
 -- names the queue, until $3 says that this transaction has locked it.
 -- Plan: ready_lane, one probe a lane.
-select w.lane as asked, w.namespace_id, w.queue, r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.until,
-  encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
+select w.lane as asked, w.namespace_id, w.queue, r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.ready_at,
+  r.until, encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
   r.cancel_ms, r.stall_ms
 from (
   select u.lane, u.most, s.namespace_id, s.queue

@@ -1,0 +1,156 @@
+// What the control plane does, as numbers. It is told after the commit, so nothing is measured that
+// did not happen, and asked by nobody: the rules know nothing of it.
+import type { Clock } from "./clock.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import type { Effect } from "./core/effect.ts";
+import { isEnded } from "./core/model.ts";
+import { plannedOf } from "./core/strategy.ts";
+import type { Dispatcher } from "./dispatch/dispatcher.ts";
+import type { OnFlown } from "./flights.ts";
+import type { Worked } from "./scheduler/told.ts";
+import type { PassRecord } from "./store/changes.ts";
+import { OVERDUE_OF } from "./store/overdue.ts";
+import type { Granted } from "./store/store.ts";
+import type { Itself } from "./supervisor/itself.ts";
+import type { Metrics } from "./telemetry/metrics.ts";
+
+const SESSION_SEEN_MS = 60_000;
+
+export interface Measures {
+  readonly onFlown: OnFlown;
+  worked(worked: Worked): void;
+  granted(leases: readonly Granted[]): void;
+  /** The same dispatcher, which takes note of the sessions that call it. */
+  dispatcher(of: Dispatcher): Dispatcher;
+  /** Sessions that were heard of in the last minute. */
+  sessions(): number;
+}
+
+export function createMeasures(metrics: Metrics, clock: Clock): Measures {
+  const seenAtMs = new Map<string, number>();
+  const seen = (session: string): void => void seenAtMs.set(session, clock.monotonicMs());
+
+  return Object.freeze({
+    onFlown(flight, items, ms) {
+      metrics.record("drover_flights_items", items, { flight });
+      metrics.record("drover_flights_seconds", ms / 1_000, { flight });
+    },
+    worked({ records, begun }) {
+      if (begun.length > 0) metrics.count("drover_runs_started_total", begun.length, {});
+      const ended = [
+        ...begun.map(({ run: { state } }) => state),
+        ...records.flatMap(({ before, after }) =>
+          isEnded(before.run.state) ? [] : [after.run.state],
+        ),
+      ].filter(isEnded);
+      for (const { kind: state } of ended) metrics.count("drover_runs_ended_total", 1, { state });
+      for (const record of records)
+        for (const effect of record.effects) measure(metrics, record, effect);
+    },
+    granted(leases) {
+      for (const { ready, grantedAt } of leases) {
+        metrics.count("drover_tasks_granted_total", 1, { task: ready.task });
+        metrics.record("drover_task_wait_seconds", seconds(grantedAt - ready.readyAt), {});
+      }
+    },
+    dispatcher(of) {
+      return Object.freeze({
+        poll(request, signal) {
+          seen(request.agent.session);
+          return of.poll(request, signal);
+        },
+        heartbeat(request) {
+          seen(request.agent.session);
+          return of.heartbeat(request);
+        },
+        complete(request, signal) {
+          seen(request.agent.session);
+          return of.complete(request, signal);
+        },
+      } satisfies Dispatcher);
+    },
+    sessions() {
+      const since = clock.monotonicMs() - SESSION_SEEN_MS;
+      for (const [session, at] of seenAtMs) if (at < since) seenAtMs.delete(session);
+      return seenAtMs.size;
+    },
+  } satisfies Measures);
+}
+
+function measure(metrics: Metrics, record: PassRecord, effect: Effect): void {
+  switch (effect.kind) {
+    case "task-ended": {
+      const { kind: task, outcome } = effect.attempt;
+      metrics.count("drover_attempts_total", 1, { task, outcome: outcome.kind });
+      return;
+    }
+    case "intervened": {
+      const { rule, dueAt, actedAt } = effect.intervention;
+      metrics.count("drover_interventions_total", 1, { rule });
+      metrics.record("drover_detection_seconds", seconds(actedAt - dueAt), { rule });
+      return;
+    }
+    case "succeeded": {
+      const recoveredInMs = recovery(record, effect.step);
+      if (recoveredInMs !== null)
+        metrics.record("drover_recovery_seconds", seconds(recoveredInMs), {});
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+/**
+ * How long it took since the outcome of an attempt was found unknown; null: none was. That moment
+ * is not kept; what it set is, the end of what has to settle.
+ */
+function recovery({ after, effects, laneOf }: PassRecord, no: number): number | null {
+  const step = after.steps.get(no);
+  const ended = effects.findLast(
+    (effect) => effect.kind === "task-ended" && effect.attempt.step === no,
+  );
+  if (!step || step.settleUntil === null || ended?.kind !== "task-ended") return null;
+  const { task } = laneOf(no, "perform", plannedOf(step));
+  return ended.attempt.endedAt - (step.settleUntil - task.timeouts.settleMs);
+}
+
+/** The database's clock may be set back. */
+function seconds(ms: number): number {
+  return Math.max(0, ms) / 1_000;
+}
+
+/** What is asked for at each scrape. */
+export function observePlane(
+  metrics: Metrics,
+  {
+    plane,
+    measures,
+    itself,
+  }: {
+    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "sweep">;
+    readonly measures: Measures;
+    readonly itself: Pick<Itself, "health" | "seen">;
+  },
+): void {
+  const one = (value: number) => [{ value, labels: {} }];
+  metrics.observe("drover_polls_parked", () => one(plane.parked()));
+  metrics.observe("drover_agent_sessions", () => one(measures.sessions()));
+  metrics.observe("drover_partitions_owned", () => one(plane.ownership.owned().length));
+  metrics.observe("drover_integrity_round_age_seconds", () =>
+    one(seconds(plane.sweep.roundAgeMs())),
+  );
+  metrics.observe("drover_degraded", () => one(Number(itself.health().status === "degraded")));
+  metrics.observe("drover_partitions_unowned", () => {
+    const seen = itself.seen();
+    return seen ? one(seen.unowned) : [];
+  });
+  metrics.observe("drover_overdue_seconds", () => {
+    const seen = itself.seen();
+    return seen ? one(seen.oldestAt === null ? 0 : seconds(seen.now - seen.oldestAt)) : [];
+  });
+  metrics.observe("drover_overdue_rows", () => {
+    const seen = itself.seen();
+    return seen ? OVERDUE_OF.map((of) => ({ value: seen.rows[of], labels: { of } })) : [];
+  });
+}

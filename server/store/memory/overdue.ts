@@ -1,0 +1,52 @@
+// How far the watching is behind, as the statement of the same name says it.
+import type { Moment } from "../../core/attempt.ts";
+import { noneOverdue, OVERDUE_ROWS_MAX, type Overdue, type OverdueOf } from "../overdue.ts";
+import type { DueRow } from "../store.ts";
+import { momentsOf, NOTHING_HELD } from "./looks.ts";
+import type { Tables } from "./tables.ts";
+
+/** `live`: nodes that are. */
+export function overdue(
+  tables: Tables,
+  now: Moment,
+  { partitions, byMs, live }: OverdueAsked,
+): Overdue {
+  const rows = noneOverdue();
+  let oldestAt: Moment | null = null;
+  for (const partition of partitions) {
+    const late = momentsOf(tables, now, partition, NOTHING_HELD).filter(
+      ({ wakeAt }) => wakeAt < now - byMs,
+    );
+    const counted = noneOverdue();
+    for (const { kind, wakeAt } of late) {
+      counted[tableOf(kind)]++;
+      oldestAt = Math.min(oldestAt ?? wakeAt, wakeAt);
+    }
+    for (const of of Object.keys(rows) as OverdueOf[])
+      rows[of] += Math.min(counted[of], OVERDUE_ROWS_MAX);
+  }
+  const isOwned = (partition: number): boolean => {
+    const node = tables.partitionLease.get(String(partition))?.node ?? null;
+    return node !== null && live.includes(node);
+  };
+  return { now, rows, oldestAt, unowned: partitions.filter((one) => !isOwned(one)).length };
+}
+
+export interface OverdueAsked {
+  readonly partitions: readonly number[];
+  readonly byMs: number;
+  readonly live: readonly string[];
+}
+
+function tableOf(kind: DueRow["kind"]): OverdueOf {
+  switch (kind) {
+    case "lease":
+    case "ready":
+    case "escalation":
+    case "run":
+    case "message":
+      return kind;
+    default:
+      return "due";
+  }
+}

@@ -1,0 +1,162 @@
+// Rows as they stand, as the statements of store/postgres/sql/integrity.sql give them. Lanes are
+// never gone here.
+import type { Moment } from "../../core/attempt.ts";
+import type { StoredAttempt, StoredPlace, StoredStep } from "../../core/stored.ts";
+import type { RunId, RunRef } from "../run-head.ts";
+import type { Tx } from "../store.ts";
+import type { StoredHead, StrayRows, SweptRows } from "../stored-runs.ts";
+import { messageKey, type StepRow, stepKey, type Tables } from "./tables.ts";
+
+export function sweptRows(
+  tables: Tables,
+  now: () => Moment,
+  run: <T>(work: () => T) => Promise<T>,
+): SweptRows {
+  return {
+    openRuns: (partitions, after, limit) =>
+      run(() =>
+        tables.runOpen
+          .all()
+          .filter((row) => partitions.includes(row.partition) && isAfter(row, after))
+          .sort((a, b) => a.partition - b.partition || (a.runId < b.runId ? -1 : 1))
+          .slice(0, limit)
+          .map(({ runId, partition, run: { version } }) => {
+            const rows = tables.step.where("run", runId).length;
+            return { runId, partition, version, rows };
+          }),
+      ),
+    storedRuns: (runs) => run(() => storedRuns(tables, now(), runs)),
+    strayRuns: () => run(() => ({ runs: strayRuns(tables), last: null })),
+  };
+}
+
+function isAfter({ partition, runId }: RunRef, after: RunRef | null): boolean {
+  if (!after) return true;
+  return partition > after.partition || (partition === after.partition && runId > after.runId);
+}
+
+function strayRuns(tables: Tables): readonly RunRef[] {
+  const held = [tables.ready, tables.lease, tables.due, tables.message].flatMap(
+    (table): readonly RunRef[] => table.all(),
+  );
+  const slots = tables.slot.all().flatMap(({ runId }) => tables.run.get(runId) ?? []);
+  const refs = [...held, ...slots].map(
+    ({ runId, partition }) => [runId, { runId, partition }] as const,
+  );
+  return [...new Map(refs).values()].filter(({ runId }) => !tables.runOpen.get(runId));
+}
+
+function storedRuns(
+  tables: Tables,
+  now: Moment,
+  runs: readonly RunRef[],
+): ReadonlyMap<RunId, StoredHead> {
+  return new Map(runs.map((ref) => [ref.runId, storedRun(tables, now, ref)]));
+}
+
+function storedRun(tables: Tables, now: Moment, { runId, partition }: RunRef): StoredHead {
+  const row = tables.run.get(runId);
+  const open = tables.runOpen.get(runId);
+  const slot = tables.slot.get(runId);
+  const places = new Set([
+    ...tables.step.where("run", runId).map(({ no }) => no),
+    ...[tables.ready, tables.lease, tables.due].flatMap((table) =>
+      table.where("partition", partition).flatMap((one) => (one.runId === runId ? [one.step] : [])),
+    ),
+  ]);
+  const { state, ...counters } = open?.run ?? { state: null };
+  return {
+    ...{ runId, partition, namespaceId: row?.namespaceId ?? 0, now },
+    ...{ definitionId: row?.definitionId ?? 0, priority: row?.priority ?? 5 },
+    slotOf: slot ? { namespaceId: slot.namespaceId, key: slot.key } : null,
+    stored: {
+      row: row ? (row.ended ? "ended" : "open") : "missing",
+      open: open
+        ? {
+            run: counters as Omit<typeof open.run, "state">,
+            kind: open.run.state.kind,
+            state,
+            deadline: "deadline" in open.run.state ? open.run.state.deadline : null,
+            wakeAt: open.wakeAt,
+          }
+        : null,
+      places: [...places].sort((a, b) => a - b).map((no) => placeOf(tables, runId, no)),
+      escalations: tables.escalation
+        .where("run", runId)
+        .filter(({ closedAt }) => closedAt === null)
+        .sort((a, b) => a.n - b.n)
+        .map(({ n, step, reason, wakeAt, deadlineAt }) => {
+          return { n, step, reason, wakeAt, deadlineAt, closedBy: null, claimed: false };
+        }),
+      attempts: attemptsOf(tables, runId),
+      slot: slot ? (slot.holds ? "holds" : "waits") : null,
+      messages: tables.message.where("run", runId).length,
+    },
+  };
+}
+
+function placeOf(tables: Tables, runId: RunId, no: number): StoredPlace {
+  const key = stepKey(runId, no);
+  const [step, ready] = [tables.step.get(key), tables.ready.get(key)];
+  return {
+    no,
+    step: step ? storedStep(step) : null,
+    ready: ready ? { ready: ready.ready, lane: true } : null,
+    lease: tables.lease.get(key)?.lease ?? null,
+    due: tables.due.get(key)?.due ?? null,
+  };
+}
+
+function storedStep({ runId: _, ...row }: StepRow): StoredStep {
+  return row;
+}
+
+function attemptsOf(tables: Tables, runId: RunId): readonly StoredAttempt[] {
+  return tables.attempt
+    .where("run", runId)
+    .flatMap(({ attempt: { step, kind, fence, n, outcome } }) =>
+      kind === "late" || kind === "engine" || tables.step.get(stepKey(runId, step))
+        ? []
+        : [{ step, kind, fence, n, succeeded: outcome.kind === "success" }],
+    )
+    .sort((a, b) => a.step - b.step || a.fence - b.fence || a.n - b.n);
+}
+
+function removeStrays(tables: Tables, runs: readonly StrayRows[]): void {
+  for (const { runId, strays, all } of runs) {
+    for (const { of, step } of strays) {
+      const table = tables[of];
+      if (table.get(stepKey(runId, step))) table.remove(stepKey(runId, step));
+    }
+    if (!all) continue;
+    if (tables.runOpen.get(runId)) tables.runOpen.remove(runId);
+    for (const { no } of tables.message.where("run", runId))
+      tables.message.remove(messageKey(runId, no));
+  }
+}
+
+/** What the sweep does within a transaction. */
+export function sweepingOf({
+  tables,
+  locked,
+  now,
+  enter,
+}: {
+  readonly tables: Tables;
+  readonly locked: Set<RunId>;
+  readonly now: Moment;
+  readonly enter: (place: "runs" | "writes and claims") => void;
+}): Pick<Tx, "lockStored" | "removeStrays" | "restoreLanes"> {
+  return {
+    lockStored: async (runs) => {
+      enter("runs");
+      for (const { runId } of runs) locked.add(runId);
+      return storedRuns(tables, now, runs);
+    },
+    removeStrays: async (runs) => {
+      enter("writes and claims");
+      removeStrays(tables, runs);
+    },
+    restoreLanes: async () => undefined,
+  };
+}

@@ -1,0 +1,23 @@
+// How far the watching of partitions is behind, seen from outside: what nobody has acted on
+// although its moment has long come, and partitions that no live node owns.
+import type { Moment } from "../core/attempt.ts";
+
+/** The table that a moment stands in. */
+export const OVERDUE_OF = ["lease", "ready", "due", "escalation", "run", "message"] as const;
+export type OverdueOf = (typeof OVERDUE_OF)[number];
+
+/** Rows that are counted of each kind in each partition; more are as bad. */
+export const OVERDUE_ROWS_MAX = 10;
+
+export interface Overdue {
+  readonly now: Moment;
+  readonly rows: Readonly<Record<OverdueOf, number>>;
+  /** The earliest moment that nobody has acted on; null: nothing is overdue. */
+  readonly oldestAt: Moment | null;
+  /** Partitions of the question without an owner that was seen in the last 3 seconds. */
+  readonly unowned: number;
+}
+
+export function noneOverdue(): Record<OverdueOf, number> {
+  return { lease: 0, ready: 0, due: 0, escalation: 0, run: 0, message: 0 };
+}

@@ -1,0 +1,53 @@
+-- The watch that watches the watching: what is overdue, and who is there to act.
+
+-- name: overdue
+-- Rows whose moment has passed by more than $2 milliseconds: up to $3 of each kind and partition, counted
+-- by kind, and the earliest; and the partitions without an owner that is alive, as kind -1.
+-- Plan: the wake index of each table, one probe a partition.
+with mine as materialized (
+  select p.partition from unnest($1::smallint[]) as p (partition)
+),
+late as (
+  select now() - $2::bigint * interval '1 millisecond' as at
+)
+select now() as now, 0 as kind, count(*)::integer as rows, min(x.wake_at) as oldest_at
+from mine as m cross join late cross join lateral (
+  select l.wake_at from lease as l
+  where l.partition = m.partition and l.wake_at < late.at order by l.wake_at limit $3::integer
+) as x
+union all
+select now(), 1, count(*)::integer, min(x.wake_at)
+from mine as m cross join late cross join lateral (
+  select r.wake_at from ready as r
+  where r.partition = m.partition and r.wake_at < late.at order by r.wake_at limit $3::integer
+) as x
+union all
+select now(), 2, count(*)::integer, min(x.wake_at)
+from mine as m cross join late cross join lateral (
+  select d.wake_at from due as d
+  where d.partition = m.partition and d.wake_at < late.at order by d.wake_at limit $3::integer
+) as x
+union all
+select now(), 3, count(*)::integer, min(x.wake_at)
+from mine as m cross join late cross join lateral (
+  select e.wake_at from escalation as e
+  where e.partition = m.partition and e.wake_at < late.at order by e.wake_at limit $3::integer
+) as x
+union all
+select now(), 4, count(*)::integer, min(x.wake_at)
+from mine as m cross join late cross join lateral (
+  select o.wake_at from run_open as o
+  where o.partition = m.partition and o.wake_at < late.at order by o.wake_at limit $3::integer
+) as x
+union all
+select now(), 5, count(*)::integer, min(x.wake_at)
+from mine as m cross join late cross join lateral (
+  select g.wake_at from message as g
+  where g.partition = m.partition and g.wake_at < late.at order by g.wake_at limit $3::integer
+) as x
+union all
+select now(), -1, count(*)::integer, null
+from mine as m
+left join partition_lease as p on p.partition = m.partition
+left join node as n on n.id = p.node and n.last_seen_at > now() - interval '3 seconds'
+where n.id is null;

@@ -1,0 +1,84 @@
+// The watch "itself": whether anybody acts on what is due, as any server can see it, the one that
+// watches nothing too. By the database's clock, with one statement every few seconds.
+//
+//   ok ─→ degraded    work is overdue beyond the goal, or partitions have had no owner for 5 s
+//   degraded ─→ ok    neither is so any more
+//
+// The beginning and the end of it are a line in the log, each with its reasons.
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import type { HealthConfig } from "../config.ts";
+import { createLoop, type Loop } from "../loop.ts";
+import { OVERDUE_OF, type Overdue } from "../store/overdue.ts";
+import type { Store } from "../store/store.ts";
+
+/** With the 3 s after which an owner counts as gone it is the 5 s that a take-over may last. */
+const UNOWNED_MS = 2_000;
+
+export interface ItselfOptions {
+  readonly store: Pick<Store, "overdue">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly partitions: readonly number[];
+  readonly config: HealthConfig;
+}
+
+export interface Health {
+  readonly status: "ok" | "degraded";
+  /** Sentences for a person; none while it is ok. */
+  readonly reasons: readonly string[];
+}
+
+export interface Itself extends Loop {
+  health(): Health;
+  /** What the last look saw; null: there was none. */
+  seen(): Overdue | null;
+}
+
+export function createItself(options: ItselfOptions): Itself {
+  const { store, clock, log, config } = options;
+  let seen: Overdue | null = null;
+  let unownedSinceMs: number | null = null;
+  let health: Health = { status: "ok", reasons: [] };
+
+  async function look(): Promise<void> {
+    const lookedAtMs = clock.monotonicMs();
+    seen = await store.overdue(options.partitions, config.overdueMs);
+    unownedSinceMs = seen.unowned === 0 ? null : (unownedSinceMs ?? lookedAtMs);
+    const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
+    const before = health.status;
+    health = healthOf(seen, unownedMs, config.overdueMs);
+    if (before === health.status) return;
+    const { status, reasons } = health;
+    if (status === "degraded")
+      log.warn({ event: "health.degraded", reasons }, `degraded: ${reasons.join("; ")}`);
+    else log.warn({ event: "health.ok" }, "no longer degraded");
+  }
+
+  const loop = createLoop({
+    clock,
+    everyMs: config.lookEveryMs,
+    runOnce: look,
+    // That the database is away says /readyz.
+    onError: (error) => log.debug({ event: "health.look-failed", err: String(error) }),
+  });
+  return Object.freeze({ ...loop, health: () => health, seen: () => seen });
+}
+
+/** `unownedMs`: for how long partitions have been seen without an owner. */
+export function healthOf(
+  { now, rows, oldestAt, unowned }: Overdue,
+  unownedMs: number,
+  overdueMs: number,
+): Health {
+  const reasons: string[] = [];
+  const counts = OVERDUE_OF.flatMap((of) => (rows[of] > 0 ? [`${rows[of]} of ${of}`] : []));
+  if (oldestAt !== null && counts.length > 0) {
+    const lateMs = Math.round(now - oldestAt);
+    const what = `work is overdue by up to ${lateMs} ms, ${overdueMs} ms are allowed`;
+    reasons.push(`${what} (${counts.join(", ")}): nobody acts on it, or not fast enough`);
+  }
+  if (unownedMs >= UNOWNED_MS)
+    reasons.push(`${unowned} partitions are without owner: start a server, or see why it hangs`);
+  return { status: reasons.length === 0 ? "ok" : "degraded", reasons };
+}

@@ -1,0 +1,156 @@
+// The integrity sweep: a row that nothing will ever wake, a run with no step that can move. Either
+// is a bug of ours, and is put right all the same.
+//
+//   open     walks run_open of our partitions by key, a thousand runs a second, with all their rows
+//   strays   walks the rows that belong to open runs alone: of those that are not, or not there
+//   then     a new round
+//
+// What it doubts is looked at again under the run's lock, by the one door (scheduler/mend.ts): this
+// look is without one, and a run that moves meanwhile is left to the next round.
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import { examine, NOTHING_FOUND } from "../core/examine.ts";
+import { createLoop, type Loop } from "../loop.ts";
+import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
+import type { Plans } from "../store/plans.ts";
+import type { RunId, RunRef, Store } from "../store/store.ts";
+import type { StoredHead, WalkedRun } from "../store/stored-runs.ts";
+import type { Owned } from "./ownership.ts";
+
+const EVERY_MS = 1_000;
+const RUNS_MAX = 1_000;
+/** Steps and items in one look; a run with more is looked at by itself. */
+const ROWS_MAX = 20_000;
+const STRAYS_MAX = 1_000;
+
+export interface SweepOptions {
+  readonly store: Pick<Store, "openRuns" | "storedRuns" | "strayRuns">;
+  readonly plans: Plans;
+  readonly advance: Pick<Advance, "submit">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
+}
+
+export interface Sweep extends Loop {
+  /** A whole round, at once; how many runs were doubted. */
+  roundOnce(): Promise<number>;
+  /** How long ago the last whole round began, in milliseconds; or since the start. */
+  roundAgeMs(): number;
+}
+
+type Place =
+  | { readonly walk: "open"; readonly after: RunRef | null }
+  | { readonly walk: "strays"; readonly after: RunId | null };
+
+const FIRST: Place = { walk: "open", after: null };
+
+export function createSweep(options: SweepOptions): Sweep {
+  const { store, clock, log } = options;
+  let place = FIRST;
+  let beganAtMs = clock.monotonicMs();
+  let lastBeganAtMs = beganAtMs;
+  let stopped = false;
+
+  /** One page; how many runs of it were doubted. */
+  async function look(): Promise<number> {
+    const { node, owned } = options.owner();
+    if (node === null || owned.length === 0) return 0;
+    if (place === FIRST) beganAtMs = clock.monotonicMs();
+    const { doubted, next } = await (place.walk === "open"
+      ? lookAtOpen(owned, place.after)
+      : lookAtStrays(owned, place.after));
+    const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
+    await Promise.all(
+      doubted.map((run) => submit(run, { node, epoch: epochs.get(run.partition) ?? 0 })),
+    );
+    place = next;
+    if (next === FIRST) lastBeganAtMs = beganAtMs;
+    return doubted.length;
+  }
+
+  async function lookAtOpen(owned: readonly Owned[], after: RunRef | null): Promise<Looked> {
+    const partitions = owned.map(({ partition }) => partition).sort((a, b) => a - b);
+    const runs = await store.openRuns(partitions, after, RUNS_MAX);
+    const doubted: RunRef[] = [];
+    for (const page of pagesOf(runs)) {
+      const stored = await store.storedRuns(page);
+      for (const run of page) {
+        const head = stored.get(run.runId);
+        if (head && (await isDoubted(run, head))) doubted.push(run);
+      }
+    }
+    const last = runs.length < RUNS_MAX ? null : (runs.at(-1) ?? null);
+    return {
+      doubted,
+      next: last ? { walk: "open", after: last } : { walk: "strays", after: null },
+    };
+  }
+
+  async function isDoubted(run: WalkedRun, head: StoredHead): Promise<boolean> {
+    const { stored, namespaceId, definitionId, now } = head;
+    // It has ended meanwhile, or moved on.
+    if (!stored.open || stored.open.run.version !== run.version) return false;
+    if (stored.row !== "open") return true;
+    const { plan } = await options.plans.get(namespaceId, definitionId);
+    return examine(plan, stored, stored.open, now).findings.length > 0;
+  }
+
+  async function lookAtStrays(owned: readonly Owned[], after: RunId | null): Promise<Looked> {
+    const ours = new Set(owned.map(({ partition }) => partition));
+    const { runs, last } = await store.strayRuns(after, STRAYS_MAX);
+    const doubted = runs.filter(({ partition }) => ours.has(partition));
+    return { doubted, next: last === null ? FIRST : { walk: "strays", after: last } };
+  }
+
+  async function submit(run: RunRef, actor: SupervisorActor): Promise<void> {
+    try {
+      await options.advance.submit(run, { kind: "integrity", found: NOTHING_FOUND }, actor);
+    } catch (error) {
+      log.warn({ event: "sweep.failed", run: run.runId, err: String(error) });
+    }
+  }
+
+  const loop = createLoop({
+    clock,
+    everyMs: EVERY_MS,
+    runOnce: async () => void (await look()),
+    onError: (error) => log.debug({ event: "sweep.failed", err: String(error) }),
+  });
+
+  return Object.freeze({
+    ...loop,
+    async stop() {
+      stopped = true;
+      await loop.stop();
+    },
+    async roundOnce() {
+      place = FIRST;
+      let doubted = 0;
+      do doubted += await look();
+      while (place !== FIRST && !stopped);
+      return doubted;
+    },
+    roundAgeMs: () => clock.monotonicMs() - lastBeganAtMs,
+  });
+}
+
+interface Looked {
+  readonly doubted: readonly RunRef[];
+  readonly next: Place;
+}
+
+/** By the rows that they have: one run at least. */
+function* pagesOf(runs: readonly WalkedRun[]): Generator<readonly WalkedRun[]> {
+  let page: WalkedRun[] = [];
+  let rows = 0;
+  for (const run of runs) {
+    if (page.length > 0 && rows + run.rows > ROWS_MAX) {
+      yield page;
+      [page, rows] = [[], 0];
+    }
+    page.push(run);
+    rows += run.rows;
+  }
+  if (page.length > 0) yield page;
+}

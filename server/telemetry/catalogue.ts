@@ -1,0 +1,150 @@
+// Every metric of a server: its name on /metrics, its type, unit, labels and what it says. The page
+// docs/METRICS.md is made from this list, and nothing is measured that is not in it.
+//
+// Labels have few values whatever is run here: no run, step, agent, namespace or queue is a label.
+
+export interface MetricSpec {
+  readonly type: "counter" | "gauge" | "histogram";
+  /** As Prometheus has it: seconds, or the plural of what is counted. */
+  readonly unit: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+  /** Of a histogram, its upper bounds. */
+  readonly bounds?: readonly number[];
+}
+
+/** From what is at once to what takes a working day. */
+const WAITS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 28_800];
+/** A detection: the promises are 1, 3 and 5 seconds (docs/METRICS.md). */
+const DETECTIONS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60];
+const COMMITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const SIZES = [1, 2, 5, 10, 25, 50, 100, 200, 500, 1_000];
+
+export const CATALOGUE = Object.freeze({
+  drover_runs_started_total: {
+    type: "counter",
+    unit: "runs",
+    labels: [],
+    help: "Runs that this server has accepted, children included.",
+  },
+  drover_runs_ended_total: {
+    type: "counter",
+    unit: "runs",
+    labels: ["state"],
+    help: "Runs that have ended in a pass of this server, by their final state.",
+  },
+  drover_attempts_total: {
+    type: "counter",
+    unit: "attempts",
+    labels: ["task", "outcome"],
+    help: "Tasks that have ended, by what they were (perform, verify, compensate) and how.",
+  },
+  drover_tasks_granted_total: {
+    type: "counter",
+    unit: "tasks",
+    labels: ["task"],
+    help: "Tasks that this server has handed to an agent.",
+  },
+  drover_task_wait_seconds: {
+    type: "histogram",
+    unit: "seconds",
+    labels: [],
+    help: "From the moment at which a task was ready to its lease.",
+    bounds: WAITS,
+  },
+  drover_interventions_total: {
+    type: "counter",
+    unit: "interventions",
+    labels: ["rule"],
+    help: "What supervisors have done, by the rule of the watch.",
+  },
+  drover_detection_seconds: {
+    type: "histogram",
+    unit: "seconds",
+    labels: ["rule"],
+    help: "Time to detect: from the moment at which a watch was due to its action.",
+    bounds: DETECTIONS,
+  },
+  drover_recovery_seconds: {
+    type: "histogram",
+    unit: "seconds",
+    labels: [],
+    help: "Time to recover: from the record that the outcome of an attempt is unknown to the success of its step.",
+    bounds: WAITS,
+  },
+  drover_overdue_rows: {
+    type: "gauge",
+    unit: "rows",
+    labels: ["of"],
+    help: "Rows whose moment has passed by more than the detection goal, at most 10 of each kind and partition; every server sees all partitions.",
+  },
+  drover_overdue_seconds: {
+    type: "gauge",
+    unit: "seconds",
+    labels: [],
+    help: "How long the oldest overdue row is due; 0: nothing is overdue.",
+  },
+  drover_partitions_unowned: {
+    type: "gauge",
+    unit: "partitions",
+    labels: [],
+    help: "Partitions whose owner was not seen for 3 seconds, or that have none; every server sees all of them.",
+  },
+  drover_partitions_owned: {
+    type: "gauge",
+    unit: "partitions",
+    labels: [],
+    help: "Partitions that this server watches.",
+  },
+  drover_degraded: {
+    type: "gauge",
+    unit: "servers",
+    labels: [],
+    help: "1 while /healthz says degraded, else 0.",
+  },
+  drover_integrity_round_age_seconds: {
+    type: "gauge",
+    unit: "seconds",
+    labels: [],
+    help: "Since when the last whole round of the integrity sweep over the partitions of this server had begun.",
+  },
+  drover_flights_seconds: {
+    type: "histogram",
+    unit: "seconds",
+    labels: ["flight"],
+    help: "Transactions that carry many calls: how long one was out.",
+    bounds: COMMITS,
+  },
+  drover_flights_items: {
+    type: "histogram",
+    unit: "items",
+    labels: ["flight"],
+    help: "Transactions that carry many calls: how many were on board.",
+    bounds: SIZES,
+  },
+  drover_polls_parked: {
+    type: "gauge",
+    unit: "polls",
+    labels: [],
+    help: "Polls of agents that wait at this server.",
+  },
+  drover_agent_sessions: {
+    type: "gauge",
+    unit: "sessions",
+    labels: [],
+    help: "Sessions of agents that this server has heard of in the last minute.",
+  },
+} as const satisfies Readonly<Record<string, MetricSpec>>);
+
+export type MetricName = keyof typeof CATALOGUE;
+type Named<Type extends MetricSpec["type"]> = {
+  [Name in MetricName]: (typeof CATALOGUE)[Name]["type"] extends Type ? Name : never;
+}[MetricName];
+export type CounterName = Named<"counter">;
+export type HistogramName = Named<"histogram">;
+export type GaugeName = Named<"gauge">;
+
+/** The labels of a metric, all of them. */
+export type LabelsOf<Name extends MetricName> = Readonly<
+  Record<(typeof CATALOGUE)[Name]["labels"][number], string>
+>;

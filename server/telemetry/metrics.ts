@@ -1,0 +1,71 @@
+// The metrics of a process, kept by OpenTelemetry and told in the text form of Prometheus. Whatever
+// is in the catalogue can be measured, and nothing else.
+import type { Counter, Histogram } from "@opentelemetry/api";
+import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
+import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import {
+  CATALOGUE,
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  type LabelsOf,
+  type MetricSpec,
+} from "./catalogue.ts";
+
+export interface Metrics {
+  count<Name extends CounterName>(name: Name, by: number, labels: LabelsOf<Name>): void;
+  record<Name extends HistogramName>(name: Name, value: number, labels: LabelsOf<Name>): void;
+  /** The values of a gauge are asked for at each scrape. */
+  observe<Name extends GaugeName>(name: Name, ask: () => readonly Observation<Name>[]): void;
+  /** All that was measured, in the text form of Prometheus. */
+  page(): Promise<string>;
+}
+
+export interface Observation<Name extends GaugeName> {
+  readonly value: number;
+  readonly labels: LabelsOf<Name>;
+}
+
+export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+export function createMetrics(): Metrics {
+  // It is read by our own port: it opens none.
+  const reader = new PrometheusExporter({ preventServerStart: true });
+  const meter = new MeterProvider({ readers: [reader] }).getMeter("drover");
+  const serializer = new PrometheusSerializer("", false, undefined, true, true);
+  const counters = new Map<string, Counter>();
+  const histograms = new Map<string, Histogram>();
+  const catalogue: Readonly<Record<string, MetricSpec>> = CATALOGUE;
+  for (const [name, { type, unit, help, labels, bounds = [] }] of Object.entries(catalogue)) {
+    const about = { description: help, unit };
+    if (type === "counter") {
+      const counter = meter.createCounter(name, about);
+      counters.set(name, counter);
+      // So that a rate is seen from the first one on.
+      if (labels.length === 0) counter.add(0);
+    }
+    if (type === "histogram") {
+      const advice = { explicitBucketBoundaries: [...bounds] };
+      histograms.set(name, meter.createHistogram(name, { ...about, advice }));
+    }
+  }
+
+  return Object.freeze({
+    count(name, by, labels) {
+      counters.get(name)?.add(by, labels);
+    },
+    record(name, value, labels) {
+      histograms.get(name)?.record(value, labels);
+    },
+    observe(name, ask) {
+      const { help: description, unit } = CATALOGUE[name];
+      meter.createObservableGauge(name, { description, unit }).addCallback((result) => {
+        for (const { value, labels } of ask()) result.observe(value, labels);
+      });
+    },
+    async page() {
+      const { resourceMetrics } = await reader.collect();
+      return serializer.serialize(resourceMetrics);
+    },
+  } satisfies Metrics);
+}

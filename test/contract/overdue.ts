@@ -1,0 +1,55 @@
+/** What is overdue, and who is there to act: the same whoever asks. */
+import { expect, test } from "vitest";
+import { noneOverdue } from "../../server/store/overdue.ts";
+import { workflow } from "../support/core-world.ts";
+import { newUuid, type Opened, ownPartition, schedule } from "./fixture.ts";
+
+const past = { agoMs: 600_000 };
+
+export function describeOverdue(opened: Opened): void {
+  test("nothing is overdue where nothing has come due", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    await schedule(store, workflow({ a: {} }), { partition });
+    const found = await store.overdue([partition], 1_000);
+    expect(found).toMatchObject({ rows: noneOverdue(), oldestAt: null });
+  });
+
+  test("what nobody has acted on is counted by its kind, with the earliest moment", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const late = workflow({ a: { timeouts: { pickupMs: 1_000 } }, b: {} }, { timeoutMs: 30_000 });
+    await schedule(store, late, { ...past, partition });
+    const { now, rows, oldestAt } = await store.overdue([partition], 1_000);
+    expect(rows).toEqual({ ...noneOverdue(), ready: 2, run: 1 });
+    const [due] = (await store.dueRows([partition], 1)).due;
+    expect(oldestAt).toBe(due?.wakeAt);
+    const allowedMs = now - (oldestAt ?? now) + 60_000;
+    expect(await store.overdue([partition], allowedMs)).toMatchObject({ oldestAt: null });
+  });
+
+  test("no more than ten of a kind are counted in a partition", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const steps = Object.fromEntries(
+      Array.from({ length: 12 }, (_, no) => [`s${no}`, { timeouts: { pickupMs: 1_000 } }]),
+    );
+    await schedule(store, workflow(steps), { ...past, partition });
+    expect((await store.overdue([partition], 1_000)).rows.ready).toBe(10);
+  });
+
+  test("a partition has an owner from the take-over on, until it is handed back", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const unowned = async () => (await store.overdue([partition], 1_000)).unowned;
+    expect(await unowned()).toBe(1);
+    const session = await store.partitions.join({ node: newUuid(), address: "127.0.0.1:1" });
+    await session.tryLock([partition]);
+    await session.takeOver([partition]);
+    await session.look();
+    expect(await unowned()).toBe(0);
+    await session.unlock([partition]);
+    expect(await unowned()).toBe(1);
+    await session.leave();
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * A server says that it is degraded when nobody acts on what is due: here the only supervisor is a
+ * real process that stands still, and another server, which supervises nothing, looks at it.
+ */
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../../server/clock.ts";
+import { HEALTH_DEFAULTS } from "../../../server/config.ts";
+import { noneOverdue, type Overdue } from "../../../server/store/overdue.ts";
+import { partitionsOf } from "../../../server/store/partition.ts";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import type { Store } from "../../../server/store/store.ts";
+import { createItself, healthOf, type Itself } from "../../../server/supervisor/itself.ts";
+import { quietLog } from "../../support/control-plane.ts";
+import { type ServerProcess, spawnDroverServer } from "../../support/drover-server.ts";
+import { callJson, jsonAgent, listAt } from "../../support/json-call.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
+
+let database: TestDatabase;
+let store: Store;
+let supervisor: ServerProcess;
+let itself: Itself;
+let lines: { event: string; reasons?: readonly string[] }[];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });
+  supervisor = await spawnDroverServer(database.connectionString);
+  lines = [];
+  itself = createItself({
+    store,
+    clock: systemClock,
+    log: pino({ level: "warn" }, { write: (line: string) => lines.push(JSON.parse(line)) }),
+    partitions: partitionsOf(0),
+    config: { ...HEALTH_DEFAULTS, overdueMs: 1_000 },
+  });
+});
+afterEach(async () => {
+  supervisor.child.kill("SIGCONT");
+  supervisor.child.kill("SIGKILL");
+  await store.close();
+  await database.drop();
+});
+
+/** Looks until the health is this one. */
+const healthIs = (status: "ok" | "degraded", reasons: RegExp) =>
+  until(
+    `the health is ${status}`,
+    async () => {
+      await itself.runOnce();
+      const health = itself.health();
+      const fits = health.status === status && reasons.test(health.reasons.join("\n"));
+      return fits ? health : null;
+    },
+    30_000,
+  );
+
+async function leaseATask(): Promise<void> {
+  await callJson(supervisor.address, "SchedulerService/Schedule", {
+    definition: {
+      workflow: "short",
+      steps: [{ id: "a", timeouts: { heartbeat: "2s" }, task: { name: "work", queue: "default" } }],
+    },
+  });
+  const polled = await callJson(supervisor.address, "AgentService/PollTask", {
+    agent: jsonAgent("silent"),
+    pollSeq: "1",
+    queues: [{ name: "default" }],
+    maxTasks: 1,
+    wait: "10s",
+  });
+  expect(listAt(polled.body, "tasks")).toHaveLength(1);
+}
+
+describe("a control plane whose only supervisor stands still", () => {
+  it("is degraded while it does, and no longer once it goes on", async () => {
+    await leaseATask();
+    await itself.runOnce();
+    expect(itself.health()).toEqual({ status: "ok", reasons: [] });
+
+    await supervisor.signal("SIGSTOP");
+    const { reasons } = await healthIs("degraded", /overdue.*\n.*without owner/);
+    expect(reasons[0]).toMatch(
+      /^work is overdue by up to \d+ ms, 1000 ms are allowed \(1 of lease\)/,
+    );
+    expect(reasons[1]).toMatch(/^256 partitions are without owner/);
+    expect(lines.map(({ event }) => event)).toEqual(["health.degraded"]);
+
+    await supervisor.signal("SIGCONT");
+    await healthIs("ok", /^$/);
+    expect(lines.map(({ event }) => event)).toEqual(["health.degraded", "health.ok"]);
+  }, 60_000);
+
+  it("tells it at /healthz of the server itself, with 200", async () => {
+    const { status, body } = await fetch(`http://${supervisor.address}/healthz`).then(
+      async (response) => ({ status: response.status, body: await response.json() }),
+    );
+    expect({ status, body }).toEqual({ status: 200, body: { status: "ok", reasons: [] } });
+  });
+});
+
+describe("the health", () => {
+  const nothing: Overdue = { now: 10_000, rows: noneOverdue(), oldestAt: null, unowned: 0 };
+
+  it("is ok when nothing is overdue and everything owned, or not owned for a moment only", () => {
+    expect(healthOf(nothing, 0, 5_000)).toEqual({ status: "ok", reasons: [] });
+    expect(healthOf({ ...nothing, unowned: 3 }, 1_999, 5_000).status).toBe("ok");
+  });
+
+  it("is degraded for each reason by itself, and says it in numbers", () => {
+    const late = { ...nothing, rows: { ...noneOverdue(), run: 2 }, oldestAt: 1_000 };
+    expect(healthOf(late, 0, 5_000).reasons).toEqual([
+      "work is overdue by up to 9000 ms, 5000 ms are allowed (2 of run): nobody acts on it, or not fast enough",
+    ]);
+    expect(healthOf({ ...nothing, unowned: 3 }, 2_000, 5_000).reasons).toEqual([
+      "3 partitions are without owner: start a server, or see why it hangs",
+    ]);
+  });
+});
