@@ -241,6 +241,12 @@ export const layers: readonly Layer[] = [
       "an example shows what a user can do: import @drover/sdk, or start a process of its own",
   },
   {
+    of: ["spec/"],
+    may: [],
+    node: true,
+    instead: "a model stands beside the code that it mirrors, and needs Spin alone",
+  },
+  {
     of: ["docs/"],
     may: ["server/core/", "server/rpc/workflow-text-schema.ts"],
     node: true,
