@@ -293,6 +293,12 @@ export const layers: readonly Layer[] = [
     instead: "a benchmark starts a server as a process, and asks it as an agent or a client would",
   },
   {
+    of: ["spec/"],
+    may: [],
+    node: true,
+    instead: "a model stands beside the code that it mirrors, and needs Spin alone",
+  },
+  {
     of: ["docs/"],
     may: ["server/core/", "server/rpc/workflow-text-schema.ts", "server/telemetry/catalogue.ts"],
     node: true,

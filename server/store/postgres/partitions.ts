@@ -129,6 +129,7 @@ async function takeOver(
   partitions: readonly number[],
 ): Promise<readonly TakenPartition[]> {
   return createTransact(pool, clock)({}, async ({ query }) => {
+    await query("lock_partition_leases", [partitions]);
     await query("fence_former_owners", [partitions, node]);
     return query<{ partition: number; epoch: number }>("take_partitions", [partitions, node]);
   });

@@ -3,7 +3,9 @@
 // A COMMIT whose answer never came may or may not have counted. The transaction's id is asked for
 // at its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status),
 // so one rule serves every kind of flight: one that did not count is sent again by its caller, and
-// only if the question stays unanswered is "not known" said.
+// only if the question stays unanswered is "not known" said. A database that crashed, or the
+// standby that follows it, may have lost the id with its tail and given it to somebody else: an
+// answer counts only of the incarnation in which the transaction began.
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
@@ -14,6 +16,18 @@ import { statement } from "./sql.ts";
 /** How long the fate of a COMMIT is asked for. */
 const FATE_MS_MAX = 2_000;
 const FATE_PAUSE_MS = 200;
+
+/**
+ * Differs after a crash (which resets the statistics), after a restart, and on another server. Both
+ * parts may be read by every role.
+ */
+const INCARNATION =
+  "(select concat_ws(' ', pg_postmaster_start_time(), stats_reset) from pg_stat_wal)";
+
+interface TransactionId {
+  readonly xid: string;
+  readonly incarnation: string | null;
+}
 
 export type Query = <Row extends pg.QueryResultRow>(
   name: string,
@@ -40,7 +54,7 @@ export function createTransact(pool: pg.Pool, clock: Clock) {
       await client.query("commit").catch(async (error: unknown) => {
         if (!isAway(error)) throw error;
         broken = error instanceof Error ? error : new Error(String(error));
-        const fate = begun.xid === null ? null : await fateOf(pool, clock, begun.xid);
+        const fate = begun.id === null ? null : await fateOf(pool, clock, begun.id);
         if (fate === false) throw rolledBack(error);
         if (fate === null) throw error;
       });
@@ -80,26 +94,34 @@ export async function inSnapshot<T>(
 async function begin(
   client: pg.PoolClient,
   { fate = "asked", lockTimeoutMs }: Pick<TransactOptions, "fate" | "lockTimeoutMs">,
-): Promise<{ now: Moment; xid: string | null }> {
+): Promise<{ now: Moment; id: TransactionId | null }> {
   const lock =
     lockTimeoutMs === undefined ? "" : `set local lock_timeout = ${Math.round(lockTimeoutMs)};`;
-  const xid = fate === "asked" ? "pg_current_xact_id()::text" : "null::text";
-  const results: unknown = await client.query(`begin; ${lock} select ${xid} as xid, now() as now`);
+  const id =
+    fate === "asked"
+      ? `pg_current_xact_id()::text as xid, ${INCARNATION} as incarnation`
+      : "null as xid, null as incarnation";
+  const results: unknown = await client.query(`begin; ${lock} select ${id}, now() as now`);
   const last: unknown = Array.isArray(results) ? results.at(-1) : results;
   if (!(last instanceof pg.Result)) throw new Error("begin gave no result");
   const row: unknown = last.rows[0];
   if (!isBeginRow(row)) throw new Error("begin gave no transaction id");
-  return row;
+  const { now, xid, incarnation } = row;
+  return { now, id: xid === null ? null : { xid, incarnation } };
 }
 
-function isBeginRow(row: unknown): row is { now: Moment; xid: string | null } {
+function isBeginRow(
+  row: unknown,
+): row is { now: Moment; xid: string | null; incarnation: string | null } {
   return (
     typeof row === "object" &&
     row !== null &&
     "now" in row &&
     typeof row.now === "number" &&
     "xid" in row &&
-    (typeof row.xid === "string" || row.xid === null)
+    (typeof row.xid === "string" || row.xid === null) &&
+    "incarnation" in row &&
+    (typeof row.incarnation === "string" || row.incarnation === null)
   );
 }
 
@@ -115,15 +137,20 @@ export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool): Query {
 }
 
 /** true: committed; false: rolled back; null: nobody could say in time. */
-async function fateOf(pool: pg.Pool, clock: Clock, xid: string): Promise<boolean | null> {
+async function fateOf(
+  pool: pg.Pool,
+  clock: Clock,
+  { xid, incarnation }: TransactionId,
+): Promise<boolean | null> {
   const until = clock.monotonicMs() + FATE_MS_MAX;
   while (clock.monotonicMs() < until) {
     try {
-      const result = await pool.query<{ fate: string | null }>(
-        "select pg_xact_status($1::xid8) as fate",
+      const result = await pool.query<{ fate: string | null; incarnation: string | null }>(
+        `select pg_xact_status($1::xid8) as fate, ${INCARNATION} as incarnation`,
         [xid],
       );
-      const fate = result.rows[0]?.fate;
+      if (result.rows[0]?.incarnation !== incarnation) return null;
+      const { fate } = result.rows[0];
       if (fate === "committed") return true;
       if (fate === "aborted") return false;
       if (fate === null) return null;

@@ -34,6 +34,13 @@ where pg_try_advisory_lock($1::integer, p);
 -- name: unlock
 select pg_advisory_unlock($1::integer, p) from unnest($2::integer[]) as p;
 
+-- name: lock_partition_leases
+-- First of a take-over, so that of two at once the second sees, and fences, the first.
+select from partition_lease as l
+where l.partition = any ($1::smallint[])
+order by l.partition
+for update;
+
 -- name: fence_former_owners
 -- Waits for the flight that each writer row is in; later flights of that process get no row.
 delete from writer as w
@@ -51,10 +58,26 @@ where partition = any ($1::smallint[])
 returning partition, epoch;
 
 -- name: clear_partitions
--- A clean hand-over: nobody is left to be fenced.
-update partition_lease
+-- A clean hand-over: nobody is left to be fenced. It waits for each flight that holds a writer row: one
+-- whose answer was lost may still be about to commit.
+with mine as materialized (
+  select l.partition
+  from partition_lease as l
+  where l.partition = any ($1::smallint[]) and l.node = $2::uuid
+  order by l.partition
+  for update
+),
+held as materialized (
+  select w.slot
+  from writer as w
+  where w.node = $2::uuid and exists (select from mine)
+  order by w.slot
+  for no key update
+)
+update partition_lease as l
 set node = null
-where partition = any ($1::smallint[]) and node = $2::uuid;
+from mine as m
+where l.partition = m.partition and (select count(*) from held) >= 0;
 
 -- name: leave_writers
 delete from writer where node = $1::uuid;

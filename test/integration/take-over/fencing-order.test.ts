@@ -1,0 +1,94 @@
+/**
+ * Who is fenced when locks fail: two take-overs of one partition at once, and a hand-back with a
+ * flight of which nobody knows whether it has committed. Found by spec/partition.pml.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemRandom } from "../../../server/clock.ts";
+import type { PartitionSession } from "../../../server/store/partition-session.ts";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import type { Store } from "../../../server/store/store.ts";
+import { randomUuid } from "../../../server/uuid.ts";
+import { quietLog } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { type Hand, openHand, settledOf } from "../control-plane/fixture.ts";
+
+let database: TestDatabase;
+let hand: Hand;
+let store: Store;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });
+});
+afterAll(async () => {
+  await store?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+const join = (): Promise<PartitionSession> =>
+  store.partitions.join({ node: randomUuid(systemRandom), address: "127.0.0.1:1" });
+
+async function writersLeft(...sessions: readonly PartitionSession[]): Promise<readonly string[]> {
+  const rows = await hand.query<{ node: string }>(
+    "select distinct node from writer where node = any ($1::uuid[])",
+    [sessions.map(({ node }) => node)],
+  );
+  return rows.map(({ node }) => node);
+}
+
+async function ownerOf(partition: number): Promise<string | null> {
+  const [row] = await hand.query<{ node: string | null }>(
+    "select node from partition_lease where partition = $1",
+    [partition],
+  );
+  return row?.node ?? null;
+}
+
+/** A flight of the session's that stands before its COMMIT until it may land. */
+async function flightOf({ node }: PartitionSession) {
+  const landing = Promise.withResolvers<void>();
+  const holds = Promise.withResolvers<boolean>();
+  const over = store.transact({ name: "advance" }, async (tx) => {
+    holds.resolve(await tx.holdWriter({ node, slot: 0 }));
+    await landing.promise;
+  });
+  expect(await holds.promise).toBe(true);
+  return { over, land: landing.resolve };
+}
+
+test("of two take-overs at once the second fences the first", async () => {
+  const [former, one, two] = await Promise.all([join(), join(), join()]);
+  const partition = 7;
+  await former.takeOver([partition]);
+  const flight = await flightOf(former);
+  // Both have held the lock: the session of the first has ended, which it has not heard.
+  const first = one.takeOver([partition]);
+  await hand.untilWaiting("delete from writer");
+  const second = two.takeOver([partition]);
+  await hand.untilWaiting("partition_lease", 2);
+  flight.land();
+  const epochs = (await Promise.all([first, second])).flat().map(({ epoch }) => epoch);
+  await flight.over;
+  expect(epochs).toEqual([2, 3]);
+  expect(await ownerOf(partition)).toBe(two.node);
+  expect(await writersLeft(former, one, two)).toEqual([two.node]);
+  await Promise.all([former.leave(), one.leave(), two.leave()]);
+});
+
+test("a hand-back waits for a flight that may still commit", async () => {
+  const session = await join();
+  const partition = 8;
+  await session.takeOver([partition]);
+  const flight = await flightOf(session);
+  const handBack = session.unlock([partition]);
+  const isHandedBack = settledOf(handBack);
+  await hand.untilWaiting("for no key update");
+  expect(isHandedBack()).toBe(false);
+  expect(await ownerOf(partition)).toBe(session.node);
+  flight.land();
+  await Promise.all([flight.over, handBack]);
+  expect(await ownerOf(partition)).toBeNull();
+  await session.leave();
+});
