@@ -27,6 +27,7 @@ import { addRunStartMany } from "./verbs/run-start-many.ts";
 import { addRunWatch } from "./verbs/run-watch.ts";
 import { addRunWhy } from "./verbs/run-why.ts";
 import { addServer } from "./verbs/server.ts";
+import { addSupervisor } from "./verbs/supervisor.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
 const moreHelp = `
@@ -46,6 +47,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addGlobalOptions(program);
   addDev(program, ended);
   addServer(program, ended);
+  addSupervisor(program, ended);
   addMigrate(program, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
   addWorkflowVerbs(
@@ -68,7 +70,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunBulk(run, ended);
   addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
   addNamespaceVerbs(
-    program.command("namespace").description("the namespace: pause, resume"),
+    program.command("namespace").description("namespaces: create, list, pause, resume"),
     ended,
   );
   addQueueVerbs(program.command("queue").description("queues: what waits, pause, resume"), ended);

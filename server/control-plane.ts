@@ -21,17 +21,20 @@ import { createSchedule } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { Told } from "./scheduler/told.ts";
 import { createWatch } from "./scheduler/watch.ts";
-import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { Store } from "./store/store.ts";
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
-import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
+import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 import { randomUuid } from "./uuid.ts";
 
-/** The one region that exists so far, `default`. */
-const REGION = 0;
+/** The part of a server that watches: all regions, shared with whoever else does. */
+const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
+/** Its owner does what is done once for all: it is of the region `default`. */
+const FIRST_PARTITION = 0;
+/** Moments that are further away are seen by the next look of their owner. */
+const NEAR_MS = 1_000;
 
 export interface ControlPlaneOptions {
   readonly store: Store;
@@ -42,7 +45,9 @@ export interface ControlPlaneOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Sends webhooks; left out: this process sends none. */
   readonly post?: Post;
-  /** Those that this process may watch; left out: all of the region. */
+  /** What this process watches; left out: all, as a server with its supervisor embedded. */
+  readonly supervision?: Supervision;
+  /** Those that there are; left out: all of every region. */
   readonly partitions?: readonly number[];
 }
 
@@ -77,7 +82,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const tell = (told: Told): void => {
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
-    if (told.wakeAt !== null) watches.announce(told.wakeAt);
+    if (told.wakeAt !== null) {
+      watches.announce(told.wakeAt);
+      if (told.wakeAt - told.now < NEAR_MS) ownership.announceMoment(told.wakeAt);
+    }
     if (told.outside) deliveries?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
@@ -105,9 +113,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     random,
     log,
     address: options.address,
-    partitions: options.partitions ?? partitionsOf(REGION),
+    supervision: options.supervision ?? EMBEDDED,
+    partitions: options.partitions,
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
+    onMoment: (moment) => watches.announce(moment),
     quiet: () => watches.quiet(),
   });
   const watches = createWatches({
@@ -120,7 +130,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const deliveries = deliveriesOf(options, plans, ownership.owned);
   const housekeeping = createHousekeeping(store, clock, log);
-  const [first] = options.partitions ?? partitionsOf(REGION);
+  const first = options.partitions?.[0] ?? FIRST_PARTITION;
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
   const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
   const node = randomUuid(random);

@@ -1,5 +1,8 @@
-// A server, put together and started in order: database, migrations, store, control plane, port;
-// and stopped in reverse, draining first. The only place that constructs things for real.
+// The two programs, put together and started in order: database, migrations, store, control plane,
+// port; and stopped in reverse, draining first. The only place that constructs things for real.
+//
+//   server       takes calls, and watches its share of the partitions unless told not to
+//   supervisor   takes no calls and watches: all there is, a region, or what nobody else does
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { systemClock, systemRandom } from "./clock.ts";
@@ -10,27 +13,46 @@ import {
   RPC_DEFAULTS,
   type RpcConfig,
 } from "./config.ts";
-import { createControlPlane } from "./control-plane.ts";
+import { type ControlPlane, createControlPlane } from "./control-plane.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
+import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
+import { statusPages } from "./rpc/http.ts";
+import { createPagesPort } from "./rpc/pages-port.ts";
 import { createRpcServer } from "./rpc/server.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
+import type { Store } from "./store/store.ts";
+import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
 import { createLog } from "./telemetry/log.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
-export interface ServerOptions {
-  /** `host:port`; port 0 is any free one. */
-  readonly address: string;
+interface ProcessOptions {
   readonly database: DatabaseConfig;
-  readonly insecureNoAuth?: boolean;
   /** Lets webhooks go to this machine and its link. Default false. */
   readonly allowLocalWebhooks?: boolean;
   readonly log?: Partial<LogConfig>;
+}
+
+export interface ServerOptions extends ProcessOptions {
+  /** `host:port`; port 0 is any free one. */
+  readonly address: string;
+  readonly insecureNoAuth?: boolean;
+  /** none: other processes watch. Default embedded: it shares the watching with all others. */
+  readonly supervisor?: "embedded" | "none";
   readonly limits?: Partial<RpcConfig>;
+}
+
+export interface SupervisorOptions extends ProcessOptions {
+  /** The region that it watches, by name; left out: all of them, also those that come later. */
+  readonly region?: string;
+  /** Takes over when no other process watches. Default false. */
+  readonly standby?: boolean;
+  /** `host:port` for /healthz, /readyz and /partitions; left out: no port. */
+  readonly listen?: string;
 }
 
 export interface RunningServer {
@@ -45,30 +67,19 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+export interface RunningSupervisor {
+  /** Of its pages; null: it has no port. */
+  readonly address: string | null;
+  /** Finishes what is under way and hands its partitions back. May be repeated. */
+  stop(): Promise<void>;
+}
+
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const log = createLog({ ...LOG_DEFAULTS, ...options.log });
-  const closers: (() => Promise<unknown>)[] = [];
-  let stopping: Promise<void> | null = null;
-  const stop = (): Promise<void> => {
-    stopping ??= (async () => {
-      for (const close of closers.reverse()) await close();
-    })();
-    return stopping;
-  };
-  try {
-    const connectionString = await openDatabase(options.database, log, closers);
-    await migrate(connectionString, { folder: MIGRATIONS });
-    const store = createPostgresStore({ connectionString, log });
-    closers.push(() => store.close());
-    const { address } = options;
-    const common = { store, clock: systemClock, random: systemRandom, log, isRetryable };
-    const post = createPost({
-      clock: systemClock,
-      allowLocal: options.allowLocalWebhooks ?? false,
-    });
-    const plane = createControlPlane({ ...common, address, post });
-    closers.push(() => plane.stop());
-    await plane.start();
+  return starting(options, async (log, closers) => {
+    const { connectionString, store } = await openStore(options, log, closers);
+    const { address, supervisor } = options;
+    const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
+    const plane = await openPlane(options, { store, log, address, supervision }, closers);
     const rpc = createRpcServer({
       scheduler: plane.scheduler,
       dispatcher: plane.dispatcher,
@@ -83,21 +94,117 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       clock: systemClock,
       log,
     });
-    const at = await rpc.start();
+    const listening = listeningAt(await rpc.start());
     closers.push(() => rpc.drain());
-    const host = at.host.includes(":") ? `[${at.host}]` : at.host;
-    const listening = `${host}:${at.port}`;
-    return { address: listening, url: `http://${listening}`, connectionString, stop };
+    return { address: listening, url: `http://${listening}`, connectionString };
+  });
+}
+
+export async function startSupervisor(options: SupervisorOptions): Promise<RunningSupervisor> {
+  return starting(options, async (log, closers) => {
+    const { store } = await openStore(options, log, closers);
+    const { region, standby = false, listen } = options;
+    const regions = region === undefined ? null : [await regionNamed(store, region)];
+    const of = { store, log, address: "supervisor", supervision: { regions, standby } };
+    const plane = await openPlane(options, of, closers);
+    if (listen === undefined) return { address: null };
+    const port = createPagesPort(supervisorPages(plane, store), parseAddress(listen));
+    const address = listeningAt(await port.start());
+    closers.push(() => port.stop());
+    return { address };
+  });
+}
+
+type Closers = (() => Promise<unknown>)[];
+
+/** Runs the parts of a start, and closes what has been opened if one of them fails. */
+async function starting<T extends object>(
+  options: ProcessOptions,
+  open: (log: Logger, closers: Closers) => Promise<T>,
+): Promise<T & { stop(): Promise<void> }> {
+  const log = createLog({ ...LOG_DEFAULTS, ...options.log });
+  const closers: Closers = [];
+  let stopping: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopping ??= (async () => {
+      for (const close of closers.reverse()) await close();
+    })();
+    return stopping;
+  };
+  try {
+    return { ...(await open(log, closers)), stop };
   } catch (error) {
     await stop().catch(() => undefined);
     throw error;
   }
 }
 
+async function openStore({ database }: ProcessOptions, log: Logger, closers: Closers) {
+  const connectionString = await openDatabase(database, log, closers);
+  const { directUrl } = database.kind === "url" ? database : {};
+  const directConnectionString = directUrl ?? connectionString;
+  await migrate(directConnectionString, { folder: MIGRATIONS });
+  const store = createPostgresStore({ connectionString, directConnectionString, log });
+  closers.push(() => store.close());
+  return { connectionString, store };
+}
+
+async function openPlane(
+  { allowLocalWebhooks: allowLocal = false }: ProcessOptions,
+  of: {
+    readonly store: Store;
+    readonly log: Logger;
+    readonly address: string;
+    readonly supervision: Supervision | undefined;
+  },
+  closers: Closers,
+): Promise<ControlPlane> {
+  const { supervision, ...rest } = of;
+  const plane = createControlPlane({
+    ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
+    ...(supervision ? { supervision } : {}),
+    post: createPost({ clock: systemClock, allowLocal }),
+  });
+  closers.push(() => plane.stop());
+  await plane.start();
+  return plane;
+}
+
+async function regionNamed(store: Store, name: string): Promise<number> {
+  const regions = await store.reads.listRegions();
+  const found = regions.find((region) => region.name === name);
+  if (found) return found.id;
+  const known = regions.map((region) => region.name).join(", ");
+  throw new DroverError(
+    "INVALID_REQUEST",
+    `there is no region "${name}", only ${known}: a region comes with its first namespace ` +
+      `(drover namespace create NAME --region ${name})`,
+  );
+}
+
+function supervisorPages({ ownership }: ControlPlane, store: Store) {
+  const ready = async (): Promise<void> => {
+    await store.ready();
+    if (ownership.node() === null) throw new Error("it has no session");
+  };
+  return {
+    ...statusPages(ready, () => false),
+    "/partitions": async () => {
+      const [owned, unwatched] = [ownership.owned().length, ownership.unwatched().length];
+      const body = JSON.stringify({ node: ownership.node(), owned, unwatched });
+      return { status: 200, contentType: "application/json", body: `${body}\n` };
+    },
+  };
+}
+
+function listeningAt({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
 async function openDatabase(
   database: DatabaseConfig,
   log: Logger,
-  closers: (() => Promise<unknown>)[],
+  closers: Closers,
 ): Promise<string> {
   if (database.kind === "url") return database.url;
   const embedded = createEmbeddedPostgres({

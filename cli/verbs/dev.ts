@@ -17,6 +17,6 @@ export function addDev(program: Command, ended: Ended): void {
       const database = databaseOf(options);
       // Who tries a webhook on his own machine receives it there, too.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
-      ended(await serve({ database, ...open, next }, contextOf(command)));
+      ended(await serve({ database, ...open, supervisor: "embedded", next }, contextOf(command)));
     });
 }

@@ -1,5 +1,5 @@
 /** `drover server`: the server for real work, on the PostgreSQL of DATABASE_URL. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
@@ -8,6 +8,7 @@ import { serve } from "../serve.ts";
 interface ServerOptions extends DatabaseOptions {
   readonly insecureNoAuth?: boolean;
   readonly allowLocalWebhooks?: boolean;
+  readonly supervisor: "embedded" | "none";
 }
 
 export function addServer(program: Command, ended: Ended): void {
@@ -15,6 +16,12 @@ export function addServer(program: Command, ended: Ended): void {
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
+    .addOption(
+      new Option("--supervisor <where>", "embedded: watches too; none: drover supervisor does")
+        .choices(["embedded", "none"])
+        .env("DROVER_SUPERVISOR")
+        .default("embedded"),
+    )
     .action(async (options: ServerOptions, command: Command) => {
       const context = contextOf(command);
       const database = databaseOf(options);
@@ -24,7 +31,8 @@ export function addServer(program: Command, ended: Ended): void {
         );
       const insecureNoAuth = options.insecureNoAuth ?? false;
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
+      const open = { insecureNoAuth, allowLocalWebhooks, supervisor: options.supervisor };
       const next = ["drover run list"];
-      ended(await serve({ database, insecureNoAuth, allowLocalWebhooks, next }, context));
+      ended(await serve({ database, ...open, next }, context));
     });
 }

@@ -320,16 +320,12 @@ export async function commitAndTell<T extends Worked>(
       const worked = await work(tx);
       const claim = await handOver.claim(tx, lanesFilled(worked));
       if (claim) claims.push(claim);
-      return worked;
+      return { worked, now: tx.now };
     });
     for (const claim of claims) claim.deliver();
-    tell(
-      told(
-        flown,
-        claims.map(({ drained }) => drained),
-      ),
-    );
-    return flown;
+    const drained = claims.map((claim) => claim.drained);
+    tell(told(flown.worked, drained, flown.now));
+    return flown.worked;
   } catch (error) {
     for (const claim of claims) claim.giveUp(error);
     throw error;

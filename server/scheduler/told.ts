@@ -17,6 +17,8 @@ export interface Told {
   readonly messaged: readonly RunRef[];
   /** The earliest moment that was set. */
   readonly wakeAt: Moment | null;
+  /** The flight's time. */
+  readonly now: Moment;
 }
 
 /** What a flight has written. */
@@ -41,7 +43,7 @@ export function lanesFilled({ records, freed }: Worked): ReadonlySet<number> {
 }
 
 /** `drained`: what claims of the flight say of lanes, see `Claim.drained`. */
-export function told(worked: Worked, drained: readonly ReadonlySet<number>[]): Told {
+export function told(worked: Worked, drained: readonly ReadonlySet<number>[], now: Moment): Told {
   const { records } = worked;
   const lanes = new Set(lanesFilled(worked));
   for (const of of drained) for (const lane of of) lanes.delete(lane);
@@ -66,6 +68,7 @@ export function told(worked: Worked, drained: readonly ReadonlySet<number>[]): T
       ).values(),
     ],
     wakeAt: moments.length === 0 ? null : Math.min(...moments),
+    now,
   };
 }
 

@@ -43,14 +43,23 @@ export interface MemoryStoreOptions {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): Store {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const { workflows, versions, namespaceName, knownLanes, queueOf, isWorkflow, ...catalogue } =
+  const { workflows, versions, namespaceName, knownLanes, queueOf, isWorkflow, ...kept } =
     createCatalogue(now);
+  const { namespaceRecords, regionNames, ...catalogue } = kept;
   const world = { tables, now, lanes: knownLanes, isWorkflow };
   const pauseOf = (lane: number) => lanePause(world, lane);
-  const partitions = createPartitions(tables, transactions, elapsedMs);
+  const partitions = createPartitions(tables, transactions, elapsedMs, () => [
+    ...regionNames().keys(),
+  ]);
   const { run } = transactions;
 
   const reads: Reads = Object.freeze({
+    listNamespaces: async (after, limit) =>
+      namespaceRecords()
+        .filter(({ name }) => after === null || name > after)
+        .slice(0, limit),
+    listRegions: async () =>
+      regionNames().map((name, id) => ({ id, name, watched: partitions.watchedOf(id) })),
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
     runItems: (runId, page) => run(() => runItems(tables, runId, page)),

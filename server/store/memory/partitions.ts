@@ -6,7 +6,10 @@
 // A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
 // that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
+import type { Moment } from "../../core/attempt.ts";
+import { regionOf } from "../partition.ts";
 import type {
+  LiveNode,
   NodeInfo,
   PartitionSession,
   Partitions,
@@ -23,7 +26,9 @@ interface Session {
   state: "live" | "lost" | "left";
   calledAtMs: number;
   readonly locks: Set<number>;
+  readonly info: LiveNode;
   readonly laneListeners: ((lanes: readonly number[]) => void)[];
+  readonly momentListeners: ((moment: Moment) => void)[];
   readonly lossListeners: ((cause: Error) => void)[];
 }
 
@@ -31,10 +36,13 @@ interface World {
   readonly tables: Tables;
   readonly transactions: Transactions;
   readonly elapsedMs: () => number;
+  readonly regions: () => readonly number[];
   readonly sessions: Map<string, Session>;
 }
 
 export interface MemoryPartitions extends Partitions {
+  /** How many partitions of a region are held. */
+  watchedOf(region: number): number;
   close(): void;
 }
 
@@ -42,10 +50,12 @@ export function createPartitions(
   tables: Tables,
   transactions: Transactions,
   elapsedMs: () => number,
+  regions: () => readonly number[],
 ): MemoryPartitions {
-  const world: World = { tables, transactions, elapsedMs, sessions: new Map() };
+  const world: World = { tables, transactions, elapsedMs, regions, sessions: new Map() };
   return Object.freeze({
     join: (node: NodeInfo) => join(world, node),
+    watchedOf: (region: number) => heldBy(world).filter((one) => regionOf(one) === region).length,
     close: () => {
       for (const session of world.sessions.values()) session.state = "left";
       world.sessions.clear();
@@ -53,20 +63,22 @@ export function createPartitions(
   });
 }
 
-async function join(world: World, { node }: NodeInfo): Promise<PartitionSession> {
+async function join(world: World, info: NodeInfo): Promise<PartitionSession> {
+  const { node, regions = null, standby = false } = info;
   if (world.sessions.has(node))
     throw new Error(`node ${node} has joined before: join under a new id`);
   await world.transactions.run(() => world.tables.writer.insert({ node }));
   const session: Session = {
     ...{ node, state: "live", calledAtMs: world.elapsedMs() },
-    ...{ locks: new Set(), laneListeners: [], lossListeners: [] },
+    ...{ info: { node, regions, standby }, locks: new Set() },
+    ...{ laneListeners: [], momentListeners: [], lossListeners: [] },
   };
   world.sessions.set(node, session);
   return Object.freeze({
     node,
     look: async () => {
       call(world, session);
-      return { held: heldBy(world), liveNodes: liveNodes(world) };
+      return { held: heldBy(world), liveNodes: liveNodes(world), regions: world.regions() };
     },
     tryLock: async (partitions: readonly number[]) => {
       call(world, session);
@@ -89,6 +101,14 @@ async function join(world: World, { node }: NodeInfo): Promise<PartitionSession>
     announceLanes: async (lanes: readonly number[]) => {
       call(world, session);
       announce(world, session, lanes);
+    },
+    onMoments: (listener: (moment: Moment) => void) => {
+      session.momentListeners.push(listener);
+    },
+    announceMoment: async (moment: Moment) => {
+      call(world, session);
+      for (const other of othersOf(world, session))
+        for (const listener of other.momentListeners) queueMicrotask(() => listener(moment));
     },
     onLost: (listener: (cause: Error) => void) => {
       session.lossListeners.push(listener);
@@ -118,8 +138,8 @@ function heldBy({ sessions }: World): number[] {
   return [...sessions.values()].flatMap(({ locks }) => [...locks]);
 }
 
-function liveNodes({ sessions }: World): string[] {
-  return [...sessions.values()].filter(({ state }) => state === "live").map(({ node }) => node);
+function liveNodes({ sessions }: World): LiveNode[] {
+  return [...sessions.values()].filter(({ state }) => state === "live").map(({ info }) => info);
 }
 
 function takeOver(
@@ -154,11 +174,13 @@ async function giveBack(
   for (const partition of partitions) session.locks.delete(partition);
 }
 
-function announce({ sessions }: World, session: Session, lanes: readonly number[]): void {
-  for (const other of sessions.values()) {
-    if (other === session || other.state !== "live") continue;
+function othersOf({ sessions }: World, session: Session): Session[] {
+  return [...sessions.values()].filter((other) => other !== session && other.state === "live");
+}
+
+function announce(world: World, session: Session, lanes: readonly number[]): void {
+  for (const other of othersOf(world, session))
     for (const listener of other.laneListeners) queueMicrotask(() => listener(lanes));
-  }
 }
 
 async function leave(world: World, session: Session): Promise<void> {

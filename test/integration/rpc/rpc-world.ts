@@ -203,6 +203,8 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     listWorkflows: async () => [
       { name: "holiday", defaultVersion: 2, latestVersion: 3, createdAt: 1_700_000_000_000 },
     ],
+    listNamespaces: async () => [],
+    listRegions: async () => [],
     listVersions: async (_namespaceId, names) =>
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
