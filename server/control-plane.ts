@@ -33,8 +33,6 @@ import { randomUuid } from "./uuid.ts";
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
 /** Its owner does what is done once for all: it is of the region `default`. */
 const FIRST_PARTITION = 0;
-/** Moments that are further away are seen by the next look of their owner. */
-const NEAR_MS = 1_000;
 
 export interface ControlPlaneOptions {
   readonly store: Store;
@@ -82,10 +80,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const tell = (told: Told): void => {
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
-    if (told.wakeAt !== null) {
-      watches.announce(told.wakeAt);
-      if (told.wakeAt - told.now < NEAR_MS) ownership.announceMoment(told.wakeAt);
-    }
+    if (told.wakeAt !== null) watches.announce(told.wakeAt);
+    ownership.announceMoment(told);
     if (told.outside) deliveries?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
@@ -113,8 +109,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     random,
     log,
     address: options.address,
-    supervision: options.supervision ?? EMBEDDED,
-    partitions: options.partitions,
+    ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
     onMoment: (moment) => watches.announce(moment),

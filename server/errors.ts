@@ -34,7 +34,8 @@ export type Reason =
   | "HOOK_NOT_FOUND"
   | "ESCALATION_CLAIMED"
   | "CONCURRENCY_LIMIT"
-  | "COUNT_MISMATCH";
+  | "COUNT_MISMATCH"
+  | "NAMESPACE_EXISTS";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

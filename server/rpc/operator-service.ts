@@ -23,6 +23,7 @@ import { runMessage, stepMessageAt } from "./convert-run.ts";
 import { refusal } from "./errors.ts";
 import { createHookCalls } from "./hooks.ts";
 import type { Handlers } from "./mount.ts";
+import { createNamespaceCalls } from "./namespace-calls.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
 import { type Control, createQueueCalls } from "./queues.ts";
@@ -34,7 +35,14 @@ export interface OperatorServiceDeps {
   readonly scheduler: Pick<Scheduler, "tell" | Control>;
   readonly store: Pick<
     Store,
-    "reads" | "definition" | "outbox" | "queues" | "claimEscalation" | "releaseEscalation"
+    | "reads"
+    | "definition"
+    | "outbox"
+    | "queues"
+    | "claimEscalation"
+    | "releaseEscalation"
+    | "namespace"
+    | "createNamespace"
   >;
   readonly namespaces: Namespaces;
 }
@@ -69,6 +77,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
 
     ...createHookCalls(deps),
     ...createQueueCalls(deps),
+    ...createNamespaceCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

@@ -42,6 +42,7 @@ export interface RpcServerDeps {
   readonly store: Pick<
     Store,
     | "namespace"
+    | "createNamespace"
     | "reads"
     | "outbox"
     | "queues"

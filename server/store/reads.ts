@@ -234,8 +234,11 @@ export interface RegionRecord {
 }
 
 export interface Reads {
-  /** By name, those after `after`. */
-  listNamespaces(after: string | null, limit: number): Promise<readonly NamespaceRecord[]>;
+  /** By name, those after `after`; `names`: only these, null: all. */
+  listNamespaces(
+    of: { readonly names: readonly string[] | null; readonly after: string | null },
+    limit: number,
+  ): Promise<readonly NamespaceRecord[]>;
   /** All, in the order in which they came. */
   listRegions(): Promise<readonly RegionRecord[]>;
   findRun(

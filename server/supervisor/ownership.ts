@@ -20,6 +20,8 @@ const LOOK_EVERY_MS = 500;
 /** Measured from when the last answered ping was sent. */
 const TRUST_MS = 2_500;
 const MOVES_MAX = 16;
+/** Moments that are further away are seen by the next look of their owner. */
+const NEAR_MS = 1_000;
 /** Free for longer than a take-over takes: nobody watches it. */
 const UNWATCHED_MS = 3_000;
 
@@ -54,8 +56,8 @@ export interface Ownership {
   /** Partitions, of all regions, that nobody has watched for 3 s. */
   unwatched(): readonly number[];
   announceLanes(lanes: readonly number[]): void;
-  /** A moment that comes before the owner of its partition looks again. */
-  announceMoment(moment: Moment): void;
+  /** The earliest moment that was set, to those who may own its partition, if it is near. */
+  announceMoment(set: { readonly wakeAt: Moment | null; readonly now: Moment }): void;
 }
 
 export interface OwnershipOptions {
@@ -275,11 +277,11 @@ export function createOwnership(options: OwnershipOptions): Ownership {
         log.debug({ event: "lanes.not-announced", why: String(error) });
       });
     },
-    announceMoment(moment: Moment) {
-      if (!member?.peers) return;
+    announceMoment({ wakeAt, now }: { readonly wakeAt: Moment | null; readonly now: Moment }) {
+      if (!member?.peers || wakeAt === null || wakeAt - now >= NEAR_MS) return;
       const { moment: waiting } = member;
-      if (!waiting.under) void sendMoment(member, moment);
-      else waiting.next = Math.min(moment, waiting.next ?? moment);
+      if (!waiting.under) void sendMoment(member, wakeAt);
+      else waiting.next = Math.min(wakeAt, waiting.next ?? wakeAt);
     },
   });
 }

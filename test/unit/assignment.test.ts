@@ -24,7 +24,8 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   ...more,
 });
 
-const free = (ms: number, of: readonly number[] = partitions) => new Map(of.map((partition) => [partition, ms]));
+const free = (ms: number, of: readonly number[] = partitions) =>
+  new Map(of.map((partition) => [partition, ms]));
 const nodeNames = fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 8 });
 
 describe("a node that is alone", () => {

@@ -54,8 +54,9 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   const { run } = transactions;
 
   const reads: Reads = Object.freeze({
-    listNamespaces: async (after, limit) =>
+    listNamespaces: async ({ names, after }, limit) =>
       namespaceRecords()
+        .filter(({ name }) => names === null || names.includes(name))
         .filter(({ name }) => after === null || name > after)
         .slice(0, limit),
     listRegions: async () =>

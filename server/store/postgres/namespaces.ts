@@ -36,17 +36,17 @@ async function createRegion(query: Query, name: string): Promise<void> {
   if ((await find()).length > 0) return;
   await query("lock_regions", []);
   if ((await find()).length > 0) return;
-  const [made] = await query<{ id: number }>("create_region", [name]);
-  if (!made || made.id >= REGIONS_MAX) throw new RangeError(`there are ${REGIONS_MAX} regions`);
+  const [made] = await query<{ id: number }>("create_region", [name, REGIONS_MAX]);
+  if (!made) throw new RangeError(`there are ${REGIONS_MAX} regions`);
   await query("create_partitions", [made.id]);
 }
 
 export function namespaceReads(query: Query): Pick<Reads, "listNamespaces" | "listRegions"> {
   return {
-    async listNamespaces(after, limit): Promise<readonly NamespaceRecord[]> {
+    async listNamespaces({ names, after }, limit): Promise<readonly NamespaceRecord[]> {
       const rows = await query<{ id: number; name: string; region: string; created_at: Moment }>(
         "list_namespaces",
-        [after, limit],
+        [names, after, limit],
       );
       return rows.map(({ created_at: createdAt, ...row }) => ({ ...row, createdAt }));
     },

@@ -10,21 +10,25 @@ const PID = "select pg_backend_pid() as pid";
 
 /** The server process of this session. Throws NOT_SUPPORTED where it has none of its own. */
 export async function ownBackend(session: pg.Client, pool: pg.Pool): Promise<number> {
-  const first = await backendOf(session);
-  const second = await backendOf(session);
+  const own = await backendOf(session);
   const client = await pool.connect();
   try {
-    // A pooler gives what it got back last, or each in turn: both show here, and a pool of one too.
+    const seen: number[] = [];
     const theirs = await backendOf(client, "begin;");
-    const third = await backendOf(session);
+    // A pooler with one process for all would keep us waiting for it.
+    if (theirs !== own) seen.push(await backendOf(session));
     await client.query("rollback");
-    if (first !== second || first !== third || theirs === first) throw pooled();
-    return first;
+    // What a pooler got back last it gives first, or each in turn: one of two asked in a row is not
+    // ours then.
+    seen.push(await backendOf(session), await backendOf(session));
+    if (theirs === own || seen.some((pid) => pid !== own)) throw pooled();
+    return own;
   } finally {
     client.release();
   }
 }
 
+/** Throws NOT_SUPPORTED where the session has been given another process. */
 export function watchBackend(own: number, now: number): void {
   if (now !== own) throw pooled();
 }

@@ -223,6 +223,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
   const store: Mutable<RpcServerDeps["store"]> = {
     reads,
     namespace: async (name) => (name === "default" ? { id: 1, name, region: 0 } : null),
+    createNamespace: async (name) => ({ id: 2, name, region: 0 }),
     definition: async () => DEFINITION,
     workflowVersion: async (_namespaceId, name, version) =>
       name === "holiday" && version <= 3

@@ -16,19 +16,24 @@ select id from region where name = $1::text;
 select from region where id = 0 for update;
 
 -- name: create_region
-insert into region (id, name) select max(id) + 1, $1::text from region returning id;
+-- None if there is no room for another; the number is what a smallint of partitions holds.
+insert into region (id, name)
+select max(r.id) + 1, $1::text from region as r having max(r.id) < $2::integer - 1
+returning id;
 
 -- name: create_partitions
 insert into partition_lease (partition, epoch)
 select $1::smallint * 256 + p, 0 from generate_series(0, 255) as p;
 
 -- name: list_namespaces
+-- Few rows, whatever the plan.
 select n.id, n.name, r.name as region, n.created_at
 from namespace as n
 join region as r on r.id = n.region
-where $1::text is null or n.name > $1::text collate "C"
+where ($1::text[] is null or n.name = any ($1::text[]))
+  and ($2::text is null or n.name collate "C" > $2::text)
 order by n.name collate "C"
-limit $2::integer;
+limit $3::integer;
 
 -- name: list_regions
 -- Who holds the lock of a partition watches it, whatever its row says. $1: the class of those locks.
