@@ -241,6 +241,12 @@ export const layers: readonly Layer[] = [
       "an example shows what a user can do: import @drover/sdk, or start a process of its own",
   },
   {
+    of: ["bench/"],
+    may: ["server/main.ts", "server/embedded/postgres.ts", "sdk/typescript/client.ts", "pg"],
+    node: true,
+    instead: "a measurement starts a server by server/main.ts and asks it as anybody does",
+  },
+  {
     of: ["docs/"],
     may: ["server/core/", "server/rpc/workflow-text-schema.ts"],
     node: true,
