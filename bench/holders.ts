@@ -23,7 +23,7 @@ async function take(place: number): Promise<() => Promise<void>> {
       { agent, pollSeq: ++pollSeq, maxTasks: tasksEach - tokens.length },
       { timeoutMs: 60_000 },
     );
-    tokens.push(...tasks.map(({ token }) => token));
+    tokens.push(...tasks.map(({ taskToken }) => taskToken));
   }
   const reports = tokens.map((taskToken) => ({ taskToken }));
   return async () => {

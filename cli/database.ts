@@ -8,11 +8,12 @@ import { CliFailure, exitCodes } from "./failure.ts";
 
 export interface DatabaseOptions {
   readonly databaseUrl?: string;
+  readonly directDatabase?: string;
   readonly dataDir: string;
 }
 
 export type Database =
-  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "url"; readonly url: string; readonly directUrl?: string | undefined }
   | { readonly kind: "embedded"; readonly dataDir: string };
 
 export function addDatabaseOptions(command: Command): Command {
@@ -23,20 +24,27 @@ export function addDatabaseOptions(command: Command): Command {
       ),
     )
     .addOption(
+      new Option(
+        "--direct-database <url>",
+        "the same PostgreSQL without the transaction pooler that --database-url leads through",
+      ).env("DROVER_DIRECT_URL"),
+    )
+    .addOption(
       new Option("--data-dir <folder>", "where the embedded PostgreSQL keeps its data")
         .env("DROVER_DATA_DIR")
         .default("./.drover"),
     );
 }
 
-export function databaseOf({ databaseUrl, dataDir }: DatabaseOptions): Database {
-  return databaseUrl ? { kind: "url", url: databaseUrl } : { kind: "embedded", dataDir };
+export function databaseOf(options: DatabaseOptions): Database {
+  const { databaseUrl: url, directDatabase: directUrl, dataDir } = options;
+  return url ? { kind: "url", url, directUrl } : { kind: "embedded", dataDir };
 }
 
-/** The connection string of a database that can be used now: an embedded one must be running. */
+/** What leads to the database itself now: an embedded one must be running. */
 export async function runningDatabaseUrl(options: DatabaseOptions): Promise<string> {
   const database = databaseOf(options);
-  if (database.kind === "url") return database.url;
+  if (database.kind === "url") return database.directUrl ?? database.url;
   const { clusterPaths } = await import("@drover/server/embedded/cluster.ts");
   const { lookForPostmaster } = await import("@drover/server/embedded/postmaster.ts");
   const paths = clusterPaths(database.dataDir);

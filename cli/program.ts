@@ -34,6 +34,7 @@ import { addRunWhy } from "./verbs/run-why.ts";
 import { addScheduleVerbs } from "./verbs/schedule.ts";
 import { addServer } from "./verbs/server.ts";
 import { addStatus } from "./verbs/status.ts";
+import { addSupervisor } from "./verbs/supervisor.ts";
 import { addTriggerVerbs } from "./verbs/trigger.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
@@ -54,6 +55,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addGlobalOptions(program);
   addDev(program, ended);
   addServer(program, ended);
+  addSupervisor(program, ended);
   addMigrate(program, ended);
   addStatus(program, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
@@ -77,7 +79,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunBulk(run, ended);
   addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
   addNamespaceVerbs(
-    program.command("namespace").description("the namespace: pause, resume"),
+    program.command("namespace").description("namespaces: create, list, pause, resume"),
     ended,
   );
   const queue = program.command("queue").description("queues: what waits, pause, resume");

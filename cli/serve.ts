@@ -1,5 +1,6 @@
 /**
- * A server that runs in this process until a signal ends it: what `dev` and `server` share.
+ * What runs in this process until a signal ends it: the server of `dev` and `server`, and a
+ * supervisor.
  *
  *     starting -> serving -SIGINT or SIGTERM-> draining -> stopped
  *
@@ -17,7 +18,9 @@ export interface ServeOptions {
   readonly insecureNoAuth: boolean;
   /** Lets webhooks go to this machine and its link. */
   readonly allowLocalWebhooks: boolean;
-  readonly supervisor: SupervisorConfig;
+  readonly supervisor: "embedded" | "none";
+  /** Thresholds of its watches. */
+  readonly settings: SupervisorConfig;
   /** When circuits open, and for how long; left out: as by default. */
   readonly circuits?: CircuitOptions;
   /** What to try once it is up, a line each. */
@@ -27,26 +30,60 @@ export interface ServeOptions {
 const endedBySignal = 130;
 
 export async function serve(
-  { next, ...options }: ServeOptions,
+  { database, next, ...options }: ServeOptions,
   { address, output }: Context,
 ): Promise<ExitCode> {
   const signals = listenForSignals();
   const { startServer } = await import("@drover/server/main.ts");
-  const { database } = options;
-  const server = await startServer({ address, ...options }).catch((error: unknown) => {
+  const server = await startServer({ address, database, ...options }).catch((error: unknown) => {
     throw isAddressInUse(error) ? addressInUse(address) : error;
   });
-  const where =
-    database.kind === "url"
-      ? "PostgreSQL of DATABASE_URL or --database-url"
-      : `embedded PostgreSQL, data in ${database.dataDir} (drover db url)`;
-  output.line(`database  ${where}`);
+  output.line(`database  ${whereOf(database)}`);
   output.line(`server    ${server.address}: gRPC, Connect and JSON at ${server.url}`);
   for (const hint of next) output.line(`  next: ${hint}`);
+  return untilSignal(signals, server, "draining", output);
+}
+
+export interface SuperviseOptions {
+  readonly database: Database;
+  readonly allowLocalWebhooks: boolean;
+  readonly standby: boolean;
+  readonly region?: string;
+  readonly listen?: string;
+}
+
+export async function supervise(
+  { database, ...options }: SuperviseOptions,
+  { output }: Context,
+): Promise<ExitCode> {
+  const signals = listenForSignals();
+  const { startSupervisor } = await import("@drover/server/main.ts");
+  const supervisor = await startSupervisor({ database, ...options }).catch((error: unknown) => {
+    throw isAddressInUse(error) ? addressInUse(options.listen ?? "") : error;
+  });
+  const what = options.region === undefined ? "all regions" : `the region ${options.region}`;
+  output.line(`database    ${whereOf(database)}`);
+  output.line(`supervisor  watches ${what}${options.standby ? " when nobody else does" : ""}`);
+  if (supervisor.address !== null)
+    output.line(`pages       http://${supervisor.address}/healthz, /readyz, /partitions`);
+  return untilSignal(signals, supervisor, "handing partitions back", output);
+}
+
+function whereOf(database: Database): string {
+  if (database.kind === "url") return "PostgreSQL of DATABASE_URL or --database-url";
+  return `embedded PostgreSQL, data in ${database.dataDir} (drover db url)`;
+}
+
+async function untilSignal(
+  signals: ReturnType<typeof listenForSignals>,
+  running: { stop(): Promise<void> },
+  what: string,
+  output: Context["output"],
+): Promise<ExitCode> {
   const signal = await signals.first;
-  output.note(`${signal}: draining; a second signal stops at once`);
+  output.note(`${signal}: ${what}; a second signal stops at once`);
   signals.endAtNext();
-  await server.stop();
+  await running.stop();
   output.note("stopped");
   return exitCodes.done;
 }

@@ -337,6 +337,9 @@ create table node (
   address text not null,
   started_at timestamp with time zone default now() not null,
   last_seen_at timestamp with time zone not null,
+  number integer generated always as identity not null,
+  regions smallint[],
+  standby boolean default false not null,
   constraint node_pkey primary key (id)
 )
 with (fillfactor=50);
@@ -411,6 +414,15 @@ create table ready (
   constraint ready_pkey primary key (run_id, step_no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
+
+create table region (
+  id smallint not null,
+  name text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint region_pkey primary key (id),
+  constraint region_name_key unique (name),
+  constraint region_id_check check (((id >= 0) and (id <= 127)))
+);
 
 create table run_open (
   partition smallint not null,
@@ -947,6 +959,7 @@ comment on column lease.progress_at is 'When the progress last became another on
 comment on column lease.suspect_at is 'When the attempt was found to run far longer than others of its step.';
 comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
 comment on column message.step_key is 'The end of a child run: the step that began it, under this fence.';
+comment on column node.regions is 'Those whose partitions it watches; null: all.';
 comment on table outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
 comment on column outbox.n is 'The number of the escalation; 0: about the run.';
 comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
@@ -956,6 +969,7 @@ comment on column queue.rate is 'Tasks handed out per second, and at most burst 
 comment on column queue.tokens is 'What the bucket of the rate held at filled_at.';
 comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
 comment on column ready.lane is 'Negative: nobody may claim it, as the workflow of its run is paused.';
+comment on table region is 'Comes with its first namespace, together with its 256 rows of partition_lease, and stays.';
 comment on table rerun is 'A run that does another one again.';
 comment on column rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
 comment on column run.state is 'null while a row in run_open says it; written once, at the end.';

@@ -67,7 +67,12 @@ export const LOG_DEFAULTS: LogConfig = Object.freeze({ level: "warn", pretty: fa
 
 /** PostgreSQL 15 to 18 by its URL, or one that this process starts, with its data in a folder. */
 export type DatabaseConfig =
-  | { readonly kind: "url"; readonly url: string }
+  | {
+      readonly kind: "url";
+      readonly url: string;
+      /** Leads to PostgreSQL itself where `url` leads to a transaction pooler. */
+      readonly directUrl?: string | undefined;
+    }
   | { readonly kind: "embedded"; readonly dataDir: string };
 
 interface Setting {

@@ -36,20 +36,21 @@ import type { Told, Worked } from "./scheduler/told.ts";
 import { createUsualDurations, type UsualDurations } from "./scheduler/usual-durations.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
-import { partitionsOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { SessionLease, Store } from "./store/store.ts";
 import { type CircuitWatchOptions, createCircuitWatch } from "./supervisor/circuits.ts";
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
-import { createOwnership, type Ownership } from "./supervisor/ownership.ts";
+import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
 import { createSweep, type Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 import { createTriggering, type Triggering } from "./triggers/triggering.ts";
 import { randomUuid } from "./uuid.ts";
 
-/** The one region that exists so far, `default`. */
-const REGION = 0;
+/** The part of a server that watches: all regions, shared with whoever else does. */
+const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
+/** Its owner does what is done once for all: it is of the region `default`. */
+const FIRST_PARTITION = 0;
 
 export interface ControlPlaneOptions {
   readonly store: Store;
@@ -64,7 +65,9 @@ export interface ControlPlaneOptions {
   readonly circuits?: CircuitWatchOptions["settings"];
   /** Is told what was done; left out: nobody measures. */
   readonly measures?: Measures;
-  /** Those that this process may watch; left out: all of the region. */
+  /** What this process watches; left out: all, as a server with its supervisor embedded. */
+  readonly supervision?: Supervision;
+  /** Those that there are; left out: all of every region. */
   readonly partitions?: readonly number[];
   /** Left out: the defaults. */
   readonly settings?: SupervisorConfig;
@@ -117,6 +120,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     wake(told.lanes);
     ends.count(told.ended);
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
+    ownership.announceMoment(told);
     if (told.outside) for (const one of [deliveries, triggers]) one?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
@@ -150,9 +154,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     random,
     log,
     address,
-    partitions: options.partitions ?? partitionsOf(REGION),
+    ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
+    onMoment: (moment) => watches.announce(moment),
     quiet: () => watches.quiet(),
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
@@ -165,7 +170,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const housekeeping = createHousekeeping(store, clock, log, settings);
   const learning = learningOf(options, usual, settings);
   const sweep = createSweep({ store, plans, advance, clock, log, owner });
-  const [first] = options.partitions ?? partitionsOf(REGION);
+  const first = options.partitions?.[0] ?? FIRST_PARTITION;
   const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
   const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
   const learn = (look: CircuitLook) => void claims.look(gate.learn(look));

@@ -39,7 +39,8 @@ export type Reason =
   | "SCHEDULE_EXISTS"
   | "TRIGGER_NOT_FOUND"
   | "MAPPING_FAILED"
-  | "AGENT_NOT_FOUND";
+  | "AGENT_NOT_FOUND"
+  | "NAMESPACE_EXISTS";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

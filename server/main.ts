@@ -1,5 +1,8 @@
-// A server, put together and started in order: database, migrations, store, control plane, port;
-// and stopped in reverse, draining first. The only place that constructs things for real.
+// The two programs, put together and started in order: database, migrations, store, control plane,
+// port; and stopped in reverse, draining first. The only place that constructs things for real.
+//
+//   server       takes calls, and watches its share of the partitions unless told not to
+//   supervisor   takes no calls and watches: all there is, a region, or what nobody else does
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { systemClock, systemRandom } from "./clock.ts";
@@ -14,37 +17,56 @@ import {
   type SupervisorConfig,
   supervisorConfig,
 } from "./config.ts";
-import { createControlPlane } from "./control-plane.ts";
+import { type ControlPlane, createControlPlane } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
+import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
 import { createMeasures, observePlane } from "./measures.ts";
+import { type Pages, statusPages } from "./rpc/http.ts";
+import { createPagesPort } from "./rpc/pages-port.ts";
 import { createRpcServer } from "./rpc/server.ts";
-import { partitionsOf } from "./store/partition.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
-import { createItself } from "./supervisor/itself.ts";
+import type { Store } from "./store/store.ts";
+import { createItself, type Itself } from "./supervisor/itself.ts";
+import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
 import { createLog } from "./telemetry/log.ts";
-import { createMetrics, METRICS_CONTENT_TYPE } from "./telemetry/metrics.ts";
+import { createMetrics, METRICS_CONTENT_TYPE, type Metrics } from "./telemetry/metrics.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
-export interface ServerOptions {
-  /** `host:port`; port 0 is any free one. */
-  readonly address: string;
+interface ProcessOptions {
   readonly database: DatabaseConfig;
-  readonly insecureNoAuth?: boolean;
-  /** Lets webhooks go to this machine and its link. Default false. */
-  readonly allowLocalWebhooks?: boolean;
+  /** Thresholds of the watches; those left out have their defaults. */
+  readonly settings?: Partial<SupervisorConfig>;
   /** When circuits open, and for how long; what is left out is as CIRCUIT_DEFAULTS. */
   readonly circuits?: Partial<CircuitSettings>;
-  readonly log?: Partial<LogConfig>;
-  readonly limits?: Partial<RpcConfig>;
-  /** Thresholds of the watches; those left out have their defaults. */
-  readonly supervisor?: Partial<SupervisorConfig>;
+  /** When the watching is late; what is left out is as HEALTH_DEFAULTS. */
   readonly health?: Partial<HealthConfig>;
+  /** Lets webhooks go to this machine and its link. Default false. */
+  readonly allowLocalWebhooks?: boolean;
+  readonly log?: Partial<LogConfig>;
+}
+
+export interface ServerOptions extends ProcessOptions {
+  /** `host:port`; port 0 is any free one. */
+  readonly address: string;
+  readonly insecureNoAuth?: boolean;
+  /** none: other processes watch. Default embedded: it shares the watching with all others. */
+  readonly supervisor?: "embedded" | "none";
+  readonly limits?: Partial<RpcConfig>;
+}
+
+export interface SupervisorOptions extends ProcessOptions {
+  /** The region that it watches, by name; left out: all of them, also those that come later. */
+  readonly region?: string;
+  /** Takes over when no other process watches. Default false. */
+  readonly standby?: boolean;
+  /** `host:port` for /healthz, /readyz and /partitions; left out: no port. */
+  readonly listen?: string;
 }
 
 export interface RunningServer {
@@ -59,46 +81,20 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+export interface RunningSupervisor {
+  /** Of its pages; null: it has no port. */
+  readonly address: string | null;
+  /** Finishes what is under way and hands its partitions back. May be repeated. */
+  stop(): Promise<void>;
+}
+
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const settings = supervisorConfig(options.supervisor ?? {});
-  const log = createLog({ ...LOG_DEFAULTS, ...options.log });
-  const closers: (() => Promise<unknown>)[] = [];
-  let stopping: Promise<void> | null = null;
-  const stop = (): Promise<void> => {
-    stopping ??= (async () => {
-      for (const close of closers.reverse()) await close();
-    })();
-    return stopping;
-  };
-  try {
-    const connectionString = await openDatabase(options.database, log, closers);
-    await migrate(connectionString, { folder: MIGRATIONS });
-    const store = createPostgresStore({ connectionString, log });
-    closers.push(() => store.close());
-    const { address } = options;
-    const common = { store, clock: systemClock, random: systemRandom, log, isRetryable };
-    const post = createPost({
-      clock: systemClock,
-      allowLocal: options.allowLocalWebhooks ?? false,
-    });
-    const { circuits = {} } = options;
-    const metrics = createMetrics();
-    const measures = createMeasures(metrics, systemClock);
-    const plane = createControlPlane({ ...common, address, post, circuits, settings, measures });
-    closers.push(() => plane.stop());
-    await plane.start();
-    const config = { ...HEALTH_DEFAULTS, ...options.health };
-    const itself = createItself({
-      store,
-      clock: systemClock,
-      log,
-      partitions: partitionsOf(0),
-      config,
-    });
-    observePlane(metrics, { plane, measures, itself });
-    await itself.runOnce();
-    itself.start();
-    closers.push(() => itself.stop());
+  return starting(options, async (log, closers) => {
+    const { connectionString, store } = await openStore(options, log, closers);
+    const { address, supervisor } = options;
+    const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
+    const opened = await openPlane(options, { store, log, address, supervision }, closers);
+    const { plane, metrics, itself } = opened;
     const rpc = createRpcServer({
       scheduler: plane.scheduler,
       dispatcher: plane.dispatcher,
@@ -114,29 +110,156 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       clock: systemClock,
       log,
       health: itself.health,
-      pages: {
-        "/metrics": async () => ({
-          status: 200,
-          contentType: METRICS_CONTENT_TYPE,
-          body: await metrics.page(),
-        }),
-      },
+      pages: metricsPage(metrics),
     });
-    const at = await rpc.start();
+    const listening = listeningAt(await rpc.start());
     closers.push(() => rpc.drain());
-    const host = at.host.includes(":") ? `[${at.host}]` : at.host;
-    const listening = `${host}:${at.port}`;
-    return { address: listening, url: `http://${listening}`, connectionString, stop };
+    return { address: listening, url: `http://${listening}`, connectionString };
+  });
+}
+
+export async function startSupervisor(options: SupervisorOptions): Promise<RunningSupervisor> {
+  return starting(options, async (log, closers) => {
+    const { store } = await openStore(options, log, closers);
+    const { region, standby = false, listen } = options;
+    const regions = region === undefined ? null : [await regionNamed(store, region)];
+    const of = { store, log, address: "supervisor", supervision: { regions, standby } };
+    const { plane, metrics, itself } = await openPlane(options, of, closers);
+    if (listen === undefined) return { address: null };
+    const port = createPagesPort(
+      supervisorPages(plane, store, { metrics, itself }),
+      parseAddress(listen),
+    );
+    const address = listeningAt(await port.start());
+    closers.push(() => port.stop());
+    return { address };
+  });
+}
+
+type Closers = (() => Promise<unknown>)[];
+
+/** Runs the parts of a start, and closes what has been opened if one of them fails. */
+async function starting<T extends object>(
+  options: ProcessOptions,
+  open: (log: Logger, closers: Closers) => Promise<T>,
+): Promise<T & { stop(): Promise<void> }> {
+  // What is wrong with them is said before anything is opened.
+  supervisorConfig(options.settings ?? {});
+  const log = createLog({ ...LOG_DEFAULTS, ...options.log });
+  const closers: Closers = [];
+  let stopping: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopping ??= (async () => {
+      for (const close of closers.reverse()) await close();
+    })();
+    return stopping;
+  };
+  try {
+    return { ...(await open(log, closers)), stop };
   } catch (error) {
     await stop().catch(() => undefined);
     throw error;
   }
 }
 
+async function openStore({ database }: ProcessOptions, log: Logger, closers: Closers) {
+  const connectionString = await openDatabase(database, log, closers);
+  const { directUrl } = database.kind === "url" ? database : {};
+  const directConnectionString = directUrl ?? connectionString;
+  await migrate(directConnectionString, { folder: MIGRATIONS });
+  const store = createPostgresStore({ connectionString, directConnectionString, log });
+  closers.push(() => store.close());
+  return { connectionString, store };
+}
+
+interface Opened {
+  readonly plane: ControlPlane;
+  readonly metrics: Metrics;
+  readonly itself: Itself;
+}
+
+async function openPlane(
+  { allowLocalWebhooks: allowLocal = false, circuits = {}, ...options }: ProcessOptions,
+  of: {
+    readonly store: Store;
+    readonly log: Logger;
+    readonly address: string;
+    readonly supervision: Supervision | undefined;
+  },
+  closers: Closers,
+): Promise<Opened> {
+  const { supervision, ...rest } = of;
+  const metrics = createMetrics();
+  const measures = createMeasures(metrics, systemClock);
+  const settings = supervisorConfig(options.settings ?? {});
+  const plane = createControlPlane({
+    ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
+    ...{ circuits, settings, measures, ...(supervision ? { supervision } : {}) },
+    post: createPost({ clock: systemClock, allowLocal }),
+  });
+  closers.push(() => plane.stop());
+  await plane.start();
+  const { store, log } = rest;
+  const { partitions } = plane.ownership;
+  const config = { ...HEALTH_DEFAULTS, ...options.health };
+  const itself = createItself({ store, clock: systemClock, log, partitions, config });
+  observePlane(metrics, { plane, measures, itself });
+  await itself.runOnce();
+  itself.start();
+  closers.push(() => itself.stop());
+  return { plane, metrics, itself };
+}
+
+function metricsPage(metrics: Metrics): Pages {
+  return {
+    "/metrics": async () => ({
+      status: 200,
+      contentType: METRICS_CONTENT_TYPE,
+      body: await metrics.page(),
+    }),
+  };
+}
+
+async function regionNamed(store: Store, name: string): Promise<number> {
+  const regions = await store.reads.listRegions();
+  const found = regions.find((region) => region.name === name);
+  if (found) return found.id;
+  const known = regions.map((region) => region.name).join(", ");
+  throw new DroverError(
+    "INVALID_REQUEST",
+    `there is no region "${name}", only ${known}: a region comes with its first namespace ` +
+      `(drover namespace create NAME --region ${name})`,
+  );
+}
+
+function supervisorPages(
+  { ownership }: ControlPlane,
+  store: Store,
+  { metrics, itself }: Omit<Opened, "plane">,
+): Pages {
+  const ready = async (): Promise<void> => {
+    await store.ready();
+    if (ownership.node() === null) throw new Error("it has no session");
+  };
+  return {
+    ...statusPages(ready, () => false, itself.health),
+    ...metricsPage(metrics),
+    "/partitions": async () => {
+      const [owned, unwatched] = [ownership.owned().length, ownership.unwatched().length];
+      const body = JSON.stringify({ node: ownership.node(), owned, unwatched });
+      return { status: 200, contentType: "application/json", body: `${body}\n` };
+    },
+  };
+}
+
+function listeningAt({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
 async function openDatabase(
   database: DatabaseConfig,
   log: Logger,
-  closers: (() => Promise<unknown>)[],
+  closers: Closers,
 ): Promise<string> {
   if (database.kind === "url") return database.url;
   const embedded = createEmbeddedPostgres({

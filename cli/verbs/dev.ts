@@ -18,7 +18,7 @@ export function addDev(program: Command, ended: Ended): void {
       const database = databaseOf(options);
       // Who tries a webhook on his own machine receives it there, too.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
-      const supervisor = settingsOf(options);
-      ended(await serve({ database, ...open, supervisor, next }, contextOf(command)));
+      const how = { supervisor: "embedded", settings: settingsOf(options) } as const;
+      ended(await serve({ database, ...open, ...how, next }, contextOf(command)));
     });
 }

@@ -1,14 +1,86 @@
-/** `drover namespace pause` and `resume`: hold all queues of the namespace, and let them go on. */
+/**
+ * `drover namespace create` and `list`; `pause` and `resume`: hold all queues of the namespace, and
+ * let them go on.
+ */
+import { create } from "@bufbuild/protobuf";
+import {
+  CreateNamespaceResponseSchema,
+  ListNamespacesResponseSchema,
+  NamespaceSchema,
+  type Region,
+} from "@drover/proto/drover/v1/namespace_pb.ts";
 import {
   PauseNamespaceResponseSchema,
   ResumeNamespaceResponseSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Command } from "commander";
-import { contextOf } from "../context.ts";
+import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { clean, pauseWords } from "../words.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { printTable } from "../table.ts";
+import { clean, moment, pauseWords } from "../words.ts";
 
 export function addNamespaceVerbs(noun: Command, ended: Ended): void {
+  addCreate(noun, ended);
+  addList(noun, ended);
+  addPauses(noun, ended);
+}
+
+function addCreate(noun: Command, ended: Ended): void {
+  noun
+    .command("create")
+    .description("make a namespace; a region that is new comes with it")
+    .argument("<name>", "its name")
+    .option("--region <region>", "whose supervisors watch its runs; fixed from then on", "default")
+    .action(async (name: string, { region }: { region: string }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const answer = await connect().operator.createNamespace({ name, region });
+      output.data(CreateNamespaceResponseSchema, answer);
+      const was = answer.existed ? "was there already" : "made";
+      if (output.format === "table")
+        output.line(`namespace ${clean(name)} ${was}, in the region ${clean(region)}`);
+      output.note(`  next: drover run list --namespace ${clean(name)}`);
+      ended(exitCodes.done);
+    });
+}
+
+function addList(noun: Command, ended: Ended): void {
+  noun
+    .command("list")
+    .description("list namespaces by name, and say which regions nobody watches")
+    .option("--limit <n>", "most namespaces to list", wholeNumber(1, limitMax), 50)
+    .action(async ({ limit }: { limit: number }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator } = connect();
+      let regions: readonly Region[] = [];
+      const { items: namespaces, nextPageToken } = await readPages(limit, async (page) => {
+        const answer = await operator.listNamespaces(page);
+        regions = answer.regions;
+        return { items: answer.namespaces, nextPageToken: answer.nextPageToken };
+      });
+      const found = { namespaces, nextPageToken, regions: [...regions] };
+      const whole = create(ListNamespacesResponseSchema, found);
+      writeList(output, [ListNamespacesResponseSchema, whole], [NamespaceSchema, namespaces]);
+      const rows = namespaces.map((one) => [
+        ...[clean(one.name), clean(one.region), moment(one.createTime)],
+      ]);
+      if (output.format === "table") printTable(output, ["NAMESPACE", "REGION", "CREATED"], rows);
+      for (const line of unwatchedLines(regions)) output.note(line);
+      noteMore(whole, limit, output);
+      ended(exitCodes.done);
+    });
+}
+
+function unwatchedLines(regions: readonly Region[]): readonly string[] {
+  return regions
+    .filter(({ watchedPartitions, partitions }) => watchedPartitions < partitions)
+    .map(({ name, watchedPartitions, partitions }) => {
+      const open = partitions - watchedPartitions;
+      return `region ${clean(name)}: nobody watches ${open} of its ${partitions} partitions\n  next: drover supervisor --region ${clean(name)}`;
+    });
+}
+
+function addPauses(noun: Command, ended: Ended): void {
   noun
     .command("pause")
     .description("hand out nothing new in the namespace; what is with an agent goes on")

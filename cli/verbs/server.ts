@@ -1,5 +1,5 @@
 /** `drover server`: the server for real work, on the PostgreSQL of DATABASE_URL. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { addCircuitOptions, type CircuitFlags, circuitsOf } from "../circuit-options.ts";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
@@ -10,6 +10,7 @@ import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
 interface ServerOptions extends DatabaseOptions, SettingOptions, CircuitFlags {
   readonly insecureNoAuth?: boolean;
   readonly allowLocalWebhooks?: boolean;
+  readonly supervisor: "embedded" | "none";
 }
 
 export function addServer(program: Command, ended: Ended): void {
@@ -17,6 +18,12 @@ export function addServer(program: Command, ended: Ended): void {
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
+    .addOption(
+      new Option("--supervisor <where>", "embedded: watches too; none: drover supervisor does")
+        .choices(["embedded", "none"])
+        .env("DROVER_SUPERVISOR")
+        .default("embedded"),
+    )
     .action(async (options: ServerOptions, command: Command) => {
       const context = contextOf(command);
       const database = databaseOf(options);
@@ -26,10 +33,10 @@ export function addServer(program: Command, ended: Ended): void {
         );
       const insecureNoAuth = options.insecureNoAuth ?? false;
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
-      const supervisor = settingsOf(options);
-      const open = { insecureNoAuth, allowLocalWebhooks };
+      const { supervisor } = options;
+      const open = { insecureNoAuth, allowLocalWebhooks, supervisor };
       const next = ["drover run list"];
-      const circuits = circuitsOf(options);
-      ended(await serve({ database, ...open, supervisor, circuits, next }, context));
+      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options) };
+      ended(await serve({ database, ...open, ...tuned, next }, context));
     });
 }

@@ -28,6 +28,7 @@ import { refusal } from "./errors.ts";
 import { createHookCalls } from "./hooks.ts";
 import { createInterventionCalls } from "./interventions.ts";
 import type { Handlers } from "./mount.ts";
+import { createNamespaceCalls } from "./namespace-calls.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { createOverviewCalls } from "./overview.ts";
 import { payloadFrom } from "./payload.ts";
@@ -51,6 +52,8 @@ export interface OperatorServiceDeps {
     | "operators"
     | "claimEscalation"
     | "releaseEscalation"
+    | "namespace"
+    | "createNamespace"
   >;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;
@@ -93,6 +96,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createAgentCalls(deps),
     ...createInterventionCalls(deps),
     ...createOverviewCalls(deps),
+    ...createNamespaceCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

@@ -46,6 +46,7 @@ export interface RpcServerDeps {
   readonly store: Pick<
     Store,
     | "namespace"
+    | "createNamespace"
     | "reads"
     | "outbox"
     | "schedules"

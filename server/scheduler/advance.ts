@@ -356,17 +356,13 @@ export async function commitAndTell<T extends Worked>(
       const worked = await work(tx);
       const claim = await handOver.claim(tx, lanesFilled(worked));
       if (claim) claims.push(claim);
-      return worked;
+      return { worked, now: tx.now };
     });
     for (const claim of claims) claim.deliver();
-    usual.seen(flown.records);
-    tell(
-      told(
-        flown,
-        claims.map(({ drained }) => drained),
-      ),
-    );
-    return flown;
+    const drained = claims.map((claim) => claim.drained);
+    usual.seen(flown.worked.records);
+    tell(told(flown.worked, drained, flown.now));
+    return flown.worked;
   } catch (error) {
     for (const claim of claims) claim.giveUp(error);
     throw error;

@@ -22,6 +22,8 @@ export interface Told {
   readonly wakeAt: Moment | null;
   /** What the flight has written, for who measures it. */
   readonly worked: Worked;
+  /** The flight's time. */
+  readonly now: Moment;
 }
 
 /** What a flight has written. */
@@ -48,7 +50,7 @@ export function lanesFilled({ records, freed }: Worked): ReadonlySet<number> {
 }
 
 /** `drained`: what claims of the flight say of lanes, see `Claim.drained`. */
-export function told(worked: Worked, drained: readonly ReadonlySet<number>[]): Told {
+export function told(worked: Worked, drained: readonly ReadonlySet<number>[], now: Moment): Told {
   const { records } = worked;
   const lanes = new Set(lanesFilled(worked));
   for (const of of drained) for (const lane of of) lanes.delete(lane);
@@ -75,6 +77,7 @@ export function told(worked: Worked, drained: readonly ReadonlySet<number>[]): T
     ],
     wakeAt: moments.length === 0 ? null : Math.min(...moments),
     worked,
+    now,
   };
 }
 

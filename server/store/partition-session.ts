@@ -1,9 +1,16 @@
 // Who owns which partition: sessions that elect the owners, and how one takes over from another.
+import type { Moment } from "../core/attempt.ts";
 
 export interface NodeInfo {
   readonly node: string;
   readonly address: string;
+  /** Those whose partitions it watches; null or left out: all, also those that come later. */
+  readonly regions?: readonly number[] | null;
+  /** It owns what no other node is there for. Default false. */
+  readonly standby?: boolean;
 }
+
+export type LiveNode = Required<Omit<NodeInfo, "address">>;
 
 export interface TakenPartition {
   readonly partition: number;
@@ -13,12 +20,18 @@ export interface TakenPartition {
 export interface PartitionLook {
   /** Partitions that some session holds, this one included. */
   readonly held: readonly number[];
-  readonly liveNodes: readonly string[];
+  /** Nodes whose session lives, in the order in which they joined. */
+  readonly liveNodes: readonly LiveNode[];
+  /** Every region that there is. */
+  readonly regions: readonly number[];
 }
 
 /** Opens sessions that elect the owners of partitions. */
 export interface Partitions {
-  /** Joins under a new node id: its node row, writer rows and a direct session. */
+  /**
+   * Joins under a new node id: its node row, writer rows and a direct session. NOT_SUPPORTED, with
+   * the way out, where a transaction pooler stands between.
+   */
   join(node: NodeInfo): Promise<PartitionSession>;
 }
 
@@ -43,6 +56,9 @@ export interface PartitionSession {
   /** Hears the lanes that other servers announce. */
   onLanes(listener: (lanes: readonly number[]) => void): void;
   announceLanes(lanes: readonly number[]): Promise<void>;
+  /** Hears of moments that others have set, nearer than the next look of their owner. */
+  onMoments(listener: (moment: Moment) => void): void;
+  announceMoment(moment: Moment): Promise<void>;
   /** Calls back once when the session is lost. */
   onLost(listener: (cause: Error) => void): void;
   leave(): Promise<void>;

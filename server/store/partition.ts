@@ -1,6 +1,8 @@
 // Partitions are (region, 0..255): one of the shares of all runs, as one small integer.
 
 export const PARTITIONS_PER_REGION = 256;
+/** What a smallint holds. */
+export const REGIONS_MAX = 128;
 
 /** The partition of a run: its region's share by the last byte of its id, which is random. */
 export function partitionOf(region: number, runId: string): number {

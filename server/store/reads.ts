@@ -218,7 +218,29 @@ export interface VersionRecord {
 
 export const OPEN_RUNS_MAX = 10_000;
 
+export interface NamespaceRecord {
+  readonly id: number;
+  readonly name: string;
+  /** Name of its region. */
+  readonly region: string;
+  readonly createdAt: Moment;
+}
+
+export interface RegionRecord {
+  readonly id: number;
+  readonly name: string;
+  /** How many of its partitions are watched by somebody now. */
+  readonly watched: number;
+}
+
 export interface Reads {
+  /** By name, those after `after`; `names`: only these, null: all. */
+  listNamespaces(
+    of: { readonly names: readonly string[] | null; readonly after: string | null },
+    limit: number,
+  ): Promise<readonly NamespaceRecord[]>;
+  /** All, in the order in which they came. */
+  listRegions(): Promise<readonly RegionRecord[]>;
   findRun(
     namespaceId: number,
     by: { readonly runId: RunId } | { readonly key: string },

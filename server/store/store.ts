@@ -370,7 +370,11 @@ export interface Store extends SweptRows {
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;
-  createNamespace(name: string): Promise<Namespace>;
+  /**
+   * Makes a namespace, and its region if that is new; one that is there stays as it is. Left out:
+   * the region `default`. RangeError if there are 128 regions already.
+   */
+  createNamespace(name: string, region?: string): Promise<Namespace>;
   /** The id of this content; the same content has one id in a namespace. */
   internDefinition(namespaceId: number, definition: Definition): Promise<number>;
   definition(id: number): Promise<Definition>;

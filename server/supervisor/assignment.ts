@@ -1,6 +1,9 @@
 // Which partitions a node takes and which it hands back: a pure choice over what it sees. No
-// leader: each node computes the same preference (rendezvous hashing over the live nodes), and
-// where two disagree for a moment the lock arbitrates.
+// leader: each node computes the same preference (rendezvous hashing over the live nodes that watch
+// the region; where only standbys do, the one that has been there longest), and where two disagree
+// for a moment the lock arbitrates.
+import { regionOf } from "../store/partition.ts";
+import type { LiveNode } from "../store/partition-session.ts";
 
 /** A free partition that another node should have is taken after so long all the same. */
 const FREE_MS = 500;
@@ -8,8 +11,10 @@ const FREE_MS = 500;
 const HANDED_BACK_MS = 2_000;
 
 export interface Seen {
-  readonly me: string;
-  readonly liveNodes: readonly string[];
+  readonly me: LiveNode;
+  /** In the order in which they joined. */
+  readonly liveNodes: readonly LiveNode[];
+  /** Of the regions that this node watches. */
   readonly partitions: readonly number[];
   readonly owned: ReadonlySet<number>;
   /** Free partitions, with how long they have been seen free in a row. */
@@ -25,15 +30,31 @@ export interface Assignment {
 }
 
 export function assign(seen: Seen): Assignment {
-  const nodes = [...new Set([...seen.liveNodes, seen.me])].sort();
+  const isSeen = seen.liveNodes.some(({ node }) => node === seen.me.node);
+  const nodes = isSeen ? seen.liveNodes : [...seen.liveNodes, seen.me];
+  const byRegion = new Map<number, readonly string[]>();
+  const isMine = (partition: number): boolean => {
+    const region = regionOf(partition);
+    const entitled = byRegion.get(region) ?? entitledTo(nodes, region);
+    byRegion.set(region, entitled);
+    return preferred(entitled, partition) === seen.me.node;
+  };
   const take = seen.partitions.filter((partition) => {
     const freeForMs = seen.freeForMs.get(partition);
     if (freeForMs === undefined || seen.owned.has(partition)) return false;
-    if (preferred(nodes, partition) === seen.me) return true;
+    if (isMine(partition)) return true;
     return freeForMs >= (seen.handedBack.has(partition) ? HANDED_BACK_MS : FREE_MS);
   });
-  const handBack = [...seen.owned].filter((partition) => preferred(nodes, partition) !== seen.me);
+  const handBack = [...seen.owned].filter((partition) => !isMine(partition));
   return { take, handBack: handBack.slice(0, seen.movesMax) };
+}
+
+/** Who shares the partitions of a region, of nodes in the order in which they joined. */
+export function entitledTo(nodes: readonly LiveNode[], region: number): readonly string[] {
+  const watching = nodes.filter(({ regions }) => regions === null || regions.includes(region));
+  const active = watching.filter(({ standby }) => !standby);
+  const sharing = active.length > 0 ? active : watching.slice(0, 1);
+  return sharing.map(({ node }) => node).sort();
 }
 
 /** The node with the highest hash for this partition. */

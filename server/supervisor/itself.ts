@@ -19,7 +19,8 @@ export interface ItselfOptions {
   readonly store: Pick<Store, "overdue">;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly partitions: readonly number[];
+  /** All that there are. */
+  readonly partitions: () => readonly number[];
   readonly config: HealthConfig;
 }
 
@@ -43,7 +44,7 @@ export function createItself(options: ItselfOptions): Itself {
 
   async function look(): Promise<void> {
     const lookedAtMs = clock.monotonicMs();
-    seen = await store.overdue(options.partitions, config.overdueMs);
+    seen = await store.overdue(options.partitions(), config.overdueMs);
     unownedSinceMs = seen.unowned === 0 ? null : (unownedSinceMs ?? lookedAtMs);
     const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
     const before = health.status;

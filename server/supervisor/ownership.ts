@@ -8,7 +8,10 @@
 // fenced finds its writer row gone, forgets everything and joins anew.
 import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
-import type { PartitionSession } from "../store/partition-session.ts";
+import type { Moment } from "../core/attempt.ts";
+import { DroverError } from "../errors.ts";
+import { partitionsOf, regionOf } from "../store/partition.ts";
+import type { PartitionLook, PartitionSession } from "../store/partition-session.ts";
 import type { Store } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
 import { assign } from "./assignment.ts";
@@ -17,13 +20,29 @@ const LOOK_EVERY_MS = 500;
 /** Measured from when the last answered ping was sent. */
 const TRUST_MS = 2_500;
 const MOVES_MAX = 16;
+/** Moments that are further away are seen by the next look of their owner. */
+const NEAR_MS = 1_000;
+/** Free for longer than a take-over takes: nobody watches it. */
+const UNWATCHED_MS = 3_000;
 
 export interface Owned {
   readonly partition: number;
   readonly epoch: number;
 }
 
+/** What a process watches, and how. */
+export interface Supervision {
+  /** Ids of regions; null: all, also those that come later; none: it watches nothing. */
+  readonly regions: readonly number[] | null;
+  /** It owns what no other node is there for. */
+  readonly standby: boolean;
+}
+
+/** A process that only serves: it joins to hear of lanes, and leaves the watching to others. */
+export const NO_SUPERVISION: Supervision = Object.freeze({ regions: [], standby: false });
+
 export interface Ownership {
+  /** Rejects where nothing can be watched from here, and something should be. */
   start(): Promise<void>;
   /** Hands everything back at once and leaves. */
   stop(): Promise<void>;
@@ -34,7 +53,13 @@ export interface Ownership {
   hasPeers(): boolean;
   /** A flight found its writer row gone. */
   fenced(node: string): void;
+  /** All that there are, of every region. */
+  partitions(): readonly number[];
+  /** Partitions, of all regions, that nobody has watched for 3 s. */
+  unwatched(): readonly number[];
   announceLanes(lanes: readonly number[]): void;
+  /** The earliest moment that was set, to those who may own its partition, if it is near. */
+  announceMoment(set: { readonly wakeAt: Moment | null; readonly now: Moment }): void;
 }
 
 export interface OwnershipOptions {
@@ -43,9 +68,12 @@ export interface OwnershipOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly address: string;
-  readonly partitions: readonly number[];
+  readonly supervision: Supervision;
+  /** Those that there are; left out: all of every region. */
+  readonly partitions?: readonly number[] | undefined;
   readonly onTaken: (partitions: readonly number[]) => void;
   readonly onLanes: (lanes: readonly number[]) => void;
+  readonly onMoment: (moment: Moment) => void;
   /** Resolves when no event of ours about a partition is under way. */
   readonly quiet: () => Promise<void>;
 }
@@ -55,16 +83,21 @@ interface Membership {
   readonly owned: Map<number, number>;
   readonly freeSince: Map<number, number>;
   readonly handedBack: Set<number>;
+  all: readonly number[];
+  unwatched: readonly number[];
   peers: boolean;
   answeredSentAt: number;
+  /** The earliest that is still to be announced, while another announcement is under way. */
+  moment: { under: boolean; next: Moment | null };
 }
 
 export function createOwnership(options: OwnershipOptions): Ownership {
-  const { clock, log } = options;
+  const { clock, log, supervision } = options;
+  const watchesNothing = supervision.regions?.length === 0;
   let member: Membership | null = null;
   let timer: Timer | null = null;
   let running = false;
-  let ticking: Promise<void> | null = null;
+  let ticking: Promise<unknown> | null = null;
 
   function lose(lost: Membership, why: string): void {
     if (member !== lost) return;
@@ -77,35 +110,41 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   async function join(): Promise<void> {
     const node = randomUuid(options.random);
     const sentAt = clock.monotonicMs();
-    const session = await options.store.partitions.join({ node, address: options.address });
+    const session = await options.store.partitions.join({
+      node,
+      address: options.address,
+      ...supervision,
+    });
     const joined: Membership = {
       session,
       owned: new Map(),
       freeSince: new Map(),
       handedBack: new Set(),
+      all: partitionsOf(0),
+      unwatched: [],
       peers: false,
       answeredSentAt: sentAt,
+      moment: { under: false, next: null },
     };
     member = joined;
     session.onLost((cause) => lose(joined, cause.message));
     session.onLanes(options.onLanes);
+    session.onMoments(options.onMoment);
     log.info({ event: "partitions.joined", node });
   }
 
   async function look(of: Membership): Promise<void> {
     const sentAt = clock.monotonicMs();
-    const { held, liveNodes } = await of.session.look();
+    const seen = await of.session.look();
+    const { node } = of.session;
     of.answeredSentAt = sentAt;
-    of.peers = liveNodes.some((node) => node !== of.session.node);
-    const isHeld = new Set(held);
-    for (const partition of options.partitions) {
-      if (isHeld.has(partition)) of.freeSince.delete(partition);
-      else if (!of.freeSince.has(partition)) of.freeSince.set(partition, sentAt);
-    }
+    of.peers = seen.liveNodes.some((live) => live.node !== node);
+    const mine = mark(of, seen, sentAt);
+    if (watchesNothing) return;
     const { take, handBack } = assign({
-      me: of.session.node,
-      liveNodes,
-      partitions: options.partitions,
+      me: { node, ...supervision },
+      liveNodes: seen.liveNodes,
+      partitions: mine,
       owned: new Set(of.owned.keys()),
       freeForMs: new Map([...of.freeSince].map(([one, since]) => [one, sentAt - since])),
       handedBack: of.handedBack,
@@ -113,6 +152,29 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     });
     if (take.length > 0) await takeOver(of, take);
     if (handBack.length > 0) await giveBack(of, handBack);
+  }
+
+  /** Keeps since when each partition is free; returns those that this node may watch. */
+  function mark(of: Membership, { held, regions }: PartitionLook, sentAt: number): number[] {
+    const isHeld = new Set(held);
+    const all = options.partitions ?? regions.flatMap(partitionsOf);
+    of.all = all;
+    for (const partition of all) {
+      if (isHeld.has(partition)) of.freeSince.delete(partition);
+      else if (!of.freeSince.has(partition)) of.freeSince.set(partition, sentAt);
+    }
+    const unwatched = all.filter(
+      (one) => sentAt - (of.freeSince.get(one) ?? sentAt) >= UNWATCHED_MS,
+    );
+    if (unwatched.length !== of.unwatched.length) {
+      const at = [...new Set(unwatched.map(regionOf))];
+      const event = { event: "partitions.unwatched", count: unwatched.length, regions: at };
+      if (unwatched.length > 0) log.error(event);
+      else log.warn(event);
+    }
+    of.unwatched = unwatched;
+    const watched = supervision.regions;
+    return all.filter((one) => watched === null || watched.includes(regionOf(one)));
   }
 
   async function takeOver(of: Membership, partitions: readonly number[]): Promise<void> {
@@ -137,7 +199,21 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     log.info({ event: "partitions.handed-back", node: of.session.node, count: partitions.length });
   }
 
-  async function tick(): Promise<void> {
+  /** One at a time: what is set meanwhile is told by one more, with the earliest. */
+  async function sendMoment(of: Membership, first: Moment): Promise<void> {
+    of.moment.under = true;
+    for (let moment: Moment | null = first; moment !== null && member === of; ) {
+      await of.session.announceMoment(moment).catch((error: unknown) => {
+        log.debug({ event: "moment.not-announced", why: String(error) });
+      });
+      moment = of.moment.next;
+      of.moment.next = null;
+    }
+    of.moment.under = false;
+  }
+
+  /** Returns why there is no way to join, however often it is tried. */
+  async function tick(): Promise<DroverError | null> {
     try {
       if (!member) await join();
       else if (!trusted(member)) lose(member, "no answer to a ping for 2.5 s");
@@ -146,7 +222,9 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       const why = error instanceof Error ? error.message : String(error);
       if (member) lose(member, why);
       else log.warn({ event: "partitions.join-failed", why });
+      if (isNoWay(error)) return error;
     }
+    return null;
   }
 
   function trusted(of: Membership): boolean {
@@ -168,7 +246,10 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     async start() {
       if (running) return;
       running = true;
-      await tick();
+      const noWay = await tick();
+      // Who watches nothing hears of lanes by its beat, a second later.
+      running = noWay === null;
+      if (noWay !== null && !watchesNothing) throw noWay;
       plan();
     },
     async stop() {
@@ -191,6 +272,8 @@ export function createOwnership(options: OwnershipOptions): Ownership {
         ? [...member.owned].map(([partition, epoch]) => ({ partition, epoch }))
         : [],
     hasPeers: () => member?.peers ?? false,
+    partitions: () => member?.all ?? partitionsOf(0),
+    unwatched: () => member?.unwatched ?? [],
     fenced(node: string) {
       if (member?.session.node === node) lose(member, "a take-over has fenced this node");
     },
@@ -200,5 +283,16 @@ export function createOwnership(options: OwnershipOptions): Ownership {
         log.debug({ event: "lanes.not-announced", why: String(error) });
       });
     },
+    announceMoment({ wakeAt, now }: { readonly wakeAt: Moment | null; readonly now: Moment }) {
+      if (!member?.peers || wakeAt === null || wakeAt - now >= NEAR_MS) return;
+      const { moment: waiting } = member;
+      if (!waiting.under) void sendMoment(member, wakeAt);
+      else waiting.next = Math.min(wakeAt, waiting.next ?? wakeAt);
+    },
   });
+}
+
+/** No repetition helps: a transaction pooler stands between. */
+function isNoWay(error: unknown): error is DroverError {
+  return error instanceof DroverError && error.reason === "NOT_SUPPORTED";
 }

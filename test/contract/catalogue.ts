@@ -37,6 +37,25 @@ export function describeCatalogue(opened: Opened): void {
     expect(await store.createNamespace(name)).toEqual(created);
   });
 
+  test("a namespace keeps its region, and is listed by its name", async () => {
+    const { store } = opened();
+    const [a, b] = [`a-${hex(6)}`, `b-${hex(6)}`];
+    const region = `eu-${hex(4)}`;
+    const made = await store.createNamespace(b, region);
+    await store.createNamespace(a);
+    expect(await store.createNamespace(b, "default")).toEqual(made);
+    const listed = await store.reads.listNamespaces({ names: [b, a, "nobody"], after: null }, 10);
+    expect(listed).toMatchObject([
+      { name: a, region: "default" },
+      { id: made.id, name: b, region },
+    ]);
+    expect(await store.reads.listNamespaces({ names: [b, a], after: a }, 10)).toHaveLength(1);
+    expect(await store.reads.listNamespaces({ names: null, after: null }, 1)).toHaveLength(1);
+    const regions = await store.reads.listRegions();
+    expect(regions[0]).toMatchObject({ id: 0, name: "default" });
+    expect(regions).toContainEqual({ id: made.region, name: region, watched: 0 });
+  });
+
   test("the same content has one id in a namespace, however it was put together", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);

@@ -57,12 +57,15 @@ test("a session is lost by the time that passes, and not by a jump of the databa
   await session.tryLock([1]);
   for (const jumpMs of [3_600_000, -7_200_000]) {
     now += jumpMs;
-    expect(await other.look()).toMatchObject({ held: [1], liveNodes: [session.node, other.node] });
+    expect(await other.look()).toMatchObject({
+      held: [1],
+      liveNodes: [{ node: session.node }, { node: other.node }],
+    });
   }
   elapsedMs += 2_000;
   expect(await other.look()).toMatchObject({ held: [1] });
   elapsedMs += 1_000;
-  expect(await other.look()).toEqual({ held: [], liveNodes: [other.node] });
+  expect(await other.look()).toMatchObject({ held: [], liveNodes: [{ node: other.node }] });
 });
 
 test("a flight that locks against the order is refused, though nothing could deadlock here", async () => {

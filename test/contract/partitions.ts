@@ -3,6 +3,7 @@
  * Sessions are lost by silence alone, so these tests wait for a store without a clock to turn.
  */
 import { expect, test, vi } from "vitest";
+import { partitionsOf } from "../../server/store/partition.ts";
 import type { PartitionSession } from "../../server/store/partition-session.ts";
 import type { Store } from "../../server/store/store.ts";
 import { newUuid, type Opened } from "./fixture.ts";
@@ -50,15 +51,46 @@ export function describePartitions(opened: Opened): void {
     await Promise.all(sessions.map((session) => session.leave()));
   });
 
-  test("nodes that live are seen by each other, until they leave", async () => {
+  test("nodes that live are seen by each other, in the order in which they joined, until they leave", async () => {
     const { store } = opened();
-    const [one, two] = await Promise.all([join(store), join(store)]);
-    expect((await one.look()).liveNodes).toEqual(expect.arrayContaining([one.node, two.node]));
+    const one = await join(store);
+    const two = await store.partitions.join({
+      ...{ node: newUuid(), address: "127.0.0.1:2", regions: [0, 3], standby: true },
+    });
+    const first = { node: one.node, regions: null, standby: false };
+    const second = { node: two.node, regions: [0, 3], standby: true };
+    const ours = async () =>
+      (await one.look()).liveNodes.filter(({ node }) => [one.node, two.node].includes(node));
+    expect(await ours()).toEqual([first, second]);
     await two.leave();
-    const { liveNodes } = await one.look();
-    expect(liveNodes).toContain(one.node);
-    expect(liveNodes).not.toContain(two.node);
+    expect(await ours()).toEqual([first]);
     await one.leave();
+  });
+
+  test("a node whose session is lost is not seen to live, however short ago it was", async () => {
+    const { store } = opened();
+    const [frozen, watcher] = await Promise.all([join(store), join(store)]);
+    const partition = nextPartition();
+    await frozen.tryLock([partition]);
+    await silent(partition, watcher);
+    const { liveNodes } = await watcher.look();
+    expect(liveNodes.map(({ node }) => node)).not.toContain(frozen.node);
+    await watcher.leave();
+  });
+
+  test("a region comes with its first namespace, and with partitions that can be owned", async () => {
+    const { store } = opened();
+    const [name, region] = [`ns-${newUuid()}`, `region-${newUuid()}`];
+    const { region: id } = await store.createNamespace(name, region);
+    expect((await store.createNamespace(`${name}-2`, region)).region).toBe(id);
+    const session = await join(store);
+    expect((await session.look()).regions).toEqual(expect.arrayContaining([0, id]));
+    const mine = partitionsOf(id).slice(0, 3);
+    expect(await session.tryLock(mine)).toEqual(mine);
+    expect((await session.takeOver(mine)).map(({ epoch }) => epoch)).toEqual([1, 1, 1]);
+    const regions = await store.reads.listRegions();
+    expect(regions.find((one) => one.name === region)).toEqual({ id, name: region, watched: 3 });
+    await session.leave();
   });
 
   test("a partition that was given back is free, and its next owner fences nobody", async () => {
@@ -153,6 +185,16 @@ export function describePartitions(opened: Opened): void {
     await vi.waitFor(() => expect(lost).toHaveLength(1));
     await expect(frozen.look()).rejects.toThrow();
     await watcher.leave();
+  });
+
+  test("a moment that one session announces is heard by the others", async () => {
+    const { store } = opened();
+    const [one, two] = await Promise.all([join(store), join(store)]);
+    const heard: number[] = [];
+    two.onMoments((moment) => heard.push(moment));
+    await one.announceMoment(1_790_000_000_123.5);
+    await vi.waitFor(() => expect(heard).toEqual([1_790_000_000_123.5]));
+    await Promise.all([one.leave(), two.leave()]);
   });
 
   test("lanes that one session announces are heard by the others", async () => {

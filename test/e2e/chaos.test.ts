@@ -2,13 +2,13 @@
 // run ends, and what the agents' own ledgers say fits how each run ended.
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../sdk/typescript/client.ts";
 import { type ServerProcess, spawnDroverServer } from "../support/drover-server.ts";
+import { freeAddress } from "../support/free-address.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { createTestDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
@@ -26,15 +26,6 @@ const step = (id: string, needs: readonly string[]) => ({
     timeouts: { heartbeat: "2s" },
   },
 });
-
-async function freeAddress(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return `127.0.0.1:${address.port}`;
-}
 
 /** A process that is started again whenever it ends, as a process manager would. */
 function keepAlive(start: () => ChildProcess): { readonly restarts: () => number; stop(): void } {

@@ -61,6 +61,9 @@ export function createFaultyStore(wire: StoreWire): Store {
       runItems: (...asked) => read("runItems", () => store.reads.runItems(...asked)),
       changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
       countRuns: (...asked) => read("countRuns", () => store.reads.countRuns(...asked)),
+      listNamespaces: (...asked) =>
+        read("listNamespaces", () => store.reads.listNamespaces(...asked)),
+      listRegions: () => read("listRegions", () => store.reads.listRegions()),
       listVersions: (...asked) => read("listVersions", () => store.reads.listVersions(...asked)),
     } satisfies Store["reads"]),
     partitions: faultyPartitions(wire, call),

@@ -285,6 +285,7 @@ export const layers: readonly Layer[] = [
       "proto/gen/ts/",
       "sdk/typescript/index.ts",
       "sdk/typescript/channel.ts",
+      "sdk/typescript/client.ts",
       "pg",
       "server/main.ts",
       "server/embedded/postgres.ts",

@@ -4,8 +4,9 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { Definition } from "../../core/definition.ts";
 import { definitionText } from "../definition-text.ts";
+import { REGIONS_MAX } from "../partition.ts";
 import type { WorkflowRef } from "../queues.ts";
-import type { WorkflowRecord } from "../reads.ts";
+import type { NamespaceRecord, WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
 import type { KnownLane } from "./queues.ts";
 
@@ -27,6 +28,10 @@ export interface Catalogue extends CatalogueCalls {
   /** Newest first. */
   versions(namespaceId: number, name: string): readonly WorkflowVersion[];
   namespaceOf(id: number): Namespace;
+  /** By name. */
+  namespaceRecords(): readonly NamespaceRecord[];
+  /** By their ids, the first of which is 0. */
+  regionNames(): readonly string[];
   isWorkflow(of: WorkflowRef): boolean;
   /** Whether the definition is a version of a workflow. */
   isVersion(definitionId: number): boolean;
@@ -42,26 +47,47 @@ interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
 }
 
 export function createCatalogue(now: () => Moment): Catalogue {
-  return Object.freeze({ ...namespaces(), ...definitions(), ...workflows(now), ...lanes() });
+  return Object.freeze({ ...namespaces(now), ...definitions(), ...workflows(now), ...lanes() });
 }
 
-function namespaces(): Pick<Catalogue, "namespace" | "createNamespace" | "namespaceOf"> {
-  const byName = new Map<string, Namespace>();
-  const create = (name: string): Namespace => {
+function namespaces(
+  now: () => Moment,
+): Pick<
+  Catalogue,
+  "namespace" | "createNamespace" | "namespaceOf" | "namespaceRecords" | "regionNames"
+> {
+  const byName = new Map<string, Namespace & { readonly createdAt: Moment }>();
+  const regions: string[] = [];
+  const regionOf = (name: string): number => {
+    const known = regions.indexOf(name);
+    if (known >= 0) return known;
+    if (regions.length >= REGIONS_MAX) throw new RangeError(`there are ${REGIONS_MAX} regions`);
+    return regions.push(name) - 1;
+  };
+  const create = (name: string, region: string): Namespace => {
     const known = byName.get(name);
     if (known) return known;
-    const made = Object.freeze({ id: byName.size + 1, name, region: 0 });
+    const made = { id: byName.size + 1, name, region: regionOf(region), createdAt: now() };
     byName.set(name, made);
     return made;
   };
-  create("default");
+  create("default", "default");
+  const shown = ({ id, name, region }: Namespace): Namespace => Object.freeze({ id, name, region });
   return {
-    namespace: async (name) => byName.get(name) ?? null,
-    createNamespace: async (name) => create(name),
+    async namespace(name) {
+      const found = byName.get(name);
+      return found ? shown(found) : null;
+    },
+    createNamespace: async (name, region = "default") => shown(create(name, region)),
+    namespaceRecords: () =>
+      [...byName.values()]
+        .map((one) => ({ ...one, region: regions[one.region] ?? "" }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
+    regionNames: () => regions,
     namespaceOf: (id) => {
       const found = [...byName.values()].find((one) => one.id === id);
       if (!found) throw new Error(`there is no namespace ${id}`);
-      return found;
+      return shown(found);
     },
   };
 }

@@ -59,24 +59,25 @@ export interface MemoryStore extends Store {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): MemoryStore {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const {
-    workflows,
-    versions,
-    namespaceOf,
-    knownLanes,
-    queueOf,
-    isWorkflow,
-    isVersion,
-    ...catalogue
-  } = createCatalogue(now);
+  const { workflows, versions, namespaceOf, knownLanes, queueOf, isWorkflow, isVersion, ...kept } =
+    createCatalogue(now);
+  const { namespaceRecords, regionNames, ...catalogue } = kept;
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const circuitOf = (lane: number) => laneCircuit(world, lane);
-  const partitions = createPartitions(tables, transactions, { now, elapsedMs });
+  const regions = () => [...regionNames().keys()];
+  const partitions = createPartitions(tables, transactions, { now, elapsedMs, regions });
   const { run } = transactions;
 
   const reads: Reads = Object.freeze({
+    listNamespaces: async ({ names, after }, limit) =>
+      namespaceRecords()
+        .filter(({ name }) => names === null || names.includes(name))
+        .filter(({ name }) => after === null || name > after)
+        .slice(0, limit),
+    listRegions: async () =>
+      regionNames().map((name, id) => ({ id, name, watched: partitions.watchedOf(id) })),
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
     runItems: (runId, page) => run(() => runItems(tables, runId, page)),

@@ -7,7 +7,9 @@
 // that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
 import type { Moment } from "../../core/attempt.ts";
+import { regionOf } from "../partition.ts";
 import type {
+  LiveNode,
   NodeInfo,
   PartitionSession,
   Partitions,
@@ -23,6 +25,8 @@ export interface PartitionClock {
   readonly now: () => Moment;
   /** What the silence of sessions is measured by. */
   readonly elapsedMs: () => number;
+  /** Ids of those that there are. */
+  readonly regions: () => readonly number[];
 }
 
 export interface KnownNode extends NodeInfo {
@@ -34,7 +38,9 @@ interface Session extends KnownNode {
   state: "live" | "lost" | "left";
   calledAtMs: number;
   readonly locks: Set<number>;
+  readonly info: LiveNode;
   readonly laneListeners: ((lanes: readonly number[]) => void)[];
+  readonly momentListeners: ((moment: Moment) => void)[];
   readonly lossListeners: ((cause: Error) => void)[];
 }
 
@@ -49,6 +55,8 @@ export interface MemoryPartitions extends Partitions {
   nodes(): readonly KnownNode[];
   /** Nodes whose session made a call in the last seconds. */
   live(): readonly string[];
+  /** How many partitions of a region are held. */
+  watchedOf(region: number): number;
   close(): void;
 }
 
@@ -60,6 +68,7 @@ export function createPartitions(
   const world: World = { ...clock, tables, transactions, sessions: new Map() };
   return Object.freeze({
     join: (node: NodeInfo) => join(world, node),
+    watchedOf: (region: number) => heldBy(world).filter((one) => regionOf(one) === region).length,
     nodes: () => [...world.sessions.values()].filter(({ state }) => state !== "left"),
     live: () =>
       [...world.sessions.values()]
@@ -75,14 +84,16 @@ export function createPartitions(
   });
 }
 
-async function join(world: World, { node, address }: NodeInfo): Promise<PartitionSession> {
+async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
+  const { node, address, regions = null, standby = false } = who;
   if (world.sessions.has(node))
     throw new Error(`node ${node} has joined before: join under a new id`);
   await world.transactions.run(() => world.tables.writer.insert({ node }));
   const session: Session = {
     ...{ node, address, startedAt: world.now(), lastSeenAt: world.now() },
     ...{ state: "live", calledAtMs: world.elapsedMs() },
-    ...{ locks: new Set(), laneListeners: [], lossListeners: [] },
+    ...{ info: { node, regions, standby }, locks: new Set() },
+    ...{ laneListeners: [], momentListeners: [], lossListeners: [] },
   };
   world.sessions.set(node, session);
   return Object.freeze({
@@ -90,7 +101,7 @@ async function join(world: World, { node, address }: NodeInfo): Promise<Partitio
     look: async () => {
       call(world, session);
       session.lastSeenAt = world.now();
-      return { held: heldBy(world), liveNodes: liveNodes(world) };
+      return { held: heldBy(world), liveNodes: liveNodes(world), regions: world.regions() };
     },
     tryLock: async (partitions: readonly number[]) => {
       call(world, session);
@@ -113,6 +124,14 @@ async function join(world: World, { node, address }: NodeInfo): Promise<Partitio
     announceLanes: async (lanes: readonly number[]) => {
       call(world, session);
       announce(world, session, lanes);
+    },
+    onMoments: (listener: (moment: Moment) => void) => {
+      session.momentListeners.push(listener);
+    },
+    announceMoment: async (moment: Moment) => {
+      call(world, session);
+      for (const other of othersOf(world, session))
+        for (const listener of other.momentListeners) queueMicrotask(() => listener(moment));
     },
     onLost: (listener: (cause: Error) => void) => {
       session.lossListeners.push(listener);
@@ -142,8 +161,8 @@ function heldBy({ sessions }: World): number[] {
   return [...sessions.values()].flatMap(({ locks }) => [...locks]);
 }
 
-function liveNodes({ sessions }: World): string[] {
-  return [...sessions.values()].filter(({ state }) => state === "live").map(({ node }) => node);
+function liveNodes({ sessions }: World): LiveNode[] {
+  return [...sessions.values()].filter(({ state }) => state === "live").map(({ info }) => info);
 }
 
 function takeOver(
@@ -178,11 +197,13 @@ async function giveBack(
   for (const partition of partitions) session.locks.delete(partition);
 }
 
-function announce({ sessions }: World, session: Session, lanes: readonly number[]): void {
-  for (const other of sessions.values()) {
-    if (other === session || other.state !== "live") continue;
+function othersOf({ sessions }: World, session: Session): Session[] {
+  return [...sessions.values()].filter((other) => other !== session && other.state === "live");
+}
+
+function announce(world: World, session: Session, lanes: readonly number[]): void {
+  for (const other of othersOf(world, session))
     for (const listener of other.laneListeners) queueMicrotask(() => listener(lanes));
-  }
 }
 
 async function leave(world: World, session: Session): Promise<void> {

@@ -9,6 +9,7 @@
 import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type {
+  LiveNode,
   NodeInfo,
   PartitionLook,
   PartitionSession,
@@ -17,15 +18,19 @@ import type {
 } from "../partition-session.ts";
 import { storeFailure } from "./failure.ts";
 import { createSession } from "./pool.ts";
-import { createTransact, queryOn } from "./transaction.ts";
+import { ownBackend, watchBackend } from "./pooler.ts";
+import { createTransact, type Query, queryOn } from "./transaction.ts";
 
 /** The first of the two keys of our advisory locks: "drov". */
-const LOCK_CLASS = 0x64726f76;
+export const PARTITION_CLASS = 0x64726f76;
+/** Of the lock that says that a node lives: "dron". */
+const NODE_CLASS = 0x64726f6e;
 const IDLE_SESSION_MS = 3_000;
 /** Flights of one process that can hold a writer row at a time. */
 export const WRITER_SLOTS = 4;
 const LEAVE_MS_MAX = 1_000;
 const LANES_CHANNEL = "drover_lanes";
+const MOMENTS_CHANNEL = "drover_moments";
 /** NOTIFY takes 8,000 bytes; a lane id has at most 10 digits. */
 const LANES_PER_NOTICE_MAX = 500;
 
@@ -41,15 +46,15 @@ export function createPartitions(
       client.on("error", () => undefined);
       try {
         await client.connect();
+        // Before anything is set: behind a pooler it would be set for somebody else.
+        const backend = await ownBackend(client, pool);
         await client.query(
           `set idle_session_timeout = '${IDLE_SESSION_MS}ms'; set statement_timeout = '2s';
-           set idle_in_transaction_session_timeout = '2s'; listen ${LANES_CHANNEL}`,
+           set idle_in_transaction_session_timeout = '2s';
+           listen ${LANES_CHANNEL}; listen ${MOMENTS_CHANNEL}`,
         );
-        const onPool = queryOn(pool);
-        await onPool("forget_old_nodes", []);
-        await onPool("join_node", [info.node, info.address]);
-        await onPool("join_writers", [info.node, WRITER_SLOTS]);
-        return createPartitionSession(client, pool, clock, info.node);
+        await joinNode(queryOn(client), queryOn(pool), info);
+        return createPartitionSession(client, pool, clock, { node: info.node, backend });
       } catch (error) {
         void client.end().catch(() => undefined);
         throw storeFailure(error);
@@ -58,11 +63,19 @@ export function createPartitions(
   };
 }
 
+async function joinNode(query: Query, onPool: Query, info: NodeInfo): Promise<void> {
+  const { node, address, regions = null, standby = false } = info;
+  await onPool("forget_old_nodes", []);
+  const [row] = await onPool<{ number: number }>("join_node", [node, address, regions, standby]);
+  await query("live_node", [NODE_CLASS, row?.number]);
+  await onPool("join_writers", [node, WRITER_SLOTS]);
+}
+
 function createPartitionSession(
   client: pg.Client,
   pool: pg.Pool,
   clock: Clock,
-  node: string,
+  { node, backend }: { readonly node: string; readonly backend: number },
 ): PartitionSession {
   const query = queryOn(client);
   const onPool = queryOn(pool);
@@ -79,17 +92,24 @@ function createPartitionSession(
   return Object.freeze({
     node,
     async look(): Promise<PartitionLook> {
-      const [row] = await query<{ held: number[]; live: string[] }>("look", [node, LOCK_CLASS]);
-      return { held: row?.held ?? [], liveNodes: row?.live ?? [] };
+      const [row] = await query<{
+        held: number[];
+        live: LiveNode[];
+        regions: number[];
+        backend: number;
+      }>("look", [node, PARTITION_CLASS, NODE_CLASS]);
+      if (!row) throw new Error("the look gave no row");
+      watchBackend(backend, row.backend);
+      return { held: row.held, liveNodes: row.live, regions: row.regions };
     },
     async tryLock(partitions) {
-      const rows = await query<{ partition: number }>("try_lock", [LOCK_CLASS, partitions]);
+      const rows = await query<{ partition: number }>("try_lock", [PARTITION_CLASS, partitions]);
       return rows.map((row) => row.partition);
     },
     takeOver: (partitions) => takeOver(pool, clock, node, partitions),
     async unlock(partitions) {
       await onPool("clear_partitions", [partitions, node]);
-      await query("unlock", [LOCK_CLASS, partitions]);
+      await query("unlock", [PARTITION_CLASS, partitions]);
     },
     onLanes(listener) {
       client.on("notification", ({ channel, payload }) => {
@@ -102,6 +122,14 @@ function createPartitionSession(
         const payload = lanes.slice(from, from + LANES_PER_NOTICE_MAX).join(",");
         await pool.query("select pg_notify($1, $2)", [LANES_CHANNEL, payload]);
       }
+    },
+    onMoments(listener) {
+      client.on("notification", ({ channel, payload }) => {
+        if (channel === MOMENTS_CHANNEL && payload) listener(Number(payload));
+      });
+    },
+    async announceMoment(moment) {
+      await pool.query("select pg_notify($1, $2)", [MOMENTS_CHANNEL, String(moment)]);
     },
     onLost(listener) {
       if (over) listener(over);

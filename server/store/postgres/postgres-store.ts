@@ -17,6 +17,7 @@ import { createDurations } from "./durations.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
+import { namespaceReads, namespacesOf } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
@@ -37,12 +38,15 @@ const OPERATOR_CONNECTIONS = 2;
 
 export interface PostgresStoreOptions {
   readonly connectionString: string;
+  /** Leads to PostgreSQL itself where the other leads to a transaction pooler. */
+  readonly directConnectionString?: string;
   readonly log: Logger;
   readonly clock?: Clock;
 }
 
 export function createPostgresStore(options: PostgresStoreOptions): Store {
   const { connectionString, log, clock = systemClock } = options;
+  const { directConnectionString = connectionString } = options;
   const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log);
   const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log);
   const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log);
@@ -50,8 +54,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const query = guarded(queryOn(hot));
 
   return Object.freeze({
-    reads: createReads(lists),
-    partitions: createPartitions(connectionString, hot, clock),
+    reads: Object.freeze({ ...createReads(lists), ...namespaceReads(query) }),
+    partitions: createPartitions(directConnectionString, hot, clock),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
     schedules: createSchedules(query),
@@ -61,20 +65,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     operators: createOperators(guarded(queryOn(looks))),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
-    async namespace(name) {
-      const [row] = await query<{ id: number; name: string; region: number }>("find_namespace", [
-        name,
-      ]);
-      return row ?? null;
-    },
-    async createNamespace(name) {
-      await query("create_namespace", [name]);
-      const [row] = await query<{ id: number; name: string; region: number }>("find_namespace", [
-        name,
-      ]);
-      if (!row) throw new Error(`namespace ${name} could not be made`);
-      return row;
-    },
+    ...namespacesOf(query, transact),
     internDefinition: (namespaceId, definition) => internDefinition(query, namespaceId, definition),
     definition: (id) => readDefinition(query, id),
     registerWorkflow: (workflow) =>

@@ -83,7 +83,9 @@ interface Tables {
   };
 }
 
-export function createReads(pool: pg.Pool): Reads {
+type ListedHere = Omit<Reads, "listNamespaces" | "listRegions">;
+
+export function createReads(pool: pg.Pool): ListedHere {
   const reads = unguardedReads(pool);
   return Object.freeze({
     findRun: (...of) => reads.findRun(...of).catch(away),
@@ -96,14 +98,14 @@ export function createReads(pool: pg.Pool): Reads {
     listEscalations: (...of) => reads.listEscalations(...of).catch(away),
     listWorkflows: (...of) => reads.listWorkflows(...of).catch(away),
     listVersions: (...of) => reads.listVersions(...of).catch(away),
-  } satisfies Reads);
+  } satisfies ListedHere);
 }
 
 function away(error: unknown): never {
   throw storeFailure(error);
 }
 
-function unguardedReads(pool: pg.Pool): Reads {
+function unguardedReads(pool: pg.Pool): ListedHere {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const query = queryOn(pool);
 
@@ -251,7 +253,7 @@ function unguardedReads(pool: pg.Pool): Reads {
     },
 
     listVersions: (...of) => listVersions(query, ...of),
-  } satisfies Reads);
+  } satisfies ListedHere);
 }
 
 type RunRow = Omit<

@@ -1,4 +1,4 @@
-// drover namespace pause and resume, drover workflow pause and resume.
+// drover namespace create, list, pause and resume; drover workflow pause and resume.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { drover } from "../../support/drover-process.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
@@ -27,6 +27,41 @@ test("a namespace is paused for a reason, and resumed", async () => {
   expect(asked).toMatchObject([{ namespace: "team", reason: "moving" }]);
   const resumed = await say("namespace resume --namespace team");
   expect(resumed.stdout).toBe("namespace team is not paused\n");
+});
+
+test("a namespace is made in a region, and what was there already is told", async () => {
+  const asked: unknown[] = [];
+  server.play({
+    createNamespace: (request) => {
+      asked.push(request);
+      return { namespace: { name: "team", region: "eu" }, existed: asked.length > 1 };
+    },
+  });
+  const made = await say("namespace create team --region eu");
+  expect(made.stdout).toBe("namespace team made, in the region eu\n");
+  const again = await say("namespace create team --region eu");
+  expect(again.stdout).toBe("namespace team was there already, in the region eu\n");
+  expect(asked[0]).toMatchObject({ name: "team", region: "eu" });
+});
+
+test("namespaces are listed with their regions, and a region that nobody watches is named", async () => {
+  server.play({
+    listNamespaces: () => ({
+      namespaces: [
+        { name: "default", region: "default" },
+        { name: "team", region: "eu" },
+      ],
+      regions: [
+        { name: "default", watchedPartitions: 256, partitions: 256 },
+        { name: "eu", watchedPartitions: 0, partitions: 256 },
+      ],
+    }),
+  });
+  const listed = await say("namespace list");
+  expect(listed.stdout).toMatch(/^NAMESPACE +REGION *\ndefault +default *\nteam +eu/);
+  expect(listed.stderr).toContain("region eu: nobody watches 256 of its 256 partitions");
+  expect(listed.stderr).toContain("drover supervisor --region eu");
+  expect(listed.stderr).not.toContain("region default");
 });
 
 test("a workflow is paused for a reason, and resumed", async () => {

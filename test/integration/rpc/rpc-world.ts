@@ -245,6 +245,8 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     listWorkflows: async () => [
       { name: "holiday", defaultVersion: 2, latestVersion: 3, createdAt: 1_700_000_000_000 },
     ],
+    listNamespaces: async () => [],
+    listRegions: async () => [],
     listVersions: async (_namespaceId, names) =>
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
@@ -263,6 +265,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
   const store: Mutable<RpcServerDeps["store"]> = {
     reads,
     namespace: async (name) => (name === "default" ? { id: 1, name, region: 0 } : null),
+    createNamespace: async (name) => ({ id: 2, name, region: 0 }),
     definition: async () => DEFINITION,
     workflowVersion: async (_namespaceId, name, version) =>
       name === "holiday" && version <= 3

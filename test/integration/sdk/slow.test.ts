@@ -15,7 +15,7 @@ const LEAST_MS = 300;
 let server: TestServer;
 beforeAll(async () => {
   server = await startDroverServer(undefined, {
-    supervisor: { slowMs: LEAST_MS, learnEveryMs: 100 },
+    settings: { slowMs: LEAST_MS, learnEveryMs: 100 },
   });
 });
 afterAll(() => server.stop());

@@ -32,7 +32,7 @@ beforeEach(async () => {
     store,
     clock: systemClock,
     log: pino({ level: "warn" }, { write: (line: string) => lines.push(JSON.parse(line)) }),
-    partitions: partitionsOf(0),
+    partitions: () => partitionsOf(0),
     config: { ...HEALTH_DEFAULTS, overdueMs: 1_000 },
   });
 });

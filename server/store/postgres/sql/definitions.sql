@@ -4,8 +4,47 @@
 select id, name, region from namespace where name = $1::text;
 
 -- name: create_namespace
-insert into namespace (name) values ($1::text)
+insert into namespace (name, region)
+select $1::text, r.id from region as r where r.name = $2::text
 on conflict (name) do nothing;
+
+-- name: find_region
+select id from region where name = $1::text;
+
+-- name: lock_regions
+-- Whoever makes one holds the first one.
+select from region where id = 0 for update;
+
+-- name: create_region
+-- None if there is no room for another; the number is what a smallint of partitions holds.
+insert into region (id, name)
+select max(r.id) + 1, $1::text from region as r having max(r.id) < $2::integer - 1
+returning id;
+
+-- name: create_partitions
+insert into partition_lease (partition, epoch)
+select $1::smallint * 256 + p, 0 from generate_series(0, 255) as p;
+
+-- name: list_namespaces
+-- Few rows, whatever the plan.
+select n.id, n.name, r.name as region, n.created_at
+from namespace as n
+join region as r on r.id = n.region
+where ($1::text[] is null or n.name = any ($1::text[]))
+  and ($2::text is null or n.name collate "C" > $2::text)
+order by n.name collate "C"
+limit $3::integer;
+
+-- name: list_regions
+-- Who holds the lock of a partition watches it, whatever its row says. $1: the class of those locks.
+select r.id, r.name, count(l.objid)::integer as watched
+from region as r
+left join pg_locks as l
+  on l.locktype = 'advisory' and l.objsubid = 2 and l.granted and l.classid = $1::integer::oid
+  and l.database = (select d.oid from pg_database as d where d.datname = current_database())
+  and l.objid::integer / 256 = r.id
+group by r.id, r.name
+order by r.id;
 
 -- name: intern_definition
 insert into definition (namespace_id, digest, body)

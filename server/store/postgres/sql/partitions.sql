@@ -1,7 +1,12 @@
 -- Partitions: who watches which share of the runs.
 
 -- name: join_node
-insert into node (id, address, last_seen_at) values ($1::uuid, $2::text, now());
+insert into node (id, address, regions, standby, last_seen_at)
+values ($1::uuid, $2::text, $3::smallint[], $4::boolean, now())
+returning number;
+
+-- name: live_node
+select pg_advisory_lock($1::integer, $2::integer);
 
 -- name: join_writers
 insert into writer (node, slot) select $1::uuid, s from generate_series(0, $2::integer - 1) as s;
@@ -11,20 +16,31 @@ insert into writer (node, slot) select $1::uuid, s from generate_series(0, $2::i
 select from writer where node = $1::uuid and slot = $2::smallint for no key update;
 
 -- name: look
--- The ping of the session, its sign of life, and who holds what.
+-- The ping of the session, its sign of life, and who holds what. A node lives while its session holds
+-- the lock of its number: one that was killed is seen to be gone at once.
 with seen as (
   update node set last_seen_at = now() where id = $1::uuid
+),
+locked as materialized (
+  select l.classid, l.objid::integer as id
+  from pg_locks as l
+  where l.locktype = 'advisory' and l.objsubid = 2 and l.granted
+    and l.classid in ($2::integer::oid, $3::integer::oid)
+    and l.database = (select d.oid from pg_database as d where d.datname = current_database())
 )
 select
-  (select coalesce(array_agg(l.objid::integer), '{}')
-    from pg_locks as l
-    where l.locktype = 'advisory' and l.classid = $2::integer::oid and l.objsubid = 2 and l.granted
-      and l.database = (select d.oid from pg_database as d where d.datname = current_database())
-  ) as held,
-  (select coalesce(array_agg(n.id), '{}')
+  (select coalesce(array_agg(l.id), '{}') from locked as l where l.classid = $2::integer::oid) as held,
+  (select coalesce(
+      json_agg(
+        json_build_object('node', n.id, 'regions', n.regions, 'standby', n.standby) order by n.number
+      ),
+      '[]'
+    )
     from node as n
-    where n.last_seen_at > now() - interval '3 seconds' or n.id = $1::uuid
-  ) as live;
+    where n.number in (select l.id from locked as l where l.classid = $3::integer::oid)
+  ) as live,
+  (select array_agg(r.id order by r.id) from region as r) as regions,
+  pg_backend_pid() as backend;
 
 -- name: try_lock
 select p as partition

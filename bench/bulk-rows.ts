@@ -1,0 +1,64 @@
+// Rows in bulk: one run that the server itself has brought into a state, copied by SQL under other
+// ids. So a copy has whatever columns the schema has, and whatever the rules wrote into them.
+import type pg from "pg";
+
+export interface Copies {
+  /** A run in the state that is wanted. */
+  readonly of: string;
+  readonly count: number;
+  /** Moments of the copies' leases lie within so long from now, in milliseconds. */
+  readonly leaseWithinMs: number;
+  /** Leases of one session. */
+  readonly leasesOfSession: number;
+}
+
+const TABLES = ["run", "run_open", "step", "lease", "due"];
+
+export async function copyRun(db: pg.Client, copies: Copies): Promise<void> {
+  await db.query("drop table if exists copied");
+  await db.query(
+    `create temp table copied as
+     select n, id, ('x' || right(id::text, 2))::bit(8)::integer::smallint as partition
+     from (
+       select n, (left(uuidv::text, 14) || '7' || substr(md5(n::text || $2), 1, 3) || '-8'
+         || substr(md5($2 || n::text), 4, 3) || '-' || substr(md5($2 || n::text), 8, 12))::uuid as id
+       from (select n, $2::uuid as uuidv from generate_series(1, $1::integer) as n) as numbered
+     ) as made`,
+    [copies.count, copies.of],
+  );
+  await db.query(
+    `insert into agent_session (session, namespace_id, agent_id, agent_version, last_beat_at)
+     select sha256(n::text::bytea), 1, 'copied', '1', now()
+     from generate_series(0, $1::integer) as n on conflict do nothing`,
+    [Math.ceil(copies.count / copies.leasesOfSession)],
+  );
+  for (const table of TABLES) await copyTable(db, table, copies);
+  await db.query("analyze");
+}
+
+async function copyTable(db: pg.Client, table: string, copies: Copies): Promise<void> {
+  const { rows } = await db.query<{ name: string }>(
+    `select column_name as name from information_schema.columns
+     where table_schema = 'public' and table_name = $1 order by ordinal_position`,
+    [table],
+  );
+  const id = table === "run" ? "id" : "run_id";
+  const instead: Readonly<Record<string, string>> = {
+    [id]: "c.id",
+    partition: "c.partition",
+    key: "null",
+    ...(table === "lease"
+      ? {
+          session: `sha256((c.n / ${copies.leasesOfSession})::text::bytea)`,
+          wake_at: `now() + c.n % ${copies.leaseWithinMs} * interval '1 ms'`,
+        }
+      : {}),
+  };
+  const names = rows.map(({ name }) => name);
+  const values = names.map((name) => instead[name] ?? `t.${name}`);
+  await db.query(
+    `insert into ${table} (${names.join(", ")})
+     select ${values.join(", ")} from ${table} as t cross join copied as c where t.${id} = $1`,
+    [copies.of],
+  );
+}

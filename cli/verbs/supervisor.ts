@@ -1,0 +1,32 @@
+/** `drover supervisor`: a process that watches and takes no calls, beside servers that do. */
+import type { Command } from "commander";
+import { contextOf } from "../context.ts";
+import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
+import type { Ended } from "../failure.ts";
+import { supervise } from "../serve.ts";
+
+interface SupervisorOptions extends DatabaseOptions {
+  readonly region?: string;
+  readonly standby?: boolean;
+  readonly listen?: string;
+  readonly allowLocalWebhooks?: boolean;
+}
+
+export function addSupervisor(program: Command, ended: Ended): void {
+  addDatabaseOptions(program.command("supervisor"))
+    .description("watch what does not happen, for servers that run with --supervisor none")
+    .option("--region <name>", "watch only the runs of this region's namespaces")
+    .option("--standby", "watch only what no other process watches")
+    .option("--listen <host:port>", "answer /healthz, /readyz and /partitions there")
+    .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
+    .action(async (options: SupervisorOptions, command: Command) => {
+      const { region, listen, standby = false, allowLocalWebhooks = false } = options;
+      const where = {
+        ...(region === undefined ? {} : { region }),
+        ...(listen === undefined ? {} : { listen }),
+      };
+      const database = databaseOf(options);
+      const use = { database, standby, allowLocalWebhooks, ...where };
+      ended(await supervise(use, contextOf(command)));
+    });
+}

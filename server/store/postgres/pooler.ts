@@ -1,0 +1,53 @@
+// Recognises a transaction pooler (PgBouncer and its kin). A lock or a LISTEN of a session means
+// something only as long as the connection has a server process of its own; behind a pooler each
+// transaction gets whichever is free. No server process ever serves two connections that are open
+// both, nor does a connection change its own, so what is found here is certain. What is not found,
+// because others were quick, is found by the next look (`watchBackend`).
+import pg from "pg";
+import { DroverError } from "../../errors.ts";
+
+const PID = "select pg_backend_pid() as pid";
+
+/** The server process of this session. Throws NOT_SUPPORTED where it has none of its own. */
+export async function ownBackend(session: pg.Client, pool: pg.Pool): Promise<number> {
+  const own = await backendOf(session);
+  const client = await pool.connect();
+  try {
+    const seen: number[] = [];
+    const theirs = await backendOf(client, "begin;");
+    // A pooler with one process for all would keep us waiting for it.
+    if (theirs !== own) seen.push(await backendOf(session));
+    await client.query("rollback");
+    // What a pooler got back last it gives first, or each in turn: one of two asked in a row is not
+    // ours then.
+    seen.push(await backendOf(session), await backendOf(session));
+    if (theirs === own || seen.some((pid) => pid !== own)) throw pooled();
+    return own;
+  } finally {
+    client.release();
+  }
+}
+
+/** Throws NOT_SUPPORTED where the session has been given another process. */
+export function watchBackend(own: number, now: number): void {
+  if (now !== own) throw pooled();
+}
+
+async function backendOf(client: pg.ClientBase, before = ""): Promise<number> {
+  const results: unknown = await client.query(`${before}${PID}`);
+  const last: unknown = Array.isArray(results) ? results.at(-1) : results;
+  const row: unknown = last instanceof pg.Result ? last.rows[0] : null;
+  if (typeof row === "object" && row !== null && "pid" in row && typeof row.pid === "number")
+    return row.pid;
+  throw new Error("the database did not name its process");
+}
+
+function pooled(): DroverError {
+  return new DroverError(
+    "NOT_SUPPORTED",
+    "the database is reached through a transaction pooler, where no session keeps the locks that " +
+      "say which supervisor watches what: name a second URL that leads to PostgreSQL itself, by " +
+      "DROVER_DIRECT_URL or --direct-database. Everything else goes on through the pooler; a " +
+      "server without supervisor (--supervisor none) needs no second URL",
+  );
+}
