@@ -16,7 +16,7 @@ import { addHookVerbs } from "./verbs/hook.ts";
 import { addInterventionVerbs } from "./verbs/intervention.ts";
 import { addMigrate } from "./verbs/migrate.ts";
 import { addNamespaceVerbs } from "./verbs/namespace.ts";
-import { addPartitionVerbs, addSupervisorVerbs } from "./verbs/partition.ts";
+import { addPartitionVerbs } from "./verbs/partition.ts";
 import { addQueueVerbs } from "./verbs/queue.ts";
 import { addRunBulk } from "./verbs/run-bulk.ts";
 import { addRunCancel } from "./verbs/run-cancel.ts";
@@ -94,7 +94,6 @@ export function createProgram(version: string, ended: Ended): Command {
     ended,
   );
   addPartitionVerbs(program.command("partition").description("who watches which runs"), ended);
-  addSupervisorVerbs(program.command("supervisor").description("the servers that watch"), ended);
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   addTriggerVerbs(
     program.command("trigger").description("triggers: what sets off runs by itself"),

@@ -149,11 +149,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
   const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlown });
   const ownership = createOwnership({
-    store,
-    clock,
-    random,
-    log,
-    address,
+    ...{ store, clock, random, log, address },
     ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
@@ -170,9 +166,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const housekeeping = createHousekeeping(store, clock, log, settings);
   const learning = learningOf(options, usual, settings);
   const sweep = createSweep({ store, plans, advance, clock, log, owner });
-  const first = options.partitions?.[0] ?? FIRST_PARTITION;
-  const isOwner = (): boolean => ownership.owned().some(({ partition }) => partition === first);
-  const inbox = createInbox({ store, schedule: schedule.schedule, isOwner, clock, log });
+  const inbox = inboxOf(options, schedule.schedule, ownership.owned);
   const learn = (look: CircuitLook) => void claims.look(gate.learn(look));
   const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
   const node = randomUuid(random);
@@ -180,10 +174,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const beat = createBeat({ store, clock, log, node, address, ...parked });
   const loops = [beat, circuits, inbox, triggers, housekeeping, learning, sweep];
 
-  const dispatcher = createDispatch({
-    ...{ store, clock, random, advance, onError },
-    ...{ ...parked, heartbeats },
-  });
+  const onCalls = { store, clock, random, advance, onError, ...parked, heartbeats };
+  const dispatcher = createDispatch(onCalls);
 
   return Object.freeze({
     scheduler: schedulerOf(shared, {
@@ -244,6 +236,16 @@ function logMended(log: Logger, { records }: Worked): void {
         const { step, saw, did } = effect.intervention;
         log.error({ event: "integrity", run: head.runId, step, saw, did }, `${saw}: ${did}`);
       }
+}
+
+function inboxOf(
+  { store, clock, log, partitions }: ControlPlaneOptions,
+  schedule: Scheduler["schedule"],
+  owned: Ownership["owned"],
+): Loop {
+  const first = partitions?.[0] ?? FIRST_PARTITION;
+  const isOwner = (): boolean => owned().some(({ partition }) => partition === first);
+  return createInbox({ store, schedule, isOwner, clock, log });
 }
 
 function deliveriesOf(

@@ -4,6 +4,7 @@ import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { supervise } from "../serve.ts";
+import { addSupervisorVerbs } from "./partition.ts";
 
 interface SupervisorOptions extends DatabaseOptions {
   readonly region?: string;
@@ -13,7 +14,9 @@ interface SupervisorOptions extends DatabaseOptions {
 }
 
 export function addSupervisor(program: Command, ended: Ended): void {
-  addDatabaseOptions(program.command("supervisor"))
+  const supervisor = addDatabaseOptions(program.command("supervisor"));
+  addSupervisorVerbs(supervisor, ended);
+  supervisor
     .description("watch what does not happen, for servers that run with --supervisor none")
     .option("--region <name>", "watch only the runs of this region's namespaces")
     .option("--standby", "watch only what no other process watches")

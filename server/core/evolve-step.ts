@@ -70,12 +70,8 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       return { ...step, settleUntil: Math.max(step.settleUntil ?? 0, effect.until) };
     case "doubted":
       return { ...step, doubt: effect.doubt };
-    case "strategy-begun": {
-      const { place, planned, input } = effect;
-      const begun = { planned, changed: input !== null, mark: "NONE" } as const;
-      const strategies = [...step.strategies.slice(0, place), begun];
-      return { ...step, ...FRESH_TRIES, attempt: 0, strategies };
-    }
+    case "strategy-begun":
+      return beginStrategy(step, effect);
     case "strategy-dropped":
       return { ...step, attempt: effect.attempt, strategies: step.strategies.slice(0, -1) };
     case "retries-renewed":
@@ -107,6 +103,15 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
         ? step
         : { ...step, forward: { kind: "ESCALATED" } };
   }
+}
+
+function beginStrategy(
+  step: Step,
+  { place, planned, input }: Extract<Effect, { kind: "strategy-begun" }>,
+): Step {
+  const begun = { planned, changed: input !== null, mark: "NONE" } as const;
+  const strategies = [...step.strategies.slice(0, place), begun];
+  return { ...step, ...FRESH_TRIES, attempt: 0, strategies };
 }
 
 function needEnded({ kind, waitingFor, ok, skipped }: Blocked, how: NeedEnd): Blocked {

@@ -361,13 +361,8 @@ function begin(tx: Tx, item: Item, runId: string, joined: Joined | null): Begun 
   const { request, laned } = item;
   const facts = {
     run: {
-      id: runId,
-      workflow: item.workflow,
-      version: item.version,
-      key: request.key,
-      labels: request.labels,
-      createdAt: tx.now,
-      input: request.input,
+      ...{ id: runId, workflow: item.workflow, version: item.version, createdAt: tx.now },
+      ...{ key: request.key, labels: request.labels, input: request.input },
     },
     steps: new Map(),
   };

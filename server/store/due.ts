@@ -1,7 +1,34 @@
-// What a look at due rows comes to, once the leases that need no judgement have been moved.
+// Due rows, and what a look at them comes to once leases that need no judgement have been moved.
 import type { Moment } from "../core/attempt.ts";
-import type { RunId } from "./run-head.ts";
-import type { DueLook, DueRow } from "./store.ts";
+import type { WaitingFor } from "../core/model.ts";
+import type { RunId, RunRef } from "./run-head.ts";
+import type { ScheduleRef } from "./schedules.ts";
+
+export type DueKind = "lease" | "ready" | "backoff" | WaitingFor | "escalation" | "run" | "message";
+
+export interface DueRow extends RunRef {
+  readonly kind: DueKind;
+  /** -1 for the run's own moment, and for a message to it. */
+  readonly step: number;
+  /** Of the task; of an escalation its number. */
+  readonly fence: number;
+  readonly wakeAt: Moment;
+  /** Somebody polled its lane in the last minute, or nobody may take of it (ready rows). */
+  readonly polled: boolean;
+}
+
+/** A schedule whose next moment has come. */
+export interface DueSchedule extends ScheduleRef {
+  readonly wakeAt: Moment;
+}
+
+export interface DueLook {
+  readonly now: Moment;
+  readonly due: readonly DueRow[];
+  readonly schedules: readonly DueSchedule[];
+  /** The earliest moment still to come in these partitions. */
+  readonly nextAt: Moment | null;
+}
 
 export interface Looked {
   readonly now: Moment;

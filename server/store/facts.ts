@@ -1,9 +1,37 @@
 // What a store looks for when it is asked for facts: which attempt holds the error of a step, which
 // strategy a task is about, whose output it is, and whose details go with it. Both stores ask here.
 import type { AttemptKind, Outcome, TaskKind } from "../core/attempt.ts";
+import type { Items } from "../core/items.ts";
 import type { Forward } from "../core/model.ts";
+import type { Payload } from "../core/payload.ts";
 import { leavesEffect, type Strategy } from "../core/strategy.ts";
+import type { RunId } from "./run-head.ts";
 import type { Granted } from "./store.ts";
+
+/** What a granted task carries besides its lease row, read after the claim's commit. */
+export interface TaskFacts {
+  readonly runId: RunId;
+  readonly step: number;
+  readonly definitionId: number;
+  readonly version: number;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The run's. */
+  readonly input: Payload | null;
+  /** Details of the last beat before this attempt. */
+  readonly lastDetails: Payload | null;
+  /** Of a map, whose own task is its gate. */
+  readonly items: Items | null;
+  /** The place of the strategy that the task is about: the current one; for an undo, the next. */
+  readonly strategy: number;
+  /** The strategy of the plan that it follows. */
+  readonly planned: number;
+  /** The whole input that a person gave for this strategy instead; null: none. */
+  readonly changedInput: { readonly payload: Payload | null } | null;
+  /** For an undo: the output of the step, where this strategy made it. */
+  readonly output: Payload | null;
+  /** For an undo: the run that made the effect, where that is another one. */
+  readonly effectOf: RunId | null;
+}
 
 /** States of which the facts of a step are told: they change no more. */
 export const FINAL = [

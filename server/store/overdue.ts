@@ -3,7 +3,15 @@
 import type { Moment } from "../core/attempt.ts";
 
 /** The table that a moment stands in. */
-export const OVERDUE_OF = ["lease", "ready", "due", "escalation", "run", "message"] as const;
+export const OVERDUE_OF = [
+  "lease",
+  "ready",
+  "due",
+  "escalation",
+  "run",
+  "message",
+  "schedule",
+] as const;
 export type OverdueOf = (typeof OVERDUE_OF)[number];
 
 /** Rows that are counted of each kind in each partition; more are as bad. */
@@ -19,5 +27,5 @@ export interface Overdue {
 }
 
 export function noneOverdue(): Record<OverdueOf, number> {
-  return { lease: 0, ready: 0, due: 0, escalation: 0, run: 0, message: 0 };
+  return { lease: 0, ready: 0, due: 0, escalation: 0, run: 0, message: 0, schedule: 0 };
 }

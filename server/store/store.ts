@@ -15,15 +15,17 @@ import type { Definition } from "../core/definition.ts";
 import type { StepsToLoad } from "../core/event.ts";
 import type { Facts } from "../core/facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
-import type { ItemOutputs, Items } from "../core/items.ts";
+import type { ItemOutputs } from "../core/items.ts";
 import type { StoredMessage } from "../core/message.ts";
-import type { Step, WaitingFor } from "../core/model.ts";
+import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "./beats.ts";
 import type { PassRecord, Written } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
+import type { DueKind, DueLook, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
+import type { TaskFacts } from "./facts.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
@@ -32,7 +34,7 @@ import type { Partitions } from "./partition-session.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
-import type { ScheduleRef, Schedules, ScheduleTx } from "./schedules.ts";
+import type { Schedules, ScheduleTx } from "./schedules.ts";
 import type { StoredHead, StrayRows, SweptRows } from "./stored-runs.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
 
@@ -40,11 +42,16 @@ export type {
   BeatAnswer,
   BeatReport,
   BeatsHeard,
+  DueKind,
+  DueLook,
+  DueRow,
+  DueSchedule,
   RunHead,
   RunId,
   RunRef,
   SessionBeat,
   SessionLease,
+  TaskFacts,
 };
 
 export interface Namespace {
@@ -272,57 +279,6 @@ export interface TransactOptions {
   readonly fate?: "asked" | "unasked";
   /** How long `lockRuns` with `wait` may wait. */
   readonly lockTimeoutMs?: number;
-}
-
-export type DueKind = "lease" | "ready" | "backoff" | WaitingFor | "escalation" | "run" | "message";
-
-export interface DueRow extends RunRef {
-  readonly kind: DueKind;
-  /** -1 for the run's own moment, and for a message to it. */
-  readonly step: number;
-  /** Of the task; of an escalation its number. */
-  readonly fence: number;
-  readonly wakeAt: Moment;
-  /** Somebody polled its lane in the last minute, or nobody may take of it (ready rows). */
-  readonly polled: boolean;
-}
-
-/** A schedule whose next moment has come. */
-export interface DueSchedule extends ScheduleRef {
-  readonly wakeAt: Moment;
-}
-
-export interface DueLook {
-  readonly now: Moment;
-  readonly due: readonly DueRow[];
-  readonly schedules: readonly DueSchedule[];
-  /** The earliest moment still to come in these partitions. */
-  readonly nextAt: Moment | null;
-}
-
-/** What a granted task carries besides its lease row, read after the claim's commit. */
-export interface TaskFacts {
-  readonly runId: RunId;
-  readonly step: number;
-  readonly definitionId: number;
-  readonly version: number;
-  readonly labels: Readonly<Record<string, string>>;
-  /** The run's. */
-  readonly input: Payload | null;
-  /** Details of the last beat before this attempt. */
-  readonly lastDetails: Payload | null;
-  /** Of a map, whose own task is its gate. */
-  readonly items: Items | null;
-  /** The place of the strategy that the task is about: the current one; for an undo, the next. */
-  readonly strategy: number;
-  /** The strategy of the plan that it follows. */
-  readonly planned: number;
-  /** The whole input that a person gave for this strategy instead; null: none. */
-  readonly changedInput: { readonly payload: Payload | null } | null;
-  /** For an undo: the output of the step, where this strategy made it. */
-  readonly output: Payload | null;
-  /** For an undo: the run that made the effect, where that is another one. */
-  readonly effectOf: RunId | null;
 }
 
 /** A person says that he looks after an escalation, or that he no longer does. */

@@ -50,22 +50,7 @@ export function createFaultyStore(wire: StoreWire): Store {
   const atOnce = <T>(work: () => Promise<T>): Promise<T> =>
     wire.isReachable() ? work() : Promise.reject(away());
   return Object.freeze({
-    reads: Object.freeze({
-      findRun: (...asked) => read("findRun", () => store.reads.findRun(...asked)),
-      runDetail: (...asked) => read("runDetail", () => store.reads.runDetail(...asked)),
-      listRuns: (...asked) => read("listRuns", () => store.reads.listRuns(...asked)),
-      listEscalations: (...asked) =>
-        read("listEscalations", () => store.reads.listEscalations(...asked)),
-      runSigns: (...asked) => read("runSigns", () => store.reads.runSigns(...asked)),
-      listWorkflows: (...asked) => read("listWorkflows", () => store.reads.listWorkflows(...asked)),
-      runItems: (...asked) => read("runItems", () => store.reads.runItems(...asked)),
-      changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
-      countRuns: (...asked) => read("countRuns", () => store.reads.countRuns(...asked)),
-      listNamespaces: (...asked) =>
-        read("listNamespaces", () => store.reads.listNamespaces(...asked)),
-      listRegions: () => read("listRegions", () => store.reads.listRegions()),
-      listVersions: (...asked) => read("listVersions", () => store.reads.listVersions(...asked)),
-    } satisfies Store["reads"]),
+    reads: faultyReads(store, read),
     partitions: faultyPartitions(wire, call),
     outbox: Object.freeze({
       ...store.outbox,
@@ -216,6 +201,25 @@ function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
 }
 
 type Called = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+function faultyReads(store: Store, read: Called): Store["reads"] {
+  return Object.freeze({
+    findRun: (...asked) => read("findRun", () => store.reads.findRun(...asked)),
+    runDetail: (...asked) => read("runDetail", () => store.reads.runDetail(...asked)),
+    listRuns: (...asked) => read("listRuns", () => store.reads.listRuns(...asked)),
+    listEscalations: (...asked) =>
+      read("listEscalations", () => store.reads.listEscalations(...asked)),
+    runSigns: (...asked) => read("runSigns", () => store.reads.runSigns(...asked)),
+    listWorkflows: (...asked) => read("listWorkflows", () => store.reads.listWorkflows(...asked)),
+    runItems: (...asked) => read("runItems", () => store.reads.runItems(...asked)),
+    changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
+    countRuns: (...asked) => read("countRuns", () => store.reads.countRuns(...asked)),
+    listNamespaces: (...asked) =>
+      read("listNamespaces", () => store.reads.listNamespaces(...asked)),
+    listRegions: () => read("listRegions", () => store.reads.listRegions()),
+    listVersions: (...asked) => read("listVersions", () => store.reads.listVersions(...asked)),
+  } satisfies Store["reads"]);
+}
 
 function faultyQueues(store: Store, call: Called, read: Called): Store["queues"] {
   return Object.freeze({

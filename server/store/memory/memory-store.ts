@@ -11,16 +11,16 @@ import type { Moment } from "../../core/attempt.ts";
 import type { Reads } from "../reads.ts";
 import { KEPT_FOR_DEFAULT, type Store, type TransactOptions, type Tx } from "../store.ts";
 import { beatSession, forgottenLeases } from "./beats.ts";
-import { createCatalogue } from "./catalogue.ts";
+import { type Catalogue, createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
 import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
-import { dueRows, pulse, runSigns, undelivered } from "./looks.ts";
+import { dueRows, type LaneFacts, pulse, runSigns, undelivered } from "./looks.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
-import { createPartitions } from "./partitions.ts";
+import { createPartitions, type MemoryPartitions } from "./partitions.ts";
 import { createQueues, lanePause } from "./queues.ts";
 import {
   changedInputs,
@@ -35,9 +35,9 @@ import {
 } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
 import { sweptRows } from "./stored-runs.ts";
-import { createTables } from "./tables.ts";
+import { createTables, type Tables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
-import { createTransactions } from "./transactions.ts";
+import { createTransactions, type Transactions } from "./transactions.ts";
 import { createTriggers } from "./triggers.ts";
 import { claimEscalation } from "./write.ts";
 
@@ -59,8 +59,9 @@ export interface MemoryStore extends Store {
 export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): MemoryStore {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
+  const known = createCatalogue(now);
   const { workflows, versions, namespaceOf, knownLanes, queueOf, isWorkflow, isVersion, ...kept } =
-    createCatalogue(now);
+    known;
   const { namespaceRecords, regionNames, ...catalogue } = kept;
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
@@ -69,37 +70,6 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   const regions = () => [...regionNames().keys()];
   const partitions = createPartitions(tables, transactions, { now, elapsedMs, regions });
   const { run } = transactions;
-
-  const reads: Reads = Object.freeze({
-    listNamespaces: async ({ names, after }, limit) =>
-      namespaceRecords()
-        .filter(({ name }) => names === null || names.includes(name))
-        .filter(({ name }) => after === null || name > after)
-        .slice(0, limit),
-    listRegions: async () =>
-      regionNames().map((name, id) => ({ id, name, watched: partitions.watchedOf(id) })),
-    findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
-    runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
-    runItems: (runId, page) => run(() => runItems(tables, runId, page)),
-    changedInputs: (runId) => run(() => changedInputs(tables, runId)),
-    countRuns: (namespaceId, filter, most) =>
-      run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
-    runSigns: (runId) => run(() => runSigns(tables, now(), runId, { pauseOf, queueOf, circuitOf })),
-    listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
-    listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
-    listWorkflows: async (namespaceId, after, limit) =>
-      listWorkflows(workflows(namespaceId), after, limit),
-    listVersions: (namespaceId, names, limit) =>
-      run(() =>
-        names.flatMap((name) =>
-          versions(namespaceId, name)
-            .slice(0, limit)
-            .map(({ definitionId, ...version }) => {
-              return { name, ...version, openRuns: openRunsOf(tables, definitionId) };
-            }),
-        ),
-      ),
-  } satisfies Reads);
 
   function transact<T>({ name }: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T> {
     return run(async (transaction) => {
@@ -115,7 +85,14 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   return Object.freeze({
     ...catalogue,
     ...sweptRows(tables, now, run),
-    reads,
+    reads: readsOf({
+      tables,
+      now,
+      run,
+      partitions,
+      catalogue: known,
+      signs: { pauseOf, queueOf, circuitOf },
+    }),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
@@ -156,4 +133,47 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
       await transactions.close();
     },
   } satisfies MemoryStore);
+}
+
+interface ReadWorld {
+  readonly tables: Tables;
+  readonly now: () => Moment;
+  readonly run: Transactions["run"];
+  readonly partitions: MemoryPartitions;
+  readonly catalogue: Catalogue;
+  readonly signs: LaneFacts;
+}
+
+function readsOf({ tables, now, run, partitions, catalogue, signs }: ReadWorld): Reads {
+  const { workflows, versions, namespaceRecords, regionNames } = catalogue;
+  return Object.freeze({
+    listNamespaces: async ({ names, after }, limit) =>
+      namespaceRecords()
+        .filter(({ name }) => names === null || names.includes(name))
+        .filter(({ name }) => after === null || name > after)
+        .slice(0, limit),
+    listRegions: async () =>
+      regionNames().map((name, id) => ({ id, name, watched: partitions.watchedOf(id) })),
+    findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
+    runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
+    runItems: (runId, page) => run(() => runItems(tables, runId, page)),
+    changedInputs: (runId) => run(() => changedInputs(tables, runId)),
+    countRuns: (namespaceId, filter, most) =>
+      run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
+    runSigns: (runId) => run(() => runSigns(tables, now(), runId, signs)),
+    listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
+    listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
+    listWorkflows: async (namespaceId, after, limit) =>
+      listWorkflows(workflows(namespaceId), after, limit),
+    listVersions: (namespaceId, names, limit) =>
+      run(() =>
+        names.flatMap((name) =>
+          versions(namespaceId, name)
+            .slice(0, limit)
+            .map(({ definitionId, ...version }) => {
+              return { name, ...version, openRuns: openRunsOf(tables, definitionId) };
+            }),
+        ),
+      ),
+  } satisfies Reads);
 }

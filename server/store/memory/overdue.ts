@@ -3,6 +3,7 @@ import type { Moment } from "../../core/attempt.ts";
 import { noneOverdue, OVERDUE_ROWS_MAX, type Overdue, type OverdueOf } from "../overdue.ts";
 import type { DueRow } from "../store.ts";
 import { momentsOf, NOTHING_HELD } from "./looks.ts";
+import { scheduleMoments } from "./schedules.ts";
 import type { Tables } from "./tables.ts";
 
 /** `live`: nodes that are. */
@@ -18,6 +19,11 @@ export function overdue(
       ({ wakeAt }) => wakeAt < now - byMs,
     );
     const counted = noneOverdue();
+    for (const { wakeAt } of scheduleMoments(tables, partition)) {
+      if (wakeAt >= now - byMs) continue;
+      counted.schedule++;
+      oldestAt = Math.min(oldestAt ?? wakeAt, wakeAt);
+    }
     for (const { kind, wakeAt } of late) {
       counted[tableOf(kind)]++;
       oldestAt = Math.min(oldestAt ?? wakeAt, wakeAt);

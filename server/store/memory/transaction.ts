@@ -5,12 +5,10 @@
 // than one before, or of a transaction that is over, throws.
 import type { EndedAttempt, Moment } from "../../core/attempt.ts";
 import { isWanted } from "../../core/event.ts";
-import type { Lease, Step } from "../../core/model.ts";
+import type { Step } from "../../core/model.ts";
 import { TASKS, taskOf } from "../attempts.ts";
 import type {
   ReadyRow as ClaimableRow,
-  Grant,
-  Granted,
   KeyHolder,
   KeyReservation,
   RunHead,
@@ -21,6 +19,7 @@ import type {
 } from "../store.ts";
 import { trialsOf } from "./circuits.ts";
 import { factsOf } from "./facts.ts";
+import { grant } from "./grant.ts";
 import { itemOutputsOf } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
@@ -358,7 +357,7 @@ function claimingOf(
     },
     grant: async (grants) => {
       open.enter("writes and claims");
-      return grants.map((one) => grant(open, one));
+      return grants.map((one) => grant(tables, now, one));
     },
   };
 }
@@ -375,34 +374,4 @@ function claimable(row: ReadyRow): ClaimableRow {
     ...{ runId, partition, step, lane, priority, task, fence, attempt, readyAt, until, avoid },
     ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
   };
-}
-
-/** The first look at a lease: at its silence, its end, its stall, or when it is slow. */
-function grant({ tables, now }: Open, wanted: Grant): Granted {
-  const { secret, session, agentId, pollSeq } = wanted;
-  const { runId, step, fence } = wanted.ready;
-  const row = tables.ready.remove(stepKey(runId, step));
-  if (row.ready.fence !== fence)
-    throw new Error(
-      `step ${step} of ${runId} is ready with fence ${row.ready.fence}, not ${fence}`,
-    );
-  const { partition, lane, heartbeatMs, cancelMs, stallMs, slowAfterMs } = row;
-  const { task, attempt, until } = row.ready;
-  const attemptBy = Math.min(now + row.attemptMs, until ?? Number.MAX_SAFE_INTEGER);
-  const wakeAt = Math.min(
-    now + heartbeatMs,
-    attemptBy,
-    stallMs === null ? Number.MAX_SAFE_INTEGER : now + stallMs,
-    slowAfterMs === null ? Number.MAX_SAFE_INTEGER : now + slowAfterMs,
-  );
-  const lease: Lease = {
-    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
-    ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: now },
-    ...{ cancel: { kind: "none" }, suspectAt: null, wakeAt },
-  };
-  tables.lease.insert({
-    ...{ runId, partition, step, lane, lease },
-    ...{ slowAfterMs, progress: null, details: null },
-  });
-  return { ...wanted, grantedAt: now, attemptBy };
 }

@@ -56,7 +56,7 @@ function impatient(): Clock {
 const insert =
   (name: string) =>
   ({ query }: Begun) =>
-    query("create_namespace", [name]);
+    query("create_namespace", [name, "default"]);
 
 async function isStored(name: string): Promise<boolean> {
   return (await hand.query("select from namespace where name = $1", [name])).length === 1;

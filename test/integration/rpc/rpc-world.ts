@@ -223,6 +223,10 @@ function scheduleControl(store: Store, clock: Clock): ScheduleControl {
   });
 }
 
+const HOLIDAY = {
+  ...{ name: "holiday", defaultVersion: 2, latestVersion: 3, createdAt: 1_700_000_000_000 },
+};
+
 export async function startWorld({ config = {}, clock = systemClock }: WorldOptions = {}) {
   const logged: string[] = [];
   const say = (_fields: object, text: string) => void logged.push(text);
@@ -242,9 +246,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     }),
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],
-    listWorkflows: async () => [
-      { name: "holiday", defaultVersion: 2, latestVersion: 3, createdAt: 1_700_000_000_000 },
-    ],
+    listWorkflows: async () => [HOLIDAY],
     listNamespaces: async () => [],
     listRegions: async () => [],
     listVersions: async (_namespaceId, names) =>

@@ -171,6 +171,9 @@ cross join lateral (
     union all
     (select g.wake_at from message as g where g.partition = p.partition and g.wake_at <= now()
       order by g.wake_at limit 1)
+    union all
+    (select s.wake_at from schedule as s where s.partition = p.partition and s.wake_at <= now()
+      order by s.wake_at limit 1)
   ) as x
 ) as o
 order by p.partition;

@@ -46,6 +46,12 @@ from mine as m cross join late cross join lateral (
   where g.partition = m.partition and g.wake_at < late.at order by g.wake_at limit $3::integer
 ) as x
 union all
+select now(), 6, count(*)::integer, min(x.wake_at)
+from mine as m cross join late cross join lateral (
+  select s.wake_at from schedule as s
+  where s.partition = m.partition and s.wake_at < late.at order by s.wake_at limit $3::integer
+) as x
+union all
 select now(), -1, count(*)::integer, null
 from mine as m
 left join partition_lease as p on p.partition = m.partition
