@@ -13,6 +13,7 @@ import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
 import { createRoster } from "./dispatch/roster.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
+import { DroverError } from "./errors.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
 import { createLoop, type Loop } from "./loop.ts";
@@ -289,8 +290,11 @@ function schedulerOf(
     rerun: (request) => rerun({ store, plans, submit: schedule.submit }, request),
     async tell(run, event) {
       const answer = await advance.submit(run, event);
-      if (answer.kind === "fenced" || answer.kind === "no-such-run")
-        throw new Error(`the ${event.kind} of run ${run.runId} was answered ${answer.kind}`);
+      if (answer.kind === "fenced")
+        throw new Error(`the ${event.kind} of run ${run.runId} was answered fenced`);
+      // It was there when it was looked up: the database has failed over and lost its tail.
+      if (answer.kind === "no-such-run")
+        throw new DroverError("RUN_NOT_FOUND", `run ${run.runId} is no more`);
       return answer;
     },
     learnedDurations: shared.usual.learned,

@@ -1,12 +1,10 @@
 // The state store's contract. PostgreSQL and memory keep it, and one suite (test/contract) holds
 // both to it. SQL picks and writes rows; it judges nothing: every rule is in `core`.
 //
-//   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, schedules,
-//            idempotency keys, runs, then ready and lease rows of those runs, then concurrency
-//            keys. Phase 2
-//            (write, lockReady, grant) waits for nothing of phase 1 again
-//   Store    what needs no transaction: definitions, lanes, plain reads, beats, due rows,
-//            partitions
+//   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, schedules, keys,
+//            runs, then ready and lease rows of those runs, then concurrency keys. Phase 2 (write,
+//            lockReady, grant) waits for nothing of phase 1 again
+//   Store    what needs no transaction: definitions, lanes, reads, beats, due rows, partitions
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
 
@@ -334,9 +332,7 @@ export interface Store extends SweptRows {
   /** The id of this content; the same content has one id in a namespace. */
   internDefinition(namespaceId: number, definition: Definition): Promise<number>;
   definition(id: number): Promise<Definition>;
-  /**
-   * A new version if the content is new under this name; it becomes the default unless told not to.
-   */
+  /** A new version if the content is new under this name; the default unless told not to be. */
   registerWorkflow(workflow: {
     readonly namespaceId: number;
     readonly name: string;
