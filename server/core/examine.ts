@@ -18,7 +18,15 @@ import {
   SLACK_MS,
 } from "./examine-place.ts";
 import { brokenInvariants, runCounters } from "./invariants.ts";
-import { emptyView, isFinal, type Run, type RunState, type Step, type View } from "./model.ts";
+import {
+  emptyView,
+  isFinal,
+  type Run,
+  type RunState,
+  type Step,
+  stageOf,
+  type View,
+} from "./model.ts";
 import type { Plan } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import type { StoredOpen, StoredRun } from "./stored.ts";
@@ -93,8 +101,12 @@ export function examine(plan: Plan, stored: StoredRun, open: StoredOpen, now: Mo
   if (run.state === state && differs(due, open.wakeAt))
     find(of, null, `somebody looks at it ${at(open.wakeAt, now)}, and should ${at(due, now)}`);
   const mended = viewOf(run, steps);
+  // A run whose end is certain has left undone what could not be.
+  const isLeft = stageOf(run.state) === "FINISHING";
   const unasked = [...steps.values()].filter(
-    (step) => asks(step) && !stored.escalations.some(({ step: no }) => no === step.no),
+    (step) =>
+      (isLeft ? step.forward.kind === "ESCALATED" : asks(step)) &&
+      !stored.escalations.some(({ step: no }) => no === step.no),
   );
   for (const { no } of unasked) find(of, no, "it waits for a person, and nobody is asked");
   const asked = stored.escalations.filter(({ step, reason }) => {

@@ -8,6 +8,7 @@ import type { Message, StoredMessage } from "../../server/core/message.ts";
 import { workflow } from "../support/core-world.ts";
 import {
   look,
+  newUuid,
   type Opened,
   ownPartition,
   pass,
@@ -54,6 +55,21 @@ export function describeMessages(opened: Opened): void {
     ]);
     expect(found.map(({ no }) => no)).toEqual([...found.map(({ no }) => no)].sort((a, b) => a - b));
     expect(await messagesTo(parent)).toEqual([]);
+  });
+
+  test("a message to a run that never was is not kept: nobody would take it", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const run = await beginAs(store, [], { partition });
+    // Of the same partition as the run is its id.
+    const nobody = `${newUuid().slice(0, -2)}${run.ref.runId.slice(-2)}`;
+    const message: Effect = { kind: "message-sent", to: nobody, message: PAUSE };
+    await passAs(store, run, { effects: [message, sent(run, RESUME)] });
+    const found = await store.transact({ name: "look" }, async (tx) => {
+      await tx.lockRuns([run.ref], true);
+      return tx.loadMessages([nobody, run.ref.runId]);
+    });
+    expect([...found.keys()]).toEqual([run.ref.runId]);
   });
 
   test("a message may say to leave things, or to undo them", async () => {

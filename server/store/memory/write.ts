@@ -278,6 +278,7 @@ function writeMessages(writing: Writing, changes: RowChanges): void {
   const { runId: from } = changes.head;
   for (const no of changes.messagesApplied) tables.message.remove(messageKey(from, no));
   for (const { to, message } of changes.messages) {
+    if (!tables.run.get(to.runId)) continue;
     const no = transaction * NUMBERS_PER_TRANSACTION + writing.nextNumber();
     tables.message.insert({ ...to, no, from, message, wakeAt: now + MESSAGE_GRACE_MS });
   }

@@ -261,7 +261,7 @@ describe("over native gRPC", () => {
     expect(seen).toEqual([
       {
         namespace: { id: 1, name: "default", region: 0 },
-        agent: { id: "agent-1", session: "07".repeat(16), version: "1.0" },
+        agent: { id: "agent-1", session: "07".repeat(16), version: "1.0", labels: {} },
         pollSeq: 1,
         queues: [{ name: "default", weight: 1 }],
         tasks: [],

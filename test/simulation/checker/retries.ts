@@ -107,8 +107,9 @@ function* brokenTries(
     const refusal: string | null = takeIn(tally, handOut, plan, nextAt);
     if (!next) continue;
     const said = saidBetween(run, handOut, next, transactionMs);
-    const isPassed =
-      isGate && (handOut.end?.outcome.kind === "success" || said.includes("succeed"));
+    // Where the clock went back, a word may be about the gate before: the number tells.
+    const saidSo = said.includes("succeed") && next.attempt === 1;
+    const isPassed = isGate && (handOut.end?.outcome.kind === "success" || saidSo);
     // The next one is the gate behind the next wave.
     if (isPassed) tally.counted = 0;
     if (isPassed || said.length > 0) {

@@ -3,12 +3,15 @@
 
 -- name: insert_messages
 -- In the order of the passes, so that those of one source are numbered in the order in which it wrote
--- them. The owner of the target's partition looks after a message once $8 milliseconds are over.
+-- them. The owner of the target's partition looks after a message once $8 milliseconds are over. A run
+-- that never was, as a child whose workflow could not be found, is told nothing: nobody would take it.
+-- Plan: run by key.
 insert into message (partition, run_id, source, kind, undo, step_key, fence, wake_at)
 select u.partition, u.run_id, u.source, u.kind, u.undo, u.step_key, u.fence,
   now() + $8::integer * interval '1 millisecond'
 from unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::boolean[], $6::integer[],
   $7::integer[]) with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
+where exists (select from run as r where r.id = u.run_id)
 order by u.place;
 
 -- name: messages_of_runs
