@@ -107,6 +107,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a lease given back because a heartbeat did not list it",
     file: "dispatch/dispatch.ts",
     find: `async heartbeat(request) {
+      roster.called(request.agent, request.namespace.id, null);
       await giveBackLost(request.agent.session, request.lostPolls);`,
     replace: `async heartbeat(request) {
       await giveBackLost(request.agent.session, request.lostPolls);
@@ -227,10 +228,10 @@ export const MUTANTS: readonly Mutant[] = [
     name: "unwatched while webhooks are answered",
     file: "control-plane.ts",
     find: `await deliveries?.stop();
-      await beat.stop();`,
+      for (const one of loops) await one.stop();`,
     replace: `await watches.stop();
       await deliveries?.stop();
-      await beat.stop();`,
+      for (const one of loops) await one.stop();`,
     why: "a server that stops holds its partitions for long and does not look at them",
   },
   {
