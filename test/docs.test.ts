@@ -67,9 +67,9 @@ describe("the README", () => {
   });
 });
 
-describe("the page of what operators look at", () => {
+describe.for(["OPERATING", "RUNBOOKS"])("the page %s", (name) => {
   test("names commands and options that the command line has", async () => {
-    const page = readFileSync(join(ROOT, "docs/OPERATING.md"), "utf8");
+    const page = readFileSync(join(ROOT, `docs/${name}.md`), "utf8");
     const commands = new Map<string, Set<string>>();
     for (const [, verb = "", rest = ""] of page.matchAll(/drover ([a-z]+(?: [a-z]+)?)(.*)/g)) {
       const options = commands.get(verb) ?? new Set();

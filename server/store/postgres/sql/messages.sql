@@ -11,7 +11,7 @@ select u.partition, u.run_id, u.source, u.kind, u.undo, u.step_key, u.fence,
   now() + $8::integer * interval '1 millisecond'
 from unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::boolean[], $6::integer[],
   $7::integer[]) with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
-where exists (select from run as r where r.id = u.run_id)
+cross join lateral (select from run as r where r.id = u.run_id limit 1) as r
 order by u.place;
 
 -- name: messages_of_runs
