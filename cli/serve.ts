@@ -50,6 +50,9 @@ export interface SuperviseOptions {
   readonly standby: boolean;
   readonly region?: string;
   readonly listen?: string;
+  /** Thresholds of its watches. */
+  readonly settings: SupervisorConfig;
+  readonly circuits: CircuitOptions;
 }
 
 export async function supervise(

@@ -1,12 +1,14 @@
 /** `drover supervisor`: a process that watches and takes no calls, beside servers that do. */
 import type { Command } from "commander";
+import { addCircuitOptions, type CircuitFlags, circuitsOf } from "../circuit-options.ts";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { supervise } from "../serve.ts";
+import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
 import { addSupervisorVerbs } from "./partition.ts";
 
-interface SupervisorOptions extends DatabaseOptions {
+interface SupervisorOptions extends DatabaseOptions, SettingOptions, CircuitFlags {
   readonly region?: string;
   readonly standby?: boolean;
   readonly listen?: string;
@@ -14,7 +16,9 @@ interface SupervisorOptions extends DatabaseOptions {
 }
 
 export function addSupervisor(program: Command, ended: Ended): void {
-  const supervisor = addDatabaseOptions(program.command("supervisor"));
+  const supervisor = addCircuitOptions(
+    addSettings(addDatabaseOptions(program.command("supervisor"))),
+  );
   addSupervisorVerbs(supervisor, ended);
   supervisor
     .description("watch what does not happen, for servers that run with --supervisor none")
@@ -29,7 +33,8 @@ export function addSupervisor(program: Command, ended: Ended): void {
         ...(listen === undefined ? {} : { listen }),
       };
       const database = databaseOf(options);
-      const use = { database, standby, allowLocalWebhooks, ...where };
+      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options) };
+      const use = { database, standby, allowLocalWebhooks, ...tuned, ...where };
       ended(await supervise(use, contextOf(command)));
     });
 }

@@ -96,7 +96,11 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   10: {
     trap: "Partitions of several regions",
-    waitsFor: ["regions beside the default one"],
+    tests: {
+      "e2e/variants.test.ts": [
+        "a region is watched by its own supervisor alone, and seen to be unwatched without one",
+      ],
+    },
   },
   11: {
     trap: "A change of one run that touches another",
@@ -111,8 +115,10 @@ export const RACES: Readonly<Record<number, Race>> = {
         "when it has begun a child leaves it to the owner of the child's partition",
         "when a child has ended leaves what follows to the owner of the parent's partition",
       ],
+      "integration/control-plane/schedules.test.ts": [
+        "beside a firing of the same moments leaves each with one run",
+      ],
     },
-    waitsFor: ["schedules"],
   },
   12: {
     trap: "Loads that grow with the run, and one hot run that stops a server",
@@ -192,6 +198,10 @@ export const RACES: Readonly<Record<number, Race>> = {
       ],
       "integration/take-over/take-over.test.ts": [
         "a frozen server is relieved, and does nothing more under its old name when it wakes",
+      ],
+      "integration/take-over/fencing-order.test.ts": [
+        "of two take-overs at once the second fences the first",
+        "a hand-back waits for a flight that may still commit",
       ],
     },
   },
@@ -313,7 +323,16 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   34: {
     trap: "Moments of schedules that come twice or never",
-    waitsFor: ["schedules"],
+    tests: {
+      "integration/control-plane/schedules.test.ts": [
+        "fires once when a take-over comes in the middle: it waits for the flight",
+        "fires once though two believe that they own it",
+        "fires after a restart if the server died before its commit, and once",
+      ],
+      "integration/take-over/schedules.test.ts": [
+        "every moment begins one run through SIGKILL of its owner, and none is left out",
+      ],
+    },
   },
   35: {
     trap: "What the same request is",
@@ -343,11 +362,19 @@ export const RACES: Readonly<Record<number, Race>> = {
   },
   38: {
     trap: "Sweeps without a bound",
-    waitsFor: ["the integrity sweep"],
+    tests: {
+      "integration/control-plane/integrity.test.ts": ["goes on when $what"],
+    },
   },
   39: {
     trap: "Circuits that two servers see differently",
-    waitsFor: ["circuits and learned durations"],
+    tests: {
+      "integration/control-plane/circuits.test.ts": [
+        "opens when two agents on two servers fail in two runs, and nothing is handed out",
+        "keeps an open circuit, its rest and its trial",
+        "is opened and closed by hand, here at once and there within a second",
+      ],
+    },
   },
   40: {
     trap: "A waiter that is served twice, or sleeps beside its task",
@@ -371,8 +398,10 @@ export const RACES: Readonly<Record<number, Race>> = {
       "integration/control-plane/concurrency.test.ts": [
         "stores nothing, not even the key of the call, and says who holds the slot",
       ],
+      "contract/schedules.ts": [
+        "fires of a deleted schedule are forgotten in small batches, and it after them",
+      ],
     },
-    waitsFor: ["fires of schedules"],
   },
   43: {
     trap: "A stop that takes leases along",
