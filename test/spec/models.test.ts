@@ -1,6 +1,7 @@
 /**
  * The models of spec/ hold, and each twin, which leaves one rule out, fails: every state that they
- * can reach is walked.
+ * can reach is walked. That every fair path ends well takes longest to walk, and is left to
+ * `npm run model`.
  */
 import { beforeEach, describe, expect, test } from "vitest";
 import { checks } from "../../spec/models.ts";
@@ -21,7 +22,7 @@ const inWords = checks.map((check) => ({
 }));
 
 describe("holds", () => {
-  test.for(inWords.filter(({ check }) => check.without === null))(
+  test.for(inWords.filter(({ check }) => check.without === null && check.formula === null))(
     "$name",
     { timeout: searchMs },
     async ({ check }) => {
