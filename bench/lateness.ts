@@ -1,5 +1,6 @@
 // From due to done: what an intervention says was due, and when its transaction committed.
 import type pg from "pg";
+import { spreadOf } from "./profile.ts";
 
 export interface Lateness {
   readonly what: string;
@@ -28,15 +29,16 @@ export async function latenessOf(
     `select extract(epoch from pg_xact_commit_timestamp(i.xmin) - v.due_at)::float8 * 1000 as late
      from intervention as i
      join intervention_view as v using (run_id, fence, n, acted_at)
-     where v.rule = $1 and i.run_id = any ($2::uuid[])
-     order by late`,
+     where v.rule = $1 and i.run_id = any ($2::uuid[])`,
     [rule, runs],
   );
   const late = rows.map((row) => row.late);
-  const at = (share: number): number =>
-    Math.round((late[Math.min(late.length - 1, Math.floor(late.length * share))] ?? 0) * 10) / 10;
   if (late.length === 0) return [];
-  return [{ what, load, samples: late.length, p50: at(0.5), p99: at(0.99), max: at(1) }];
+  const tenths = (ms: number): number => Math.round(ms * 10) / 10;
+  const { p50, p99, max } = spreadOf(late);
+  return [
+    { what, load, samples: late.length, p50: tenths(p50), p99: tenths(p99), max: tenths(max) },
+  ];
 }
 
 export function printLateness(figures: readonly Lateness[]): void {

@@ -8,6 +8,7 @@ import {
   PartitionSchema,
   SupervisorSchema,
 } from "@drover/proto/drover/v1/partition_pb.ts";
+import { HEALTH_DEFAULTS } from "@drover/server/config.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
@@ -15,8 +16,8 @@ import { limitMax, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
 import { clean, durationWords, moment } from "../words.ts";
 
-/** As `drover status` counts them: a frozen server is replaced within this time. */
-const lateMs = 5_000;
+/** As `drover status` counts them. */
+const { overdueMs: lateMs } = HEALTH_DEFAULTS;
 
 export function addPartitionVerbs(partition: Command, ended: Ended): void {
   partition

@@ -5,6 +5,7 @@ import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../clock.ts";
+import { HEALTH_DEFAULTS } from "../config.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
 import type { Pause } from "../store/queues.ts";
@@ -16,8 +17,8 @@ import { pauseMessage } from "./queues.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-/** The time in which a partition is taken over from a frozen server. */
-const LATE_MS = 5_000;
+/** Late by as much as a server's health calls overdue. */
+const { overdueMs: LATE_MS } = HEALTH_DEFAULTS;
 const PARTITIONS_LOOKED_AT_MAX = 4_096;
 const LATE_PARTITIONS_MAX = 1_000;
 

@@ -29,6 +29,7 @@ import {
 import { READY_COUNTED_MAX } from "../queues.ts";
 import { cancels, rules, runStates, taskKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
+import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import type { Query } from "./transaction.ts";
 
 export function createOperators(query: Query): Operators {
@@ -221,19 +222,8 @@ function listNodes(query: Query): Promise<readonly SupervisorRecord[]> {
   );
 }
 
-interface InterventionRow {
+interface ListedRow extends InterventionRow {
   run_id: string;
-  step_no: number;
-  fence: number;
-  rule: number;
-  n: number;
-  saw: string;
-  did: string;
-  due_at: Moment;
-  acted_at: Moment;
-  node: string | null;
-  partition: number;
-  epoch: number | null;
   workflow: string;
   definition_id: number;
   attempt: number;
@@ -260,21 +250,11 @@ async function listInterventions(
   ];
   const rows =
     runId === null
-      ? await query<InterventionRow>("list_interventions", asked)
-      : await query<InterventionRow>("list_run_interventions", [...asked, runId]);
+      ? await query<ListedRow>("list_interventions", asked)
+      : await query<ListedRow>("list_run_interventions", [...asked, runId]);
   return rows.map((row) => ({
     runId: row.run_id,
-    step: row.step_no === -1 ? null : row.step_no,
-    fence: row.fence,
-    rule: rules.name(row.rule),
-    n: row.n,
-    saw: row.saw,
-    did: row.did,
-    dueAt: row.due_at,
-    actedAt: row.acted_at,
-    node: row.node,
-    partition: row.partition,
-    epoch: row.epoch,
+    ...interventionOf(row),
     workflow: row.workflow,
     definitionId: row.definition_id,
     attempt: row.attempt,

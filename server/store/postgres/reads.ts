@@ -6,7 +6,6 @@ import { isEndKind } from "../../core/model.ts";
 import type {
   DetailWanted,
   EscalationOfRun,
-  InterventionRecord,
   Reads,
   RunDetail,
   RunFilter,
@@ -15,9 +14,10 @@ import type {
   WorkflowRecord,
 } from "../reads.ts";
 import { type AttemptRow, attemptRecord } from "./attempt-rows.ts";
-import { reasons, rules, runStates } from "./codes.ts";
+import { reasons, runStates } from "./codes.ts";
 import { labelsOf, payloadOf } from "./columns.ts";
 import { storeFailure } from "./failure.ts";
+import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import {
   changedInputsOf,
   decisionsOf,
@@ -331,20 +331,6 @@ function paged<Row>(runs: Runs<Row>, page: RunPage): Runs<Row> {
   return page.after === null ? ordered : ordered.where("r.id", ascending ? ">" : "<", page.after);
 }
 
-interface InterventionRow {
-  step_no: number;
-  fence: number;
-  rule: number;
-  n: number;
-  saw: string;
-  did: string;
-  due_at: number;
-  acted_at: number;
-  node: string | null;
-  partition: number;
-  epoch: number | null;
-}
-
 /** An open run's state is in its narrow row, an ended one's in the run itself. */
 async function stateOf(
   query: ReturnType<typeof queryOn>,
@@ -375,22 +361,7 @@ async function detail(
   return {
     steps,
     attempts: attempts.map(attemptRecord),
-    interventions: interventions.map(
-      (row): InterventionRecord => ({
-        runId,
-        step: row.step_no === -1 ? null : row.step_no,
-        fence: row.fence,
-        rule: rules.name(row.rule),
-        n: row.n,
-        saw: row.saw,
-        did: row.did,
-        dueAt: row.due_at,
-        actedAt: row.acted_at,
-        node: row.node,
-        partition: row.partition,
-        epoch: row.epoch,
-      }),
-    ),
+    interventions: interventions.map((row) => ({ runId, ...interventionOf(row) })),
     escalations: escalations.map(escalationRecord),
     signals: (await signalsOf(query, [runId])).get(runId) ?? [],
     decisions: (await decisionsOf(query, [runId])).get(runId) ?? [],

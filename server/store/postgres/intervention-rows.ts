@@ -1,0 +1,35 @@
+// Interventions as they are stored, and as they are read.
+import type { Moment } from "../../core/attempt.ts";
+import type { InterventionRecord } from "../reads.ts";
+import { rules } from "./codes.ts";
+
+export interface InterventionRow {
+  step_no: number;
+  fence: number;
+  rule: number;
+  n: number;
+  saw: string;
+  did: string;
+  due_at: Moment;
+  acted_at: Moment;
+  node: string | null;
+  partition: number;
+  epoch: number | null;
+}
+
+/** What every list of them tells; whose it is, the list knows. */
+export function interventionOf(row: InterventionRow): Omit<InterventionRecord, "runId"> {
+  return {
+    step: row.step_no === -1 ? null : row.step_no,
+    fence: row.fence,
+    rule: rules.name(row.rule),
+    n: row.n,
+    saw: row.saw,
+    did: row.did,
+    dueAt: row.due_at,
+    actedAt: row.acted_at,
+    node: row.node,
+    partition: row.partition,
+    epoch: row.epoch,
+  };
+}
