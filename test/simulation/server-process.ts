@@ -27,7 +27,7 @@ import type { VirtualTime } from "./virtual-time.ts";
 /** A seed lasts half a minute and runs a workflow a few times: attempts that are slow are to be met. */
 const QUICK_TO_LEARN = {
   ...SUPERVISOR_DEFAULTS,
-  ...{ slowFactor: 1, slowSamples: 2, slowMs: 50, learnEveryMs: 500 },
+  ...{ slowFactor: 1, slowSamples: 2, slowMs: 50, learnEveryMs: 2_000 },
 };
 
 export interface ServerProcess {
