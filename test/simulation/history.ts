@@ -303,7 +303,7 @@ export interface FaultRecord extends Happened {
     | { readonly kind: "network"; readonly did: "cut" | "join" | MessageFault }
     | {
         readonly kind: "store";
-        readonly did: "down" | "up" | "tail-lost" | "before-commit" | "after-commit";
+        readonly did: "down" | "up" | "tail-lost" | "before-commit" | "after-commit" | "slow";
       }
     /** Nobody may depend on a notification, so a lost one excuses nothing. */
     | { readonly kind: "notification"; readonly did: "lost" }

@@ -14,8 +14,8 @@ import { createNamespaces } from "../../server/rpc/namespaces.ts";
 import { createOperatorService } from "../../server/rpc/operator-service.ts";
 import { createRequestCheck, type RequestCheck } from "../../server/rpc/request-check.ts";
 import { createSchedulerService } from "../../server/rpc/scheduler-service.ts";
+import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
-import type { Store } from "../../server/store/store.ts";
 import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Chance } from "./chance.ts";
 import type { Faults } from "./faults.ts";
@@ -24,7 +24,7 @@ import { createFaultyStore } from "./store-faults.ts";
 import type { StoreWitness } from "./store-witness.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** A seed lasts half a minute and runs a workflow a few times: attempts that are slow are to be met. */
+/** A seed lasts half a minute and runs a workflow a few times: slow attempts are to be met. */
 const QUICK_TO_LEARN = {
   ...SUPERVISOR_DEFAULTS,
   ...{ slowFactor: 1, slowSamples: 2, slowMs: 50, learnEveryMs: 2_000 },
@@ -45,7 +45,7 @@ export interface ServerProcess {
 export interface ServerDeps {
   readonly time: VirtualTime;
   readonly chance: Chance;
-  readonly store: Store;
+  readonly store: MemoryStore;
   readonly faults: Faults;
   readonly witness: StoreWitness;
   readonly partitions: readonly number[];
@@ -161,7 +161,9 @@ function planeLog(onDefect: (what: string) => void) {
     {
       write(line: string) {
         if (
-          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|partitions\./.test(line)
+          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|partitions\.|circuit\.moved/.test(
+            line,
+          )
         )
           onDefect(`warned: ${line.trim()}`);
       },
