@@ -303,8 +303,9 @@ export function describeClaims(opened: Opened): void {
 
   test("a mark leaves out what stands before it, of its lane and priority alone", async () => {
     const { store } = opened();
-    const alike = workflow({ a: {} });
-    const of = async (priority: number) => schedule(store, alike, { priority });
+    const placed = await place(store, workflow({ a: {} }));
+    const of = (priority: number) =>
+      store.transact({ name: "schedule" }, (tx) => insert(tx, placed, { priority }));
     const [one, two, other] = [await of(5), await of(5), await of(7)];
     const [lane = 0] = one.lanes;
     const look = async (marks: readonly Mark[]) => {
