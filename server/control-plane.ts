@@ -157,7 +157,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
     onMoment: (moment) => watches.announce(moment),
-    quiet: () => watches.quiet(),
+    quiet: async () => {
+      await watches.quiet();
+      await sweep.quiet();
+    },
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const watches = createWatches({

@@ -35,26 +35,44 @@ function twin(
 
 /** A fail-over in the middle; without hand-backs, to stay small. */
 const TAIL = ["TAIL", "FAULTS=0", "HAND_BACKS=0"];
-/** The rule that the code does not have yet: a flight looks at its lease row too. */
-const READ = "LEASE_READ";
+/** Two in flight at a time are many more states, and one finds all that liveness asks for. */
+const BEAT = "BEATS=1";
 const [TOKENS, ACKS, ONCE] = ["CHECK=1", "CHECK=2", "CHECK=4"];
 
 export const checks: readonly Check[] = Object.freeze([
   model("partition", "no write of a former owner commits", []),
   model("partition", "the partition is watched again", [], "watched"),
-  model("partition", "the same across a lost tail, were the lease row read", [...TAIL, READ]),
-  model("partition", "watched again after a lost tail, the same", [...TAIL, READ], "watched"),
-  twin("partition", "a flight reads the epoch and locks no writer row", ["PLAIN_EPOCH"]),
+  model("partition", "nor across a lost tail", TAIL),
+  model("partition", "watched again after a lost tail", TAIL, "watched"),
+  twin("partition", "a flight reads the lease row and locks no writer row", ["PLAIN_EPOCH"]),
+  twin("partition", "a flight asks its writer row alone, across a lost tail", [
+    "WRITER_ALONE",
+    ...TAIL,
+  ]),
   twin("partition", "a take-over bumps the epoch before it deletes writer rows", ["BUMP_FIRST"]),
   twin("partition", "a take-over reads the former owner unlocked", ["LEASE_UNLOCKED"]),
   twin("partition", "a hand-back waits for answers, not for flights", ["HAND_BACK_BLIND"]),
-  twin("partition", "a flight asks its writer row alone, across a lost tail", TAIL),
+  twin("partition", "a hand-back does not wait for what was sent", ["NOT_QUIET"]),
   twin("partition", "a fenced process goes on under its id", ["KEEP_ID"], "watched"),
 
   model("session", "who trusts its lock has it", []),
   model("session", "the lock of who is gone becomes free", [], "freed"),
   twin("session", "trust counts from when the answer came", ["TRUST_FROM_ANSWER"]),
   twin("session", "the server ends no idle session", ["NO_IDLE_TIMEOUT"], "freed"),
+
+  model("delivery", "what is given back or called forgotten is in nobody's hands", []),
+  model("delivery", "a lease that nobody knows of ends", [BEAT], "found"),
+  model("delivery", "by its time, where nothing is said", [BEAT, "SILENT", "ATTEMPT"], "found"),
+  twin("delivery", "what is given back is not known by its fence", ["ANY_FENCE"]),
+  twin("delivery", "a beat forgets what it leaves out, whichever poll brought it", [BEAT, "OMITS"]),
+  twin("delivery", "a list of all counts for lost polls too", [BEAT, "COUNTS_LOST"]),
+  twin("delivery", "a task is listed until its report is sent", [BEAT, "LISTED_UNTIL_SENT"]),
+  twin("delivery", "a lost poll is not named", [BEAT, "NAMES_NOTHING"]),
+  twin("delivery", "a lost poll is not named for long enough", [BEAT, "NAMED_ONCE"]),
+  twin("delivery", "a server gives back what it has sent", [BEAT, "CANCEL_LATE"]),
+  twin("delivery", "a lease counts from when the answer came", [BEAT, "FROM_ARRIVAL"]),
+  twin("delivery", "nobody lists all that it has", [BEAT, "LISTS_NOTHING"], "found"),
+  twin("delivery", "nothing is said, and no attempt has a time", [BEAT, "SILENT"], "found"),
 
   model("failover", "synchronous: nothing acknowledged is lost, once is once", []),
   model("failover", "synchronous: every run ends or asks", [], "ends"),

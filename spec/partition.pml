@@ -65,6 +65,7 @@ bool onOld[NODES];
 #define LOCK_SEEN_FREE(id) (lockOf == NONE)
 #endif
 
+#define NAMED (leaseNode == flightNode[p] && leaseEpoch == flightEpoch[p])
 /* What is read no more is one state and not many. */
 #define FORGET id = NONE; former = NONE; begun = 0
 #define MEMBER (node[p] != NONE)
@@ -157,7 +158,9 @@ inline takeOver() {
 /* A clean hand-over fences nobody, so it ends what may still be in flight before it says so. */
 inline giveBack() {
   atomic { owned[p] = false; epoch[p] = 0; id = node[p] };
+#ifndef NOT_QUIET
   !waits[p];
+#endif
 #ifdef TAIL
   begun = primary;
 #endif
@@ -225,15 +228,16 @@ active [PROCS] proctype Flight() {
 #ifdef TAIL
     begun = primary;
 #endif
-#ifdef PLAIN_EPOCH
-    atomic { holds = leaseNode == flightNode[p] && leaseEpoch == flightEpoch[p] };
+    /* One statement. Its snapshot of the lease row may be older than the lock that it waits for. */
+#ifdef WRITER_ALONE
+    holds = STILL(begun);
 #else
-    atomic {
-      !rowLocked[flightNode[p]] || !STILL(begun) ->
-      holds = STILL(begun) && writer[flightNode[p]];
-#ifdef LEASE_READ
-      holds = holds && leaseNode == flightNode[p] && leaseEpoch == flightEpoch[p];
+    atomic { holds = STILL(begun) && NAMED };
 #endif
+#ifndef PLAIN_EPOCH
+    atomic {
+      !holds || !rowLocked[flightNode[p]] || !STILL(begun) ->
+      holds = holds && STILL(begun) && writer[flightNode[p]];
       if
       :: holds -> rowLocked[flightNode[p]] = true
       :: else
@@ -246,7 +250,7 @@ active [PROCS] proctype Flight() {
     :: atomic { holds ->
         if
         :: STILL(begun) ->
-          assert(leaseNode == flightNode[p] && leaseEpoch == flightEpoch[p])
+          assert(NAMED)
         :: else
         fi; break }
       /* Rolled back, by the server's own time limits at the latest. */

@@ -1,6 +1,6 @@
 // The one door. Every change of a run passes here: lock the runs, load what the events name, decide
 // (pure), write what changed, hand over to whoever waits, commit, then tell. All events share
-// flights; a supervisor's count only while its writer row is there.
+// flights; a supervisor's count only while it owns the run's partition (fence.ts).
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
 import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
@@ -8,8 +8,9 @@ import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { Actor, PassRecord, Written } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx, Writer } from "../store/store.ts";
+import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx } from "../store/store.ts";
 import { beginChildren, withEndedChildren } from "./children.ts";
+import { fencedOf } from "./fence.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { type MendDeps, mend } from "./mend.ts";
@@ -122,8 +123,8 @@ async function pass(
   items: readonly Item[],
   { wait, slot }: { wait: boolean; slot: number },
 ): Promise<Flown> {
-  const fenced = await fencedNodes(tx, items, slot);
-  const free = items.filter((item) => !item.actor || !fenced.has(item.actor.node));
+  const fenced = await fencedOf(tx, items, slot, ({ run }) => run.partition);
+  const free = items.filter((item) => !fenced.has(item));
   const doubted = free.filter(({ event }) => event.kind === "integrity");
   const mended = await mend(options, tx, oncePerRun(doubted));
   // Whoever else is on board sees it put right, with the next flight.
@@ -174,33 +175,14 @@ function oncePerRun(items: readonly Item[]): readonly Item[] {
 function landing(
   item: Item,
   answers: ReadonlyMap<Item, Advanced>,
-  fenced: ReadonlySet<string>,
+  fenced: ReadonlySet<Item>,
   wait: boolean,
 ): Landing<Advanced> {
-  if (item.actor && fenced.has(item.actor.node))
-    return { kind: "done", result: { kind: "fenced" } };
+  if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
   const answer = answers.get(item);
   if (answer) return { kind: "done", result: answer };
   // Nobody holds it and it has not ended: there is no such run.
   return wait ? { kind: "done", result: { kind: "no-such-run" } } : { kind: "again" };
-}
-
-/**
- * Locks the writer row of each supervisor in the flight; without its row its events count for
- * nothing.
- */
-async function fencedNodes(
-  tx: Tx,
-  items: readonly Item[],
-  slot: number,
-): Promise<ReadonlySet<string>> {
-  const fenced = new Set<string>();
-  const nodes = new Set(items.flatMap((item) => (item.actor ? [item.actor.node] : [])));
-  for (const node of [...nodes].sort()) {
-    const writer: Writer = { node, slot };
-    if (!(await tx.holdWriter(writer))) fenced.add(node);
-  }
-  return fenced;
 }
 
 async function findRuns(

@@ -6,7 +6,8 @@
 //                → fires: begun · overlapped · refused, in the order of the moments
 //                → the next moment
 //
-// A supervisor's word counts only while its writer row is there; its epoch stands in the fire.
+// A supervisor's word counts only while it owns the partition (fence.ts); its epoch stands in the
+// fire.
 import type { Moment } from "../core/attempt.ts";
 import { type DueMoments, dueMoments } from "../core/calendar.ts";
 import type { Concurrency } from "../core/slots.ts";
@@ -23,6 +24,7 @@ import {
 } from "../store/schedules.ts";
 import type { Tx } from "../store/store.ts";
 import { commitAndTell, type SupervisorActor } from "./advance.ts";
+import { fencedOf } from "./fence.ts";
 import { momentsOf, momentText } from "./moments.ts";
 import { accept, createFinder, type ScheduleItem, type ScheduleOptions } from "./schedule.ts";
 import type { Worked } from "./told.ts";
@@ -138,10 +140,8 @@ async function fireDue(
   tx: Tx,
   items: readonly Item[],
 ): Promise<Flown> {
-  const fenced = new Set<string>();
-  for (const node of new Set(items.map(({ actor }) => actor.node)))
-    if (!(await tx.holdWriter({ node, slot: WRITER_SLOT }))) fenced.add(node);
-  const live = items.filter(({ actor }) => !fenced.has(actor.node));
+  const fenced = await fencedOf(tx, items, WRITER_SLOT, ({ schedule }) => schedule.partition);
+  const live = items.filter((item) => !fenced.has(item));
   const ids = live.map(({ schedule }) => schedule.id);
   const locked = ids.length === 0 ? [] : await tx.lockSchedules(ids, wait);
   const asked = new Map(live.map((item) => [item.schedule.id, item]));
@@ -158,9 +158,9 @@ async function fireDue(
   return {
     ...worked,
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
-    landings: items.map(({ schedule, actor }): Landing<FireAnswer> => {
-      if (fenced.has(actor.node)) return { kind: "done", result: { kind: "fenced" } };
-      const count = fired.get(schedule.id);
+    landings: items.map((item): Landing<FireAnswer> => {
+      if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
+      const count = fired.get(item.schedule.id);
       // After the wait it is not held by anybody: it is gone.
       if (count === undefined && !wait) return { kind: "again" };
       return { kind: "done", result: { kind: "done", fired: count ?? 0 } };

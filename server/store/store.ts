@@ -29,7 +29,7 @@ import type { Mark } from "./marks.ts";
 import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
-import type { Partitions } from "./partition-session.ts";
+import type { Partitions, TakenPartition } from "./partition-session.ts";
 import type { Pulse, PulseQuestion } from "./pulse.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
@@ -183,8 +183,11 @@ export interface Granted extends Grant {
 export interface Tx extends ScheduleTx {
   /** The transaction's time. */
   readonly now: Moment;
-  /** Locks the writer row of a supervisor for this flight; false: it was deleted by a take-over. */
-  holdWriter(writer: Writer): Promise<boolean>;
+  /**
+   * Locks the writer row of a supervisor for this flight. Gives what its node owns of `taken`, in
+   * these epochs; nothing, where a take-over has deleted the row.
+   */
+  holdWriter(writer: Writer, taken: readonly TakenPartition[]): Promise<readonly TakenPartition[]>;
   /** Reserves keys in key order; waits for another transaction that reserves the same one. */
   reserveKeys(keys: readonly KeyReservation[]): Promise<readonly KeyHolder[]>;
   /** Locks open runs by id. Without `wait`, those that another transaction holds are left out. */

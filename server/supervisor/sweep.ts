@@ -37,6 +37,8 @@ export interface Sweep extends Loop {
   roundOnce(): Promise<number>;
   /** How long ago the last whole round began, in milliseconds; or since the start. */
   roundAgeMs(): number;
+  /** Resolves when no event of ours is under way. */
+  quiet(): Promise<void>;
 }
 
 type Place =
@@ -51,19 +53,18 @@ export function createSweep(options: SweepOptions): Sweep {
   let beganAtMs = clock.monotonicMs();
   let lastBeganAtMs = beganAtMs;
   let stopped = false;
+  let under: Promise<unknown> = Promise.resolve();
 
   /** One page; how many runs of it were doubted. */
   async function look(): Promise<number> {
-    const { node, owned } = options.owner();
-    if (node === null || owned.length === 0) return 0;
+    const { owned } = options.owner();
+    if (owned.length === 0) return 0;
     if (place === FIRST) beganAtMs = clock.monotonicMs();
     const { doubted, next } = await (place.walk === "open"
       ? lookAtOpen(owned, place.after)
       : lookAtStrays(owned, place.after));
-    const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
-    await Promise.all(
-      doubted.map((run) => submit(run, { node, epoch: epochs.get(run.partition) ?? 0 })),
-    );
+    under = submitAll(doubted);
+    await under;
     place = next;
     if (next === FIRST) lastBeganAtMs = beganAtMs;
     return doubted.length;
@@ -103,6 +104,18 @@ export function createSweep(options: SweepOptions): Sweep {
     return { doubted, next: last === null ? FIRST : { walk: "strays", after: last } };
   }
 
+  /** Of what is still ours: a look takes long, and partitions are handed back meanwhile. */
+  async function submitAll(doubted: readonly RunRef[]): Promise<void> {
+    const { node, owned } = options.owner();
+    const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
+    await Promise.all(
+      doubted.map(async (run) => {
+        const epoch = epochs.get(run.partition);
+        if (node !== null && epoch !== undefined) await submit(run, { node, epoch });
+      }),
+    );
+  }
+
   async function submit(run: RunRef, actor: SupervisorActor): Promise<void> {
     try {
       await options.advance.submit(run, { kind: "integrity", found: NOTHING_FOUND }, actor);
@@ -132,6 +145,7 @@ export function createSweep(options: SweepOptions): Sweep {
       return doubted;
     },
     roundAgeMs: () => clock.monotonicMs() - lastBeganAtMs,
+    quiet: async () => void (await under),
   });
 }
 

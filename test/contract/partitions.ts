@@ -4,15 +4,21 @@
  */
 import { expect, test, vi } from "vitest";
 import { partitionsOf } from "../../server/store/partition.ts";
-import type { PartitionSession } from "../../server/store/partition-session.ts";
+import type { PartitionSession, TakenPartition } from "../../server/store/partition-session.ts";
 import type { Store } from "../../server/store/store.ts";
 import { newUuid, type Opened } from "./fixture.ts";
 
 const join = (store: Store): Promise<PartitionSession> =>
   store.partitions.join({ node: newUuid(), address: "127.0.0.1:1" });
 
-function holdsWriter(store: Store, { node }: PartitionSession, slot = 0): Promise<boolean> {
-  return store.transact({ name: "flight" }, (tx) => tx.holdWriter({ node, slot }));
+/** What a flight of the session's node may act on, of what it believes to own. */
+function ownedOf(
+  store: Store,
+  { node }: Pick<PartitionSession, "node">,
+  taken: readonly TakenPartition[],
+  slot = 0,
+): Promise<readonly TakenPartition[]> {
+  return store.transact({ name: "flight" }, (tx) => tx.holdWriter({ node, slot }, taken));
 }
 
 let partitions = 0;
@@ -96,14 +102,16 @@ export function describePartitions(opened: Opened): void {
   test("a partition that was given back is free, and its next owner fences nobody", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
-    const partition = nextPartition();
+    const [partition, other] = [nextPartition(), nextPartition()];
     await one.tryLock([partition]);
     const [first] = await one.takeOver([partition]);
     await one.unlock([partition]);
     expect(await two.tryLock([partition])).toEqual([partition]);
     const [second] = await two.takeOver([partition]);
     expect(second?.epoch).toBe((first?.epoch ?? 0) + 1);
-    expect(await holdsWriter(store, one)).toBe(true);
+    await one.tryLock([other]);
+    const kept = await one.takeOver([other]);
+    expect(await ownedOf(store, one, kept)).toEqual(kept);
     await Promise.all([one.leave(), two.leave()]);
   });
 
@@ -117,8 +125,28 @@ export function describePartitions(opened: Opened): void {
     const epochs = new Map(second.map(({ partition, epoch }) => [partition, epoch]));
     expect(epochs.get(a)).toBe((first[0]?.epoch ?? 0) + 1);
     expect(epochs.get(b)).toBe(first[0]?.epoch);
-    expect(await holdsWriter(store, session)).toBe(true);
+    expect(await ownedOf(store, session, second)).toHaveLength(2);
     await session.leave();
+  });
+
+  test("a flight acts on what its node owns in that epoch, and on nothing else", async () => {
+    const { store } = opened();
+    const [one, two] = await Promise.all([join(store), join(store)]);
+    const [a, b, c] = [nextPartition(), nextPartition(), nextPartition()];
+    await Promise.all([one.tryLock([a, b]), two.tryLock([c])]);
+    const old = await one.takeOver([a]);
+    const mine = await one.takeOver([a, b]);
+    const theirs = await two.takeOver([c]);
+    const never = { partition: nextPartition(), epoch: 0 };
+    const all = [...old, ...mine, ...theirs, never];
+    const held = await ownedOf(store, one, all);
+    expect(held).toHaveLength(2);
+    expect(held).toEqual(expect.arrayContaining([...mine]));
+    expect(await ownedOf(store, two, all)).toEqual(theirs);
+    expect(await ownedOf(store, one, [])).toEqual([]);
+    await one.unlock([a]);
+    expect((await ownedOf(store, one, all)).map(({ partition }) => partition)).toEqual([b]);
+    await Promise.all([one.leave(), two.leave()]);
   });
 
   test("a session that leaves gives back its locks and its flights are refused", async () => {
@@ -126,27 +154,32 @@ export function describePartitions(opened: Opened): void {
     const [one, two] = await Promise.all([join(store), join(store)]);
     const partition = nextPartition();
     await one.tryLock([partition]);
-    await one.takeOver([partition]);
+    const taken = await one.takeOver([partition]);
     await one.leave();
     await one.leave();
-    expect(await holdsWriter(store, one)).toBe(false);
+    expect(await ownedOf(store, one, taken)).toEqual([]);
     expect(await two.tryLock([partition])).toEqual([partition]);
     await two.leave();
   });
 
   test("a process that never joined writes nothing", async () => {
     const { store } = opened();
-    const held = await store.transact({ name: "flight" }, (tx) =>
-      tx.holdWriter({ node: newUuid(), slot: 0 }),
-    );
-    expect(held).toBe(false);
+    const session = await join(store);
+    const partition = nextPartition();
+    await session.tryLock([partition]);
+    const taken = await session.takeOver([partition]);
+    expect(await ownedOf(store, { node: newUuid() }, taken)).toEqual([]);
+    await session.leave();
   });
 
   test("each slot of a process that has joined is a writer", async () => {
     const { store } = opened();
     const session = await join(store);
-    expect(await holdsWriter(store, session, 0)).toBe(true);
-    expect(await holdsWriter(store, session, 1)).toBe(true);
+    const partition = nextPartition();
+    await session.tryLock([partition]);
+    const taken = await session.takeOver([partition]);
+    expect(await ownedOf(store, session, taken, 0)).toEqual(taken);
+    expect(await ownedOf(store, session, taken, 1)).toEqual(taken);
     await session.leave();
   });
 
@@ -157,20 +190,20 @@ export function describePartitions(opened: Opened): void {
     const lost: Error[] = [];
     frozen.onLost((cause) => lost.push(cause));
     await frozen.tryLock([partition]);
-    const [before] = await frozen.takeOver([partition]);
+    const before = await frozen.takeOver([partition]);
     await silent(partition, watcher);
-    expect(await holdsWriter(store, frozen)).toBe(true);
+    expect(await ownedOf(store, frozen, before)).toEqual(before);
     expect(await watcher.tryLock([partition])).toEqual([partition]);
 
     const events: string[] = [];
     const landed = Promise.withResolvers<void>();
-    const holds = Promise.withResolvers<boolean>();
+    const holds = Promise.withResolvers<readonly TakenPartition[]>();
     const flight = store.transact({ name: "last flight" }, async (tx) => {
-      holds.resolve(await tx.holdWriter({ node: frozen.node, slot: 0 }));
+      holds.resolve(await tx.holdWriter({ node: frozen.node, slot: 0 }, before));
       await landed.promise;
       events.push("flight ends");
     });
-    expect(await holds.promise).toBe(true);
+    expect(await holds.promise).toEqual(before);
     const takeOver = watcher.takeOver([partition]).then((taken) => {
       events.push("taken over");
       return taken;
@@ -179,9 +212,11 @@ export function describePartitions(opened: Opened): void {
     const [[taken]] = await Promise.all([takeOver, flight]);
 
     expect(events).toEqual(["flight ends", "taken over"]);
-    expect(taken).toEqual({ partition, epoch: (before?.epoch ?? 0) + 1 });
-    expect(await holdsWriter(store, frozen)).toBe(false);
-    expect(await holdsWriter(store, watcher)).toBe(true);
+    const [former] = before;
+    const now = { partition, epoch: (former?.epoch ?? 0) + 1 };
+    expect(taken).toEqual(now);
+    expect(await ownedOf(store, frozen, [...before, now])).toEqual([]);
+    expect(await ownedOf(store, watcher, [...before, now])).toEqual([now]);
     await vi.waitFor(() => expect(lost).toHaveLength(1));
     await expect(frozen.look()).rejects.toThrow();
     await watcher.leave();

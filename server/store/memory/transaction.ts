@@ -109,9 +109,13 @@ export function openTransaction(
 function lockingOf(open: Open): Pick<Tx, "holdWriter" | "reserveKeys" | "lockRuns" | "endedRuns"> {
   const { tables } = open;
   return {
-    holdWriter: async ({ node }) => {
+    holdWriter: async ({ node }, taken) => {
       open.enter("writer");
-      return tables.writer.get(node) !== undefined;
+      if (!tables.writer.get(node)) return [];
+      return taken.filter(({ partition, epoch }) => {
+        const lease = tables.partitionLease.get(String(partition));
+        return lease?.node === node && lease.epoch === epoch;
+      });
     },
     reserveKeys: async (keys) => {
       open.enter("keys");

@@ -1,6 +1,7 @@
 // The transaction of the contract on PostgreSQL: locks and loads, then writes and claims.
 import type { EndedAttempt } from "../../core/attempt.ts";
 import type { Mark } from "../marks.ts";
+import type { TakenPartition } from "../partition-session.ts";
 import type {
   AttemptKey,
   Grant,
@@ -43,8 +44,15 @@ import { insertRuns, writePasses } from "./write.ts";
 export function createTx({ now, query }: Begun): Tx {
   return Object.freeze({
     now,
-    holdWriter: async (writer) =>
-      (await query("hold_writer", [writer.node, writer.slot])).length > 0,
+    holdWriter: ({ node, slot }, taken) =>
+      query<TakenPartition>("hold_writer", [
+        ...[node, slot],
+        ...columns(
+          taken,
+          (one) => one.partition,
+          (one) => one.epoch,
+        ),
+      ]),
     reserveKeys: (keys) => reserveKeys(query, keys),
     lockRuns: async (runs, wait) => {
       const rows = await query<OpenRunRow>(

@@ -1,9 +1,11 @@
 /**
  * Take-over. Each flight of a supervisor holds its own writer row, so whoever takes over waits for
  * the flight that is in the air, and whatever the former owner sends after that changes nothing.
+ * Nor does an owner's word about what its node does not own, by the lease row.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Actor } from "../../../server/store/changes.ts";
 import type { PartitionSession } from "../../../server/store/partition-session.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
@@ -74,6 +76,12 @@ async function overdue(): Promise<RunRef> {
   return run;
 }
 
+/** In another partition. */
+async function overdueBeside({ partition }: RunRef): Promise<RunRef> {
+  const run = await overdue();
+  return run.partition === partition ? overdueBeside(run) : run;
+}
+
 const backoff = { kind: "due-moment", step: 0, on: "backoff" } as const;
 const rulesOf = async (run: RunRef) =>
   (await historyOf(plane, run)).interventions.map(({ rule, node, epoch }) => ({
@@ -140,7 +148,7 @@ describe("a take-over", () => {
     await holder.query("begin");
     await holder.query("delete from writer where node = $1", [actor.node]);
     const flight = plane.advance.submit(run, backoff, actor);
-    await hand.untilWaiting("from writer where node");
+    await hand.untilWaiting("join writer");
     await holder.query("commit");
     expect(await flight).toEqual({ kind: "fenced" });
     expect(await plane.advance.submit(other, backoff, actor)).toEqual({ kind: "fenced" });
@@ -148,9 +156,10 @@ describe("a take-over", () => {
   });
 
   it("of one supervisor leaves the flights of another alone, and all reports of agents", async () => {
-    const [run, other] = [await overdue(), await overdue()];
+    const run = await overdue();
+    const other = await overdueBeside(run);
     const mine = await ownerOf(run);
-    const theirs = await ownerOf({ ...other, partition: (run.partition + 1) % 256 });
+    const theirs = await ownerOf(other);
     const next = await join();
     await next.takeOver([run.partition]);
     const name = newTask();
@@ -163,6 +172,47 @@ describe("a take-over", () => {
     ]);
     expect(answers).toEqual([{ kind: "fenced" }, { kind: "done" }, "accepted"]);
     expect(await stateOf(plane, free)).toBe("COMPLETED");
+  });
+});
+
+describe("a supervisor whose writer row is there changes nothing in a partition", () => {
+  const refusedTo = async (run: RunRef, actor: Actor) => {
+    expect(await plane.advance.submit(run, backoff, actor)).toEqual({ kind: "fenced" });
+    expect(await rulesOf(run)).toEqual([]);
+  };
+
+  it("that it has handed back", async () => {
+    const run = await overdue();
+    const { session, actor } = await ownerOf(run);
+    await session.unlock([run.partition]);
+    await refusedTo(run, actor);
+  });
+
+  it("that it owns in another epoch by now", async () => {
+    const run = await overdue();
+    const { session, actor } = await ownerOf(run);
+    await session.takeOver([run.partition]);
+    await refusedTo(run, actor);
+  });
+
+  it("of which the database has forgotten its take-over, and goes on in the others", async () => {
+    const run = await overdue();
+    const other = await overdueBeside(run);
+    const { session, actor } = await ownerOf(run);
+    const [kept] = await session.takeOver([other.partition]);
+    // A standby without the newest transactions was promoted: the lease is the former owner's.
+    await hand.query(
+      "update partition_lease set node = $1, epoch = epoch - 1 where partition = $2",
+      [randomUUID(), run.partition],
+    );
+    const still = { node: session.node, epoch: kept?.epoch ?? 0 };
+    const [refused, done] = await Promise.all([
+      plane.advance.submit(run, backoff, actor),
+      plane.advance.submit(other, backoff, still),
+    ]);
+    expect([refused, done]).toEqual([{ kind: "fenced" }, { kind: "done" }]);
+    expect(await rulesOf(run)).toEqual([]);
+    expect(await rulesOf(other)).toEqual([{ rule: "backoff", ...still }]);
   });
 });
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
 import {
   type Agent,
   chain,
@@ -82,6 +83,10 @@ it("finds the row that another claim had locked when the mark was moved, and gav
   );
   gate.open();
   await polled;
+  await until("the row is free", async () => {
+    const text = "select from ready where run_id = $1 for update skip locked";
+    return (await hand.query(text, [run.runId])).length > 0 || null;
+  });
   expect(await agent.take(name)).toMatchObject({ runId: run.runId });
 });
 

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemRandom } from "../../../server/clock.ts";
-import type { PartitionSession } from "../../../server/store/partition-session.ts";
+import type { PartitionSession, TakenPartition } from "../../../server/store/partition-session.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { randomUuid } from "../../../server/uuid.ts";
@@ -47,22 +47,21 @@ async function ownerOf(partition: number): Promise<string | null> {
 }
 
 /** A flight of the session's that stands before its COMMIT until it may land. */
-async function flightOf({ node }: PartitionSession) {
+async function flightOf({ node }: PartitionSession, taken: readonly TakenPartition[]) {
   const landing = Promise.withResolvers<void>();
-  const holds = Promise.withResolvers<boolean>();
+  const holds = Promise.withResolvers<readonly TakenPartition[]>();
   const over = store.transact({ name: "advance" }, async (tx) => {
-    holds.resolve(await tx.holdWriter({ node, slot: 0 }));
+    holds.resolve(await tx.holdWriter({ node, slot: 0 }, taken));
     await landing.promise;
   });
-  expect(await holds.promise).toBe(true);
+  expect(await holds.promise).toEqual(taken);
   return { over, land: landing.resolve };
 }
 
 test("of two take-overs at once the second fences the first", async () => {
   const [former, one, two] = await Promise.all([join(), join(), join()]);
   const partition = 7;
-  await former.takeOver([partition]);
-  const flight = await flightOf(former);
+  const flight = await flightOf(former, await former.takeOver([partition]));
   // Both have held the lock: the session of the first has ended, which it has not heard.
   const first = one.takeOver([partition]);
   await hand.untilWaiting("delete from writer");
@@ -80,8 +79,7 @@ test("of two take-overs at once the second fences the first", async () => {
 test("a hand-back waits for a flight that may still commit", async () => {
   const session = await join();
   const partition = 8;
-  await session.takeOver([partition]);
-  const flight = await flightOf(session);
+  const flight = await flightOf(session, await session.takeOver([partition]));
   const handBack = session.unlock([partition]);
   const isHandedBack = settledOf(handBack);
   await hand.untilWaiting("for no key update");

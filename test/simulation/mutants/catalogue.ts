@@ -26,9 +26,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "writer row not locked",
-    file: "scheduler/advance.ts",
-    find: "if (!(await tx.holdWriter(writer))) fenced.add(node);",
-    replace: "void writer;",
+    file: "scheduler/fence.ts",
+    find: "await tx.holdWriter({ node, slot }, taken);",
+    replace: "taken;",
     why: "a supervisor that was fenced goes on acting in its old epoch",
   },
   {

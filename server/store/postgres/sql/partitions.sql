@@ -12,8 +12,16 @@ select pg_advisory_lock($1::integer, $2::integer);
 insert into writer (node, slot) select $1::uuid, s from generate_series(0, $2::integer - 1) as s;
 
 -- name: hold_writer
--- The first statement of a supervisor's flight. No row: a take-over has fenced this process.
-select from writer where node = $1::uuid and slot = $2::smallint for no key update;
+-- The first statement of a supervisor's flight: what its node owns still, of what it believes. No row
+-- of the writer: a take-over has fenced this process. The leases are read without a lock, which a
+-- take-over would wait for; they may be as old as the statement, and whoever changes one since waits
+-- for this row, or for the process.
+select l.partition, l.epoch
+from unnest($3::smallint[], $4::bigint[]) as o (partition, epoch)
+join partition_lease as l on l.partition = o.partition and l.epoch = o.epoch
+join writer as w on w.node = l.node
+where w.node = $1::uuid and w.slot = $2::smallint
+for no key update of w;
 
 -- name: look
 -- The ping of the session, its sign of life, and who holds what. A node lives while its session holds

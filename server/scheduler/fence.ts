@@ -1,0 +1,35 @@
+// Whose word counts no more. A flight that acts for supervisors locks the writer row of each first,
+// and asks in the same statement what its node owns still (docs/ARCHITECTURE.md, "Three layers").
+import type { Actor } from "../store/changes.ts";
+import type { TakenPartition } from "../store/partition-session.ts";
+import type { Tx } from "../store/store.ts";
+
+interface Acting {
+  readonly actor: Actor | null;
+}
+
+/**
+ * Items whose supervisor does not own their partition in the epoch in which it acts; an agent's own
+ * are never among them. Of flights that are out at the same time each has a `slot` of its own.
+ */
+export async function fencedOf<Item extends Acting>(
+  tx: Pick<Tx, "holdWriter">,
+  items: readonly Item[],
+  slot: number,
+  partitionOf: (item: Item) => number,
+): Promise<ReadonlySet<Item>> {
+  const acting = items.flatMap((item) =>
+    item.actor ? [{ item, ...item.actor, partition: partitionOf(item) }] : [],
+  );
+  const fenced = new Set<Item>();
+  const byNode = [...Map.groupBy(acting, ({ node }) => node)];
+  for (const [node, of] of byNode.sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const taken = [...new Map(of.map((one) => [keyOf(one), one])).values()];
+    const owned = await tx.holdWriter({ node, slot }, taken);
+    const isOwned = new Set(owned.map(keyOf));
+    for (const one of of) if (!isOwned.has(keyOf(one))) fenced.add(one.item);
+  }
+  return fenced;
+}
+
+const keyOf = ({ partition, epoch }: TakenPartition): string => `${partition}/${epoch}`;

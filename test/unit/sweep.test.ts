@@ -1,0 +1,69 @@
+/** What the sweep has under way while partitions change hands. */
+import { expect, it } from "vitest";
+import { systemClock } from "../../server/clock.ts";
+import type { SupervisorActor } from "../../server/scheduler/advance.ts";
+import type { RunRef } from "../../server/store/store.ts";
+import type { Owned } from "../../server/supervisor/ownership.ts";
+import { createSweep } from "../../server/supervisor/sweep.ts";
+import { quietLog } from "../support/control-plane.ts";
+
+const run = (partition: number): RunRef => ({ runId: `run-${partition}`, partition });
+
+/** A sweep that doubts a run in each partition that it owns while it looks. */
+function sweepOf(owned: readonly Owned[]) {
+  const now = { node: "n", owned };
+  const looked = Promise.withResolvers<void>();
+  const landed = Promise.withResolvers<void>();
+  const submitted: { readonly partition: number; readonly actor?: SupervisorActor }[] = [];
+  const sweep = createSweep({
+    store: {
+      openRuns: async () => [],
+      storedRuns: async () => new Map(),
+      async strayRuns() {
+        await looked.promise;
+        return { runs: owned.map(({ partition }) => run(partition)), last: null };
+      },
+    },
+    plans: { get: () => Promise.reject(new Error("there is no definition")) },
+    advance: {
+      async submit({ partition }, _event, actor) {
+        submitted.push({ partition, ...(actor ? { actor } : {}) });
+        await landed.promise;
+        return { kind: "done" };
+      },
+    },
+    clock: systemClock,
+    log: quietLog,
+    owner: () => now,
+  });
+  return { sweep, now, submitted, looked: looked.resolve, land: landed.resolve };
+}
+
+it("acts on nothing that was handed back while it looked, and in the epoch of now", async () => {
+  const { sweep, now, submitted, looked, land } = sweepOf([
+    { partition: 1, epoch: 4 },
+    { partition: 2, epoch: 5 },
+  ]);
+  const round = sweep.roundOnce();
+  now.owned = [{ partition: 2, epoch: 6 }];
+  looked();
+  land();
+  await round;
+  expect(submitted).toEqual([{ partition: 2, actor: { node: "n", epoch: 6 } }]);
+});
+
+it("is quiet when all that it has sent has landed, whatever it looks at", async () => {
+  const { sweep, submitted, looked, land } = sweepOf([{ partition: 1, epoch: 4 }]);
+  const round = sweep.roundOnce();
+  await sweep.quiet();
+  looked();
+  await expect.poll(() => submitted.length).toBe(1);
+  let isQuiet = false;
+  const quiet = sweep.quiet().then(() => {
+    isQuiet = true;
+  });
+  await new Promise(setImmediate);
+  expect(isQuiet).toBe(false);
+  land();
+  await Promise.all([quiet, round]);
+});
