@@ -35,7 +35,7 @@ export async function openWorld(): Promise<BenchWorld> {
     log: () => undefined,
   });
   const { connectionString, adminConnectionString } = await postgres.start();
-  const server = await startProgram("server.ts", [connectionString]);
+  const server = await startProgram("../test/support/server-process.ts", [connectionString]);
   const database = new Client({ connectionString });
   const admin = new Client({ connectionString: adminConnectionString });
   await Promise.all([database.connect(), admin.connect()]);
@@ -68,7 +68,7 @@ export async function openWorld(): Promise<BenchWorld> {
   });
 }
 
-/** The first line that a program of this folder says, once it has said it. */
+/** The first line that a program says, once it has said it; its path is seen from this folder. */
 export async function startProgram(
   name: string,
   args: readonly string[],
