@@ -69,7 +69,7 @@ async function copyTable(db: pg.Client, table: string, copies: Copies): Promise<
     ...(table === "lease"
       ? {
           session: `sha256((c.n / ${copies.leasesOfSession})::text::bytea)`,
-          wake_at: `now() + c.n % ${copies.leaseWithinMs} * interval '1 ms'`,
+          wake_at: `clock_timestamp() + c.n % ${copies.leaseWithinMs} * interval '1 ms'`,
         }
       : {}),
   };

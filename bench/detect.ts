@@ -87,13 +87,13 @@ async function connect(connectionString: string): Promise<pg.Client> {
 async function measureAll(world: World): Promise<readonly Lateness[]> {
   const { db } = world;
   const idle = [...(await timers(world, "idle")), ...(await silences(world, "idle"))];
+  const beating = keepBeating(world.beats);
   const leases = Number(values.leases);
   const many = `${leases.toLocaleString("en")} leases`;
   await copyRun(db, {
     ...{ of: await leasedRun(world), count: leases, leaseWithinMs: HEARTBEAT_MS },
     leasesOfSession: LEASES_OF_SESSION,
   });
-  const beating = keepBeating(world.beats);
   await db.query("update agent_session set last_beat_at = now() where agent_id = 'copied'");
   await settle(db);
   const leased = [...(await timers(world, many)), ...(await silences(world, many))];
