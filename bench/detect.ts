@@ -14,7 +14,7 @@ import pg from "pg";
 import { createClient } from "../sdk/typescript/client.ts";
 import { createEmbeddedPostgres } from "../server/embedded/postgres.ts";
 import { startServer, startSupervisor } from "../server/main.ts";
-import { copyRun } from "./bulk-rows.ts";
+import { copyRun, settle } from "./bulk-rows.ts";
 import { type Lateness, latenessOf, printLateness } from "./lateness.ts";
 
 const { values } = parseArgs({
@@ -35,6 +35,8 @@ const RATE = 20;
 interface World {
   readonly address: string;
   readonly db: pg.Client;
+  /** For what beats all the while: `db` is busy for long. */
+  readonly beats: pg.Client;
 }
 
 async function main(): Promise<void> {
@@ -48,7 +50,7 @@ async function main(): Promise<void> {
   });
   const closers: (() => Promise<unknown>)[] = [() => postgres.stop()];
   try {
-    const { connectionString } = await postgres.start();
+    const { connectionString, adminConnectionString } = await postgres.start();
     const database = { kind: "url", url: connectionString } as const;
     const supervisor = values.central ? "none" : "embedded";
     // Agents fall silent here one after the other, which would open the circuit of their task.
@@ -59,10 +61,12 @@ async function main(): Promise<void> {
       const watcher = await startSupervisor({ database, circuits });
       closers.push(() => watcher.stop());
     }
-    const db = new pg.Client({ connectionString });
-    await db.connect();
-    closers.push(() => db.end());
-    const figures = await measureAll({ address: server.address, db });
+    const [db, beats] = await Promise.all([connect(connectionString), connect(connectionString)]);
+    closers.push(() => Promise.all([db.end(), beats.end()]));
+    const admin = await connect(adminConnectionString);
+    await admin.query("grant pg_checkpoint to drover");
+    await admin.end();
+    const figures = await measureAll({ address: server.address, db, beats });
     printLateness(figures);
     if (values.json !== undefined) {
       const what = { cores: cpus().length, supervisor, postgres: await versionOf(db), figures };
@@ -74,17 +78,24 @@ async function main(): Promise<void> {
   }
 }
 
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  return client;
+}
+
 async function measureAll(world: World): Promise<readonly Lateness[]> {
   const { db } = world;
   const idle = [...(await timers(world, "idle")), ...(await silences(world, "idle"))];
+  const beating = keepBeating(world.beats);
   const leases = Number(values.leases);
   const many = `${leases.toLocaleString("en")} leases`;
   await copyRun(db, {
     ...{ of: await leasedRun(world), count: leases, leaseWithinMs: HEARTBEAT_MS },
     leasesOfSession: LEASES_OF_SESSION,
   });
-  const beats = keepBeating(db);
   await db.query("update agent_session set last_beat_at = now() where agent_id = 'copied'");
+  await settle(db);
   const leased = [...(await timers(world, many)), ...(await silences(world, many))];
   const runs = Number(values.runs);
   const more = `${many}, ${runs.toLocaleString("en")} runs`;
@@ -92,8 +103,9 @@ async function measureAll(world: World): Promise<readonly Lateness[]> {
     ...{ of: await waitingRun(world), count: runs, leaseWithinMs: HEARTBEAT_MS },
     leasesOfSession: LEASES_OF_SESSION,
   });
+  await settle(db);
   const full = [...(await timers(world, more)), ...(await silences(world, more))];
-  beats.stop();
+  beating.stop();
   return [...idle, ...leased, ...full];
 }
 

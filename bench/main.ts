@@ -5,8 +5,9 @@ import { parseArgs } from "node:util";
 import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
+import { takeover } from "./profiles/takeover.ts";
 
-const PROFILES: Readonly<Record<string, Profile>> = { heartbeats };
+const PROFILES: Readonly<Record<string, Profile>> = { heartbeats, takeover };
 
 function table({ columns, rows }: Measured): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];

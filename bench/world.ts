@@ -26,16 +26,30 @@ export interface Used {
   readonly commits: number;
 }
 
-export async function openWorld(): Promise<BenchWorld> {
+/** A PostgreSQL in a folder that is gone when it stops, with these settings beside the usual. */
+export async function openDatabase(settings: Readonly<Record<string, string>> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "drover-bench-"));
   // PostgreSQL may have to run under another account, which must be able to pass.
   chmodSync(folder, 0o711);
   const postgres = createEmbeddedPostgres({
-    dataDir: join(folder, "data"),
-    log: () => undefined,
+    ...{ dataDir: join(folder, "data"), log: () => undefined, settings },
   });
-  const { connectionString, adminConnectionString } = await postgres.start();
-  const server = await startProgram("server.ts", [connectionString]);
+  const address = await postgres.start();
+  return Object.freeze({
+    ...address,
+    async stop() {
+      await postgres.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  });
+}
+
+export const SERVER_PROGRAM = "../test/support/server-process.ts";
+
+export async function openWorld(): Promise<BenchWorld> {
+  const postgres = await openDatabase();
+  const { connectionString, adminConnectionString } = postgres;
+  const server = await startProgram(SERVER_PROGRAM, [connectionString]);
   const database = new Client({ connectionString });
   const admin = new Client({ connectionString: adminConnectionString });
   await Promise.all([database.connect(), admin.connect()]);
@@ -63,12 +77,11 @@ export async function openWorld(): Promise<BenchWorld> {
       server.child.kill("SIGTERM");
       await once(server.child, "exit");
       await postgres.stop();
-      rmSync(folder, { recursive: true, force: true });
     },
   });
 }
 
-/** The first line that a program of this folder says, once it has said it. */
+/** The first line that a program says, once it has said it; its path is seen from this folder. */
 export async function startProgram(
   name: string,
   args: readonly string[],

@@ -89,11 +89,12 @@ export interface RunningSupervisor {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  return starting(options, async (log, closers) => {
+  return starting(options, async ({ log, closers, settings }) => {
     const { connectionString, store } = await openStore(options, log, closers);
     const { address, supervisor } = options;
     const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
-    const opened = await openPlane(options, { store, log, address, supervision }, closers);
+    const of = { store, log, settings, address, supervision };
+    const opened = await openPlane(options, of, closers);
     const { plane, metrics, itself } = opened;
     const rpc = createRpcServer({
       scheduler: plane.scheduler,
@@ -119,11 +120,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 export async function startSupervisor(options: SupervisorOptions): Promise<RunningSupervisor> {
-  return starting(options, async (log, closers) => {
+  return starting(options, async ({ log, closers, settings }) => {
     const { store } = await openStore(options, log, closers);
     const { region, standby = false, listen } = options;
     const regions = region === undefined ? null : [await regionNamed(store, region)];
-    const of = { store, log, address: "supervisor", supervision: { regions, standby } };
+    const supervision = { regions, standby };
+    const of = { store, log, settings, address: "supervisor", supervision };
     const { plane, metrics, itself } = await openPlane(options, of, closers);
     if (listen === undefined) return { address: null };
     const port = createPagesPort(
@@ -138,13 +140,19 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Runni
 
 type Closers = (() => Promise<unknown>)[];
 
+interface Start {
+  readonly log: Logger;
+  readonly closers: Closers;
+  readonly settings: SupervisorConfig;
+}
+
 /** Runs the parts of a start, and closes what has been opened if one of them fails. */
 async function starting<T extends object>(
   options: ProcessOptions,
-  open: (log: Logger, closers: Closers) => Promise<T>,
+  open: (start: Start) => Promise<T>,
 ): Promise<T & { stop(): Promise<void> }> {
   // What is wrong with them is said before anything is opened.
-  supervisorConfig(options.settings ?? {});
+  const settings = supervisorConfig(options.settings ?? {});
   const log = createLog({ ...LOG_DEFAULTS, ...options.log });
   const closers: Closers = [];
   let stopping: Promise<void> | null = null;
@@ -155,7 +163,7 @@ async function starting<T extends object>(
     return stopping;
   };
   try {
-    return { ...(await open(log, closers)), stop };
+    return { ...(await open({ log, closers, settings })), stop };
   } catch (error) {
     await stop().catch(() => undefined);
     throw error;
@@ -183,6 +191,7 @@ async function openPlane(
   of: {
     readonly store: Store;
     readonly log: Logger;
+    readonly settings: SupervisorConfig;
     readonly address: string;
     readonly supervision: Supervision | undefined;
   },
@@ -191,10 +200,9 @@ async function openPlane(
   const { supervision, ...rest } = of;
   const metrics = createMetrics();
   const measures = createMeasures(metrics, systemClock);
-  const settings = supervisorConfig(options.settings ?? {});
   const plane = createControlPlane({
     ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
-    ...{ circuits, settings, measures, ...(supervision ? { supervision } : {}) },
+    ...{ circuits, measures, ...(supervision ? { supervision } : {}) },
     post: createPost({ clock: systemClock, allowLocal }),
   });
   closers.push(() => plane.stop());

@@ -32,10 +32,11 @@ export interface DueLook {
 
 export interface Looked {
   readonly now: Moment;
-  /** All that is due, earliest first, up to `limit`. */
+  /** What is due, earliest first. */
   readonly rows: readonly DueRow[];
   readonly schedules: DueLook["schedules"];
-  readonly limit: number;
+  /** There may be more that is due. */
+  readonly isMore: boolean;
   /** By `leaseOf`: leases that now wait for a later moment. */
   readonly moved: ReadonlyMap<string, Moment>;
   /** The earliest moment that was still to come. */
@@ -46,11 +47,9 @@ export function leaseOf({ runId, step }: { readonly runId: RunId; readonly step:
   return `${runId}/${step}`;
 }
 
-export function dueLook({ now, rows, schedules, limit, moved, nextAt }: Looked): DueLook {
+export function dueLook({ now, rows, schedules, isMore, moved, nextAt }: Looked): DueLook {
   const later = [...moved.values(), ...(nextAt === null ? [] : [nextAt])];
-  // There may be more than was asked for: the next moment is now.
-  const full = rows.length + schedules.length >= limit;
-  const next = full ? now : later.length === 0 ? null : Math.min(...later);
+  const next = isMore ? now : later.length === 0 ? null : Math.min(...later);
   return {
     now,
     nextAt: next,

@@ -9,6 +9,10 @@ import type { LiveNode } from "../store/partition-session.ts";
 const FREE_MS = 500;
 /** One that we have just handed back is left to the node that we handed it back for. */
 const HANDED_BACK_MS = 2_000;
+/** Of all nodes together: what is handed back is watched by nobody for up to half a second. */
+const MOVES_PER_SECOND = 4;
+/** What falls to a look, which comes twice a second. */
+const MOVES_PER_LOOK = MOVES_PER_SECOND / 2;
 
 export interface Seen {
   readonly me: LiveNode;
@@ -20,7 +24,7 @@ export interface Seen {
   /** Free partitions, with how long they have been seen free in a row. */
   readonly freeForMs: ReadonlyMap<number, number>;
   readonly handedBack: ReadonlySet<number>;
-  /** Partitions handed back in one look at most, so that a join moves a few each second. */
+  /** Partitions handed back in this look at most (`movesNow`). What is free is taken at once. */
   readonly movesMax: number;
 }
 
@@ -47,6 +51,17 @@ export function assign(seen: Seen): Assignment {
   });
   const handBack = [...seen.owned].filter((partition) => !isMine(partition));
   return { take, handBack: handBack.slice(0, seen.movesMax) };
+}
+
+/**
+ * How many partitions a node may hand back, so long after it last did. Nobody says whose turn it
+ * is: each leaves the others as much time as they might need.
+ */
+export function movesNow(liveNodes: readonly LiveNode[], sinceMs: number): number {
+  const watching = liveNodes.filter(({ regions }) => regions === null || regions.length > 0);
+  const givers = Math.max(1, watching.length - 1);
+  const due = Math.floor((sinceMs * MOVES_PER_SECOND) / (1_000 * givers));
+  return Math.min(Math.ceil(MOVES_PER_LOOK / givers), due);
 }
 
 /** Who shares the partitions of a region, of nodes in the order in which they joined. */

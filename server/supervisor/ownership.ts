@@ -14,12 +14,11 @@ import { partitionsOf, regionOf } from "../store/partition.ts";
 import type { PartitionLook, PartitionSession } from "../store/partition-session.ts";
 import type { Store } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
-import { assign } from "./assignment.ts";
+import { assign, movesNow } from "./assignment.ts";
 
 const LOOK_EVERY_MS = 500;
 /** Measured from when the last answered ping was sent. */
 const TRUST_MS = 2_500;
-const MOVES_MAX = 16;
 /** Moments that are further away are seen by the next look of their owner. */
 const NEAR_MS = 1_000;
 /** Free for longer than a take-over takes: nobody watches it. */
@@ -83,6 +82,8 @@ interface Membership {
   readonly owned: Map<number, number>;
   readonly freeSince: Map<number, number>;
   readonly handedBack: Set<number>;
+  /** When it last handed any back. */
+  movedAt: number;
   all: readonly number[];
   unwatched: readonly number[];
   peers: boolean;
@@ -120,6 +121,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       owned: new Map(),
       freeSince: new Map(),
       handedBack: new Set(),
+      movedAt: Number.NEGATIVE_INFINITY,
       all: partitionsOf(0),
       unwatched: [],
       peers: false,
@@ -148,10 +150,13 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       owned: new Set(of.owned.keys()),
       freeForMs: new Map([...of.freeSince].map(([one, since]) => [one, sentAt - since])),
       handedBack: of.handedBack,
-      movesMax: MOVES_MAX,
+      movesMax: movesNow(seen.liveNodes, sentAt - of.movedAt),
     });
     if (take.length > 0) await takeOver(of, take);
-    if (handBack.length > 0) await giveBack(of, handBack);
+    if (handBack.length > 0) {
+      of.movedAt = sentAt;
+      await giveBack(of, handBack);
+    }
   }
 
   /** Keeps since when each partition is free; returns those that this node may watch. */

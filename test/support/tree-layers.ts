@@ -289,6 +289,7 @@ export const layers: readonly Layer[] = [
       "pg",
       "server/main.ts",
       "server/embedded/postgres.ts",
+      "test/support/blackhole-proxy.ts",
     ],
     node: true,
     instead: "a benchmark starts a server as a process, and asks it as an agent or a client would",

@@ -80,9 +80,10 @@ export function dueRows(
     .flatMap((partition) => scheduleMoments(tables, partition))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   const toCome = [...rows, ...schedules].flatMap(({ wakeAt }) => (wakeAt > now ? wakeAt : []));
+  const dueSchedules = schedules.filter((row) => row.wakeAt <= now).slice(0, limit);
   return dueLook({
-    ...{ now, rows: due, limit, moved },
-    schedules: schedules.filter((row) => row.wakeAt <= now).slice(0, limit),
+    ...{ now, rows: due, schedules: dueSchedules, moved },
+    isMore: due.length + dueSchedules.length >= limit,
     nextAt: toCome.length === 0 ? null : toCome.reduce((a, b) => Math.min(a, b)),
   });
 }

@@ -1,12 +1,11 @@
 // The supervisor's look: what is due, and when the next moment comes. A lease whose session has
-// beaten needs no judgement: it moves to its next moment here, all of one look in one statement,
-// since with many agents these are nearly all that is due.
+// beaten needs no judgement: it moves to its next moment here, many more in one statement than a
+// look has rows, since with many agents these are nearly all that is due.
 import type { Moment } from "../../core/attempt.ts";
 import { dueLook, leaseOf } from "../due.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueKind, DueLook, DueRow } from "../store.ts";
 import { dueKinds } from "./codes.ts";
-import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
 const TABLES_DUE: readonly DueKind[] = [
@@ -20,6 +19,14 @@ const TABLES_DUE: readonly DueKind[] = [
 
 /** The kind of schedules in `due_rows`. */
 const SCHEDULE_DUE = 6;
+
+/**
+ * Rows of each kind that one look reads of a partition. A backlog behind them is found by the next
+ * looks: reading all of it in each look made catching up quadratic.
+ */
+const OF_PARTITION_MAX = 64;
+/** Leases that one statement moves. */
+const MOVED_MAX = 2_000;
 
 export async function dueRows(
   query: Query,
@@ -38,7 +45,7 @@ export async function dueRows(
     fence: number;
     wake_at: number;
     polled: boolean;
-  }>("due_rows", [partitions, limit]);
+  }>("due_rows", [partitions, limit, OF_PARTITION_MAX]);
   const schedules = due.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
     kind === SCHEDULE_DUE ? [{ id, partition, wakeAt }] : [],
   );
@@ -57,26 +64,31 @@ export async function dueRows(
           },
         ],
   );
-  const moved = await moveBeaten(
-    query,
-    rows.filter(({ kind }) => kind === "lease"),
-  );
+  const moved = rows.some(({ kind }) => kind === "lease")
+    ? await moveBeaten(query, partitions)
+    : new Map<string, Moment>();
+  const isMore = due.length >= limit || moved.size >= MOVED_MAX || isCapped(due);
   const now = next?.now ?? 0;
-  return dueLook({ now, rows, schedules, limit, moved, nextAt: next?.next_at ?? null });
+  return dueLook({ now, rows, schedules, isMore, moved, nextAt: next?.next_at ?? null });
+}
+
+/** Of all that was due: whether there may be more of some kind in some partition. */
+function isCapped(due: readonly { readonly kind: number; readonly partition: number }[]): boolean {
+  const counts = new Map<string, number>();
+  return due.some(({ kind, partition }) => {
+    const count = (counts.get(`${kind}/${partition}`) ?? 0) + 1;
+    counts.set(`${kind}/${partition}`, count);
+    return count >= OF_PARTITION_MAX;
+  });
 }
 
 /** The next moments of those leases that need no look now, by `leaseOf`. */
 async function moveBeaten(
   query: Query,
-  leases: readonly DueRow[],
+  partitions: readonly number[],
 ): Promise<ReadonlyMap<string, Moment>> {
-  if (leases.length === 0) return new Map();
   const moved = await query<{ run_id: RunId; step_no: number; wake_at: number }>("move_beaten", [
-    ...columns(
-      leases,
-      (lease) => lease.runId,
-      (lease) => lease.step,
-    ),
+    ...[partitions, MOVED_MAX, OF_PARTITION_MAX],
   ]);
   return new Map(
     moved.map((row) => [leaseOf({ runId: row.run_id, step: row.step_no }), row.wake_at]),

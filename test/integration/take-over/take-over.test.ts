@@ -5,8 +5,7 @@ import { type ServerProcess, spawnDroverServer } from "../../support/drover-serv
 import { callJson, jsonAgent, listAt, textAt } from "../../support/json-call.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
-
-const PARTITIONS = 256;
+import { bothShare, owners, soleOwner, takenOverFrom } from "./partition-owners.ts";
 
 let database: TestDatabase;
 let db: pg.Client;
@@ -33,47 +32,14 @@ async function start(): Promise<ServerProcess> {
   return server;
 }
 
-/** Partitions by owner; the owner's epoch counts each change of hands. */
-async function owners(): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await db.query<{ node: string; count: number }>(
-    "select node, count(*)::integer as count from partition_lease where node is not null group by node",
-  );
-  return new Map(rows.map(({ node, count }) => [node, count]));
-}
-
-async function soleOwner(): Promise<string> {
-  return until("one server owns every partition", async () => {
-    const [[node, count] = ["", 0], ...others] = await owners();
-    return count === PARTITIONS && others.length === 0 ? node : null;
-  });
-}
-
-async function bothShare(): Promise<void> {
-  await until("two servers share the partitions fairly", async () => {
-    const shares = [...(await owners()).values()];
-    return shares.length === 2 && Math.min(...shares) >= 80 ? true : null;
-  });
-}
-
-/** Milliseconds from now until the node that is not `lost` owns everything. */
-async function takenOverFrom(lost: string): Promise<number> {
-  const began = performance.now();
-  await until("the other server owns every partition", async () => {
-    const shares = await owners();
-    const [[node, count] = ["", 0]] = shares;
-    return shares.size === 1 && node !== lost && count === PARTITIONS ? true : null;
-  });
-  return performance.now() - began;
-}
-
 describe("take-over of partitions", () => {
   it("a second server shares them, and takes them all when the first is killed", async () => {
     const first = await start();
-    const firstNode = await soleOwner();
+    const firstNode = await soleOwner(db);
     await start();
-    await bothShare();
+    await bothShare(db);
     await first.signal("SIGKILL");
-    const tookMs = await takenOverFrom(firstNode);
+    const tookMs = await takenOverFrom(db, firstNode);
     expect(tookMs).toBeLessThan(10_000);
     const { rows } = await db.query("select from writer where node = $1", [firstNode]);
     expect(rows).toEqual([]);
@@ -81,9 +47,9 @@ describe("take-over of partitions", () => {
 
   it("what the killed one watched is found by the other: a silent agent's task comes again", async () => {
     const first = await start();
-    const firstNode = await soleOwner();
+    const firstNode = await soleOwner(db);
     const second = await start();
-    await bothShare();
+    await bothShare(db);
     const definition = {
       workflow: "watched",
       steps: [{ id: "a", task: { name: "a" }, timeouts: { heartbeat: "2s" } }],
@@ -97,7 +63,7 @@ describe("take-over of partitions", () => {
     });
     expect(listAt(taken.body, "tasks")).toHaveLength(8);
     await first.signal("SIGKILL");
-    await takenOverFrom(firstNode);
+    await takenOverFrom(db, firstNode);
     const agent = jsonAgent("other");
     let pollSeq = 0;
     const again = new Set<string>();
@@ -116,18 +82,18 @@ describe("take-over of partitions", () => {
       "select rule, node, epoch from intervention_view where fence = 1",
     );
     expect(rows.map(({ rule }) => rule)).toEqual(Array.from({ length: 8 }, () => "lease"));
-    const [node] = (await owners()).keys();
+    const [node] = (await owners(db)).keys();
     expect(new Set(rows.map((row) => row.node))).toEqual(new Set([node]));
     expect(Math.min(...rows.map(({ epoch }) => Number(epoch)))).toBeGreaterThan(1);
   });
 
   it("a frozen server is relieved, and does nothing more under its old name when it wakes", async () => {
     const first = await start();
-    const firstNode = await soleOwner();
+    const firstNode = await soleOwner(db);
     await start();
-    await bothShare();
+    await bothShare(db);
     await first.signal("SIGSTOP");
-    await takenOverFrom(firstNode);
+    await takenOverFrom(db, firstNode);
     const before = await epochs();
     await first.signal("SIGCONT");
     // It comes back under a new name, which is how it is seen that it has given up the old one.
@@ -143,7 +109,7 @@ describe("take-over of partitions", () => {
       [firstNode],
     );
     expect(stale.rows).toEqual([]);
-    expect((await owners()).has(firstNode)).toBe(false);
+    expect((await owners(db)).has(firstNode)).toBe(false);
     const after = await epochs();
     for (const [partition, epoch] of before)
       expect(after.get(partition)).toBeGreaterThanOrEqual(epoch);
@@ -151,13 +117,13 @@ describe("take-over of partitions", () => {
 
   it("a server that stops cleanly hands its partitions over without being fenced", async () => {
     const first = await start();
-    const firstNode = await soleOwner();
+    const firstNode = await soleOwner(db);
     await start();
-    await bothShare();
+    await bothShare(db);
     await first.signal("SIGTERM");
     expect(first.child.exitCode).toBe(0);
-    expect((await owners()).has(firstNode)).toBe(false);
-    await takenOverFrom(firstNode);
+    expect((await owners(db)).has(firstNode)).toBe(false);
+    await takenOverFrom(db, firstNode);
   });
 });
 

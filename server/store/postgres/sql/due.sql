@@ -1,8 +1,8 @@
 -- Due work: the moments of leases, ready rows, due rows, escalations, runs, messages and schedules.
 
 -- name: due_rows
--- Rows whose moment has come, earliest first: up to $2 of each kind and partition, $2 in all. That of
--- a schedule has its id for a run's.
+-- Rows whose moment has come, earliest first: up to $3 of each kind and partition, $2 in all; so that a
+-- backlog of any length costs a look no more than that. That of a schedule has its id for a run's.
 -- Plan: the wake index of each table, one probe a partition.
 with mine as materialized (
   select p.partition from unnest($1::smallint[]) as p (partition)
@@ -16,7 +16,7 @@ due_now as (
     from lease as l
     where l.partition = m.partition and l.wake_at <= now()
     order by l.wake_at
-    limit $2::integer
+    limit $3::integer
   ) as x
   union all
   select 1, null, x.run_id, m.partition, x.step_no, x.fence, x.wake_at, x.lane
@@ -26,7 +26,7 @@ due_now as (
     from ready as r
     where r.partition = m.partition and r.wake_at <= now()
     order by r.wake_at
-    limit $2::integer
+    limit $3::integer
   ) as x
   union all
   select 2, x.kind, x.run_id, m.partition, x.step_no, 0, x.wake_at, null
@@ -36,7 +36,7 @@ due_now as (
     from due as d
     where d.partition = m.partition and d.wake_at <= now()
     order by d.wake_at
-    limit $2::integer
+    limit $3::integer
   ) as x
   union all
   select 5, null, x.run_id, m.partition, x.step_no, x.n, x.wake_at, null
@@ -46,7 +46,7 @@ due_now as (
     from escalation as e
     where e.partition = m.partition and e.wake_at <= now()
     order by e.wake_at
-    limit $2::integer
+    limit $3::integer
   ) as x
   union all
   select 3, null, x.run_id, m.partition, -1, 0, x.wake_at, null
@@ -56,7 +56,7 @@ due_now as (
     from run_open as o
     where o.partition = m.partition and o.wake_at <= now()
     order by o.wake_at
-    limit $2::integer
+    limit $3::integer
   ) as x
   union all
   select 4, null, x.run_id, m.partition, -1, 0, x.wake_at, null
@@ -66,7 +66,7 @@ due_now as (
     from message as g
     where g.partition = m.partition and g.wake_at <= now()
     order by g.wake_at
-    limit $2::integer
+    limit $3::integer
   ) as x
   union all
   select 6, null, x.id, m.partition, -1, 0, x.wake_at, null
@@ -76,7 +76,7 @@ due_now as (
     from schedule as s
     where s.partition = m.partition and s.wake_at <= now()
     order by s.wake_at
-    limit $2::integer
+    limit $3::integer
   ) as x
 )
 select d.kind, d.due_kind, d.run_id, d.partition, d.step_no, d.fence, d.wake_at,
@@ -90,17 +90,29 @@ order by d.wake_at
 limit $2::integer;
 
 -- name: move_beaten
--- Of these due leases, those whose session has beaten since, and of which nothing else is due, wait
--- for their next moment (core/evolve.ts, leaseWakeAt). What a pass or a beat holds is left as it is:
--- the pass for it will look. Plan: lease, agent_session by key.
-with beaten as (
+-- Of the due leases, up to $3 of each partition and $2 in all, those whose session has beaten since, and
+-- of which nothing else is due, wait for their next moment (core/evolve.ts, leaseWakeAt). What a pass or
+-- a beat holds is left as it is: the pass for it will look. Plan: lease_wake; agent_session by key.
+with due_now as materialized (
+  select x.run_id, x.step_no
+  from unnest($1::smallint[]) as m (partition)
+  cross join lateral (
+    select l.run_id, l.step_no
+    from lease as l
+    where l.partition = m.partition and l.wake_at <= now()
+    order by l.wake_at
+    limit $3::integer
+  ) as x
+  limit $2::integer
+),
+beaten as (
   select l.run_id, l.step_no, least(
     greatest(l.granted_at, s.last_beat_at) + l.heartbeat_ms * interval '1 millisecond',
     l.attempt_by, l.progress_at + l.stall_ms * interval '1 millisecond',
     case when l.suspect_at is null then l.granted_at + l.slow_ms * interval '1 millisecond' end
   ) as wake_at
-  from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
-  join lease as l on l.run_id = u.run_id and l.step_no = u.step_no
+  from due_now as d
+  join lease as l on l.run_id = d.run_id and l.step_no = d.step_no
   join agent_session as s on s.session = l.session
   where l.cancel = 0 and l.attempt_by > now()
     and greatest(l.granted_at, s.last_beat_at) + l.heartbeat_ms * interval '1 millisecond' > now()

@@ -1,21 +1,20 @@
 -- The integrity sweep: rows as they stand, whatever they say.
 
 -- name: walk_open_runs
--- Plan: step by the run's key.
+-- In the order of the index, so that no row beyond the limit is read.
+-- Plan: step by the run's key; run_open_pkey.
 select o.run_id, o.partition, o.version, s.rows
-from unnest($1::smallint[]) with ordinality as p (partition, place)
-cross join lateral (
+from (
   select x.run_id, x.partition, x.version
   from run_open as x
-  where x.partition = p.partition and (p.partition, x.run_id) > ($2::smallint, $3::uuid)
-  order by x.run_id
+  where x.partition = any ($1::smallint[]) and (x.partition, x.run_id) > ($2::smallint, $3::uuid)
+  order by x.partition, x.run_id
   limit $4::integer
 ) as o
 cross join lateral (
   select count(*)::integer as rows from step as x where x.run_id = o.run_id offset 0
 ) as s
-order by o.partition, o.run_id
-limit $4::integer;
+order by o.partition, o.run_id;
 
 -- name: stored_places
 -- Each place of the runs that has any row, with all of them; one look, so that a claim is seen before or

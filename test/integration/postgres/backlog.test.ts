@@ -1,0 +1,98 @@
+/**
+ * However much is due or open, one look reads no more than its share: a look that reads the whole
+ * backlog to do a part of it never catches up.
+ */
+import pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import { statement } from "../../../server/store/postgres/sql.ts";
+import type { Store } from "../../../server/store/store.ts";
+import { quietLog } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { fill } from "./fill.ts";
+
+const RUNS = 4_000;
+/** All leases are in these. */
+const PARTITIONS = [0, 1, 2, 3];
+/** Of each partition, in one look. */
+const SHARE = 64;
+
+let database: TestDatabase;
+let db: pg.Client;
+let store: Store;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await fill(database.connectionString, RUNS);
+  db = new pg.Client({ connectionString: database.connectionString });
+  await db.connect();
+  await db.query("set plan_cache_mode = force_generic_plan; set enable_seqscan = off");
+  await db.query("delete from message");
+  await db.query("update due set partition = 7, wake_at = now()");
+  await db.query(
+    "update lease set partition = ('x' || right(run_id::text, 2))::bit(8)::integer % 4, wake_at = now()",
+  );
+  await db.query("update agent_session set last_beat_at = now()");
+  store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });
+});
+afterAll(async () => {
+  await store?.close();
+  await db?.end();
+  await database?.drop();
+});
+
+interface PlanNode {
+  readonly "Index Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** Rows that a statement reads by an index. */
+async function rowsRead(name: string, index: string, values: readonly unknown[]): Promise<number> {
+  const { rows } = await db.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
+    `explain (analyze, timing off, format json) ${statement(name).text}`,
+    [...values],
+  );
+  const readBy = (node: PlanNode): number =>
+    (node["Index Name"] === index ? node["Actual Rows"] * node["Actual Loops"] : 0) +
+    (node.Plans ?? []).reduce((sum, below) => sum + readBy(below), 0);
+  const plan = rows[0]?.["QUERY PLAN"][0]?.Plan;
+  if (!plan) throw new Error("explain gave no plan");
+  return readBy(plan);
+}
+
+async function dueLeases(): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    "select count(*)::integer as count from lease where wake_at <= now()",
+  );
+  return rows[0]?.count ?? 0;
+}
+
+it("a look at a backlog reads its share of each partition", async () => {
+  expect(await dueLeases()).toBeGreaterThan(PARTITIONS.length * SHARE);
+  const read = await rowsRead("due_rows", "lease_wake", [PARTITIONS, 500, SHARE]);
+  expect(read).toBe(PARTITIONS.length * SHARE);
+});
+
+it("leases whose agents have beaten are moved by the share, however few rows are asked for", async () => {
+  const before = await dueLeases();
+  const { due, now, nextAt } = await store.dueRows(PARTITIONS, 1);
+  expect(due).toEqual([]);
+  expect(nextAt).toBe(now);
+  expect(before - (await dueLeases())).toBe(PARTITIONS.length * SHARE);
+});
+
+it("what is due beyond the share of its partition is looked for at once", async () => {
+  const { due, now, nextAt } = await store.dueRows([7], 500);
+  expect(due).toHaveLength(SHARE);
+  expect(nextAt).toBe(now);
+});
+
+it("a page of the sweep reads no runs beyond it, of however many partitions", async () => {
+  const all = Array.from({ length: 256 }, (_, partition) => partition);
+  const first = "00000000-0000-0000-0000-000000000000";
+  expect(await rowsRead("walk_open_runs", "run_open_pkey", [all, -1, first, 10])).toBe(10);
+  const middle = all.filter((partition) => partition >= 100);
+  expect(await rowsRead("walk_open_runs", "run_open_pkey", [middle, 100, first, 10])).toBe(10);
+});
