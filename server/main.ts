@@ -162,12 +162,18 @@ async function starting<T extends object>(
   }
 }
 
-async function openStore({ database }: ProcessOptions, log: Logger, closers: Closers) {
+async function openStore(
+  { database, settings = {} }: ProcessOptions,
+  log: Logger,
+  closers: Closers,
+) {
   const connectionString = await openDatabase(database, log, closers);
   const { directUrl } = database.kind === "url" ? database : {};
   const directConnectionString = directUrl ?? connectionString;
   await migrate(directConnectionString, { folder: MIGRATIONS });
-  const store = createPostgresStore({ connectionString, directConnectionString, log });
+  const { polledMs, ownerLostMs } = supervisorConfig(settings);
+  const times = { polledMs, ownerLostMs };
+  const store = createPostgresStore({ connectionString, directConnectionString, log, times });
   closers.push(() => store.close());
   return { connectionString, store };
 }
@@ -201,7 +207,7 @@ async function openPlane(
   await plane.start();
   const { store, log } = rest;
   const { partitions } = plane.ownership;
-  const config = { ...HEALTH_DEFAULTS, ...options.health };
+  const config = { ...HEALTH_DEFAULTS, overdueMs: settings.overdueMs, ...options.health };
   const itself = createItself({ store, clock: systemClock, log, partitions, config });
   observePlane(metrics, { plane, measures, itself });
   await itself.runOnce();

@@ -25,6 +25,7 @@ export async function dueRows(
   query: Query,
   partitions: readonly number[],
   limit: number,
+  polledMs: number,
 ): Promise<DueLook> {
   // First what is still to come: a moment between the two statements is then seen twice, and never
   // missed.
@@ -38,7 +39,7 @@ export async function dueRows(
     fence: number;
     wake_at: number;
     polled: boolean;
-  }>("due_rows", [partitions, limit]);
+  }>("due_rows", [partitions, limit, polledMs]);
   const schedules = due.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
     kind === SCHEDULE_DUE ? [{ id, partition, wakeAt }] : [],
   );

@@ -16,7 +16,7 @@ import { fill } from "./fill.ts";
 /** What has moments. */
 const TABLES = ["lease", "ready", "due", "escalation", "run_open", "message", "schedule"];
 const PARTITIONS = partitionsOf(0);
-/** The root of an index, its leaf, and the row; measured are 1.9, with 47,000 rows as with 2,350. */
+/** The root of an index, its leaf, and the row; 1.9 of 2,350 parked rows, and 2.0 of 47,000. */
 const PAGES_A_PROBE = 3;
 
 interface PlanNode {
