@@ -129,8 +129,28 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     why: "an agent session that holds nothing is forgotten after so long a silence: longer than any pause in which its agent may come back",
   },
   pollerKeptMs: {
-    ...{ flag: "poller-kept", unit: "ms", byDefault: 5 * MINUTE, least: 2 * MINUTE, most: DAY },
-    why: "who polled a lane is forgotten after so long. A lane counts as polled for 1 min, so this may not be less than 2",
+    ...{ flag: "poller-kept", unit: "ms", byDefault: 5 * MINUTE, least: MINUTE, most: DAY },
+    why: "who polled a lane is forgotten after so long. At least twice --polled",
+  },
+  polledMs: {
+    ...{ flag: "polled", unit: "ms", byDefault: MINUTE, least: 10 * SECOND, most: HOUR },
+    why: "a lane counts as polled for so long after a poll: a task that nobody has taken within its pickup is then a backlog, and else there is no agent for it. Longer than any pause between two polls of agents that are well",
+  },
+  ownerLookMs: {
+    ...{ flag: "owner-look", unit: "ms", byDefault: 500, least: 100, most: 10 * SECOND },
+    why: "how often a node renews its session and looks who watches which partition: a sign of life, and how late it sees that one is free",
+  },
+  ownerLostMs: {
+    ...{ flag: "owner-lost", unit: "ms", byDefault: 3 * SECOND, least: SECOND, most: MINUTE },
+    why: "a node that has said nothing for so long is gone: the database ends its session, and another takes its partitions. It stops by itself one look before. At least three times --owner-look, as one look may be slow; less finds a frozen one sooner, and moves partitions for nothing when the database hesitates",
+  },
+  ownerMoves: {
+    ...{ flag: "owner-moves", unit: "count", byDefault: 4, least: 1, most: 256 },
+    why: "partitions that nodes hand back in a second, counted over all nodes, when another has joined: all at once would leave them unwatched together",
+  },
+  overdueMs: {
+    ...{ flag: "overdue", unit: "ms", byDefault: 5 * SECOND, least: SECOND, most: HOUR },
+    why: "what is due for longer is overdue, and makes a server degraded. The longest of the promises is 5 s, for a supervisor that is frozen",
   },
 } as const satisfies Readonly<Record<string, Setting>>);
 
@@ -148,6 +168,11 @@ export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.fre
   "learnEveryMs",
   "sessionKeptMs",
   "pollerKeptMs",
+  "polledMs",
+  "ownerLookMs",
+  "ownerLostMs",
+  "ownerMoves",
+  "overdueMs",
 ]);
 
 export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(
@@ -169,6 +194,14 @@ export function supervisorConfig(given: Partial<SupervisorConfig>): SupervisorCo
     problems.push(
       `--watch-gap is ${config.gapMs} ms and --look-every ${config.lookEveryMs} ms: with a gap of less than two looks silence would never count`,
     );
+  if (config.pollerKeptMs < 2 * config.polledMs)
+    problems.push(
+      `--poller-kept is ${config.pollerKeptMs} ms and --polled ${config.polledMs} ms: who polled would be forgotten while his lane counts as polled; keep him at least twice as long`,
+    );
+  if (config.ownerLostMs < 3 * config.ownerLookMs)
+    problems.push(
+      `--owner-lost is ${config.ownerLostMs} ms and --owner-look ${config.ownerLookMs} ms: one slow look would cost a node its partitions; give three looks at least`,
+    );
   if (problems.length > 0) throw new Error(problems.join("; "));
   return config;
 }
@@ -184,5 +217,10 @@ function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig 
     learnEveryMs: value("learnEveryMs"),
     sessionKeptMs: value("sessionKeptMs"),
     pollerKeptMs: value("pollerKeptMs"),
+    polledMs: value("polledMs"),
+    ownerLookMs: value("ownerLookMs"),
+    ownerLostMs: value("ownerLostMs"),
+    ownerMoves: value("ownerMoves"),
+    overdueMs: value("overdueMs"),
   });
 }

@@ -152,7 +152,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
   const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlown });
   const ownership = createOwnership({
-    ...{ store, clock, random, log, address },
+    ...{ store, clock, random, log, address, settings },
     ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),

@@ -90,7 +90,11 @@ export interface RunningSupervisor {
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   return starting(options, async ({ log, closers, settings }) => {
-    const { connectionString, store } = await openStore(options, log, closers);
+    const { connectionString, store } = await openStore(options.database, {
+      log,
+      closers,
+      settings,
+    });
     const { address, supervisor } = options;
     const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
     const of = { store, log, settings, address, supervision };
@@ -121,7 +125,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 export async function startSupervisor(options: SupervisorOptions): Promise<RunningSupervisor> {
   return starting(options, async ({ log, closers, settings }) => {
-    const { store } = await openStore(options, log, closers);
+    const { store } = await openStore(options.database, { log, closers, settings });
     const { region, standby = false, listen } = options;
     const regions = region === undefined ? null : [await regionNamed(store, region)];
     const supervision = { regions, standby };
@@ -170,12 +174,17 @@ async function starting<T extends object>(
   }
 }
 
-async function openStore({ database }: ProcessOptions, log: Logger, closers: Closers) {
+async function openStore(
+  database: ProcessOptions["database"],
+  { log, closers, settings }: { log: Logger; closers: Closers; settings: SupervisorConfig },
+) {
   const connectionString = await openDatabase(database, log, closers);
   const { directUrl } = database.kind === "url" ? database : {};
   const directConnectionString = directUrl ?? connectionString;
   await migrate(directConnectionString, { folder: MIGRATIONS });
-  const store = createPostgresStore({ connectionString, directConnectionString, log });
+  const { polledMs, ownerLostMs } = settings;
+  const times = { polledMs, ownerLostMs };
+  const store = createPostgresStore({ connectionString, directConnectionString, log, times });
   closers.push(() => store.close());
   return { connectionString, store };
 }
@@ -209,7 +218,7 @@ async function openPlane(
   await plane.start();
   const { store, log } = rest;
   const { partitions } = plane.ownership;
-  const config = { ...HEALTH_DEFAULTS, ...options.health };
+  const config = { ...HEALTH_DEFAULTS, overdueMs: of.settings.overdueMs, ...options.health };
   const itself = createItself({ store, clock: systemClock, log, partitions, config });
   observePlane(metrics, { plane, measures, itself });
   await itself.runOnce();

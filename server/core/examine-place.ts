@@ -154,7 +154,7 @@ function copied(before: Step, after: Step): Step {
 
 type Side = "forward" | "undo";
 
-function movingSideOf({ forward, undo }: StoredStep): Side | null {
+export function movingSideOf({ forward, undo }: StoredStep): Side | null {
   if (MOVING.has(forward)) return "forward";
   return MOVING.has(undo) ? "undo" : null;
 }

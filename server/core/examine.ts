@@ -17,6 +17,7 @@ import {
   missingPlaces,
   SLACK_MS,
 } from "./examine-place.ts";
+import type { OpenEscalation } from "./history.ts";
 import { brokenInvariants, runCounters } from "./invariants.ts";
 import {
   emptyView,
@@ -29,7 +30,8 @@ import {
 } from "./model.ts";
 import type { Plan } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
-import type { StoredOpen, StoredRun } from "./stored.ts";
+import { reopened } from "./reopen.ts";
+import type { ChildWait, StoredOpen, StoredRun } from "./stored.ts";
 
 export interface Finding {
   /** null: about the run. */
@@ -55,6 +57,8 @@ export interface Found {
   readonly asked: readonly number[];
   /** BLOCKED steps that wait for nothing. */
   readonly unopened: readonly number[];
+  /** Open questions of which nobody would ever be reminded. */
+  readonly unwatched: readonly OpenEscalation[];
 }
 
 export const NOTHING_FOUND: Found = Object.freeze({
@@ -63,7 +67,19 @@ export const NOTHING_FOUND: Found = Object.freeze({
   unasked: [],
   asked: [],
   unopened: [],
+  unwatched: [],
 });
+
+/** What has to become of the slot of a run. */
+export type SlotRepair =
+  /** It is under way, and holds none. */
+  | "hold"
+  /** It waits for one, and nobody knows. */
+  | "join"
+  /** It has one that it never asked for. */
+  | "leave"
+  /** It holds one, and waits to hear of it. */
+  | "tell";
 
 /** Rows beside steps that must go. */
 export interface Stray {
@@ -77,13 +93,18 @@ export interface Examined extends Found {
   /** What it should be; what is lost of it is HELD, until the rules have begun it again. */
   readonly mended: View;
   readonly strays: readonly Stray[];
+  /** Steps whose child has ended, which nobody would ever tell. */
+  readonly untold: readonly ChildWait[];
+  /** null: its slot is as it should be. */
+  readonly slot: SlotRepair | null;
 }
 
 /** Moments of one clock may be read with a rounding. */
 const ROUNDING_MS = 2;
 
-/** Of a run that is open, and whose row is there. */
-export function examine(plan: Plan, stored: StoredRun, open: StoredOpen, now: Moment): Examined {
+/** Of a run that has not ended, and whose row is there. */
+export function examine(plan: Plan, stored: StoredRun, now: Moment): Examined {
+  const open = openOf(plan, stored, now);
   const state = open.state ?? assumed(open, plan, now);
   const of: Examining = {
     ...{ plan, now, state, stored, before: new Map(), steps: new Map() },
@@ -92,7 +113,9 @@ export function examine(plan: Plan, stored: StoredRun, open: StoredOpen, now: Mo
   if (open.state === null) find(of, null, `${open.kind} without what that state needs`);
   for (const place of stored.places) examinePlace(of, place);
   for (const no of missingPlaces(of)) find(of, no, "its row is missing");
-  const asStored: Run = { ...open.run, state };
+  if (!stored.open) find(of, null, "it has not ended, and is not among the open runs");
+  const counted = stored.open ? {} : runCounters(plan, of.steps);
+  const asStored: Run = { ...open.run, ...counted, state };
   brokenToo(of, asStored);
   const unopened = countNeeds(of);
   const steps = new Map([...of.steps].map(([no, step]) => [no, countAgain(of, step)]));
@@ -114,8 +137,13 @@ export function examine(plan: Plan, stored: StoredRun, open: StoredOpen, now: Mo
     return reason !== "doubled" && !(about && asks(about));
   });
   for (const { step, n } of asked) find(of, step, `question ${n} is open, and it asks none`);
-  for (const { n, wakeAt } of stored.escalations)
-    if (wakeAt === null) find(of, null, `question ${n} is open and has no moment`);
+  const unwatched = stored.escalations.filter((one) => one.wakeAt === null && !asked.includes(one));
+  for (const { step, n } of unwatched)
+    find(of, step, `question ${n} is open, and nobody would ever be reminded of it`);
+  for (const { step } of stored.untold)
+    find(of, step, "the child that it waits for has ended, and nobody tells it");
+  const slot = slotRepair(run, stored);
+  if (slot) find(of, null, SLOT_WORDS[slot]);
   return {
     findings: of.findings,
     before: viewOf(asStored, of.before),
@@ -123,7 +151,29 @@ export function examine(plan: Plan, stored: StoredRun, open: StoredOpen, now: Mo
     ...{ strays: of.strays, lost: of.lost, unopened },
     unasked: unasked.map(({ no }) => no),
     asked: asked.map(({ step }) => step),
+    ...{ unwatched, slot, untold: stored.untold },
   };
+}
+
+function openOf(plan: Plan, stored: StoredRun, now: Moment): StoredOpen {
+  if (stored.open) return stored.open;
+  if (stored.unopened) return reopened(plan, stored, stored.unopened, now);
+  throw new Error("a run that has ended has nothing to examine");
+}
+
+const SLOT_WORDS: Readonly<Record<SlotRepair, string>> = Object.freeze({
+  hold: "it is under way, and holds no slot of its concurrency key",
+  join: "it waits for a slot, and is not among those who do",
+  leave: "it has a slot that it has not asked for",
+  tell: "it holds a slot, and nobody tells it",
+});
+
+function slotRepair({ keyed, state }: Run, { slot, slotTold }: StoredRun): SlotRepair | null {
+  if (!keyed || (state.kind === "PENDING" && state.on === "start"))
+    return slot === null ? null : "leave";
+  if (state.kind !== "PENDING") return slot === "holds" ? null : "hold";
+  if (slot === null) return slotTold ? null : "join";
+  return slot === "holds" && !slotTold ? "tell" : null;
 }
 
 export function find(of: Pick<Examining, "findings">, step: number | null, saw: string): void {

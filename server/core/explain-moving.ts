@@ -16,7 +16,7 @@ import type {
 } from "./explanation.ts";
 import type { Backoff, Held, Lease, Moving, Ready, Step, Waiting } from "./model.ts";
 import { planTaskOf } from "./pass.ts";
-import { type PlanStep, POLLED_MS } from "./plan.ts";
+import type { PlanStep } from "./plan.ts";
 import { plannedOf } from "./strategy.ts";
 
 /** A side of a step, as it is seen. */
@@ -70,7 +70,7 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
   const circuit = seen.signs.circuits.get(step.no);
   if (circuit) return behindCircuit(ready, { queue, taskName }, circuit);
   const lastPolledAt = seen.signs.polls.get(step.no) ?? null;
-  const polled = lastPolledAt !== null && seen.now - lastPolledAt < POLLED_MS;
+  const polled = lastPolledAt !== null && seen.now - lastPolledAt < seen.signs.polledMs;
   const { task, alarms } = ready;
   const waitsFor: AgentToPoll = {
     kind: "agent-to-poll",

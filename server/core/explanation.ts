@@ -48,6 +48,8 @@ export interface Signs {
   readonly leases: ReadonlyMap<number, LeaseSigns>;
   /** Of steps in their queue: when somebody last polled its lane; null: nobody has of late. */
   readonly polls: ReadonlyMap<number, Moment | null>;
+  /** A lane counts as polled for so long after a poll. */
+  readonly polledMs: number;
   /** Of steps in their queue: what keeps them there; steps that nothing keeps are left out. */
   readonly pauses: ReadonlyMap<number, LanePause>;
   /** Of steps in their queue: a circuit that lets nothing of its lane through. */

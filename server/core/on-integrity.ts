@@ -6,6 +6,7 @@ import { afterSettling, inDoubt } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { currentMark } from "./evolve.ts";
 import type { Finding, Lost } from "./examine.ts";
+import type { OpenEscalation } from "./history.ts";
 import { isEnded, type Step } from "./model.ts";
 import { open } from "./open.ts";
 import {
@@ -26,11 +27,12 @@ import { isUnsettled } from "./strategy.ts";
 const NUMBER_MS = 1_000;
 
 export function onIntegrity(pass: Pass, event: Extract<RunEvent, { kind: "integrity" }>): Answer {
-  const { findings, lost, unasked, asked, unopened } = event.found;
+  const { findings, lost, unasked, asked, unopened, unwatched } = event.found;
   if (findings.length === 0) return { kind: "done" };
   if (!isEnded(pass.view.run.state)) {
     emit(pass, { kind: "mended" });
     for (const no of asked) emit(pass, { kind: "escalation-closed", step: no, by: "integrity" });
+    for (const one of unwatched) remindLater(pass, one);
     for (const one of lost) beginAgain(pass, one);
     for (const no of unasked) askAgain(pass, no);
     for (const no of unopened) if (stepOf(pass, no).forward.kind === "BLOCKED") open(pass, no);
@@ -71,6 +73,13 @@ function askAgain(pass: Pass, no: number): void {
   const { id } = planStep(pass, no);
   const reason = isUndo ? "undo-failed" : reasonOf(stepOf(pass, no));
   escalate(pass, no, reason, `"${id}" waits for a person, and its question was lost`);
+}
+
+/** Nobody is told again: the question was told when it was asked, and the repair is told now. */
+function remindLater(pass: Pass, { n, step, deadlineAt }: OpenEscalation): void {
+  const { remindMs } = planStep(pass, step).escalation;
+  const wakeAt = Math.min(pass.occasion.now + remindMs, deadlineAt ?? Number.POSITIVE_INFINITY);
+  emit(pass, { kind: "escalation-reminded", n, wakeAt, tell: false });
 }
 
 function reasonOf(step: Step): "unknown" | "step-failed" {

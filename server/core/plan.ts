@@ -37,7 +37,7 @@ export const HEARTBEAT_MS_MIN = 2 * SECOND;
 export const LOSSES_IN_A_ROW_MAX = 3;
 /** How long a retried lost task is kept for another agent than the one that lost it. */
 export const AVOID_SESSION_MS = 2 * SECOND;
-/** A lane counts as polled for so long after a poll; due.sql says the same. */
+/** A lane counts as polled for so long after a poll, unless a server says otherwise. */
 export const POLLED_MS = MINUTE;
 
 export const RETRY_DEFAULT: RetryPolicy = Object.freeze({

@@ -6,6 +6,7 @@ import type {
   Backoff,
   Forward,
   Lease,
+  Parent,
   Ready,
   Run,
   RunState,
@@ -47,6 +48,15 @@ export interface StoredOpen {
   readonly wakeAt: Moment | null;
 }
 
+/** What is still known of a run that has not ended, and whose open row is gone. */
+export interface Unopened {
+  readonly createdAt: Moment;
+  readonly keyed: boolean;
+  readonly parent: Parent | null;
+  /** Questions that it has asked so far. */
+  readonly escalations: number;
+}
+
 /** A task that ended, or the output of a step without one. */
 export interface StoredAttempt {
   readonly step: number;
@@ -56,16 +66,28 @@ export interface StoredAttempt {
   readonly succeeded: boolean;
 }
 
+/** A step that waits for the child which it began under this fence. */
+export interface ChildWait {
+  readonly step: number;
+  readonly fence: number;
+}
+
 export interface StoredRun {
   /** What the row that stays says of the run; "missing": there is none. */
   readonly row: "open" | "ended" | "missing";
   readonly open: StoredOpen | null;
+  /** null: it has its open row, or needs none. */
+  readonly unopened: Unopened | null;
   readonly places: readonly StoredPlace[];
   /** Those that are open. */
   readonly escalations: readonly OpenEscalation[];
   /** Tasks that ended of places without a row of their own. */
   readonly attempts: readonly StoredAttempt[];
   readonly slot: "holds" | "waits" | null;
+  /** A message that it holds a slot, or gets none, waits for it. */
+  readonly slotTold: boolean;
+  /** Steps that wait for a child which has ended, or never was, and no message says so. */
+  readonly untold: readonly ChildWait[];
   /** Messages that wait for it. */
   readonly messages: number;
 }

@@ -144,13 +144,13 @@ async function pass(
     const slowAfter = slowAfterOf(options.usual, head);
     records.push({ head, before: view, after, effects, laneOf, slowAfter, actor });
   }
-  const passed = await passSlotsOn(tx, records);
+  const passed = await passSlotsOn(tx, records, mended.slots);
   const children = await beginChildren(options, tx, passed.records);
   if (mended.strays.length > 0) await tx.removeStrays(mended.strays);
+  if (mended.reopened.length > 0) await tx.reopenRuns(mended.reopened);
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
   const written = records.length > 0 ? await tx.write(children.records) : NOTHING_WRITTEN;
-  const slots = [...mended.slots, ...passed.changes];
-  if (slots.length > 0) await tx.writeSlots(slots);
+  if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
   const questions = questionsOf(views, records);
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {

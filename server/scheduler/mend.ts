@@ -1,20 +1,26 @@
 // The second look of the integrity sweep, under the lock of the run: its rows are examined as they
-// stand, what does not belong there is removed, and the pass goes on from what they should be. What
-// is left of a run that is not open is removed, and its slot goes to who waits.
+// stand, what does not belong there is removed, and the pass goes on from what they should be. A
+// run that has lost its open row gets one again. What is left of a run that is not open is removed,
+// and its slot goes to who waits.
+import type { Moment } from "../core/attempt.ts";
 import { decide } from "../core/decide.ts";
 import type { Effect } from "../core/effect.ts";
 import type { RunEvent } from "../core/event.ts";
-import { examine } from "../core/examine.ts";
+import { type Examined, examine } from "../core/examine.ts";
+import type { OpenEscalation } from "../core/history.ts";
 import { brokenInvariants } from "../core/invariants.ts";
+import type { Message } from "../core/message.ts";
 import { emptyView, movingSide, type View } from "../core/model.ts";
+import { type Plan, REMIND_MS } from "../core/plan.ts";
 import { plannedOf } from "../core/strategy.ts";
 import type { PassRecord } from "../store/changes.ts";
+import { KEPT_OPEN } from "../store/escalation-changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import { endedRun } from "../store/run-head.ts";
-import type { RunHead, RunRef, SlotChange, Store, Tx } from "../store/store.ts";
+import type { RunHead, RunRef, Store, Tx } from "../store/store.ts";
 import type { StoredHead, StrayRows } from "../store/stored-runs.ts";
 import { laneOfPass } from "./item-lanes.ts";
-import { openSlots } from "./slots.ts";
+import type { SlotMove } from "./slots.ts";
 
 export interface MendDeps {
   readonly store: Pick<Store, "lanes">;
@@ -31,10 +37,12 @@ export interface MendItem {
 export interface Mended {
   readonly records: readonly PassRecord[];
   readonly strays: readonly StrayRows[];
-  readonly slots: readonly SlotChange[];
+  /** Open rows that are to be there before anything is written. */
+  readonly reopened: readonly RunHead[];
+  readonly slots: readonly SlotMove[];
 }
 
-const NOTHING: Mended = Object.freeze({ records: [], strays: [], slots: [] });
+const NOTHING: Mended = Object.freeze({ records: [], strays: [], reopened: [], slots: [] });
 
 /** Examines runs under their lock. Nothing is written yet. */
 export async function mend(deps: MendDeps, tx: Tx, items: readonly MendItem[]): Promise<Mended> {
@@ -49,6 +57,7 @@ export async function mend(deps: MendDeps, tx: Tx, items: readonly MendItem[]): 
   return {
     records: found.flatMap(({ records }) => records),
     strays: found.flatMap(({ strays }) => strays),
+    reopened: found.flatMap(({ reopened }) => reopened),
     slots: found.flatMap(({ slots }) => slots),
   };
 }
@@ -60,9 +69,9 @@ async function mendOne(
   { actor }: MendItem,
 ): Promise<Mended> {
   const { stored } = head;
-  if (!stored.open || stored.row !== "open") return removeRest(tx, head, actor);
+  if (stored.row !== "open") return removeRest(tx, head, actor);
   const laned = await deps.plans.get(head.namespaceId, head.definitionId);
-  const examined = examine(laned.plan, stored, stored.open, tx.now);
+  const examined = examine(laned.plan, stored, tx.now);
   if (examined.findings.length === 0) return NOTHING;
   const view = await withFacts(tx, head, laned, examined.mended);
   const event: RunEvent = { kind: "integrity", found: examined };
@@ -71,11 +80,38 @@ async function mendOne(
   if (left.length > 0) deps.onUnmended(head, left);
   const laneOf = await laneOfPass(deps.store, head.namespaceId, laned, decision);
   const run: RunHead = { ...head, run: examined.before.run };
-  const { effects, view: after } = decision;
+  const { view: after } = decision;
+  const effects = [...decision.effects, ...messagesOf(head, examined)];
   const record = { head: run, before: examined.before, after, effects, laneOf, actor };
   await restoreLanes(tx, record);
-  const strays = { ...head, strays: examined.strays, all: false };
-  return { records: [record], strays: [strays], slots: [] };
+  return {
+    records: [record],
+    strays: [{ ...head, strays: examined.strays, all: false }],
+    reopened: stored.open ? [] : [run],
+    slots: slotMoves(laned.plan, head, examined, record),
+  };
+}
+
+/** What others should have told it: that its child has ended, and that it holds a slot. */
+function messagesOf({ runId: to }: RunRef, { untold, slot }: Examined): readonly Effect[] {
+  const words: readonly Message[] = [
+    ...untold.map((child) => ({ kind: "child-ended", ...child, child: null }) as const),
+    ...(slot === "tell" ? [{ kind: "slot" } as const] : []),
+  ];
+  return words.map((message) => ({ kind: "message-sent", to, message }));
+}
+
+/** Its place among those who wait is that of its start, whose deadline counts from there. */
+function slotMoves(
+  { timeoutMs }: Plan,
+  { slotOf, now }: StoredHead,
+  { slot, before }: Examined,
+  record: PassRecord,
+): readonly SlotMove[] {
+  if (slot === null || slot === "tell") return [];
+  const { state } = before.run;
+  const since = state.kind === "PENDING" ? Math.min(now, state.until - timeoutMs) : now;
+  return [{ record, does: slot, since, slotOf: slot === "leave" ? slotOf : null }];
 }
 
 async function withFacts(
@@ -112,24 +148,25 @@ async function removeRest(tx: Tx, head: StoredHead, actor: PassRecord["actor"]):
   ]);
   // A run that has just ended takes what is still on its way to it by itself, at its owner's look.
   const orphaned = stored.row === "missing" && stored.messages > 0;
+  const questions = questionsLeft(stored.escalations, tx.now);
   const saw = [
     ...(stored.open ? ["it is still among the open runs"] : []),
     ...strays.map(({ of, step }) => `there is a ${of} row of step ${step}`),
     ...(orphaned ? [`${stored.messages} messages wait for it`] : []),
     ...(slotOf ? [`it has a slot of the key "${slotOf.key}"`] : []),
+    ...questions.map((question) => question.saw),
   ];
-  if (saw.length === 0 || stored.row === "open") return NOTHING;
+  if (saw.length === 0) return NOTHING;
   const [ended] = stored.row === "ended" ? await tx.endedRuns([head]) : [];
   const state = { kind: "FAILED", reason: "NEVER_STARTED" } as const;
   const counts = { version: 1, warnings: 0, escalations: 0 };
   const run = ended?.run ?? endedRun(state, counts);
-  const freed = slotOf ? await leaveSlot(tx, head, slotOf) : { slots: [], effects: [] };
   const intervened: Effect = {
     kind: "intervened",
     intervention: {
       ...{ step: null, fence: 0, rule: "integrity", n: Math.floor(tx.now / 1_000) },
       saw: `${stored.row === "ended" ? "the run has ended" : "there is no such run"}, and ${saw.join("; ")}`,
-      did: "removed it. This is a defect of Drover: please report it",
+      did: "put it right. This is a defect of Drover: please report it",
       dueAt: tx.now,
       actedAt: tx.now,
     },
@@ -137,25 +174,34 @@ async function removeRest(tx: Tx, head: StoredHead, actor: PassRecord["actor"]):
   const view = emptyView(run);
   const record: PassRecord = {
     ...{ head: { ...head, run }, before: view, after: view, actor },
-    effects: [intervened, ...freed.effects],
+    effects: [intervened, ...questions.map(({ effect }) => effect)],
     laneOf: () => {
       throw new Error(`run ${runId} has ended and hands nothing out`);
     },
   };
-  return { records: [record], strays: [{ ...head, strays, all: true }], slots: freed.slots };
+  return {
+    records: [record],
+    strays: [{ ...head, strays, all: true }],
+    reopened: [],
+    slots: slotOf ? [{ record, does: "leave", since: tx.now, slotOf }] : [],
+  };
 }
 
-async function leaveSlot(
-  tx: Tx,
-  { runId, priority }: StoredHead,
-  { namespaceId, key }: NonNullable<StoredHead["slotOf"]>,
-): Promise<{ readonly slots: readonly SlotChange[]; readonly effects: readonly Effect[] }> {
-  const concurrency = { key, limit: 1, policy: "queue" } as const;
-  const keyed = { runId, namespaceId, priority, concurrency };
-  const book = await openSlots(tx, [keyed]);
-  const granted = book.leave(keyed);
-  return {
-    slots: book.changes(),
-    effects: granted.map((to) => ({ kind: "message-sent", to, message: { kind: "slot" } })),
-  };
+interface Left {
+  readonly saw: string;
+  readonly effect: Effect;
+}
+
+/** Nobody can answer a run that has ended, but for what outlives it, which is to be reminded of. */
+function questionsLeft(open: readonly OpenEscalation[], now: Moment): readonly Left[] {
+  return open.flatMap(({ n, step, reason, wakeAt }): readonly Left[] => {
+    if (reason !== KEPT_OPEN) {
+      const effect = { kind: "escalation-closed", step, by: "the run has ended" } as const;
+      return [{ saw: `its question ${n} is open`, effect }];
+    }
+    if (wakeAt !== null) return [];
+    const saw = `nobody would ever be reminded of its question ${n}`;
+    const reminded = { n, wakeAt: now + REMIND_MS, tell: false };
+    return [{ saw, effect: { kind: "escalation-reminded", ...reminded } as const }];
+  });
 }

@@ -1,10 +1,13 @@
 // Slots of concurrency keys within a flight: the keys are locked, the rules say who gets one
 // (core/slots.ts), and what has changed is written with the passes that caused it.
 
+import type { Moment } from "../core/attempt.ts";
+import type { SlotRepair } from "../core/examine.ts";
 import type { Message } from "../core/message.ts";
 import { isEnded, type Run } from "../core/model.ts";
 import {
   type Concurrency,
+  hold,
   type Joined,
   join,
   leave,
@@ -17,6 +20,7 @@ import type { ConcurrencyKey, RunHead, RunId, SlotChange, Tx } from "../store/st
 /** The slots of the keys of a flight, while their locks are held. */
 export interface SlotBook {
   join(of: KeyedRun, since: number): Joined;
+  hold(of: KeyedRun, since: number): void;
   /** The runs that get a slot now. */
   leave(of: KeyedRun): readonly RunId[];
   changes(): readonly SlotChange[];
@@ -46,6 +50,11 @@ export async function openSlots(tx: Tx, runs: readonly KeyedRun[]): Promise<Slot
       now.set(of(run), joined.slots);
       return joined;
     },
+    hold(run: KeyedRun, since: number): void {
+      const { runId, priority, concurrency } = run;
+      const asks = { runId, limit: concurrency.limit, priority, since };
+      now.set(of(run), hold(now.get(of(run)) ?? [], asks));
+    },
     leave(run: KeyedRun): readonly RunId[] {
       const { slots, granted } = leave(now.get(of(run)) ?? [], run.runId);
       now.set(of(run), slots);
@@ -72,39 +81,44 @@ function changesOf(key: ConcurrencyKey, before: Slots, after: Slots): readonly S
   ];
 }
 
+/** What becomes of the slot of a run, by the pass of the record. */
+export interface SlotMove {
+  readonly record: PassRecord;
+  readonly does: Exclude<SlotRepair, "tell">;
+  /** When it asked for one. */
+  readonly since: Moment;
+  /** The slot that it leaves; null: that of its own key. */
+  readonly slotOf: ConcurrencyKey | null;
+}
+
 /** What passes mean for slots: with the messages that follow, and what is to be written. */
 export interface SlotsPassedOn {
   readonly records: readonly PassRecord[];
   readonly changes: readonly SlotChange[];
 }
 
-/** A run that ends gives its slot to who waits; one whose start has come asks for one. */
-export async function passSlotsOn(tx: Tx, records: readonly PassRecord[]): Promise<SlotsPassedOn> {
-  const ends = records.filter(({ before, after }) => endsIn(before.run, after.run));
-  const asks = records.filter(({ before, after }) => asksIn(before.run, after.run));
-  if (ends.length + asks.length === 0) return { records, changes: [] };
-  const concurrency = await tx.concurrencyOf([...ends, ...asks].map(({ head }) => head.runId));
-  const keyed = ({ head }: PassRecord): KeyedRun => {
+/**
+ * A run that ends gives its slot to who waits; one whose start has come asks for one. What the
+ * sweep has found is put right with them.
+ */
+export async function passSlotsOn(
+  tx: Tx,
+  records: readonly PassRecord[],
+  found: readonly SlotMove[] = [],
+): Promise<SlotsPassedOn> {
+  const moves = [...records.flatMap((record) => moveOf(record, tx.now)), ...found].filter(
+    (move, at, all) => all.findIndex(({ record }) => record === move.record) === at,
+  );
+  if (moves.length === 0) return { records, changes: [] };
+  const concurrency = await tx.concurrencyOf(moves.map(({ record }) => record.head.runId));
+  const keyed = ({ record: { head }, slotOf }: SlotMove): KeyedRun => {
+    if (slotOf) return { ...head, ...slotOf, concurrency: { ...slotOf, ...ANY } };
     const its = concurrency.get(head.runId);
     if (!its) throw new Error(`run ${head.runId} needs a slot, and has no concurrency key`);
     return { ...head, concurrency: its };
   };
-  const book = await openSlots(tx, [...ends, ...asks].map(keyed));
-  const messages = new Map<PassRecord, PassRecord["effects"]>();
-  for (const record of ends)
-    messages.set(
-      record,
-      book.leave(keyed(record)).map((runId) => sent(runId, { kind: "slot" })),
-    );
-  for (const record of asks) {
-    const { runId } = record.head;
-    const { answer, cancelled } = book.join(keyed(record), tx.now);
-    messages.set(record, [
-      ...(answer === "holds" ? [sent(runId, { kind: "slot" })] : []),
-      ...(answer === "refused" ? [sent(runId, { kind: "no-slot" })] : []),
-      ...makeRoom(cancelled),
-    ]);
-  }
+  const book = await openSlots(tx, moves.map(keyed));
+  const messages = new Map(moves.map((move) => [move.record, moved(book, keyed(move), move)]));
   return {
     records: records.map((record) => {
       const more = messages.get(record) ?? [];
@@ -112,6 +126,34 @@ export async function passSlotsOn(tx: Tx, records: readonly PassRecord[]): Promi
     }),
     changes: book.changes(),
   };
+}
+
+/** Of a slot that is left only its key is needed. */
+const ANY = Object.freeze({ limit: 1, policy: "queue" } as const);
+
+function moveOf(record: PassRecord, now: Moment): readonly SlotMove[] {
+  const { before, after } = record;
+  const more = { record, since: now, slotOf: null };
+  if (endsIn(before.run, after.run)) return [{ ...more, does: "leave" }];
+  return asksIn(before.run, after.run) ? [{ ...more, does: "join" }] : [];
+}
+
+function moved(book: SlotBook, run: KeyedRun, { does, since }: SlotMove): PassRecord["effects"] {
+  switch (does) {
+    case "leave":
+      return book.leave(run).map((runId) => sent(runId, { kind: "slot" }));
+    case "hold":
+      book.hold(run, since);
+      return [];
+    case "join": {
+      const { answer, cancelled } = book.join(run, since);
+      return [
+        ...(answer === "holds" ? [sent(run.runId, { kind: "slot" })] : []),
+        ...(answer === "refused" ? [sent(run.runId, { kind: "no-slot" })] : []),
+        ...makeRoom(cancelled),
+      ];
+    }
+  }
 }
 
 function endsIn(before: Run, after: Run): boolean {

@@ -207,8 +207,6 @@ export const ATTENTION_MAX = 100;
 export const ESCALATIONS_COUNTED_MAX = 10_000;
 /** Of one partition: a hundred thousand in a region. */
 export const OPEN_RUNS_COUNTED_MAX = 400;
-/** A node or an owner that was not seen for so long is taken for gone. */
-export const NODE_SILENT_MS = 3_000;
 
 export interface Operators {
   /** By name and session. */

@@ -35,7 +35,7 @@ import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from ".
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { Schedules, ScheduleTx } from "./schedules.ts";
-import type { StoredHead, StrayRows, SweptRows } from "./stored-runs.ts";
+import type { SweepTx, SweptRows } from "./stored-runs.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
 
 export type {
@@ -180,7 +180,7 @@ export interface Granted extends Grant {
   readonly attemptBy: Moment;
 }
 
-export interface Tx extends ScheduleTx {
+export interface Tx extends ScheduleTx, SweepTx {
   /** The transaction's time. */
   readonly now: Moment;
   /**
@@ -196,12 +196,6 @@ export interface Tx extends ScheduleTx {
   endedRuns(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
   /** Steps of locked runs with their ready, lease and due rows, locked. */
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
-  /** Locks the open ones of these runs, waiting for others, and reads all rows as they stand. */
-  lockStored(runs: readonly RunRef[]): Promise<ReadonlyMap<RunId, StoredHead>>;
-  /** Of locked runs. Rows that are not there are none. */
-  removeStrays(runs: readonly StrayRows[]): Promise<void>;
-  /** Makes lanes that are gone again, under the numbers that they had. */
-  restoreLanes(lanes: readonly (LaneKey & { readonly lane: number })[]): Promise<void>;
   /** Last beats of sessions, as they are now: read after their leases were locked. */
   lastBeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
   /** Tasks that ended: those of a step and fence, of every kind. */

@@ -3,7 +3,7 @@ import type { Moment } from "../core/attempt.ts";
 import type { Stray } from "../core/examine.ts";
 import type { StoredRun } from "../core/stored.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
-import type { ConcurrencyKey } from "./store.ts";
+import type { ConcurrencyKey, LaneKey } from "./store.ts";
 
 /** A run as its rows stand. What is left of a run that is not open has no namespace of its own. */
 export interface StoredHead extends Omit<RunHead, "run"> {
@@ -27,6 +27,21 @@ export interface StrayRows extends RunRef {
   readonly all: boolean;
 }
 
+/** What the integrity sweep does within a transaction. */
+export interface SweepTx {
+  /** Locks the open ones of these runs, waiting for others, and reads all rows as they stand. */
+  lockStored(runs: readonly RunRef[]): Promise<ReadonlyMap<RunId, StoredHead>>;
+  /** Of locked runs. Rows that are not there are none. */
+  removeStrays(runs: readonly StrayRows[]): Promise<void>;
+  /** Makes lanes that are gone again, under the numbers that they had. */
+  restoreLanes(lanes: readonly (LaneKey & { readonly lane: number })[]): Promise<void>;
+  /**
+   * Makes open rows that are gone again, as is said. Of two who do it at once one fails: a run has
+   * one open row.
+   */
+  reopenRuns(runs: readonly RunHead[]): Promise<void>;
+}
+
 /** What the integrity sweep reads without a lock. */
 export interface SweptRows {
   /** Open runs of these partitions behind a place in their order, by partition and id. */
@@ -36,6 +51,14 @@ export interface SweptRows {
     limit: number,
   ): Promise<readonly WalkedRun[]>;
   storedRuns(runs: readonly RunRef[]): Promise<ReadonlyMap<RunId, StoredHead>>;
+  /**
+   * Runs that have not ended and have no open row, of the next `limit` runs of all; `last`: where
+   * the next look begins, null: there are none any more.
+   */
+  unopenedRuns(
+    after: RunId | null,
+    limit: number,
+  ): Promise<{ readonly runs: readonly RunRef[]; readonly last: RunId | null }>;
   /**
    * Runs that are not open, of the next `limit` rows of each table that belongs to open runs alone;
    * `last`: where the next look begins, null: it was the last.

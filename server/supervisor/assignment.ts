@@ -9,10 +9,6 @@ import type { LiveNode } from "../store/partition-session.ts";
 const FREE_MS = 500;
 /** One that we have just handed back is left to the node that we handed it back for. */
 const HANDED_BACK_MS = 2_000;
-/** Of all nodes together: what is handed back is watched by nobody for up to half a second. */
-const MOVES_PER_SECOND = 4;
-/** What falls to a look, which comes twice a second. */
-const MOVES_PER_LOOK = MOVES_PER_SECOND / 2;
 
 export interface Seen {
   readonly me: LiveNode;
@@ -57,11 +53,16 @@ export function assign(seen: Seen): Assignment {
  * How many partitions a node may hand back, so long after it last did. Nobody says whose turn it
  * is: each leaves the others as much time as they might need.
  */
-export function movesNow(liveNodes: readonly LiveNode[], sinceMs: number): number {
+export function movesNow(
+  liveNodes: readonly LiveNode[],
+  sinceMs: number,
+  perSecond: number,
+): number {
   const watching = liveNodes.filter(({ regions }) => regions === null || regions.length > 0);
   const givers = Math.max(1, watching.length - 1);
-  const due = Math.floor((sinceMs * MOVES_PER_SECOND) / (1_000 * givers));
-  return Math.min(Math.ceil(MOVES_PER_LOOK / givers), due);
+  const due = Math.floor((sinceMs * perSecond) / (1_000 * givers));
+  // Half a second's worth at once: what is handed back is watched by nobody for about as long.
+  return Math.min(Math.ceil(perSecond / 2 / givers), due);
 }
 
 /** Who shares the partitions of a region, of nodes in the order in which they joined. */

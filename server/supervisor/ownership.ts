@@ -3,11 +3,12 @@
 //   away → joined (a session, a node id, writer rows) → owner of its share → lost → away, under a
 //   new id
 //
-// The advisory locks of the session elect the owner. A process that has had no answer to a ping for
-// 2.5 s stops by its own monotonic clock, before the server ends its session at 3 s; one that was
+// The advisory locks of the session elect the owner. A process whose last answered ping is too long
+// ago stops by its own monotonic clock, a look before the server ends its session; one that was
 // fenced finds its writer row gone, forgets everything and joins anew.
 import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
+import type { SupervisorConfig } from "../config.ts";
 import type { Moment } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
 import { partitionsOf, regionOf } from "../store/partition.ts";
@@ -16,13 +17,8 @@ import type { Store } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
 import { assign, movesNow } from "./assignment.ts";
 
-const LOOK_EVERY_MS = 500;
-/** Measured from when the last answered ping was sent. */
-const TRUST_MS = 2_500;
 /** Moments that are further away are seen by the next look of their owner. */
 const NEAR_MS = 1_000;
-/** Free for longer than a take-over takes: nobody watches it. */
-const UNWATCHED_MS = 3_000;
 
 export interface Owned {
   readonly partition: number;
@@ -54,7 +50,7 @@ export interface Ownership {
   fenced(node: string): void;
   /** All that there are, of every region. */
   partitions(): readonly number[];
-  /** Partitions, of all regions, that nobody has watched for 3 s. */
+  /** Partitions, of all regions, that nobody has watched for longer than a take-over takes. */
   unwatched(): readonly number[];
   announceLanes(lanes: readonly number[]): void;
   /** The earliest moment that was set, to those who may own its partition, if it is near. */
@@ -68,6 +64,7 @@ export interface OwnershipOptions {
   readonly log: Logger;
   readonly address: string;
   readonly supervision: Supervision;
+  readonly settings: Pick<SupervisorConfig, "ownerLookMs" | "ownerLostMs" | "ownerMoves">;
   /** Those that there are; left out: all of every region. */
   readonly partitions?: readonly number[] | undefined;
   readonly onTaken: (partitions: readonly number[]) => void;
@@ -94,6 +91,9 @@ interface Membership {
 
 export function createOwnership(options: OwnershipOptions): Ownership {
   const { clock, log, supervision } = options;
+  const { ownerLookMs, ownerLostMs, ownerMoves } = options.settings;
+  // Measured from when the last answered ping was sent.
+  const trustMs = ownerLostMs - ownerLookMs;
   const watchesNothing = supervision.regions?.length === 0;
   let member: Membership | null = null;
   let timer: Timer | null = null;
@@ -150,7 +150,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       owned: new Set(of.owned.keys()),
       freeForMs: new Map([...of.freeSince].map(([one, since]) => [one, sentAt - since])),
       handedBack: of.handedBack,
-      movesMax: movesNow(seen.liveNodes, sentAt - of.movedAt),
+      movesMax: movesNow(seen.liveNodes, sentAt - of.movedAt, ownerMoves),
     });
     if (take.length > 0) await takeOver(of, take);
     if (handBack.length > 0) {
@@ -168,8 +168,9 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       if (isHeld.has(partition)) of.freeSince.delete(partition);
       else if (!of.freeSince.has(partition)) of.freeSince.set(partition, sentAt);
     }
+    // Free for longer than a take-over takes: nobody watches it.
     const unwatched = all.filter(
-      (one) => sentAt - (of.freeSince.get(one) ?? sentAt) >= UNWATCHED_MS,
+      (one) => sentAt - (of.freeSince.get(one) ?? sentAt) >= ownerLostMs,
     );
     if (unwatched.length !== of.unwatched.length) {
       const at = [...new Set(unwatched.map(regionOf))];
@@ -221,7 +222,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   async function tick(): Promise<DroverError | null> {
     try {
       if (!member) await join();
-      else if (!trusted(member)) lose(member, "no answer to a ping for 2.5 s");
+      else if (!trusted(member)) lose(member, `no answer to a ping for ${trustMs} ms`);
       if (member) await look(member);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
@@ -233,12 +234,12 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   }
 
   function trusted(of: Membership): boolean {
-    return clock.monotonicMs() - of.answeredSentAt < TRUST_MS;
+    return clock.monotonicMs() - of.answeredSentAt < trustMs;
   }
 
   function plan(): void {
     if (!running) return;
-    timer = clock.after(LOOK_EVERY_MS, () => {
+    timer = clock.after(ownerLookMs, () => {
       if (ticking && member && !trusted(member)) lose(member, "a ping is not answered");
       ticking ??= tick().finally(() => {
         ticking = null;

@@ -3,6 +3,7 @@
 //
 //   open     walks run_open of our partitions by key, a thousand runs a second, with all their rows
 //   strays   walks the rows that belong to open runs alone: of those that are not, or not there
+//   lost     walks all runs, ten thousand a second: those that have not ended, and are not open
 //   then     a new round
 //
 // What it doubts is looked at again under the run's lock, by the one door (scheduler/mend.ts): this
@@ -22,9 +23,10 @@ const RUNS_MAX = 1_000;
 /** Steps and items in one look; a run with more is looked at by itself. */
 const ROWS_MAX = 20_000;
 const STRAYS_MAX = 1_000;
+const LOOKED_THROUGH_MAX = 10_000;
 
 export interface SweepOptions {
-  readonly store: Pick<Store, "openRuns" | "storedRuns" | "strayRuns">;
+  readonly store: Pick<Store, "openRuns" | "storedRuns" | "strayRuns" | "unopenedRuns">;
   readonly plans: Plans;
   readonly advance: Pick<Advance, "submit">;
   readonly clock: Clock;
@@ -43,7 +45,8 @@ export interface Sweep extends Loop {
 
 type Place =
   | { readonly walk: "open"; readonly after: RunRef | null }
-  | { readonly walk: "strays"; readonly after: RunId | null };
+  | { readonly walk: "strays"; readonly after: RunId | null }
+  | { readonly walk: "lost"; readonly after: RunId | null };
 
 const FIRST: Place = { walk: "open", after: null };
 
@@ -60,14 +63,23 @@ export function createSweep(options: SweepOptions): Sweep {
     const { owned } = options.owner();
     if (owned.length === 0) return 0;
     if (place === FIRST) beganAtMs = clock.monotonicMs();
-    const { doubted, next } = await (place.walk === "open"
-      ? lookAtOpen(owned, place.after)
-      : lookAtStrays(owned, place.after));
+    const { doubted, next } = await lookAt(place, owned);
     under = submitAll(doubted);
     await under;
     place = next;
     if (next === FIRST) lastBeganAtMs = beganAtMs;
     return doubted.length;
+  }
+
+  function lookAt({ walk, after }: Place, owned: readonly Owned[]): Promise<Looked> {
+    switch (walk) {
+      case "open":
+        return lookAtOpen(owned, after);
+      case "strays":
+        return lookAtStrays(owned, after);
+      case "lost":
+        return lookForLost(owned, after);
+    }
   }
 
   async function lookAtOpen(owned: readonly Owned[], after: RunRef | null): Promise<Looked> {
@@ -94,14 +106,25 @@ export function createSweep(options: SweepOptions): Sweep {
     if (!stored.open || stored.open.run.version !== run.version) return false;
     if (stored.row !== "open") return true;
     const { plan } = await options.plans.get(namespaceId, definitionId);
-    return examine(plan, stored, stored.open, now).findings.length > 0;
+    return examine(plan, stored, now).findings.length > 0;
   }
 
   async function lookAtStrays(owned: readonly Owned[], after: RunId | null): Promise<Looked> {
-    const ours = new Set(owned.map(({ partition }) => partition));
     const { runs, last } = await store.strayRuns(after, STRAYS_MAX);
-    const doubted = runs.filter(({ partition }) => ours.has(partition));
-    return { doubted, next: last === null ? FIRST : { walk: "strays", after: last } };
+    const next: Place =
+      last === null ? { walk: "lost", after: null } : { walk: "strays", after: last };
+    return { doubted: ofOurs(owned, runs), next };
+  }
+
+  async function lookForLost(owned: readonly Owned[], after: RunId | null): Promise<Looked> {
+    const { runs, last } = await store.unopenedRuns(after, LOOKED_THROUGH_MAX);
+    const next: Place = last === null ? FIRST : { walk: "lost", after: last };
+    return { doubted: ofOurs(owned, runs), next };
+  }
+
+  function ofOurs(owned: readonly Owned[], runs: readonly RunRef[]): readonly RunRef[] {
+    const ours = new Set(owned.map(({ partition }) => partition));
+    return runs.filter(({ partition }) => ours.has(partition));
   }
 
   /** Of what is still ours: a look takes long, and partitions are handed back meanwhile. */

@@ -14,7 +14,7 @@ const definition = workflow({ x: {} });
 const UNTIL = 4_000_000_000_000;
 
 /** What `server/scheduler/children.ts` writes, for the step 0 and its first fence. */
-async function childOf(
+export async function childOf(
   store: Store,
   { ref: of, namespaceId: inside }: Scheduled,
   more: Partial<Parent> = {},

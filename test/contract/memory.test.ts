@@ -34,6 +34,23 @@ test("a lane is no longer polled a minute after its last poll", async () => {
   expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
 });
 
+test("how long a lane counts as polled, and a silent session lives, is as the server says", async () => {
+  let now = START;
+  const times = { polledMs: 20_000, ownerLostMs: 1_000 };
+  const store = createMemoryStore({ now: () => now, times });
+  const partition = ownPartition();
+  const run = await schedule(store, workflow({ a: {} }), { partition, agoMs: 400_000 });
+  await store.markPolled(newUuid(), run.lanes);
+  now += 19_999;
+  expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: true }]);
+  now += 1;
+  expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
+  expect((await store.reads.runSigns(run.ref.runId)).polledMs).toBe(20_000);
+  const session = await store.partitions.join({ node: newUuid(), address: "here" });
+  now += 1_000;
+  await expect(session.look()).rejects.toThrow("join under a new id");
+});
+
 test("a session lives on as long as it calls within three seconds", async () => {
   const { store, elapse } = await openMemory();
   const session = await store.partitions.join({ node: newUuid(), address: "here" });

@@ -32,6 +32,7 @@ import { describeRuns } from "./runs.ts";
 import { describeSchedules } from "./schedules.ts";
 import { describeSlots } from "./slots.ts";
 import { describeStates } from "./states.ts";
+import { describeSweep } from "./sweep.ts";
 import { describeTriggers } from "./triggers.ts";
 
 export function describeStore(
@@ -73,6 +74,7 @@ export function describeStore(
     describe("children", () => describeChildren(opened));
     describe("schedules", () => describeSchedules(opened));
     describe("slots", () => describeSlots(opened));
+    describe("the integrity sweep", () => describeSweep(opened));
     describe("facts", () => describeFacts(opened));
     describe("reads", () => describeReads(opened));
     describe("reruns", () => describeReruns(opened));

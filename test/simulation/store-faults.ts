@@ -121,6 +121,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     openRuns: (...asked) => read("openRuns", () => store.openRuns(...asked)),
     storedRuns: (...asked) => read("storedRuns", () => store.storedRuns(...asked)),
     strayRuns: (...asked) => read("strayRuns", () => store.strayRuns(...asked)),
+    unopenedRuns: (...asked) => read("unopenedRuns", () => store.unopenedRuns(...asked)),
     overdue: (...asked) => read("overdue", () => store.overdue(...asked)),
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),

@@ -8,6 +8,7 @@ import { START, type World } from "./core-world.ts";
 export const NO_SIGNS: Signs = Object.freeze({
   leases: new Map(),
   polls: new Map(),
+  polledMs: 60_000,
   pauses: new Map(),
   circuits: new Map(),
   queues: new Map(),

@@ -2,6 +2,7 @@
 // those that only belong elsewhere move a few at a time.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemRandom } from "../../server/clock.ts";
+import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { partitionsOf } from "../../server/store/partition.ts";
 import type { Store } from "../../server/store/store.ts";
@@ -32,6 +33,7 @@ async function join(): Promise<Ownership> {
     supervision: { regions: null, standby: false },
     ...{ onTaken: () => undefined, onLanes: () => undefined, onMoment: () => undefined },
     quiet: async () => undefined,
+    settings: SUPERVISOR_DEFAULTS,
   });
   nodes.push(node);
   await node.start();

@@ -5,6 +5,7 @@ import {
   SUPERVISOR_DEFAULTS,
   SUPERVISOR_SETTING_NAMES,
   SUPERVISOR_SETTINGS,
+  type SupervisorConfig,
   supervisorConfig,
 } from "../../server/config.ts";
 
@@ -28,6 +29,39 @@ test("all that is wrong is named at once, with its value and what it may be", ()
   expect(wrong).toThrow("--slow-factor is 0.5: give 1 to 100");
   expect(wrong).toThrow("--slow-samples is 30.5: give a whole number 10 to 10000");
   expect(wrong).toThrow("--watch-jump is NaN");
+});
+
+test.each(SUPERVISOR_SETTING_NAMES)("%s may be what its bounds are, and nothing beyond", (name) => {
+  const { flag, least, most } = SUPERVISOR_SETTINGS[name];
+  for (const value of [least, most])
+    expect(refusalOf({ [name]: value })).not.toContain(`--${flag} is ${value}:`);
+  for (const value of [least - 1, most + 1]) {
+    expect(refusalOf({ [name]: value })).toContain(
+      `--${flag} is ${value}: give ${least} to ${most}`,
+    );
+  }
+});
+
+/** Empty: it is taken. */
+function refusalOf(given: Partial<SupervisorConfig>): string {
+  try {
+    supervisorConfig(given);
+    return "";
+  } catch (error) {
+    return String(error);
+  }
+}
+
+test("who polled is not forgotten while his lane counts as polled", () => {
+  const given = { pollerKeptMs: 120_000, polledMs: 60_001 };
+  expect(() => supervisorConfig(given)).toThrow("--poller-kept is 120000 ms and --polled 60001 ms");
+  expect(supervisorConfig({ ...given, polledMs: 60_000 })).toMatchObject({ polledMs: 60_000 });
+});
+
+test("a node is not lost by one slow look", () => {
+  const given = { ownerLostMs: 3_000, ownerLookMs: 1_001 };
+  expect(() => supervisorConfig(given)).toThrow("--owner-lost is 3000 ms and --owner-look 1001 ms");
+  expect(supervisorConfig({ ...given, ownerLookMs: 1_000 })).toMatchObject({ ownerLookMs: 1_000 });
 });
 
 test("a gap that every two looks exceed is refused: silence would never count", () => {

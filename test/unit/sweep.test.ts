@@ -23,6 +23,7 @@ function sweepOf(owned: readonly Owned[]) {
         await looked.promise;
         return { runs: owned.map(({ partition }) => run(partition)), last: null };
       },
+      unopenedRuns: async () => ({ runs: [], last: null }),
     },
     plans: { get: () => Promise.reject(new Error("there is no definition")) },
     advance: {

@@ -2,7 +2,6 @@
 import type { Moment } from "../../core/attempt.ts";
 import { beatenUntil } from "../../core/evolve.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
-import { POLLED_MS } from "../../core/plan.ts";
 import { dueLook, leaseOf } from "../due.ts";
 import type { Pulse, PulseQuestion } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
@@ -25,7 +24,11 @@ export interface LaneFacts {
   readonly pauseOf: PauseOf;
   readonly circuitOf: CircuitOf;
   readonly queueOf: (lane: number) => string;
+  readonly polledMs: number;
 }
+
+/** Why nobody may take what stands in a lane, or that somebody would. */
+export type LaneHold = Pick<LaneFacts, "pauseOf" | "circuitOf" | "polledMs">;
 
 export function undelivered(
   tables: Tables,
@@ -63,7 +66,7 @@ export function dueRows(
   now: Moment,
   partitions: readonly number[],
   limit: number,
-  held: Pick<LaneFacts, "pauseOf" | "circuitOf">,
+  held: LaneHold,
 ): DueLook {
   const rows = partitions
     .flatMap((partition) => momentsOf(tables, now, partition, held))
@@ -89,7 +92,8 @@ export function dueRows(
 }
 
 /** For whoever asks for moments alone. */
-export const NOTHING_HELD: Pick<LaneFacts, "pauseOf" | "circuitOf"> = Object.freeze({
+export const NOTHING_HELD: LaneHold = Object.freeze({
+  polledMs: 0,
   pauseOf: () => null,
   circuitOf: () => null,
 });
@@ -119,7 +123,7 @@ export function momentsOf(
   tables: Tables,
   now: Moment,
   partition: number,
-  { pauseOf, circuitOf }: Pick<LaneFacts, "pauseOf" | "circuitOf">,
+  { pauseOf, circuitOf, polledMs }: LaneHold,
 ): readonly DueRow[] {
   const unpolled = { polled: false };
   const leases = tables.lease.where("partition", partition).map((row): DueRow => {
@@ -129,7 +133,7 @@ export function momentsOf(
   const ready = tables.ready.where("partition", partition).map((row): DueRow => {
     const { fence, wakeAt } = row.ready;
     const isHeld = row.lane < 0 || pauseOf(row.lane) !== null || circuitOf(row.lane) !== null;
-    const polled = isHeld || isPolled(tables, now, row.lane);
+    const polled = isHeld || isPolled(tables, now - polledMs, row.lane);
     return { ...ofStep(row), kind: "ready", fence, wakeAt, polled };
   });
   const due = tables.due.where("partition", partition).map((row): DueRow => {
@@ -161,15 +165,15 @@ function ofStep({ runId, partition, step }: RunRef & { readonly step: number }) 
   return { runId, partition, step };
 }
 
-function isPolled(tables: Tables, now: Moment, lane: number): boolean {
-  return tables.lanePoller.where("lane", lane).some((row) => row.seenAt > now - POLLED_MS);
+function isPolled(tables: Tables, since: Moment, lane: number): boolean {
+  return tables.lanePoller.where("lane", lane).some((row) => row.seenAt > since);
 }
 
 export function runSigns(
   tables: Tables,
   now: Moment,
   runId: RunId,
-  { pauseOf, queueOf, circuitOf }: LaneFacts,
+  { pauseOf, queueOf, circuitOf, polledMs }: LaneFacts,
 ): RunSigns {
   const steps = tables.step.where("run", runId).map(({ no }) => no);
   const leases = steps.flatMap((no) => {
@@ -199,7 +203,7 @@ export function runSigns(
     return row ? [[no, queueOf(Math.abs(row.lane))] as const] : [];
   });
   return {
-    ...{ now, leases: new Map(leases), polls: new Map(polls) },
+    ...{ now, polledMs, leases: new Map(leases), polls: new Map(polls) },
     ...{ pauses: new Map(pauses), queues: new Map(queues), circuits: new Map(circuits) },
   };
 }

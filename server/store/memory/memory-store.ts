@@ -10,6 +10,7 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { Reads } from "../reads.ts";
 import { KEPT_FOR_DEFAULT, type Store, type TransactOptions, type Tx } from "../store.ts";
+import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { beatSession, forgottenLeases } from "./beats.ts";
 import { type Catalogue, createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
@@ -46,6 +47,8 @@ export interface MemoryStoreOptions {
   now(): Moment;
   /** What the silence of sessions is measured by; left out: the database's time never jumps. */
   elapsedMs?(): number;
+  /** What is left out is as STORE_TIMES. */
+  readonly times?: Partial<StoreTimes>;
 }
 
 export interface MemoryStore extends Store {
@@ -63,7 +66,10 @@ export interface MemoryStore extends Store {
   loseTail(transactions: number): Promise<void>;
 }
 
-export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions): MemoryStore {
+export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
+  const { now, elapsedMs = now } = options;
+  const times = { ...STORE_TIMES, ...options.times };
+  const { polledMs, ownerLostMs } = times;
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
   const known = createCatalogue(now);
@@ -75,7 +81,12 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   const pauseOf = (lane: number) => lanePause(world, lane);
   const circuitOf = (lane: number) => laneCircuit(world, lane);
   const regions = () => [...regionNames().keys()];
-  const partitions = createPartitions(tables, transactions, { now, elapsedMs, regions });
+  const partitions = createPartitions(tables, transactions, {
+    now,
+    elapsedMs,
+    regions,
+    ownerLostMs,
+  });
   const { run } = transactions;
 
   function transact<T>(
@@ -102,7 +113,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
       run,
       partitions,
       catalogue: known,
-      signs: { pauseOf, queueOf, circuitOf },
+      signs: { pauseOf, queueOf, circuitOf, polledMs },
     }),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
@@ -111,7 +122,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     triggers: createTriggers({ tables, now, namespaceName }, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(isVersion),
-    operators: createOperators({ ...world, nodes: partitions.nodes }, transactions),
+    operators: createOperators({ ...world, ...times, nodes: partitions.nodes }, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
@@ -134,7 +145,8 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     takeInbox: async () => [],
     settleInbox: async () => undefined,
     pulse: (asked) => run(() => pulse(tables, now(), asked, { pauseOf, transactions })),
-    dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf })),
+    dueRows: (of, limit) =>
+      run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf, polledMs })),
     overdue: (of, byMs) =>
       run(() => overdue(tables, now(), { partitions: of, byMs, live: partitions.live() })),
     ready: () => run(() => undefined),

@@ -1,7 +1,6 @@
 // What operators look at: agents, queues in full, partitions, supervisors, interventions.
 import type { Moment } from "../../core/attempt.ts";
 import type { RunState } from "../../core/model.ts";
-import { POLLED_MS } from "../../core/plan.ts";
 import {
   type AgentPage,
   type AgentRecord,
@@ -15,7 +14,6 @@ import {
   type InterventionPage,
   type InterventionPlace,
   type ListedIntervention,
-  NODE_SILENT_MS,
   OPEN_RUNS_COUNTED_MAX,
   type Operators,
   type OrphanLane,
@@ -28,6 +26,7 @@ import {
 } from "../operators.ts";
 import { partitionsOf } from "../partition.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
+import type { StoreTimes } from "../store-times.ts";
 import { overdueSince } from "./looks.ts";
 import type { KnownNode } from "./partitions.ts";
 import { type KnownLane, lanePause, type QueueWorld } from "./queues.ts";
@@ -38,7 +37,10 @@ import type { Transactions } from "./transactions.ts";
 const REGION = 0;
 const NODE_SHOWN_MS = 60_000;
 
-export interface OperatorWorld extends QueueWorld {
+/** As operators.sql says it. */
+const AGENT_SHOWN_MS = 60_000;
+
+export interface OperatorWorld extends QueueWorld, StoreTimes {
   readonly nodes: () => readonly KnownNode[];
 }
 
@@ -155,7 +157,7 @@ function laneLook(tables: Tables, { lane }: KnownLane): Omit<QueueLook, "name" |
 function agentsAsking(tables: Tables, now: Moment, namespaceId: number, queue: string) {
   return tables.agent
     .all()
-    .filter((row) => row.namespaceId === namespaceId && row.seenAt > now - POLLED_MS)
+    .filter((row) => row.namespaceId === namespaceId && row.seenAt > now - AGENT_SHOWN_MS)
     .filter(({ poll }) => poll?.queues.includes(queue));
 }
 
@@ -189,7 +191,7 @@ function listPartitions(world: OperatorWorld, { after, limit }: PartitionPage) {
       return {
         ...{ partition, epoch, takenAt },
         owner: node === null ? null : { node, address, lastSeenAt },
-        watched: lastSeenAt !== null && lastSeenAt > now - NODE_SILENT_MS,
+        watched: lastSeenAt !== null && lastSeenAt > now - world.ownerLostMs,
         overdueAt: overdueSince(tables, now, partition),
       };
     });
@@ -204,7 +206,7 @@ function supervisors(world: OperatorWorld): readonly SupervisorRecord[] {
     .filter(({ lastSeenAt }) => lastSeenAt > now - NODE_SHOWN_MS)
     .sort((a, b) => compare(a, b, ["startedAt", "node"]))
     .map(({ node, address, startedAt, lastSeenAt }) => {
-      const alive = lastSeenAt > now - NODE_SILENT_MS;
+      const alive = lastSeenAt > now - world.ownerLostMs;
       const partitions = owned.get(node)?.length ?? 0;
       return { node, address, startedAt, lastSeenAt, alive, partitions };
     });
@@ -249,7 +251,7 @@ function cluster(tables: Tables): ClusterRecord {
   return { database: "memory", migrations: [], openRuns, allCounted };
 }
 
-function attention(world: QueueWorld, namespaceId: number): Attention {
+function attention(world: OperatorWorld, namespaceId: number): Attention {
   const { tables } = world;
   const open = tables.escalation
     .where("namespace", namespaceId)
@@ -283,10 +285,10 @@ function attention(world: QueueWorld, namespaceId: number): Attention {
   };
 }
 
-function isOrphan(world: QueueWorld, { lane }: KnownLane): boolean {
-  const { tables, now } = world;
+function isOrphan(world: OperatorWorld, { lane }: KnownLane): boolean {
+  const { tables, now, polledMs } = world;
   if (tables.ready.where("lane", lane).length === 0 || lanePause(world, lane)) return false;
-  return !tables.lanePoller.where("lane", lane).some(({ seenAt }) => seenAt > now() - POLLED_MS);
+  return !tables.lanePoller.where("lane", lane).some(({ seenAt }) => seenAt > now() - polledMs);
 }
 
 function least(moments: readonly (Moment | null)[]): Moment | null {

@@ -19,7 +19,6 @@ import type { Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** A session that calls nothing for so long is lost, and a node that is not seen is not live. */
-const SILENCE_MS_MAX = 3_000;
 
 export interface PartitionClock {
   readonly now: () => Moment;
@@ -27,6 +26,8 @@ export interface PartitionClock {
   readonly elapsedMs: () => number;
   /** Ids of those that there are. */
   readonly regions: () => readonly number[];
+  /** A session without a call for so long is lost. */
+  readonly ownerLostMs: number;
 }
 
 export interface KnownNode extends NodeInfo {
@@ -74,7 +75,7 @@ export function createPartitions(
       [...world.sessions.values()]
         .filter(
           ({ state, calledAtMs }) =>
-            state === "live" && clock.elapsedMs() - calledAtMs < SILENCE_MS_MAX,
+            state === "live" && clock.elapsedMs() - calledAtMs < clock.ownerLostMs,
         )
         .map(({ node }) => node),
     close: () => {
@@ -142,18 +143,19 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
 
 /** Every call is a sign of life; the first thing that it does is to see who gave none. */
 function call(world: World, session: Session): void {
+  const { ownerLostMs } = world;
   const nowMs = world.elapsedMs();
   for (const other of world.sessions.values())
-    if (other.state === "live" && nowMs - other.calledAtMs >= SILENCE_MS_MAX) lose(other);
+    if (other.state === "live" && nowMs - other.calledAtMs >= ownerLostMs) lose(other, ownerLostMs);
   if (session.state !== "live")
     throw new Error(`the session of ${session.node} is ${session.state}: join under a new id`);
   session.calledAtMs = nowMs;
 }
 
-function lose(session: Session): void {
+function lose(session: Session, silentMs: number): void {
   session.state = "lost";
   session.locks.clear();
-  const cause = new Error(`${session.node} made no call for ${SILENCE_MS_MAX} ms`);
+  const cause = new Error(`${session.node} made no call for ${silentMs} ms`);
   for (const listener of session.lossListeners) queueMicrotask(() => listener(cause));
 }
 

@@ -1,11 +1,19 @@
 // Rows as they stand, as the statements of store/postgres/sql/integrity.sql give them. Lanes are
 // never gone here.
 import type { Moment } from "../../core/attempt.ts";
-import type { StoredAttempt, StoredPlace, StoredStep } from "../../core/stored.ts";
+import { runWakeAt } from "../../core/evolve.ts";
+import type {
+  ChildWait,
+  StoredAttempt,
+  StoredPlace,
+  StoredStep,
+  Unopened,
+} from "../../core/stored.ts";
+import { childRunId } from "../child-run.ts";
+import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { RunId, RunRef } from "../run-head.ts";
-import type { Tx } from "../store.ts";
-import type { StoredHead, StrayRows, SweptRows } from "../stored-runs.ts";
-import { messageKey, type StepRow, stepKey, type Tables } from "./tables.ts";
+import type { StoredHead, StrayRows, SweepTx, SweptRows } from "../stored-runs.ts";
+import { messageKey, type RunRow, type StepRow, stepKey, type Tables } from "./tables.ts";
 
 export function sweptRows(
   tables: Tables,
@@ -26,6 +34,7 @@ export function sweptRows(
           }),
       ),
     storedRuns: (runs) => run(() => storedRuns(tables, now(), runs)),
+    unopenedRuns: () => run(() => ({ runs: unopenedRuns(tables), last: null })),
     strayRuns: () => run(() => ({ runs: strayRuns(tables), last: null })),
   };
 }
@@ -35,13 +44,23 @@ function isAfter({ partition, runId }: RunRef, after: RunRef | null): boolean {
   return partition > after.partition || (partition === after.partition && runId > after.runId);
 }
 
+function unopenedRuns(tables: Tables): readonly RunRef[] {
+  return tables.run
+    .all()
+    .filter(({ runId, ended }) => !ended && !tables.runOpen.get(runId))
+    .map(({ runId, partition }) => ({ runId, partition }));
+}
+
 function strayRuns(tables: Tables): readonly RunRef[] {
   const held = [tables.ready, tables.lease, tables.due].flatMap((table): readonly RunRef[] =>
     table.all(),
   );
   const orphans = tables.message.all().filter(({ runId }) => !tables.run.get(runId));
   const slots = tables.slot.all().flatMap(({ runId }) => tables.run.get(runId) ?? []);
-  const refs = [...held, ...orphans, ...slots].map(
+  const asked = tables.escalation
+    .all()
+    .filter((one) => one.closedAt === null && (one.reason !== KEPT_OPEN || one.wakeAt === null));
+  const refs = [...held, ...orphans, ...slots, ...asked].map(
     ({ runId, partition }) => [runId, { runId, partition }] as const,
   );
   return [...new Map(refs).values()].filter(({ runId }) => !tables.runOpen.get(runId));
@@ -66,6 +85,7 @@ function storedRun(tables: Tables, now: Moment, { runId, partition }: RunRef): S
     ),
   ]);
   const { state, ...counters } = open?.run ?? { state: null };
+  const messages = tables.message.where("run", runId);
   return {
     ...{ runId, partition, namespaceId: row?.namespaceId ?? 0, now },
     ...{ definitionId: row?.definitionId ?? 0, priority: row?.priority ?? 5 },
@@ -81,6 +101,7 @@ function storedRun(tables: Tables, now: Moment, { runId, partition }: RunRef): S
             wakeAt: open.wakeAt,
           }
         : null,
+      unopened: row && !row.ended && !open ? unopenedOf(tables, row) : null,
       places: [...places].sort((a, b) => a - b).map((no) => placeOf(tables, runId, no)),
       escalations: tables.escalation
         .where("run", runId)
@@ -91,9 +112,29 @@ function storedRun(tables: Tables, now: Moment, { runId, partition }: RunRef): S
         }),
       attempts: attemptsOf(tables, runId),
       slot: slot ? (slot.holds ? "holds" : "waits") : null,
-      messages: tables.message.where("run", runId).length,
+      slotTold: messages.some(({ message: { kind } }) => kind === "slot" || kind === "no-slot"),
+      untold: [...places].flatMap((no) => untoldOf(tables, runId, no)),
+      messages: messages.length,
     },
   };
+}
+
+function unopenedOf(tables: Tables, { runId, createdAt, concurrency, childOf }: RunRow): Unopened {
+  const escalations = tables.escalation.where("run", runId).length;
+  return { createdAt, keyed: concurrency !== null, parent: childOf, escalations };
+}
+
+/** The step, if the child that it waits for will tell it nothing any more. */
+function untoldOf(tables: Tables, runId: RunId, step: number): readonly ChildWait[] {
+  const row = tables.step.get(stepKey(runId, step));
+  const due = tables.due.get(stepKey(runId, step))?.due;
+  if (!row || due?.kind !== "WAITING" || (due.on !== "child" && due.on !== "child-end")) return [];
+  const { fence } = row;
+  const child = tables.run.get(childRunId(runId, step, fence));
+  const told = tables.message
+    .where("run", runId)
+    .some(({ message: m }) => m.kind === "child-ended" && m.step === step && m.fence === fence);
+  return told || (child && !child.ended) ? [] : [{ step, fence }];
 }
 
 function placeOf(tables: Tables, runId: RunId, no: number): StoredPlace {
@@ -147,7 +188,7 @@ export function sweepingOf({
   readonly locked: Set<RunId>;
   readonly now: Moment;
   readonly enter: (place: "runs" | "writes and claims") => void;
-}): Pick<Tx, "lockStored" | "removeStrays" | "restoreLanes"> {
+}): SweepTx {
   return {
     lockStored: async (runs) => {
       enter("runs");
@@ -159,5 +200,10 @@ export function sweepingOf({
       removeStrays(tables, runs);
     },
     restoreLanes: async () => undefined,
+    reopenRuns: async (runs) => {
+      enter("writes and claims");
+      for (const { runId, partition, run } of runs)
+        tables.runOpen.insert({ runId, partition, run, wakeAt: runWakeAt(run) });
+    },
   };
 }

@@ -14,7 +14,7 @@
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
-import type { End, Lease, Ready, Run, Step } from "../../core/model.ts";
+import type { End, Lease, Parent, Ready, Run, Step } from "../../core/model.ts";
 import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
@@ -38,6 +38,8 @@ import { createTablesOfTriggers, type TriggerTables } from "./trigger-tables.ts"
 
 export interface RunRow extends Omit<NewRun, "run" | "wakeAt" | "triggered"> {
   readonly cancelNote: string | null;
+  /** As its open row says it. */
+  readonly childOf: Parent | null;
   /** Written once, at the end; until then `run_open` says how it stands. */
   readonly ended: { readonly run: EndedRun; readonly at: Moment } | null;
 }

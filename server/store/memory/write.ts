@@ -45,7 +45,7 @@ export function insertRun({ tables, now }: Writing, begun: NewRun): void {
   const { runId, partition } = row;
   const { state, version, warnings } = run;
   const ended = isEnded(state) ? { run: { state, version, warnings }, at: now } : null;
-  const inserted = { ...row, cancelNote: null, ended };
+  const inserted = { ...row, cancelNote: null, childOf: run.parent, ended };
   tables.run.insert(inserted);
   insertTriggered(tables, begun);
   if (ended) tellOfEnd(tables, inserted);

@@ -32,6 +32,7 @@ export async function dueRows(
   query: Query,
   partitions: readonly number[],
   limit: number,
+  polledMs: number,
 ): Promise<DueLook> {
   // First what is still to come: a moment between the two statements is then seen twice, and never
   // missed.
@@ -45,7 +46,7 @@ export async function dueRows(
     fence: number;
     wake_at: number;
     polled: boolean;
-  }>("due_rows", [partitions, limit, OF_PARTITION_MAX]);
+  }>("due_rows", [partitions, limit, OF_PARTITION_MAX, polledMs]);
   const schedules = due.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
     kind === SCHEDULE_DUE ? [{ id, partition, wakeAt }] : [],
   );

@@ -14,7 +14,6 @@ import {
   type InterventionPage,
   type ListedIntervention,
   type MigrationRecord,
-  NODE_SILENT_MS,
   OPEN_RUNS_COUNTED_MAX,
   type Operators,
   type OrphanLane,
@@ -27,23 +26,24 @@ import {
   type SupervisorRecord,
 } from "../operators.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
+import type { StoreTimes } from "../store-times.ts";
 import { cancels, rules, runStates, taskKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import type { Query } from "./transaction.ts";
 
-export function createOperators(query: Query): Operators {
+export function createOperators(query: Query, times: StoreTimes): Operators {
   return Object.freeze({
     agents: (...of) => listAgents(query, ...of),
     held: (session) => heldTasks(query, session),
     queueLooks: (...of) => queueLooks(query, ...of),
     queueTasks: (...of) => queueTasks(query, ...of),
-    partitions: (page) => listPartitions(query, page),
-    supervisors: () => listNodes(query),
+    partitions: (page) => listPartitions(query, page, times),
+    supervisors: () => listNodes(query, times),
     interventions: (...of) => listInterventions(query, ...of),
     now: async () => (await databaseNow(query)).now,
     cluster: () => cluster(query),
-    attention: (namespaceId) => attention(query, namespaceId),
+    attention: (namespaceId) => attention(query, namespaceId, times),
   } satisfies Operators);
 }
 
@@ -195,8 +195,12 @@ interface PartitionRow {
   overdue_at: Moment | null;
 }
 
-async function listPartitions(query: Query, { after, limit }: PartitionPage) {
-  const rows = await query<PartitionRow>("list_partitions", [after, limit, NODE_SILENT_MS]);
+async function listPartitions(
+  query: Query,
+  { after, limit }: PartitionPage,
+  { ownerLostMs }: StoreTimes,
+) {
+  const rows = await query<PartitionRow>("list_partitions", [after, limit, ownerLostMs]);
   const partitions = rows.map((row): PartitionRecord => {
     const { partition, epoch, taken_at: takenAt, node, watched, overdue_at: overdueAt } = row;
     const { address, last_seen_at: lastSeenAt } = row;
@@ -206,7 +210,10 @@ async function listPartitions(query: Query, { after, limit }: PartitionPage) {
   return { now: rows[0]?.now ?? (await databaseNow(query)).now, partitions };
 }
 
-function listNodes(query: Query): Promise<readonly SupervisorRecord[]> {
+function listNodes(
+  query: Query,
+  { ownerLostMs }: StoreTimes,
+): Promise<readonly SupervisorRecord[]> {
   return query<{
     id: string;
     address: string;
@@ -214,7 +221,7 @@ function listNodes(query: Query): Promise<readonly SupervisorRecord[]> {
     last_seen_at: Moment;
     alive: boolean;
     partitions: number;
-  }>("list_nodes", [NODE_SILENT_MS, SUPERVISORS_MAX]).then((rows) =>
+  }>("list_nodes", [ownerLostMs, SUPERVISORS_MAX]).then((rows) =>
     rows.map(({ id: node, address, alive, partitions, ...row }) => {
       const { started_at: startedAt, last_seen_at: lastSeenAt } = row;
       return { node, address, startedAt, lastSeenAt, alive, partitions };
@@ -293,14 +300,18 @@ interface PausedRow {
   pause_reason: string | null;
 }
 
-async function attention(query: Query, namespaceId: number): Promise<Attention> {
+async function attention(
+  query: Query,
+  namespaceId: number,
+  { polledMs }: StoreTimes,
+): Promise<Attention> {
   const [open] = await query<{ escalations: number }>("count_open_escalations", [
     namespaceId,
     ESCALATIONS_COUNTED_MAX,
   ]);
   const lanes = await query<Omit<LookRow, "agents"> & { queue: string; task: string }>(
     "orphan_lanes",
-    [namespaceId, ATTENTION_MAX],
+    [namespaceId, ATTENTION_MAX, polledMs],
   );
   const paused = await query<PausedRow>("paused_things", [namespaceId, ATTENTION_MAX]);
   const named = paused.map(({ is_workflow: isWorkflow, name, ...row }) => {

@@ -6,14 +6,14 @@ import type { Query } from "./transaction.ts";
 export async function overdue(
   query: Query,
   partitions: readonly number[],
-  byMs: number,
+  { byMs, ownerLostMs }: { readonly byMs: number; readonly ownerLostMs: number },
 ): Promise<Overdue> {
   const found = await query<{
     now: Moment;
     kind: number;
     rows: number;
     oldest_at: Moment | null;
-  }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX]);
+  }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX, ownerLostMs]);
   const rows = noneOverdue();
   for (const [kind, of] of OVERDUE_OF.entries())
     rows[of] = found.find((row) => row.kind === kind)?.rows ?? 0;

@@ -2,7 +2,7 @@
 //
 //   join ─→ held ─(no answer, or the server ends the session)─→ lost
 //
-// The session is ended by the server when it says nothing for 3 s (`idle_session_timeout`), also
+// The session is ended by the server when it says nothing for long (`idle_session_timeout`), also
 // under a frozen process or a cut cable; its locks are free from then on. It protects nothing:
 // take-over first deletes the writer rows of whoever owned the partition (docs/ARCHITECTURE.md,
 // "Three layers").
@@ -16,6 +16,7 @@ import type {
   Partitions,
   TakenPartition,
 } from "../partition-session.ts";
+import type { StoreTimes } from "../store-times.ts";
 import { storeFailure } from "./failure.ts";
 import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
@@ -25,7 +26,6 @@ import { createTransact, type Query, queryOn } from "./transaction.ts";
 export const PARTITION_CLASS = 0x64726f76;
 /** Of the lock that says that a node lives: "dron". */
 const NODE_CLASS = 0x64726f6e;
-const IDLE_SESSION_MS = 3_000;
 /** Flights of one process that can hold a writer row at a time. */
 export const WRITER_SLOTS = 4;
 const LEAVE_MS_MAX = 1_000;
@@ -38,6 +38,7 @@ export function createPartitions(
   connectionString: string,
   pool: pg.Pool,
   clock: Clock,
+  { ownerLostMs }: Pick<StoreTimes, "ownerLostMs">,
 ): Partitions {
   return {
     async join(info: NodeInfo): Promise<PartitionSession> {
@@ -49,7 +50,7 @@ export function createPartitions(
         // Before anything is set: behind a pooler it would be set for somebody else.
         const backend = await ownBackend(client, pool);
         await client.query(
-          `set idle_session_timeout = '${IDLE_SESSION_MS}ms'; set statement_timeout = '2s';
+          `set idle_session_timeout = '${ownerLostMs}ms'; set statement_timeout = '2s';
            set idle_in_transaction_session_timeout = '2s';
            listen ${LANES_CHANNEL}; listen ${MOMENTS_CHANNEL}`,
         );

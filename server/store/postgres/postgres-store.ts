@@ -9,6 +9,7 @@ import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import { KEPT_FOR_DEFAULT, type LaneKey, type Store } from "../store.ts";
+import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { beat } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
 import { columns } from "./columns.ts";
@@ -43,11 +44,14 @@ export interface PostgresStoreOptions {
   readonly directConnectionString?: string;
   readonly log: Logger;
   readonly clock?: Clock;
+  /** What is left out is as STORE_TIMES. */
+  readonly times?: Partial<StoreTimes>;
 }
 
 export function createPostgresStore(options: PostgresStoreOptions): Store {
   const { connectionString, log, clock = systemClock } = options;
   const { directConnectionString = connectionString } = options;
+  const times = { ...STORE_TIMES, ...options.times };
   const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log);
   const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log);
   const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log);
@@ -55,15 +59,15 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const query = guarded(queryOn(hot));
 
   return Object.freeze({
-    reads: Object.freeze({ ...createReads(lists), ...namespaceReads(query) }),
-    partitions: createPartitions(directConnectionString, hot, clock),
+    reads: Object.freeze({ ...createReads(lists, times), ...namespaceReads(query) }),
+    partitions: createPartitions(directConnectionString, hot, clock, times),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
     schedules: createSchedules(query),
     triggers: createTriggers(query),
     circuits: createCircuits(query, (work) => transact({}, work)),
     durations: createDurations(query, transact),
-    operators: createOperators(guarded(queryOn(looks))),
+    operators: createOperators(guarded(queryOn(looks)), times),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
     ...namespacesOf(query, transact),
@@ -137,8 +141,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     ...inboxOf(query),
     ...sweptRows(query),
     pulse: (asked) => pulse(query, asked),
-    dueRows: (partitions, limit) => dueRows(query, partitions, limit),
-    overdue: (partitions, byMs) => overdue(query, partitions, byMs),
+    dueRows: (partitions, limit) => dueRows(query, partitions, limit, times.polledMs),
+    overdue: (partitions, byMs) => overdue(query, partitions, { ...times, byMs }),
     async ready() {
       await query("find_namespace", ["default"]);
     },

@@ -13,6 +13,7 @@ import type {
   RunRecord,
   WorkflowRecord,
 } from "../reads.ts";
+import type { StoreTimes } from "../store-times.ts";
 import { type AttemptRow, attemptRecord } from "./attempt-rows.ts";
 import { reasons, runStates } from "./codes.ts";
 import { labelsOf, payloadOf } from "./columns.ts";
@@ -85,8 +86,8 @@ interface Tables {
 
 type ListedHere = Omit<Reads, "listNamespaces" | "listRegions">;
 
-export function createReads(pool: pg.Pool): ListedHere {
-  const reads = unguardedReads(pool);
+export function createReads(pool: pg.Pool, times: StoreTimes): ListedHere {
+  const reads = unguardedReads(pool, times);
   return Object.freeze({
     findRun: (...of) => reads.findRun(...of).catch(away),
     runDetail: (...of) => reads.runDetail(...of).catch(away),
@@ -105,7 +106,7 @@ function away(error: unknown): never {
   throw storeFailure(error);
 }
 
-function unguardedReads(pool: pg.Pool): ListedHere {
+function unguardedReads(pool: pg.Pool, times: StoreTimes): ListedHere {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const query = queryOn(pool);
 
@@ -185,7 +186,7 @@ function unguardedReads(pool: pg.Pool): ListedHere {
       }),
 
     changedInputs: (runId) => changedInputsOf(query, runId),
-    runSigns: (runId) => runSigns(query, runId),
+    runSigns: (runId) => runSigns(query, runId, times),
 
     async listRuns(namespaceId, page) {
       const filtered = withFilter(runs().where("r.namespace_id", "=", namespaceId), page.filter);

@@ -71,7 +71,10 @@ export function headOf(row: OpenRunRow, parent?: ParentRow): RunHead {
   };
 }
 
-export function parentOf({ run_id, depth }: OpenRunRow, row: ParentRow | undefined): Parent | null {
+export function parentOf(
+  { run_id, depth }: Pick<OpenRunRow, "run_id" | "depth">,
+  row: ParentRow | undefined,
+): Parent | null {
   if (depth === null) return null;
   if (!row) throw new Error(`run ${run_id} is a child, and its parent is not read`);
   const { parent_id: runId, parent_step_key: step, parent_fence: fence } = row;

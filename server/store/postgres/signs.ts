@@ -4,6 +4,7 @@ import type { Moment } from "../../core/attempt.ts";
 import type { LaneCircuit, LanePause, LeaseSigns } from "../../core/explanation.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../store.ts";
+import type { StoreTimes } from "../store-times.ts";
 import { circuitStates } from "./codes.ts";
 import type { Query } from "./transaction.ts";
 
@@ -31,7 +32,11 @@ interface SignRow {
   forced_why: string | null;
 }
 
-export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
+export async function runSigns(
+  query: Query,
+  runId: RunId,
+  { polledMs }: Pick<StoreTimes, "polledMs">,
+): Promise<RunSigns> {
   const rows = await query<SignRow>("run_signs", [runId]);
   const leases = new Map<number, LeaseSigns>();
   const polls = new Map<number, Moment | null>();
@@ -50,7 +55,7 @@ export async function runSigns(query: Query, runId: RunId): Promise<RunSigns> {
     if (of === null || since === null) continue;
     pauses.set(row.step_no, { of, since, reason: reason ?? "" });
   }
-  return { now: rows[0]?.now ?? 0, leases, polls, pauses, circuits, queues };
+  return { now: rows[0]?.now ?? 0, polledMs, leases, polls, pauses, circuits, queues };
 }
 
 function circuitOf(row: SignRow): LaneCircuit | null {

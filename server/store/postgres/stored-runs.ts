@@ -1,13 +1,23 @@
 // Rows as they stand, decoded as far as they can be.
 import type { OpenEscalation } from "../../core/history.ts";
 import type { RunState } from "../../core/model.ts";
-import type { StoredAttempt, StoredOpen, StoredPlace, StoredStep } from "../../core/stored.ts";
+import type {
+  ChildWait,
+  StoredAttempt,
+  StoredOpen,
+  StoredPlace,
+  StoredStep,
+  Unopened,
+} from "../../core/stored.ts";
+import { childRunId } from "../child-run.ts";
+import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { RunId, RunRef } from "../run-head.ts";
 import type { StoredHead, StrayRows, SweptRows } from "../stored-runs.ts";
 import {
   attemptKinds,
   escalationReasons,
   forwards,
+  messageKinds,
   outcomes,
   runStates,
   taskKinds,
@@ -70,7 +80,7 @@ export function sweptRows(query: Query): SweptRows {
         partition: number | null;
         last: string | null;
         is_open: boolean;
-      }>("stray_runs", [after ?? FIRST.runId, limit]);
+      }>("stray_runs", [after ?? FIRST.runId, limit, escalationReasons.code(KEPT_OPEN)]);
       const strays = rows.filter((row) => !row.is_open);
       return {
         runs: strays.map((row) => ({
@@ -78,6 +88,18 @@ export function sweptRows(query: Query): SweptRows {
           partition: row.partition ?? Number.parseInt(row.run_id.slice(-2), 16),
         })),
         last: rows[0]?.last ?? null,
+      };
+    },
+    async unopenedRuns(after, limit) {
+      const rows = await query<{ run_id: string; partition: number; is_last: boolean }>(
+        "unopened_runs",
+        [after ?? FIRST.runId, limit],
+      );
+      return {
+        runs: rows
+          .filter((row) => !row.is_last)
+          .map((row) => ({ runId: row.run_id, partition: row.partition })),
+        last: rows.find((row) => row.is_last)?.run_id ?? null,
       };
     },
   };
@@ -89,10 +111,18 @@ interface RunRow extends Nullable<OpenRunRow> {
   asked_partition: number;
   is_there: boolean;
   has_ended: boolean;
+  /** Of the row that stays; null: there is none. */
+  run_namespace_id: number | null;
+  run_definition_id: number | null;
+  run_priority: number | null;
+  created_at: number | null;
+  run_keyed: boolean;
+  parent_id: string | null;
   holds: boolean | null;
   slot_namespace_id: number | null;
   slot_key: string | null;
   messages: number;
+  slot_told: boolean;
 }
 
 /** First the places, then the runs: a run that moved between them has another version by then. */
@@ -139,46 +169,109 @@ export async function storedRuns(
       succeeded: outcomes.name(row.outcome) === "success",
     }),
   );
-  const found = await query<RunRow>(
-    "stored_runs",
-    columns(
+  const untold = await untoldOf(query, places);
+  const found = await query<RunRow>("stored_runs", [
+    ...columns(
       runs,
       (run) => run.partition,
       (run) => run.runId,
     ),
-  );
-  const children = found.flatMap((row) => (row.depth === null ? [] : [row.asked_id]));
+    SLOT_WORDS.map(messageKinds.code),
+  ]);
+  const children = found.flatMap((row) => (row.parent_id === null ? [] : [row.asked_id]));
   const parents =
     children.length === 0 ? [] : await query<ParentRow>("parents_of_runs", [children]);
+  const family = await familyOf(query, found.filter(isUnopened));
   return new Map(
     found.map((row): [RunId, StoredHead] => {
       const { asked_id: runId, asked_partition: partition } = row;
       const open = hasOpen(row) ? row : null;
+      const parent = parents.find((one) => one.run_id === runId);
       const stored = {
         row: row.is_there ? (row.has_ended ? "ended" : "open") : "missing",
-        open:
-          open &&
-          openOf(
-            open,
-            parents.find((one) => one.run_id === runId),
-          ),
+        open: open && openOf(open, parent),
+        unopened: isUnopened(row) ? unopenedOf(row, family.get(runId), parent) : null,
         places: places.get(runId) ?? [],
         escalations: questions.get(runId) ?? [],
         attempts: attempts.get(runId) ?? [],
         slot: row.holds === null ? null : row.holds ? "holds" : "waits",
+        slotTold: row.slot_told,
+        untold: untold.get(runId) ?? [],
         messages: row.messages,
       } as const;
       const { slot_namespace_id: namespaceId, slot_key: key } = row;
       return [
         runId,
         {
-          ...{ runId, partition, namespaceId: row.namespace_id ?? 0, now: row.now },
-          ...{ definitionId: row.definition_id ?? 0, priority: row.priority ?? 5, stored },
+          ...{ runId, partition, now: row.now, stored },
+          namespaceId: row.namespace_id ?? row.run_namespace_id ?? 0,
+          definitionId: row.definition_id ?? row.run_definition_id ?? 0,
+          priority: row.priority ?? row.run_priority ?? 5,
           slotOf: namespaceId === null || key === null ? null : { namespaceId, key },
         },
       ];
     }),
   );
+}
+
+/** What a run is told of the slot that it waits for. */
+const SLOT_WORDS = ["slot", "no-slot"] as const;
+
+/** Before the runs, so that one which was told meanwhile has another version by then. */
+async function untoldOf(
+  query: Query,
+  places: ReadonlyMap<RunId, readonly StoredPlace[]>,
+): Promise<ReadonlyMap<RunId, readonly ChildWait[]>> {
+  const waits = [...places].flatMap(([runId, of]) =>
+    of.flatMap(({ no, step, due }) =>
+      step && due?.kind === "WAITING" && (due.on === "child" || due.on === "child-end")
+        ? [{ runId, no, fence: step.fence }]
+        : [],
+    ),
+  );
+  if (waits.length === 0) return new Map();
+  const rows = await query<{ run_id: string; step_no: number; fence: number }>(
+    "stored_children",
+    columns(
+      waits,
+      (wait) => wait.runId,
+      (wait) => wait.no,
+      (wait) => wait.fence,
+      (wait) => childRunId(wait.runId, wait.no, wait.fence),
+    ),
+  );
+  return byRun(rows, (row) => ({ step: row.step_no, fence: row.fence }));
+}
+
+interface FamilyRow {
+  run_id: string;
+  depth: number;
+  escalations: number;
+}
+
+async function familyOf(
+  query: Query,
+  runs: readonly RunRow[],
+): Promise<ReadonlyMap<RunId, FamilyRow>> {
+  if (runs.length === 0) return new Map();
+  const rows = await query<FamilyRow>("stored_family", [runs.map((row) => row.asked_id)]);
+  return new Map(rows.map((row) => [row.run_id, row]));
+}
+
+function isUnopened(row: RunRow): boolean {
+  return row.is_there && !row.has_ended && !hasOpen(row);
+}
+
+function unopenedOf(
+  { asked_id: run_id, now, created_at: createdAt, run_keyed: keyed }: RunRow,
+  family: FamilyRow | undefined,
+  parent: ParentRow | undefined,
+): Unopened {
+  const { depth = 0, escalations = 0 } = family ?? {};
+  return {
+    ...{ createdAt: createdAt ?? now, keyed, escalations },
+    parent: parentOf({ run_id, depth: depth === 0 ? null : depth }, parent),
+  };
 }
 
 const KINDS = ["perform", "verify", "compensate", "answer"] as const;

@@ -39,7 +39,7 @@ import { avoidOf } from "./step-rows.ts";
 import { loadSteps } from "./steps-locked.ts";
 import { removeStrays, storedRuns } from "./stored-runs.ts";
 import type { Begun, Query } from "./transaction.ts";
-import { insertRuns, writePasses } from "./write.ts";
+import { insertRuns, reopenRuns, writePasses } from "./write.ts";
 
 export function createTx({ now, query }: Begun): Tx {
   return Object.freeze({
@@ -103,6 +103,7 @@ export function createTx({ now, query }: Begun): Tx {
     ...laneQuestionsOf(query),
     ...schedulesLockedBy(query),
     insertRuns: (runs) => insertRuns(query, runs),
+    reopenRuns: (runs) => reopenRuns(query, runs),
     write: (passes) => writePasses(query, passes),
     lockReady: (lanes, queuesLocked = false, marks = []) =>
       lockReady(query, lanes, queuesLocked, marks),

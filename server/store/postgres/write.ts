@@ -1,5 +1,6 @@
 // Writes what passes changed: one statement a table, each for the whole batch, and only where there
 // is something to write. Rows are deleted before their successors are inserted under the same key.
+import { runWakeAt } from "../../core/evolve.ts";
 import { isEnded, type Run } from "../../core/model.ts";
 import {
   heldTask,
@@ -80,19 +81,33 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
     (row) => row.depth,
   );
   const ended = runs.filter(({ run }) => isEnded(run.state));
-  await writeRows(
+  await insertOpen(
+    query,
+    runs.flatMap((run) => (ended.includes(run) ? [] : [openRow(run, run.run, run.wakeAt)])),
+  );
+  await endRuns(
+    query,
+    ended.map((head) => ({ head, run: head.run })),
+  );
+}
+
+export async function reopenRuns(query: Query, runs: readonly RunHead[]): Promise<void> {
+  await insertOpen(
+    query,
+    runs.map((head) => openRow(head, head.run, runWakeAt(head.run))),
+  );
+}
+
+function insertOpen(query: Query, rows: readonly OpenRow[]): Promise<void> {
+  return writeRows(
     query,
     "insert_open_runs",
-    runs.flatMap((run) => (ended.includes(run) ? [] : [openRow(run, run.run, run.wakeAt)])),
+    rows,
     ...openColumns,
     (row) => row.head.namespaceId,
     (row) => row.head.definitionId,
     (row) => row.head.priority,
     (row) => row.run.parent?.depth ?? null,
-  );
-  await endRuns(
-    query,
-    ended.map((head) => ({ head, run: head.run })),
   );
 }
 

@@ -5,7 +5,11 @@ import { createHash } from "node:crypto";
 import pg from "pg";
 import { expect } from "vitest";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
-import { type ControlPlane, createControlPlane } from "../../../server/control-plane.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  createControlPlane,
+} from "../../../server/control-plane.ts";
 import type { Definition, StepRules } from "../../../server/core/definition.ts";
 import type { Reported } from "../../../server/core/event.ts";
 
@@ -35,6 +39,7 @@ export const busy: Reported = {
 export async function openQuietPlane(
   connectionString: string,
   wrap: (store: Store) => Store = (store) => store,
+  more: Partial<Pick<ControlPlaneOptions, "log" | "measures">> = {},
 ): Promise<TestPlane> {
   const store = wrap(createPostgresStore({ connectionString, log: quietLog }));
   const plane: ControlPlane = createControlPlane({
@@ -44,6 +49,7 @@ export async function openQuietPlane(
     log: quietLog,
     address: "test",
     isRetryable,
+    ...more,
   });
   const namespace = await store.namespace("default");
   if (!namespace) throw new Error("the database has no namespace default");

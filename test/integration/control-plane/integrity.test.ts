@@ -3,53 +3,15 @@
  * puts it right under the run's lock, and says so; a second round finds nothing, and the run comes
  * to its end by its agents. Of a system that nobody has touched it changes nothing.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { Reported } from "../../../server/core/event.ts";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
-import type { RunRef } from "../../../server/store/store.ts";
-import type { TestPlane } from "../../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import {
-  type Agent,
-  busy,
-  type Hand,
-  historyOf,
-  newAgent,
-  openHand,
-  openQuietPlane,
-  schedule,
-  stateOf,
-  success,
-} from "./fixture.ts";
+import { busy, historyOf, stateOf, success } from "./fixture.ts";
+import { sweptWorld } from "./integrity-fixture.ts";
 
-let database: TestDatabase;
-let hand: Hand;
-let plane: TestPlane;
-let agent: Agent;
-let run: RunRef;
-let held: HandedTask[];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-});
-beforeEach(async () => {
-  plane = await openQuietPlane(database.connectionString);
-  await plane.ownership.start();
-  agent = newAgent(plane);
-  held = [];
-});
-afterEach(async () => {
-  await plane.close();
-  await hand.query(
-    `truncate run, run_open, step, ready, lease, due, attempt, escalation, message, slot, intervention`,
-  );
-});
-afterAll(async () => {
-  await hand?.close();
-  await database?.drop();
-});
+const world = sweptWorld();
+const { change, swept } = world;
 
 /** `a` fails once and backs off, `b` waits for both; a wait, a signal and an approval beside. */
 const rich: Definition = {
@@ -66,25 +28,8 @@ const rich: Definition = {
 const STEPS = ["a", "b", "wait", "signal", "approval", "asked"];
 
 const no = (step: string): number => STEPS.indexOf(step);
-const change = (sql: string, ...more: readonly unknown[]) => hand.query(sql, [run.runId, ...more]);
-
-/** What the sweep has said of the run. */
-async function told(): Promise<readonly string[]> {
-  const rows = await hand.query<{ saw: string }>(
-    "select saw from intervention where run_id = $1 and rule = 19 order by step_no",
-    [run.runId],
-  );
-  return rows.map(({ saw }) => saw);
-}
-
-/** One round that finds one run, and one that finds none. */
-async function swept(): Promise<readonly string[]> {
-  expect(await plane.sweep.roundOnce()).toBe(1);
-  const saw = await told();
-  const again = await plane.sweep.roundOnce();
-  expect({ again, saw: await told() }).toEqual({ again: 0, saw });
-  return saw;
-}
+/** With the agent, which says nothing yet. */
+let held: HandedTask[] = [];
 
 const broken: Reported = {
   ...{ kind: "failure", class: "permanent", code: "broken", message: "it is" },
@@ -93,11 +38,13 @@ const broken: Reported = {
 
 /** Each rich step stands in a state of its own. */
 async function begin(): Promise<void> {
-  run = await schedule(plane, rich);
-  await agent.report(await agent.take("asked"), broken);
+  held = [];
+  await world.begin(rich);
+  await world.agent.report(await world.agent.take("asked"), broken);
 }
 
 async function finish(): Promise<void> {
+  const { plane, run, agent, hand } = world;
   for (const task of held) await agent.report(task, success);
   const deadline = AbortSignal.timeout(20_000);
   while ((await stateOf(plane, run)) !== "COMPLETED") {
@@ -133,9 +80,9 @@ interface Break {
   readonly saw: RegExp;
 }
 
-/** The agent has it, and says nothing yet. */
-const hold = async () => held.push(await agent.take("a"));
-const failOnce = async () => agent.report(await agent.take("a"), busy);
+const hold = async () => held.push(await world.agent.take("a"));
+const failOnce = async () => world.agent.report(await world.agent.take("a"), busy);
+const succeed = async () => world.agent.report(await world.agent.take("a"), success);
 
 const BREAKS: readonly Break[] = [
   {
@@ -173,7 +120,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: "the row of a step that succeeded is missing",
-    first: async () => agent.report(await agent.take("a"), success),
+    first: succeed,
     hand: () => change("delete from step where run_id = $1 and no = 0"),
     saw: /its row is missing/,
   },
@@ -192,7 +139,7 @@ const BREAKS: readonly Break[] = [
   })),
   {
     what: "a step counts its needs wrong",
-    first: async () => agent.report(await agent.take("a"), success),
+    first: succeed,
     hand: async () => {
       await change("update step set forward = 0, waiting_for = 2 where run_id = $1 and no = 1");
       await change("delete from ready where run_id = $1 and step_no = 1");
@@ -249,7 +196,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: "a step that succeeded has a ready row",
-    first: async () => agent.report(await agent.take("a"), success),
+    first: succeed,
     hand: () => change("update ready set step_no = 0 where run_id = $1 and step_no = 1"),
     saw: /a ready row beside SUCCEEDED/,
   },
@@ -289,120 +236,10 @@ describe("a run whose rows are broken", () => {
   it.for(BREAKS)("goes on when $what", async ({ first, hand: breakIt, saw }) => {
     await begin();
     await first?.();
-    expect(await plane.sweep.roundOnce()).toBe(0);
+    expect(await world.plane.sweep.roundOnce()).toBe(0);
     await breakIt();
     expect((await swept()).join("\n")).toMatch(saw);
     await finish();
-  });
-});
-
-/** What is left of runs that are not open. */
-const RESTS: readonly (Omit<Break, "first"> & { readonly left: string })[] = [
-  {
-    what: "it is still among the open runs",
-    hand: () =>
-      change(
-        `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-           steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted)
-         select partition, id, namespace_id, definition_id, priority, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, false
-         from run where id = $1`,
-      ),
-    saw: /still among the open runs/,
-    left: "run_open",
-  },
-  {
-    what: "it has a ready row",
-    hand: () =>
-      change(
-        `insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt,
-           ready_at, alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
-         select id, 0, partition, 1, 5, 0, 0, 9, 9, now(), 0, 60000, 30000, 10000, now()
-         from run where id = $1`,
-      ),
-    saw: /there is a ready row/,
-    left: "ready",
-  },
-  {
-    what: "it has a due row",
-    hand: () =>
-      change(
-        `insert into due (run_id, step_no, partition, kind, wake_at)
-         select id, 0, partition, 9, now() from run where id = $1`,
-      ),
-    saw: /there is a due row/,
-    left: "due",
-  },
-  {
-    what: "it holds a slot",
-    hand: () =>
-      change(
-        `insert into slot (run_id, namespace_id, key, max_holders, priority, since, holds, leaving)
-         select id, namespace_id, 'desk', 1, 5, now(), true, false from run where id = $1`,
-      ),
-    saw: /it has a slot of the key "desk"/,
-    left: "slot",
-  },
-];
-
-describe("a run that has ended", () => {
-  it.for(RESTS)("keeps nothing when $what", async ({ hand: breakIt, saw, left }) => {
-    run = await schedule(plane, { workflow: "short", steps: [{ id: "a", needs: [], task: "a" }] });
-    await agent.report(await agent.take("a"), success);
-    expect(await plane.sweep.roundOnce()).toBe(0);
-    await breakIt();
-    expect((await swept()).join("\n")).toMatch(saw);
-    expect(await change(`select from ${left} where run_id = $1`)).toEqual([]);
-    expect(await stateOf(plane, run)).toBe("COMPLETED");
-  });
-
-  it("takes by itself what is still on its way to it, and nothing is reported", async () => {
-    run = await schedule(plane, { workflow: "short", steps: [{ id: "a", needs: [], task: "a" }] });
-    await agent.report(await agent.take("a"), success);
-    await change(
-      `insert into message (run_id, partition, source, kind, wake_at)
-       select id, partition, id, 3, now() from run where id = $1`,
-    );
-    expect(await plane.sweep.roundOnce()).toBe(0);
-    await plane.watches.lookOnce();
-    expect(await change("select from message where run_id = $1")).toEqual([]);
-    expect(await told()).toEqual([]);
-  });
-
-  it("gives its slot to the run that waits for it", async () => {
-    const concurrency = { key: "desk", limit: 1, policy: "queue" } as const;
-    const short: Definition = { workflow: "short", steps: [{ id: "a", needs: [], task: "a" }] };
-    run = await schedule(plane, short, { concurrency });
-    const next = await schedule(plane, short, { concurrency });
-    await agent.report(await agent.take("a"), success);
-    await hand.query("update slot set holds = false where run_id = $1", [next.runId]);
-    await hand.query("delete from message");
-    await change(
-      `insert into slot (run_id, namespace_id, key, max_holders, priority, since, holds, leaving)
-       select id, namespace_id, 'desk', 1, 5, now() - interval '1 h', true, false
-       from run where id = $1`,
-    );
-    await hand.query(`update run_open set state = 10, deadline = wake_at where run_id = $1`, [
-      next.runId,
-    ]);
-    await plane.sweep.roundOnce();
-    const slots = await hand.query("select run_id, holds from slot");
-    expect(slots).toEqual([{ run_id: next.runId, holds: true }]);
-  });
-});
-
-describe("rows of a run that was never there", () => {
-  it("are removed: the open row, and what nobody can ever wake", async () => {
-    await begin();
-    await change(
-      `insert into message (run_id, partition, source, kind, wake_at)
-       select id, partition, id, 3, now() from run where id = $1`,
-    );
-    await change("delete from run where id = $1");
-    expect(await plane.sweep.roundOnce()).toBe(1);
-    expect((await told()).join()).toMatch(/there is no such run.*1 messages wait for it/);
-    for (const table of ["run_open", "ready", "lease", "due", "message"])
-      expect(await change(`select from ${table} where run_id = $1`), table).toEqual([]);
-    expect(await plane.sweep.roundOnce()).toBe(0);
   });
 });
 
@@ -417,6 +254,7 @@ describe("a map whose rows are broken", () => {
     ],
   };
   const items = async (count: number) => {
+    const { agent } = world;
     for (let item = 0; item < count; item++) await agent.report(await agent.take("item"), success);
   };
 
@@ -437,21 +275,22 @@ describe("a map whose rows are broken", () => {
       saw: /its row is missing/,
     },
   ])("goes on when $what", async ({ sql, saw }) => {
-    run = await schedule(plane, mapped);
+    await world.begin(mapped);
     await items(1);
-    expect(await plane.sweep.roundOnce()).toBe(0);
+    expect(await world.plane.sweep.roundOnce()).toBe(0);
     await change(sql);
     expect((await swept()).join("\n")).toMatch(saw);
     await items(3);
-    await plane.watches.lookOnce();
-    expect(await stateOf(plane, run)).toBe("COMPLETED");
+    await world.plane.watches.lookOnce();
+    expect(await stateOf(world.plane, world.run)).toBe("COMPLETED");
   });
 });
 
 describe("the age of the round", () => {
   it("begins anew with each whole round", async () => {
-    const before = plane.sweep.roundAgeMs();
-    await plane.sweep.roundOnce();
-    expect(plane.sweep.roundAgeMs()).toBeLessThan(before);
+    const { sweep } = world.plane;
+    const before = sweep.roundAgeMs();
+    await sweep.roundOnce();
+    expect(sweep.roundAgeMs()).toBeLessThan(before);
   });
 });

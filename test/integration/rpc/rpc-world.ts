@@ -241,7 +241,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     changedInputs: async () => [],
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
     runSigns: async () => ({
-      ...{ now: 1_700_000_060_000, leases: new Map(), polls: new Map() },
+      ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },
       ...{ pauses: new Map(), queues: new Map(), circuits: new Map() },
     }),
     listRuns: async () => [runRecord()],

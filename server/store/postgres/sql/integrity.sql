@@ -54,17 +54,51 @@ left join lateral (
 order by k.run_id, k.no;
 
 -- name: stored_runs
--- What is said of each run: by its open row, the row that stays, its slot, its messages.
--- Plan: run_open, run, slot and message by key.
+-- What is said of each run: by its open row, the row that stays, its slot, its messages, of which some
+-- ($3) tell it of its slot. Plan: run_open, run, slot and message by key.
 select now() as now, u.run_id as asked_id, u.partition as asked_partition, o.*, r.id is not null as is_there,
-  r.state is not null as has_ended, s.holds, s.namespace_id as slot_namespace_id, s.key as slot_key,
-  (select count(*)::integer from message as m where m.run_id = u.run_id) as messages
+  r.state is not null as has_ended, r.namespace_id as run_namespace_id,
+  r.definition_id as run_definition_id, r.priority as run_priority, r.created_at,
+  r.concurrency_key is not null as run_keyed, r.parent_id,
+  s.holds, s.namespace_id as slot_namespace_id, s.key as slot_key, m.messages, m.slot_told
 from unnest($1::smallint[], $2::uuid[]) as u (partition, run_id)
 left join run_open as o on o.partition = u.partition and o.run_id = u.run_id
 left join run as r on r.id = u.run_id
 left join lateral (
   select * from slot as x where x.run_id = u.run_id offset 0
-) as s on true;
+) as s on true
+cross join lateral (
+  select count(*)::integer as messages, count(*) filter (where x.kind = any ($3::smallint[])) > 0 as slot_told
+  from message as x where x.run_id = u.run_id
+) as m;
+
+-- name: stored_family
+-- Of runs whose open row is gone: how many parents are above them, and how often they have asked.
+-- Plan: run and escalation by the run's key.
+select u.run_id, (
+    with recursive above as (
+      select r.parent_id from run as r where r.id = u.run_id
+      union
+      select r.parent_id from above as a join run as r on r.id = a.parent_id
+    )
+    select count(a.parent_id)::integer from above as a
+  ) as depth,
+  (select coalesce(max(e.n), 0) from escalation as e where e.run_id = u.run_id) as escalations
+from unnest($1::uuid[]) as u (run_id);
+
+-- name: stored_children
+-- Of steps that wait for a child, those whose child has ended, or is not there, and which no message
+-- tells of it. Plan: run by key, message by the run's key.
+select u.run_id, u.step_no, u.fence
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::uuid[]) as u (run_id, step_no, fence, child_id)
+left join lateral (
+  select x.id, x.state from run as x where x.id = u.child_id offset 0
+) as r on true
+where (r.id is null or r.state is not null)
+  and not exists (
+    select from message as m
+    where m.run_id = u.run_id and m.step_key = u.step_no and m.fence = u.fence
+  );
 
 -- name: stored_questions
 -- Plan: escalation by the run's key.
@@ -85,25 +119,29 @@ where a.run_id = any ($1::uuid[]) and a.kind = any ($2::smallint[]) and s.run_id
 order by a.run_id, a.step_no, a.fence, a.n;
 
 -- name: stray_runs
--- Whether the runs of the next $2 rows of each table are open. A message is left to a run that was
--- ever there: it takes it, even when it has ended.
--- Plan: ready, lease, due and message by the run's key.
+-- Whether the runs of the next $2 rows of each table are open, or may have such a row although they are
+-- not: a run that was ever there takes its messages, and a question for one reason ($3) may outlive it.
+-- Plan: ready, lease, due, message, escalation and run by the run's key.
 with next as (
-  (select 0 as of, x.run_id, x.partition from ready as x
+  (select 0 as of, x.run_id, x.partition, false as may from ready as x
     where x.run_id > $1::uuid order by x.run_id limit $2::integer)
   union all
-  (select 1, x.run_id, x.partition from lease as x
+  (select 1, x.run_id, x.partition, false from lease as x
     where x.run_id > $1::uuid order by x.run_id limit $2::integer)
   union all
-  (select 2, x.run_id, x.partition from due as x
+  (select 2, x.run_id, x.partition, false from due as x
     where x.run_id > $1::uuid order by x.run_id limit $2::integer)
   union all
-  (select 3, x.run_id, x.partition from message as x
-    where x.run_id > $1::uuid
-      and (select count(*) from (select from run as r where r.id = x.run_id limit 1) as r) = 0
-    order by x.run_id limit $2::integer)
+  (select 3, x.run_id, x.partition, (select count(*) from run as r where r.id = x.run_id) > 0
+    from message as x
+    where x.run_id > $1::uuid order by x.run_id limit $2::integer)
   union all
-  (select 4, x.run_id, null from slot as x
+  (select 4, x.run_id, null, false from slot as x
+    where x.run_id > $1::uuid order by x.run_id limit $2::integer)
+  union all
+  (select 5, x.run_id, x.partition,
+      x.closed_at is not null or (x.reason = $3::smallint and x.wake_at is not null)
+    from escalation as x
     where x.run_id > $1::uuid order by x.run_id limit $2::integer)
 ),
 horizon as (
@@ -112,7 +150,8 @@ horizon as (
     select max(n.run_id::text) as last from next as n group by n.of having count(*) >= $2::integer
   ) as f
 )
-select distinct n.run_id, n.partition, h.at as last, o.run_id is not null as is_open
+select n.run_id, min(coalesce(n.partition, p.partition)) as partition, h.at as last,
+  bool_and(n.may or o.run_id is not null) as is_open
 from next as n
 cross join horizon as h
 left join lateral (
@@ -120,7 +159,24 @@ left join lateral (
 ) as p on true
 left join run_open as o
   on o.partition = coalesce(n.partition, p.partition) and o.run_id = n.run_id
-where h.at is null or n.run_id::text <= h.at;
+where h.at is null or n.run_id::text <= h.at
+group by n.run_id, h.at;
+
+-- name: unopened_runs
+-- Of the next $2 runs, those that have not ended and have no open row. Plan: run and run_open by key.
+with next as (
+  select r.id, r.partition, r.state
+  from run as r
+  where r.id > $1::uuid
+  order by r.id
+  limit $2::integer
+)
+select n.id as run_id, n.partition, false as is_last
+from next as n
+left join run_open as o on o.partition = n.partition and o.run_id = n.id
+where n.state is null and o.run_id is null
+union all
+(select n.id, n.partition, true from next as n order by n.id desc limit 1);
 
 -- name: remove_ready
 -- Plan: ready by key.

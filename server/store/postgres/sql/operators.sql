@@ -265,7 +265,7 @@ from (
 ) as counted;
 
 -- name: orphan_lanes
--- Tasks wait there which may be taken, and nobody has asked for them in the last minute. Plan: ready_lane.
+-- Tasks wait there which may be taken, and nobody has asked for them for $3 milliseconds. Plan: ready_lane.
 with orphan as (
   select l.id, l.queue, l.task
   from lane as l
@@ -273,7 +273,8 @@ with orphan as (
     and exists (select from ready as r where r.lane = l.id)
     and not exists (select from paused_lane as p where p.lane = l.id)
     and not exists (
-      select from lane_poller as p where p.lane = l.id and p.seen_at > now() - interval '1 minute'
+      select from lane_poller as p
+      where p.lane = l.id and p.seen_at > now() - $3::integer * interval '1 millisecond'
     )
   order by l.queue, l.task
   limit $2::integer

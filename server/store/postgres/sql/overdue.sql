@@ -2,7 +2,7 @@
 
 -- name: overdue
 -- Rows whose moment has passed by more than $2 milliseconds: up to $3 of each kind and partition, counted
--- by kind, and the earliest; and the partitions without an owner that is alive, as kind -1.
+-- by kind, and the earliest; and the partitions whose owner was not seen for $4 milliseconds, as kind -1.
 -- Plan: the wake index of each table, one probe a partition.
 with mine as materialized (
   select p.partition from unnest($1::smallint[]) as p (partition)
@@ -55,5 +55,5 @@ union all
 select now(), -1, count(*)::integer, null
 from mine as m
 left join partition_lease as p on p.partition = m.partition
-left join node as n on n.id = p.node and n.last_seen_at > now() - interval '3 seconds'
+left join node as n on n.id = p.node and n.last_seen_at > now() - $4::integer * interval '1 millisecond'
 where n.id is null;
