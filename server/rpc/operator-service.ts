@@ -25,6 +25,7 @@ import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
 import { refusal } from "./errors.ts";
+import { createHandOverCalls } from "./hand-overs.ts";
 import { createHookCalls } from "./hooks.ts";
 import { createInterventionCalls } from "./interventions.ts";
 import type { Handlers } from "./mount.ts";
@@ -96,6 +97,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createAgentCalls(deps),
     ...createInterventionCalls(deps),
     ...createOverviewCalls(deps),
+    ...createHandOverCalls(deps),
     ...createNamespaceCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }

@@ -244,6 +244,8 @@ export function describeCircuits(opened: Opened): void {
       { queue: "default", task: "a", agentId: "one" },
     ]);
     expect(await list({ lane, agentId: "" })).toMatchObject([{ agentId: "one" }]);
+    const ofAgents = { after: null, limit: 10, agentIds: ["one", "two"] };
+    expect(await store.circuits.list(namespaceId, ofAgents)).toMatchObject([{ agentId: "one" }]);
     expect(await list(null, 1)).toHaveLength(1);
   });
 

@@ -14,6 +14,7 @@ import { describeEndedAttempts } from "./ended-attempts.ts";
 import { describeFacts } from "./facts.ts";
 import type { OpenedStore } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
+import { describeHandOvers } from "./hand-overs.ts";
 import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLaneQuestions } from "./lane-questions.ts";
@@ -78,6 +79,7 @@ export function describeStore(
     describe("reruns", () => describeReruns(opened));
     describe("catalogue", () => describeCatalogue(opened));
     describe("partitions", () => describePartitions(opened));
+    describe("hand-overs", () => describeHandOvers(opened));
     describe("any state", () => describeStates(opened, randomRuns));
     describe("random runs", () => describeRandomRuns(opened, randomRuns));
   });

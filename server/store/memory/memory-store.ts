@@ -8,8 +8,9 @@
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
+import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import type { Reads } from "../reads.ts";
-import { KEPT_FOR_DEFAULT, type Store, type TransactOptions, type Tx } from "../store.ts";
+import type { Store, TransactOptions, Tx } from "../store.ts";
 import { beatSession, forgottenLeases } from "./beats.ts";
 import { type Catalogue, createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
@@ -117,8 +118,8 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
         for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
       }),
     markAgents: (server, seen) => run(() => markAgents(tables, now(), server, seen)),
-    forgetOld: (rowsMax, kept = KEPT_FOR_DEFAULT) =>
-      run(() => forgetOld(tables, now(), rowsMax, kept)),
+    forgetOld: (rowsMax, kept) =>
+      run(() => forgetOld(tables, now(), rowsMax, { ...KEPT_FOR_DEFAULT, ...kept })),
     // Users fill the inbox by SQL, so here it is always empty.
     takeInbox: async () => [],
     settleInbox: async () => undefined,

@@ -7,8 +7,9 @@ import { type Clock, systemClock } from "../../clock.ts";
 import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
+import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import { KEPT_FOR_DEFAULT, type LaneKey, type Pulse, type RunRef, type Store } from "../store.ts";
+import type { LaneKey, Pulse, RunRef, Store } from "../store.ts";
 import { beat } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
 import { columns } from "./columns.ts";
@@ -118,7 +119,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
     markAgents: (server, seen) => markAgents(query, server, seen),
-    async forgetOld(rowsMax, { sessionKeptMs, pollerKeptMs } = KEPT_FOR_DEFAULT) {
+    async forgetOld(rowsMax, kept) {
+      const { sessionKeptMs, pollerKeptMs, triggeredKeptMs } = { ...KEPT_FOR_DEFAULT, ...kept };
       // Whoever resumed a workflow may have died before all of its ready rows were back.
       await query("release_ready", [rowsMax]);
       await query("forget_sessions", [rowsMax, sessionKeptMs]);
@@ -126,6 +128,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_lane_pollers", [rowsMax, pollerKeptMs]);
       await query("forget_writers", []);
       await query("forget_keys", [rowsMax]);
+      await query("forget_triggered", [rowsMax, triggeredKeptMs]);
       await query("forget_refused", [rowsMax]);
       await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
       await query("forget_schedules", [rowsMax]);
