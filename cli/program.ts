@@ -79,7 +79,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunBulk(run, ended);
   addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
   addNamespaceVerbs(
-    program.command("namespace").description("namespaces: create, list, pause, resume"),
+    program.command("namespace").description("namespaces: create, retention, limits, pause"),
     ended,
   );
   const queue = program.command("queue").description("queues: what waits, pause, resume");

@@ -41,7 +41,7 @@ import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts"
 import { createTriggerCalls } from "./trigger-calls.ts";
 
 export interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "tell" | Control | CircuitCalls>;
+  readonly scheduler: Pick<Scheduler, "tell" | "limitNamespace" | Control | CircuitCalls>;
   readonly store: Pick<
     Store,
     | "reads"
@@ -55,6 +55,7 @@ export interface OperatorServiceDeps {
     | "releaseEscalation"
     | "namespace"
     | "createNamespace"
+    | "namespaces"
   >;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;

@@ -52,7 +52,12 @@ const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i;
 const RETRY_AFTER_S = 1;
 
 /** Nobody knows whether it took effect, or it may later: the sender comes back. */
-const AGAIN: ReadonlySet<Reason> = new Set(["STORE_UNAVAILABLE", "OVERLOADED", "DRAINING"]);
+const AGAIN: ReadonlySet<Reason> = new Set([
+  "STORE_UNAVAILABLE",
+  "OVERLOADED",
+  "DRAINING",
+  "NAMESPACE_LIMIT",
+]);
 /** What stands against it is there already. */
 const CONFLICTS: ReadonlySet<Reason> = new Set([
   "KEY_REUSED",

@@ -26,6 +26,7 @@ import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { KeptFor } from "./kept-for.ts";
+import type { Namespaces } from "./namespaces.ts";
 import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
@@ -310,6 +311,7 @@ export interface Store extends SweptRows {
   readonly triggers: Triggers;
   readonly circuits: Circuits;
   readonly durations: Durations;
+  readonly namespaces: Namespaces;
   readonly operators: Operators;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 

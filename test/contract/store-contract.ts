@@ -19,6 +19,7 @@ import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLaneQuestions } from "./lane-questions.ts";
 import { describeMessages } from "./messages.ts";
+import { describeNamespaces } from "./namespaces.ts";
 import { describeOperators } from "./operators.ts";
 import { describeOutbox } from "./outbox.ts";
 import { describeOverdue } from "./overdue.ts";
@@ -78,6 +79,7 @@ export function describeStore(
     describe("reads", () => describeReads(opened));
     describe("reruns", () => describeReruns(opened));
     describe("catalogue", () => describeCatalogue(opened));
+    describe("namespaces", () => describeNamespaces(opened));
     describe("partitions", () => describePartitions(opened));
     describe("hand-overs", () => describeHandOvers(opened));
     describe("any state", () => describeStates(opened, randomRuns));

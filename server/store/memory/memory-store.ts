@@ -18,6 +18,7 @@ import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, type LaneFacts, pulse, runSigns, undelivered } from "./looks.ts";
+import { createNamespaces } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
@@ -63,7 +64,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   const known = createCatalogue(now);
   const { workflows, versions, namespaceOf, knownLanes, queueOf, isWorkflow, isVersion, ...kept } =
     known;
-  const { namespaceRecords, regionNames, ...catalogue } = kept;
+  const { namespaceRecords, regionNames, setNamespace: set, ...catalogue } = kept;
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
@@ -101,6 +102,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     triggers: createTriggers({ tables, now, namespaceName }, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(isVersion),
+    namespaces: createNamespaces({ tables, now, namespaceRecords, set }, transactions),
     operators: createOperators({ ...world, nodes: partitions.nodes }, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),

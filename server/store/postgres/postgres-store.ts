@@ -18,7 +18,7 @@ import { createDurations } from "./durations.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
-import { namespaceReads, namespacesOf } from "./namespaces.ts";
+import { createNamespaces, namespaceReads, namespacesOf } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
@@ -63,6 +63,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     triggers: createTriggers(query),
     circuits: createCircuits(query, (work) => transact({}, work)),
     durations: createDurations(query, transact),
+    namespaces: createNamespaces(query, transact),
     operators: createOperators(guarded(queryOn(looks))),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
