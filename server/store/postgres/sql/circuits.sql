@@ -143,9 +143,9 @@ returning c.lane, c.agent_id, c.version;
 -- name: intervene_in_circuits
 -- Kept with a run that it was decided by; its version tells it apart.
 insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
-  epoch)
+  epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
-  to_timestamp(u.due_at / 1000.0), now(), $9::uuid, $10::bigint
+  to_timestamp(u.due_at / 1000.0), now(), $9::uuid, $10::bigint, r.namespace_id
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::text[],
   $7::text[], $8::bigint[])
   as u (run_id, step_no, fence, rule, n, saw, did, due_at)
