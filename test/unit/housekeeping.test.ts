@@ -1,4 +1,4 @@
-/** Housekeeping walks through the runs of a namespace in bounded rounds, and goes on where it was. */
+/** Housekeeping walks through the runs of a namespace in rounds, and goes on where it was. */
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
