@@ -80,6 +80,7 @@ const nextByReason: Readonly<Record<string, string>> = {
   WORKFLOW_NOT_FOUND: "drover workflow apply FILE registers one; check --version and --namespace",
   NAMESPACE_NOT_FOUND: "drover namespace list; drover namespace create NAME makes one",
   NAMESPACE_EXISTS: "drover namespace list says where it is; take another name",
+  NAMESPACE_LIMIT: "drover namespace show says what it may take; try again in a moment",
   RUN_STATE: "drover run show RUN says where the run stands",
   STEP_NOT_FOUND: "drover run show RUN lists its steps with their kinds",
   DECISION_REFUSED: "drover run show RUN says what was decided, and what the step waits for",

@@ -79,7 +79,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunBulk(run, ended);
   addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
   addNamespaceVerbs(
-    program.command("namespace").description("namespaces: create, list, pause, resume"),
+    program.command("namespace").description("namespaces: create, retention, limits, pause"),
     ended,
   );
   const queue = program.command("queue").description("queues: what waits, pause, resume");
@@ -93,7 +93,10 @@ export function createProgram(version: string, ended: Ended): Command {
     program.command("intervention").description("what supervisors did, and why"),
     ended,
   );
-  addPartitionVerbs(program.command("partition").description("who watches which runs"), ended);
+  addPartitionVerbs(
+    program.command("partition").description("who watches which runs, and who did"),
+    ended,
+  );
   addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
   addTriggerVerbs(
     program.command("trigger").description("triggers: what sets off runs by itself"),

@@ -241,6 +241,13 @@ create table inbox (
   constraint inbox_pkey primary key (id)
 );
 
+create table intervention_rule (
+  rule smallint not null,
+  name text not null,
+  constraint intervention_rule_pkey primary key (rule),
+  constraint intervention_rule_name_key unique (name)
+);
+
 create table lane (
   id integer generated always as identity not null,
   namespace_id integer not null,
@@ -328,6 +335,11 @@ create table namespace (
   name text not null,
   region smallint default 0 not null,
   created_at timestamp with time zone default now() not null,
+  retention_ms bigint,
+  open_runs_max integer,
+  runs_per_second double precision,
+  runs_burst integer,
+  payload_bytes_max integer,
   constraint namespace_pkey primary key (id),
   constraint namespace_name_key unique (name)
 );
@@ -355,6 +367,18 @@ create table outbox (
   url text,
   cause text not null,
   constraint outbox_pkey primary key (id)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
+
+create table partition_history (
+  partition smallint not null,
+  epoch bigint not null,
+  node uuid not null,
+  address text,
+  why smallint not null,
+  taken_at timestamp with time zone not null,
+  left_at timestamp with time zone,
+  constraint partition_history_pkey primary key (partition, epoch)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
@@ -853,7 +877,7 @@ create view intervention_view as
  select i.run_id,
     d.id as step,
     nullif(greatest(i.step_no, 0) / 512, 0) as item,
-    (array['lease'::text, 'delivery'::text, 'attempt'::text, 'pickup'::text, 'total'::text, 'backoff'::text, 'settle'::text, 'deadline'::text, 'late-effect'::text, 'stall'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'start'::text, 'agent-circuit'::text, 'queue-circuit'::text, 'forgotten'::text, 'slow'::text, 'integrity'::text])[i.rule + 1] as rule,
+    u.name as rule,
     i.fence,
     i.n,
     i.saw,
@@ -867,6 +891,7 @@ create view intervention_view as
    from intervention i
      join run r on r.id = i.run_id
      join definition f on f.id = r.definition_id
+     left join intervention_rule u on u.rule = i.rule
      left join lateral ( select e.value ->> 'id'::text as id
            from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
           where e.place = (i.step_no % 512 + 1)) d on true;
@@ -959,9 +984,13 @@ comment on column lease.progress_at is 'When the progress last became another on
 comment on column lease.suspect_at is 'When the attempt was found to run far longer than others of its step.';
 comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
 comment on column message.step_key is 'The end of a child run: the step that began it, under this fence.';
+comment on column namespace.retention_ms is 'Runs go so long after their end; null: they are kept.';
+comment on column namespace.open_runs_max is 'null, as of the other limits: there is none.';
 comment on column node.regions is 'Those whose partitions it watches; null: all.';
 comment on table outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
 comment on column outbox.n is 'The number of the escalation; 0: about the run.';
+comment on column partition_history.why is 'nobody had had it, the one before gave it back, or was gone.';
+comment on column partition_history.left_at is 'When it was given back, or the next one took it; null: it has it.';
 comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
 comment on table queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
 comment on column queue.leases_max is 'Most tasks with agents at a time; null: any number.';

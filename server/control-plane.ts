@@ -28,6 +28,7 @@ import {
 import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
 import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
+import { createIntake, INTAKE_LOOK_EVERY_MS, type Intake } from "./scheduler/intake.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { rerun } from "./scheduler/rerun.ts";
@@ -93,6 +94,8 @@ export interface ControlPlane {
   readonly circuits: Loop;
   /** Tells what was learned of durations, and asks for what is in use. */
   readonly learning: Loop;
+  /** Of one payload in a namespace; null: what the server allows. */
+  readonly payloadBytesMax: Intake["payloadBytesMax"];
   start(): Promise<void>;
   /** Finishes what is under way and hands the partitions back. */
   stop(): Promise<void>;
@@ -131,12 +134,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
   const [onFlown, onUnmended] = [measures?.onFlown, unmended(log)];
+  const intake = intakeOf(options);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, tell, isRetryable },
     ...{ stood: gate, onFlown, onUnmended },
   };
   const advance = createAdvance(shared);
-  const schedule = createSchedule(shared);
+  const schedule = createSchedule({ ...shared, enter: intake.enter });
   const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
   const schedules = createFire(timed);
   const claims = createClaims({
@@ -178,22 +182,23 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const node = randomUuid(random);
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
   const beat = createBeat({ store, clock, log, node, address, marks, ...parked });
-  const loops = [beat, circuits, inbox, triggers, housekeeping, learning, sweep];
+  const loops = [beat, intake, circuits, inbox, triggers, housekeeping, learning, sweep];
 
   const onCalls = { store, clock, random, advance, onError, ...parked, heartbeats };
   const dispatcher = createDispatch(onCalls);
 
   return Object.freeze({
     scheduler: schedulerOf(shared, {
-      ...{ schedule, advance, watch, wake, timed, refresh: circuits.runOnce },
+      ...{ schedule, advance, watch, wake, timed, refresh: circuits.runOnce, intake },
     }),
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
     ...{ advance, fire: schedules.fire, ownership, watches, sweep },
-    ...{ deliveries, triggers, beat, circuits, learning },
+    ...{ deliveries, triggers, beat, circuits, learning, payloadBytesMax: intake.payloadBytesMax },
     async start() {
       // Before anything is handed out or given up.
       await circuits.runOnce();
+      await intake.look();
       await ownership.start();
       watches.start();
       for (const one of loops) one.start();
@@ -227,6 +232,13 @@ function learningOf(
   const onError = (error: unknown) =>
     log.debug({ event: "durations.not-told", err: String(error) });
   return createLoop({ clock, everyMs, runOnce: usual.tell, onError });
+}
+
+function intakeOf({ store, clock, log }: ControlPlaneOptions): Intake & Loop {
+  const intake = createIntake({ namespaces: store.namespaces, clock });
+  const onError = (error: unknown) => log.debug({ event: "intake.failed", err: String(error) });
+  const everyMs = INTAKE_LOOK_EVERY_MS;
+  return { ...intake, ...createLoop({ clock, everyMs, runOnce: intake.look, onError }) };
 }
 
 function unmended(log: Logger): AdvanceOptions["onUnmended"] {
@@ -280,11 +292,12 @@ interface SchedulerParts {
   readonly timed: FireOptions;
   /** Looks at circuits and cordons now. */
   readonly refresh: () => Promise<void>;
+  readonly intake: Intake;
 }
 
 function schedulerOf(
   shared: AdvanceOptions,
-  { schedule, advance, watch, wake, timed, refresh }: SchedulerParts,
+  { schedule, advance, watch, wake, timed, refresh, intake }: SchedulerParts,
 ): Scheduler {
   const { store, plans } = shared;
   return {
@@ -292,7 +305,8 @@ function schedulerOf(
     schedule: schedule.schedule,
     scheduleBatch: schedule.scheduleBatch,
     openBulk: (request) => openBulk(shared, request),
-    rerun: (request) => rerun({ store, plans, submit: schedule.submit }, request),
+    rerun: (request) =>
+      rerun({ store, plans, submit: schedule.submit, enter: intake.enter }, request),
     async tell(run, event) {
       const answer = await advance.submit(run, event);
       if (answer.kind === "fenced")
@@ -301,6 +315,10 @@ function schedulerOf(
       if (answer.kind === "no-such-run")
         throw new DroverError("RUN_NOT_FOUND", `run ${run.runId} is no more`);
       return answer;
+    },
+    async limitNamespace(namespaceId, limits) {
+      await store.namespaces.setLimits(namespaceId, limits);
+      await intake.look();
     },
     learnedDurations: shared.usual.learned,
     runChange: watch.change,

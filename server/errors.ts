@@ -40,7 +40,8 @@ export type Reason =
   | "TRIGGER_NOT_FOUND"
   | "MAPPING_FAILED"
   | "AGENT_NOT_FOUND"
-  | "NAMESPACE_EXISTS";
+  | "NAMESPACE_EXISTS"
+  | "NAMESPACE_LIMIT";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

@@ -20,6 +20,7 @@ const PRIORITY = 5;
 const PASSING: ReadonlySet<Reason> = new Set([
   "STORE_UNAVAILABLE",
   "OVERLOADED",
+  "NAMESPACE_LIMIT",
   "DRAINING",
   "INTERNAL",
 ]);

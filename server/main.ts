@@ -106,6 +106,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       store,
       definitionCheck: checkDefinition,
       triggers: plane.triggers,
+      payloadBytesMax: plane.payloadBytesMax,
       config: {
         ...RPC_DEFAULTS,
         ...options.limits,

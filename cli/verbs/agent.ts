@@ -7,6 +7,7 @@ import {
   GetAgentResponseSchema,
   ListAgentsResponseSchema,
 } from "@drover/proto/drover/v1/agent_info_pb.ts";
+import type { Circuit, Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { type Progress, TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Command } from "commander";
 import type { Connection } from "../client.ts";
@@ -16,6 +17,7 @@ import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted, labelWords, moment, phrase } from "../words.ts";
+import { isClosed, stateWords } from "./circuit.ts";
 
 interface ListOptions {
   readonly id?: string;
@@ -84,7 +86,7 @@ function hex(session: Uint8Array): string {
 }
 
 function printAgents(agents: readonly AgentInfo[], output: Output): void {
-  const headers = ["AGENT", "SESSION", "VERSION", "QUEUES", "TASKS", "HOLDS", "LAST SEEN"];
+  const headers = ["AGENT", "SESSION", "VERSION", "QUEUES", "TASKS", "HOLDS", "LAST SEEN", "KEPT"];
   const rows = agents.map((agent) => [
     clean(agent.id),
     hex(agent.session),
@@ -93,8 +95,18 @@ function printAgents(agents: readonly AgentInfo[], output: Output): void {
     taskWords(agent),
     String(agent.held),
     moment(agent.lastSeenTime),
+    keptWords(agent),
   ]);
   printTable(output, headers, rows);
+}
+
+/** Why it gets nothing new, or nothing of some tasks: `cordoned; circuit of charge` */
+function keptWords({ cordons, circuits }: AgentInfo): string {
+  const resting = circuits.filter((one) => !isClosed(one)).map(({ task }) => clean(task));
+  return [
+    ...(cordons.length > 0 ? ["cordoned"] : []),
+    ...(resting.length > 0 ? [`circuit of ${resting.join(" ")}`] : []),
+  ].join("; ");
 }
 
 function taskWords({ queues, tasks }: AgentInfo): string {
@@ -116,6 +128,8 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     ["last beat", moment(agent.lastBeatTime)],
     ["last success", moment(agent.lastSuccessTime)],
     ["holds", counted(agent.held, "task")],
+    ...agent.cordons.map((one): [string, string] => ["cordoned", cordonWords(one)]),
+    ...agent.circuits.map((one): [string, string] => ["circuit", circuitWords(one)]),
   ]);
   if (tasks.length === 0) return;
   output.line("");
@@ -132,6 +146,18 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     task.cancelling ? "told to stop" : "",
   ]);
   printTable(output, headers, rows);
+}
+
+/** by ada at 2026-01-31 12:00:05Z: disk full */
+function cordonWords({ of, cordonedBy, cordonedTime, why }: Cordon): string {
+  const what = of.case === "version" ? "its version, " : "";
+  const because = why === "" ? "" : `: ${clean(why)}`;
+  return `${what}by ${clean(cordonedBy)} at ${moment(cordonedTime)}${because}`;
+}
+
+function circuitWords(circuit: Circuit): string {
+  const { task, queue } = circuit;
+  return `of ${clean(task)} in ${clean(queue)} ${stateWords(circuit)}`;
 }
 
 function progressWords(progress: Progress | undefined): string {

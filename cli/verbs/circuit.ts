@@ -68,7 +68,14 @@ function tell(circuit: Circuit | undefined, output: Output): void {
   );
 }
 
-function stateWords(circuit: Circuit): string {
+/** What a person has said goes before how it stands. */
+export function isClosed({ setting, state }: Circuit): boolean {
+  if (setting !== CircuitSetting.UNSPECIFIED) return setting === CircuitSetting.CLOSED;
+  return state === CircuitState.CLOSED;
+}
+
+/** is open, one task tries from 2026-01-31 12:00:05Z */
+export function stateWords(circuit: Circuit): string {
   const { setting, setBy, why, state } = circuit;
   if (setting !== CircuitSetting.UNSPECIFIED) {
     const is = setting === CircuitSetting.OPEN ? "is open" : "is closed";

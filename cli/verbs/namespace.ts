@@ -1,6 +1,6 @@
 /**
  * `drover namespace create` and `list`; `pause` and `resume`: hold all queues of the namespace, and
- * let them go on.
+ * let them go on. How long it keeps runs, and what it may take: namespace-settings.ts.
  */
 import { create } from "@bufbuild/protobuf";
 import {
@@ -19,10 +19,12 @@ import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
 import { clean, moment, pauseWords } from "../words.ts";
+import { addNamespaceSettings, namespaceLimitWords, retentionWords } from "./namespace-settings.ts";
 
 export function addNamespaceVerbs(noun: Command, ended: Ended): void {
   addCreate(noun, ended);
   addList(noun, ended);
+  addNamespaceSettings(noun, ended);
   addPauses(noun, ended);
 }
 
@@ -63,8 +65,10 @@ function addList(noun: Command, ended: Ended): void {
       writeList(output, [ListNamespacesResponseSchema, whole], [NamespaceSchema, namespaces]);
       const rows = namespaces.map((one) => [
         ...[clean(one.name), clean(one.region), moment(one.createTime)],
+        ...[one.retention ? retentionWords(one) : "", namespaceLimitWords(one.limits)],
       ]);
-      if (output.format === "table") printTable(output, ["NAMESPACE", "REGION", "CREATED"], rows);
+      const headers = ["NAMESPACE", "REGION", "CREATED", "KEEPS RUNS", "LIMITS"];
+      if (output.format === "table") printTable(output, headers, rows);
       for (const line of unwatchedLines(regions)) output.note(line);
       noteMore(whole, limit, output);
       ended(exitCodes.done);

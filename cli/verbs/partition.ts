@@ -1,7 +1,14 @@
-/** `drover partition list` and `drover supervisor list`: who watches what, and how late he is. */
+/**
+ * `drover partition list` and `history`, `drover supervisor list`: who watches what, how late he
+ * is, and who did before.
+ */
 import { create } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
+  type HandOver,
+  HandOverReason,
+  HandOverSchema,
+  ListHandOversResponseSchema,
   ListPartitionsResponseSchema,
   ListSupervisorsResponseSchema,
   type Partition,
@@ -10,16 +17,65 @@ import {
 } from "@drover/proto/drover/v1/partition_pb.ts";
 import { HEALTH_DEFAULTS } from "@drover/server/config.ts";
 import type { Command } from "commander";
-import { contextOf } from "../context.ts";
+import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { limitMax, readPages, writeList } from "../lists.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
-import { clean, durationWords, moment } from "../words.ts";
+import { between, clean, durationWords, moment } from "../words.ts";
 
 /** As `drover status` counts them. */
 const { overdueMs: lateMs } = HEALTH_DEFAULTS;
 
+/** What a smallint of the database holds. */
+const partitionMax = 32_767;
+
 export function addPartitionVerbs(partition: Command, ended: Ended): void {
+  addList(partition, ended);
+  addHistory(partition, ended);
+}
+
+function addHistory(partition: Command, ended: Ended): void {
+  partition
+    .command("history")
+    .description("list who had a partition, or any, from when to when, and why it changed hands")
+    .argument("[partition]", "its number; all by default", wholeNumber(0, partitionMax))
+    .option("--limit <n>", "most hand-overs to list", wholeNumber(1, limitMax), 50)
+    .action(async (of: number | undefined, { limit }: { limit: number }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator } = connect();
+      const asked = of === undefined ? {} : { partition: of };
+      const page = await readPages<HandOver>(limit, async (next) => {
+        const answer = await operator.listHandOvers({ ...asked, ...next });
+        return { items: answer.handOvers, nextPageToken: answer.nextPageToken };
+      });
+      const { items: handOvers, nextPageToken } = page;
+      const answer = create(ListHandOversResponseSchema, { handOvers, nextPageToken });
+      writeList(output, [ListHandOversResponseSchema, answer], [HandOverSchema, handOvers]);
+      const headers = ["TAKEN", "PARTITION", "EPOCH", "BY", "AT", "BECAUSE", "LEFT", "HAD IT FOR"];
+      const rows = handOvers.map((one) => [
+        moment(one.takenTime),
+        String(one.partition),
+        String(one.epoch),
+        clean(one.supervisor),
+        clean(one.address),
+        reasons[one.reason] ?? `reason ${one.reason}`,
+        moment(one.leftTime),
+        between(one.takenTime, one.leftTime),
+      ]);
+      if (output.format === "table") printTable(output, headers, rows);
+      if (rows.length === 0) output.note("nobody has had it yet");
+      noteMore(page, limit, output);
+      ended(exitCodes.done);
+    });
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  [HandOverReason.FIRST]: "nobody had had it",
+  [HandOverReason.GIVEN_BACK]: "it was given back",
+  [HandOverReason.LOST]: "its owner was gone",
+};
+
+function addList(partition: Command, ended: Ended): void {
   partition
     .command("list")
     .description("list the shares of all runs: who watches each, and how late he is")

@@ -87,7 +87,7 @@ function addLimit(queue: Command, ended: Ended): void {
     });
 }
 
-function rateOf(text: string): number {
+export function rateOf(text: string): number {
   const rate = Number(text);
   if (text.trim() !== "" && rate >= 0.001 && rate <= 100_000) return rate;
   throw new InvalidArgumentError("It must be a number from 0.001 to 100000.");

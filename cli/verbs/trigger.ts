@@ -174,7 +174,7 @@ function show({ definition, path, secretDigest, changedTime }: Trigger, output: 
     ["when", clean(definition.when)],
     ["does", actionWords(definition)],
     ...detailsOf(definition.action),
-    ["secret", clean(secretDigest.slice(0, 12))],
+    ["secret", secretDigest && `kept; its SHA-256 begins with ${clean(secretDigest.slice(0, 12))}`],
     ["changed", moment(changedTime)],
   ];
   for (const [name = "", value = ""] of lines)

@@ -15,6 +15,7 @@ import { createBackoff } from "./backoff.ts";
 import { type CallControl, createCall, present, tryMs } from "./call.ts";
 import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
 import { openChannel } from "./channel.ts";
+import { type Circuits, createCircuits } from "./circuits.ts";
 import { sleep, systemClock } from "./clock.ts";
 import { type Commands, createCommands } from "./commands.ts";
 import { toDefinition } from "./definition.ts";
@@ -22,7 +23,9 @@ import { toDuration } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { type RunExplanation, readExplanation } from "./explanation.ts";
 import { createHooks, type Hooks } from "./hooks.ts";
+import { createNamespaces, type Namespaces } from "./namespaces.ts";
 import { createOperations, type Operations } from "./operations.ts";
+import { createQueues, type Queues } from "./queues.ts";
 import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 import {
   type Attempt,
@@ -160,6 +163,12 @@ export interface Client extends Commands, Workflows {
   readonly schedules: Schedules;
   /** What begins or continues runs by itself: calls over HTTP, the ends of other runs. */
   readonly triggers: Triggers;
+  /** What waits in queues, what agents have, and how much is handed out. */
+  readonly queues: Queues;
+  /** What rests because it fails, and which agents get nothing new. */
+  readonly circuits: Circuits;
+  /** This namespace and others: regions, pauses, how long runs are kept, limits. */
+  readonly namespaces: Namespaces;
   /** Who performs tasks, who watches, what was done, and what needs a person. */
   readonly operations: Operations;
   /** Ends the connection; may be called twice. */
@@ -314,6 +323,9 @@ export function createClient(options: ClientOptions): Client {
     hooks: createHooks(call, namespace),
     schedules: createSchedules(call, namespace),
     triggers: createTriggers(call, namespace),
+    queues: createQueues(call, namespace),
+    circuits: createCircuits(call, namespace),
+    namespaces: createNamespaces(call, namespace),
     operations: createOperations(call, namespace),
     close: channel.close,
   });

@@ -12,6 +12,15 @@ export {
 } from "./answers.ts";
 export type { CallControl } from "./call.ts";
 export { type CallCode, type CallField, DroverCallError } from "./call-error.ts";
+export type {
+  Circuit,
+  CircuitName,
+  CircuitPage,
+  Circuits,
+  Cordon,
+  CordonName,
+  SaySpec,
+} from "./circuits.ts";
 export {
   type BatchResult,
   type Client,
@@ -74,18 +83,40 @@ export type {
 } from "./hooks.ts";
 export type { Logger } from "./logger.ts";
 export type {
+  Namespace,
+  NamespaceLimits,
+  NamespacePage,
+  Namespaces,
+} from "./namespaces.ts";
+export type {
+  AgentDetails,
   AgentInfo,
   AgentPage,
+  ClusterInfo,
+  HandOver,
+  HandOverPage,
+  HeldTask,
   InterventionPage,
   ListAgentsSpec,
+  ListHandOversSpec,
   ListInterventionsSpec,
   Operations,
   Overview,
   PageSpec,
   Partition,
   PartitionPage,
+  Supervisor,
 } from "./operations.ts";
 export { bytes, json, type Parse, type Payload } from "./payload.ts";
+export type {
+  Pause,
+  Queue,
+  QueueDetails,
+  QueueLimits,
+  QueuePage,
+  Queues,
+  QueueTask,
+} from "./queues.ts";
 export type { RunFilterSpec } from "./run-filter.ts";
 export type {
   Attempt,

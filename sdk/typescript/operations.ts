@@ -3,10 +3,15 @@ import { durationMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type * as agents from "@drover/proto/drover/v1/agent_info_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type * as overview from "@drover/proto/drover/v1/overview_pb.ts";
-import type * as partitions from "@drover/proto/drover/v1/partition_pb.ts";
+import * as partitions from "@drover/proto/drover/v1/partition_pb.ts";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Call, CallControl } from "./call.ts";
+import { DroverCallError } from "./call-error.ts";
+import { type Circuit, type Cordon, readCircuit, readCordon } from "./circuits.ts";
+import { fromDuration } from "./duration.ts";
 import { type Intervention, readIntervention } from "./run-history.ts";
-import { readTime } from "./runs.ts";
+import { namesOf, readTime } from "./runs.ts";
 
 export interface PageSpec extends CallControl {
   /** Default 50, at most 1,000. */
@@ -37,6 +42,35 @@ export interface AgentInfo {
   readonly lastSuccessTime: Date | null;
   /** Tasks that it holds, counted up to 1,000. */
   readonly held: number;
+  /** Why it gets nothing new: its own cordon, that of its version, or both. */
+  readonly cordons: readonly Cordon[];
+  /** Its circuits that are not closed, or are set by hand. */
+  readonly circuits: readonly Circuit[];
+}
+
+/** A task in an agent's hands. */
+export interface HeldTask {
+  readonly runId: string;
+  readonly workflow: string;
+  /** An item of a map as `deploy[3]`. */
+  readonly stepId: string;
+  readonly kind: string;
+  readonly queue: string;
+  readonly task: string;
+  readonly fence: number;
+  /** From 1. */
+  readonly attempt: number;
+  readonly grantedTime: Date | null;
+  /** When the attempt is over, whatever the agent does. */
+  readonly attemptDeadlineTime: Date | null;
+  /** It is told to stop. */
+  readonly cancelling: boolean;
+}
+
+export interface AgentDetails {
+  readonly agent: AgentInfo;
+  /** What it has held longest first, the first 1,000. */
+  readonly tasks: readonly HeldTask[];
 }
 
 export interface AgentPage {
@@ -66,6 +100,58 @@ export interface PartitionPage {
   readonly partitions: readonly Partition[];
   /** Empty: this is the last page. */
   readonly nextPageToken: string;
+}
+
+/** A partition in one supervisor's hands. */
+export interface HandOver {
+  readonly partition: number;
+  readonly epoch: bigint;
+  readonly supervisor: string;
+  readonly address: string;
+  /** Why it was free: FIRST, GIVEN_BACK or LOST. */
+  readonly reason: string;
+  readonly takenTime: Date | null;
+  /** null: nobody has taken it since. */
+  readonly leftTime: Date | null;
+}
+
+export interface ListHandOversSpec extends PageSpec {
+  /** Default: of all partitions. */
+  readonly partition?: number;
+}
+
+export interface HandOverPage {
+  /** Newest first; the last 20 of each partition. */
+  readonly handOvers: readonly HandOver[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+}
+
+export interface Supervisor {
+  readonly id: string;
+  readonly address: string;
+  readonly startedTime: Date | null;
+  readonly lastSeenTime: Date | null;
+  /** Seen in the last 3 seconds. */
+  readonly alive: boolean;
+  readonly partitions: number;
+}
+
+/** What runs here. */
+export interface ClusterInfo {
+  readonly serverVersion: string;
+  readonly databaseVersion: string;
+  /** The server's clock less the database's, by which everything goes. */
+  readonly clockDifferenceMs: number;
+  readonly migrations: readonly {
+    readonly number: number;
+    readonly name: string;
+    readonly appliedTime: Date | null;
+  }[];
+  /** Of all namespaces, by state. */
+  readonly openRuns: Readonly<Record<string, number>>;
+  /** There are more than were counted: some 100,000. */
+  readonly moreOpenRuns: boolean;
 }
 
 export interface ListInterventionsSpec extends PageSpec {
@@ -106,12 +192,21 @@ export interface Overview {
 
 export interface Operations {
   agents(options?: ListAgentsSpec): Promise<AgentPage>;
+  /** By its session, in hex. */
+  agent(session: string, options?: CallControl): Promise<AgentDetails>;
   partitions(options?: PageSpec): Promise<PartitionPage>;
+  handOvers(options?: ListHandOversSpec): Promise<HandOverPage>;
+  /** The longest there first. */
+  supervisors(options?: CallControl): Promise<readonly Supervisor[]>;
   interventions(options?: ListInterventionsSpec): Promise<InterventionPage>;
+  clusterInfo(options?: CallControl): Promise<ClusterInfo>;
   overview(options?: CallControl): Promise<Overview>;
 }
 
 const rpc = OperatorService.method;
+const taskKinds = namesOf(TaskKind);
+const runStates = namesOf(RunState);
+const handOverReasons = namesOf(partitions.HandOverReason);
 
 export function createOperations(call: Call, namespace: string): Operations {
   return Object.freeze({
@@ -122,10 +217,32 @@ export function createOperations(call: Call, namespace: string): Operations {
       return { agents: answer.agents.map(readAgent), nextPageToken: answer.nextPageToken };
     },
 
+    async agent(hex: string, { signal }: CallControl = {}): Promise<AgentDetails> {
+      const request = { namespace, session: Buffer.from(hex, "hex") };
+      const { agent, tasks } = await call(rpc.getAgent, request, { signal });
+      if (!agent) throw new DroverCallError("INTERNAL", "The server answered without an agent.");
+      return { agent: readAgent(agent), tasks: tasks.map(readHeld) };
+    },
+
     async partitions(spec: PageSpec = {}): Promise<PartitionPage> {
       const answer = await call(rpc.listPartitions, toPage(spec), { signal: spec.signal });
       const { nextPageToken } = answer;
       return { partitions: answer.partitions.map(readPartition), nextPageToken };
+    },
+
+    async handOvers(spec: ListHandOversSpec = {}): Promise<HandOverPage> {
+      const { partition, signal } = spec;
+      const request = { ...(partition === undefined ? {} : { partition }), ...toPage(spec) };
+      const { handOvers, nextPageToken } = await call(rpc.listHandOvers, request, { signal });
+      return { handOvers: handOvers.map(readHandOver), nextPageToken };
+    },
+
+    async supervisors({ signal }: CallControl = {}): Promise<readonly Supervisor[]> {
+      return (await call(rpc.listSupervisors, {}, { signal })).supervisors.map(readSupervisor);
+    },
+
+    async clusterInfo({ signal }: CallControl = {}): Promise<ClusterInfo> {
+      return readCluster(await call(rpc.getClusterInfo, {}, { signal }));
     },
 
     async interventions(spec: ListInterventionsSpec = {}): Promise<InterventionPage> {
@@ -161,6 +278,56 @@ function readAgent(agent: agents.AgentInfo): AgentInfo {
     lastSeenTime: readTime(agent.lastSeenTime),
     lastBeatTime: readTime(agent.lastBeatTime),
     lastSuccessTime: readTime(agent.lastSuccessTime),
+    cordons: agent.cordons.map(readCordon),
+    circuits: agent.circuits.map(readCircuit),
+  });
+}
+
+function readHeld(held: agents.HeldTask): HeldTask {
+  const { runId, workflow, stepId, queue, task, fence, attempt, cancelling } = held;
+  return Object.freeze({
+    ...{ runId, workflow, stepId, queue, task, fence, attempt, cancelling },
+    kind: taskKinds.get(held.kind) ?? "UNSPECIFIED",
+    grantedTime: readTime(held.grantedTime),
+    attemptDeadlineTime: readTime(held.attemptDeadlineTime),
+  });
+}
+
+function readHandOver(one: partitions.HandOver): HandOver {
+  const { partition, epoch, supervisor, address } = one;
+  return Object.freeze({
+    ...{
+      partition,
+      epoch,
+      supervisor,
+      address,
+      reason: handOverReasons.get(one.reason) ?? "UNSPECIFIED",
+    },
+    takenTime: readTime(one.takenTime),
+    leftTime: readTime(one.leftTime),
+  });
+}
+
+function readSupervisor(one: partitions.Supervisor): Supervisor {
+  const { id, address, alive, partitions: owned } = one;
+  return Object.freeze({
+    ...{ id, address, alive, partitions: owned },
+    startedTime: readTime(one.startedTime),
+    lastSeenTime: readTime(one.lastSeenTime),
+  });
+}
+
+function readCluster(answer: overview.GetClusterInfoResponse): ClusterInfo {
+  const { serverVersion, databaseVersion, moreOpenRuns } = answer;
+  return Object.freeze({
+    ...{ serverVersion, databaseVersion, moreOpenRuns },
+    clockDifferenceMs: fromDuration(answer.clockDifference),
+    migrations: answer.migrations.map(({ number, name, appliedTime }) => {
+      return { number, name, appliedTime: readTime(appliedTime) };
+    }),
+    openRuns: Object.fromEntries(
+      answer.openRuns.map(({ state, count }) => [runStates.get(state) ?? "UNSPECIFIED", count]),
+    ),
   });
 }
 

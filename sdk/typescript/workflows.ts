@@ -1,9 +1,12 @@
-/** Versions of workflows: which are there, who still needs them, and which is the default. */
+/** Workflows: their versions, who still needs them, which is the default; pauses. */
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { WorkflowVersion as VersionMessage } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Call, CallControl } from "./call.ts";
+import type { ReasonSpec } from "./commands.ts";
+import { type Pause, readPause } from "./queues.ts";
 
 export interface WorkflowVersion {
   readonly version: number;
@@ -29,9 +32,13 @@ export interface Workflows {
   getWorkflow(name: string, options?: CallControl): Promise<WorkflowDetails>;
   /** Runs that name no version start with this one from then on; open runs keep theirs. */
   setDefaultVersion(name: string, version: number, options?: CallControl): Promise<MovedDefault>;
+  /** Nothing is handed out for its runs, in any version, once this resolves. */
+  pauseWorkflow(name: string, options?: ReasonSpec): Promise<Pause | null>;
+  resumeWorkflow(name: string, options?: CallControl): Promise<void>;
 }
 
 const rpc = SchedulerService.method;
+const operator = OperatorService.method;
 
 export function createWorkflows(call: Call, namespace: string): Workflows {
   return Object.freeze({
@@ -52,6 +59,18 @@ export function createWorkflows(call: Call, namespace: string): Workflows {
     ): Promise<MovedDefault> {
       const answer = await call(rpc.setDefaultVersion, { namespace, name, version }, { signal });
       return { previousVersion: answer.previousVersion, version: answer.version };
+    },
+
+    async pauseWorkflow(
+      workflow: string,
+      { reason = "", signal }: ReasonSpec = {},
+    ): Promise<Pause | null> {
+      const request = { namespace, workflow, reason };
+      return readPause((await call(operator.pauseWorkflow, request, { signal })).pause);
+    },
+
+    async resumeWorkflow(workflow: string, { signal }: CallControl = {}): Promise<void> {
+      await call(operator.resumeWorkflow, { namespace, workflow }, { signal });
     },
   });
 }

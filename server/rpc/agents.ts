@@ -8,8 +8,10 @@ import type { TaskKind as CoreTaskKind } from "../core/attempt.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
 import { DroverError } from "../errors.ts";
+import type { CircuitRecord, Cordon } from "../store/circuits.ts";
 import type { AgentRecord, HeldTask } from "../store/operators.ts";
 import type { Store } from "../store/store.ts";
+import { circuitMessage, cordonMessage } from "./circuits.ts";
 import { progressMessage } from "./convert-progress.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
@@ -29,12 +31,38 @@ const KINDS: Readonly<Record<CoreTaskKind, TaskKind>> = Object.freeze({
   compensate: TaskKind.COMPENSATE,
 });
 
+interface AgentCallDeps extends OperatorCallDeps {
+  readonly store: OperatorCallDeps["store"] & Pick<Store, "circuits">;
+}
+
+/** Of the agents of one page. */
+const CIRCUITS_MAX = 1_000;
+
 export function createAgentCalls({
   store,
   namespaces,
-}: OperatorCallDeps): Pick<Handlers<typeof OperatorService>, "listAgents" | "getAgent"> {
+}: AgentCallDeps): Pick<Handlers<typeof OperatorService>, "listAgents" | "getAgent"> {
   const { operators } = store;
   const plans = createPlans({ store, namespaces });
+
+  async function messagesOf(namespaceId: number, records: readonly AgentRecord[]) {
+    if (records.length === 0) return [];
+    const agentIds = [...new Set(records.map(({ agentId }) => agentId))];
+    const resting = await store.circuits.list(namespaceId, {
+      agentIds,
+      after: null,
+      limit: CIRCUITS_MAX,
+    });
+    const cordons = await store.circuits.cordons(namespaceId);
+    return records.map((record) =>
+      agentMessage(record, {
+        circuits: resting.filter(({ agentId }) => agentId === record.agentId),
+        cordons: cordons.filter(({ kind, name }) => {
+          return name === (kind === "agent" ? record.agentId : record.agentVersion);
+        }),
+      }),
+    );
+  }
 
   return {
     async listAgents({ namespace, agentId: of, pageSize, pageToken }) {
@@ -46,7 +74,7 @@ export function createAgentCalls({
       const asked = { agentId: of || null, session: null, after, limit: page.limit + 1 };
       const rows = await operators.agents(id, asked);
       return {
-        agents: rows.slice(0, page.limit).map(agentMessage),
+        agents: await messagesOf(id, rows.slice(0, page.limit)),
         nextPageToken: page.nextToken(rows, ({ agentId, session }) => `${agentId} ${session}`),
       };
     },
@@ -55,7 +83,8 @@ export function createAgentCalls({
       const { id, name } = await namespaces.find(namespace);
       const session = Buffer.from(bytes).toString("hex");
       const asked = { agentId: null, session, after: null, limit: 1 };
-      const [agent] = await operators.agents(id, asked);
+      const found = await operators.agents(id, asked);
+      const [agent] = await messagesOf(id, found);
       if (!agent)
         throw new DroverError(
           "AGENT_NOT_FOUND",
@@ -65,7 +94,7 @@ export function createAgentCalls({
       const planOf = plans();
       const held = await operators.held(session);
       const tasks = held.map(async (task) => heldMessage(task, await planOf(task)));
-      return { agent: agentMessage(agent), tasks: await Promise.all(tasks) };
+      return { agent, tasks: await Promise.all(tasks) };
     },
   };
 }
@@ -90,7 +119,16 @@ function agentPlace(item: string) {
   return session === "" ? null : { agentId, session };
 }
 
-function agentMessage(record: AgentRecord): MessageInitShape<typeof AgentInfoSchema> {
+/** Why an agent gets nothing new, or nothing of some tasks. */
+interface Kept {
+  readonly circuits: readonly CircuitRecord[];
+  readonly cordons: readonly Cordon[];
+}
+
+function agentMessage(
+  record: AgentRecord,
+  { circuits, cordons }: Kept,
+): MessageInitShape<typeof AgentInfoSchema> {
   return {
     id: record.agentId,
     session: Buffer.from(record.session, "hex"),
@@ -104,6 +142,8 @@ function agentMessage(record: AgentRecord): MessageInitShape<typeof AgentInfoSch
     ...timeField("lastBeatTime", record.lastBeatAt),
     ...timeField("lastSuccessTime", record.succeededAt),
     held: record.held,
+    circuits: circuits.map(circuitMessage),
+    cordons: cordons.map(cordonMessage),
   };
 }
 

@@ -99,7 +99,7 @@ function placeOf(text: string): CircuitRef | null {
   return found ? { lane: Number(found[1]), agentId: found[2] ?? "" } : null;
 }
 
-function circuitMessage({
+export function circuitMessage({
   queue,
   task,
   agentId,
@@ -135,7 +135,13 @@ export function laneCircuitMessage(
   };
 }
 
-function cordonMessage({ kind, name, by, why, at }: Cordon): MessageInitShape<typeof CordonSchema> {
+export function cordonMessage({
+  kind,
+  name,
+  by,
+  why,
+  at,
+}: Cordon): MessageInitShape<typeof CordonSchema> {
   return {
     of: { case: kind === "version" ? "version" : "agentId", value: name },
     ...{ cordonedBy: by, why, cordonedTime: timestampFromMs(at) },

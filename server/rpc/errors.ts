@@ -77,6 +77,7 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   ANSWER_NOT_ALLOWED: precondition("escalation"),
   DECISION_REFUSED: precondition("step"),
   COUNT_MISMATCH: precondition("runs"),
+  NAMESPACE_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
   NAMESPACE_EXISTS: resource(Code.ALREADY_EXISTS, "namespace"),
   ESCALATION_CLAIMED: precondition("escalation"),
   HOOK_NOT_FOUND: resource(Code.NOT_FOUND, "hook"),

@@ -1,28 +1,44 @@
-// Namespaces made and listed, with their regions.
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+// Namespaces made and listed, with their regions; how long they keep runs, and what they may take.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs, durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type {
+  NamespaceLimits as LimitsMessage,
+  NamespaceSchema,
+} from "@drover/proto/drover/v1/namespace_pb.ts";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { DroverError } from "../errors.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { NamespaceLimits } from "../store/namespaces.ts";
 import { PARTITIONS_PER_REGION } from "../store/partition.ts";
 import type { NamespaceRecord, RegionRecord } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
 import { refusal } from "./errors.ts";
 import type { Handlers } from "./mount.ts";
+import type { Namespaces } from "./namespaces.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 
 export interface NamespaceCallDeps {
-  readonly store: Pick<Store, "reads" | "namespace" | "createNamespace">;
+  readonly store: Pick<Store, "reads" | "namespace" | "createNamespace" | "namespaces">;
+  readonly scheduler: Pick<Scheduler, "limitNamespace">;
+  readonly namespaces: Namespaces;
 }
+
+type NamespaceCalls =
+  | "createNamespace"
+  | "getNamespace"
+  | "listNamespaces"
+  | "setNamespaceRetention"
+  | "setNamespaceLimits";
 
 const DEFAULT_REGION = "default";
 const LIST = "namespaces";
 
 export function createNamespaceCalls({
   store,
-}: NamespaceCallDeps): Pick<
-  Handlers<typeof OperatorService>,
-  "createNamespace" | "listNamespaces"
-> {
+  scheduler,
+  namespaces,
+}: NamespaceCallDeps): Pick<Handlers<typeof OperatorService>, NamespaceCalls> {
   return {
     async createNamespace({ name, region: wanted }) {
       const region = wanted === "" ? DEFAULT_REGION : wanted;
@@ -32,14 +48,27 @@ export function createNamespaceCalls({
         const message = `is the 129th: ${error.message}; name one of them`;
         throw refusal("INVALID_REQUEST", [{ path: "region", message }]);
       });
-      const [made] = await namespacesFrom(name);
-      if (!made) throw new Error(`namespace ${name} was made and is not there`);
+      const made = await recordOf(name);
       if (made.region === region) return { namespace: namespaceMessage(made), existed };
       throw new DroverError(
         "NAMESPACE_EXISTS",
         `The namespace "${name}" is in the region "${made.region}", where it stays.`,
         { metadata: { name, region: made.region } },
       );
+    },
+    async getNamespace({ namespace }) {
+      const { name } = await namespaces.find(namespace);
+      return { namespace: namespaceMessage(await recordOf(name)) };
+    },
+    async setNamespaceRetention({ namespace, retention }) {
+      const { id, name } = await namespaces.find(namespace);
+      await store.namespaces.setRetention(id, retention ? durationMs(retention) : null);
+      return { namespace: namespaceMessage(await recordOf(name)) };
+    },
+    async setNamespaceLimits({ namespace, limits }) {
+      const { id, name } = await namespaces.find(namespace);
+      await scheduler.limitNamespace(id, limitsFrom(limits));
+      return { namespace: namespaceMessage(await recordOf(name)) };
     },
     async listNamespaces({ pageSize, pageToken }) {
       const page = pageOf(LIST, pageSize);
@@ -53,13 +82,49 @@ export function createNamespaceCalls({
     },
   };
 
-  function namespacesFrom(name: string): Promise<readonly NamespaceRecord[]> {
-    return store.reads.listNamespaces({ names: [name], after: null }, 1);
+  async function recordOf(name: string): Promise<NamespaceRecord> {
+    const [found] = await store.reads.listNamespaces({ names: [name], after: null }, 1);
+    if (!found) throw new Error(`namespace ${name} is known and not listed`);
+    return found;
   }
 }
 
-function namespaceMessage({ name, region, createdAt }: NamespaceRecord) {
-  return { name, region, createTime: timestampFromMs(createdAt) };
+function namespaceMessage({
+  name,
+  region,
+  createdAt,
+  retentionMs,
+  limits,
+}: NamespaceRecord): MessageInitShape<typeof NamespaceSchema> {
+  return {
+    ...{ name, region, createTime: timestampFromMs(createdAt) },
+    ...(retentionMs === null ? {} : { retention: durationFromMs(retentionMs) }),
+    ...(Object.values(limits).every((limit) => limit === null)
+      ? {}
+      : { limits: limitsMessage(limits) }),
+  };
+}
+
+function limitsMessage({ openRunsMax, rate, payloadBytesMax }: NamespaceLimits) {
+  return {
+    openRuns: openRunsMax ?? 0,
+    runsPerSecond: rate?.perSecond ?? 0,
+    burst: rate?.burst ?? 0,
+    payloadBytes: payloadBytesMax ?? 0,
+  };
+}
+
+function limitsFrom(message: LimitsMessage | undefined): NamespaceLimits {
+  const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = message ?? {};
+  const ofOneSecond = Math.max(1, Math.ceil(runsPerSecond));
+  return {
+    openRunsMax: openRuns === 0 ? null : openRuns,
+    rate:
+      runsPerSecond === 0
+        ? null
+        : { perSecond: runsPerSecond, burst: burst === 0 ? ofOneSecond : burst },
+    payloadBytesMax: payloadBytes === 0 ? null : payloadBytes,
+  };
 }
 
 function regionMessage({ name, watched }: RegionRecord) {

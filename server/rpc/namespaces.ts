@@ -7,7 +7,7 @@ export interface Namespaces {
   find(name: string): Promise<Namespace>;
 }
 
-const DEFAULT_NAMESPACE = "default";
+export const DEFAULT_NAMESPACE = "default";
 const KEPT_MAX = 10_000;
 
 export function createNamespaces(store: Pick<Store, "namespace">): Namespaces {

@@ -25,6 +25,7 @@ import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
 import { refusal } from "./errors.ts";
+import { createHandOverCalls } from "./hand-overs.ts";
 import { createHookCalls } from "./hooks.ts";
 import { createInterventionCalls } from "./interventions.ts";
 import type { Handlers } from "./mount.ts";
@@ -40,7 +41,7 @@ import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts"
 import { createTriggerCalls } from "./trigger-calls.ts";
 
 export interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "tell" | Control | CircuitCalls>;
+  readonly scheduler: Pick<Scheduler, "tell" | "limitNamespace" | Control | CircuitCalls>;
   readonly store: Pick<
     Store,
     | "reads"
@@ -54,6 +55,7 @@ export interface OperatorServiceDeps {
     | "releaseEscalation"
     | "namespace"
     | "createNamespace"
+    | "namespaces"
   >;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;
@@ -96,6 +98,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createAgentCalls(deps),
     ...createInterventionCalls(deps),
     ...createOverviewCalls(deps),
+    ...createHandOverCalls(deps),
     ...createNamespaceCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }

@@ -11,6 +11,7 @@ import {
 import type { DroverError, FieldProblem } from "../errors.ts";
 import { refusal } from "./errors.ts";
 import { createFinder } from "./message-walk.ts";
+import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import { payloadProblem } from "./payload.ts";
 import { itemOf, problemOf } from "./violation.ts";
 
@@ -26,7 +27,11 @@ export interface RequestCheck {
   warm(desc: DescMessage, empty: Message): void;
 }
 
-export function createRequestCheck(limits: { readonly payloadBytesMax: number }): RequestCheck {
+/** `ofNamespace`: what one has said of its payloads; null: `limits` says it. */
+export function createRequestCheck(
+  limits: { readonly payloadBytesMax: number },
+  ofNamespace: (name: string) => number | null = () => null,
+): RequestCheck {
   const validator = createValidator();
   const payloads = createFinder(PayloadSchema);
   const definitions = createFinder(WorkflowDefinitionSchema);
@@ -68,8 +73,9 @@ export function createRequestCheck(limits: { readonly payloadBytesMax: number })
 
   function payloadErrors(desc: DescMessage, message: Message, itemField: string | null) {
     const errors = new Map<number, DroverError>();
+    const bytesMax = ofNamespace(namespaceOf(message)) ?? limits.payloadBytesMax;
     payloads.find(desc, message, (payload, path) => {
-      const error = payloadProblem(payload.message as Payload, path, limits.payloadBytesMax);
+      const error = payloadProblem(payload.message as Payload, path, bytesMax);
       if (error === null) return;
       const item = itemField === null ? null : itemIndex(path, itemField);
       if (item === null) throw error;
@@ -109,6 +115,12 @@ export function createRequestCheck(limits: { readonly payloadBytesMax: number })
     checkDefinition,
     warm: (desc: DescMessage, empty: Message) => void violations(desc, empty),
   });
+}
+
+/** "": a request of no namespace. */
+function namespaceOf(message: Message): string {
+  if (!("namespace" in message) || typeof message.namespace !== "string") return "";
+  return message.namespace === "" ? DEFAULT_NAMESPACE : message.namespace;
 }
 
 function itemIndex(path: string, itemField: string): number | null {

@@ -47,6 +47,7 @@ export interface RpcServerDeps {
     Store,
     | "namespace"
     | "createNamespace"
+    | "namespaces"
     | "reads"
     | "outbox"
     | "schedules"
@@ -63,6 +64,8 @@ export interface RpcServerDeps {
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
   readonly definitionCheck: DefinitionCheck;
   readonly triggers: TriggerWork;
+  /** What a namespace has said; null, or left out: `config` says it. */
+  readonly payloadBytesMax?: (namespace: string) => number | null;
   readonly config: RpcConfig;
   readonly clock: Clock;
   readonly log: Log;
@@ -87,7 +90,7 @@ const LAST_BYTES_MS = 1_000;
 export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const { config, clock, log } = deps;
   const drain = createDrain();
-  const check = createRequestCheck(config);
+  const check = createRequestCheck(config, deps.payloadBytesMax);
   const mount = createMount({ check, drain, log, ...config });
   const health = createHealth(SERVICES.map(({ typeName }) => typeName));
   const namespaces = createNamespaces(deps.store);

@@ -49,10 +49,15 @@ interface Target {
 
 const PATH = /^\/hooks\/([A-Za-z0-9._-]{1,128})\/([A-Za-z0-9._-]{1,128})$/;
 const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i;
-const RETRY_AFTER_S = 1;
+const RETRY_AFTER_MS = 1_000;
 
 /** Nobody knows whether it took effect, or it may later: the sender comes back. */
-const AGAIN: ReadonlySet<Reason> = new Set(["STORE_UNAVAILABLE", "OVERLOADED", "DRAINING"]);
+const AGAIN: ReadonlySet<Reason> = new Set([
+  "STORE_UNAVAILABLE",
+  "OVERLOADED",
+  "DRAINING",
+  "NAMESPACE_LIMIT",
+]);
 /** What stands against it is there already. */
 const CONFLICTS: ReadonlySet<Reason> = new Set([
   "KEY_REUSED",
@@ -163,7 +168,7 @@ async function setOff(
 
 function failure({ log }: TriggerRouteDeps, error: unknown): Answer {
   if (error instanceof DroverError && AGAIN.has(error.reason))
-    return comeAgain(error.reason, error.message);
+    return comeAgain(error.reason, error.message, error.retryAfterMs);
   log.error({ err: error }, "a call of a trigger met a defect and was answered INTERNAL");
   return refusal(500, "INTERNAL", "whether it took effect is unknown: send it again");
 }
@@ -231,9 +236,10 @@ const NOBODY = refusal(
   "there is no such trigger, or the call does not prove that it may set it off",
 );
 
-function comeAgain(reason: Reason, message: string): Answer {
-  const headers = { "retry-after": String(RETRY_AFTER_S) };
-  return { ...refusal(503, reason, message), headers };
+/** In whole seconds, as HTTP has it. */
+function comeAgain(reason: Reason, message: string, afterMs: number | null = null): Answer {
+  const seconds = Math.ceil((afterMs ?? RETRY_AFTER_MS) / 1_000);
+  return { ...refusal(503, reason, message), headers: { "retry-after": String(seconds) } };
 }
 
 function send(response: ServerResponse, { status, body, headers = {} }: Answer): void {

@@ -11,6 +11,7 @@ import { DroverError } from "../errors.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDetail } from "../store/reads.ts";
 import type { RunId, Store } from "../store/store.ts";
+import type { Enter } from "./intake.ts";
 import { inputRefusal, type Scheduled, type ScheduleItem } from "./schedule.ts";
 import type { RerunRequest } from "./scheduler.ts";
 
@@ -18,6 +19,7 @@ export interface RerunOptions {
   readonly store: Store;
   readonly plans: Plans;
   readonly submit: (item: ScheduleItem) => Promise<Scheduled>;
+  readonly enter: Enter;
 }
 
 /** Not a name that a caller could give to a run: those have no control characters. */
@@ -58,7 +60,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
       digest: request.digest,
     },
     reserved: { key: keyOf(request), name: `request "${request.requestId}"` },
-    refusal: inputRefusal(target.laned, input),
+    refusal: inputRefusal(target.laned, input) ?? options.enter(namespace),
     rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
     kept,
   });

@@ -6,7 +6,7 @@ import { runWakeAt } from "../core/evolve.ts";
 import type { KeptStep } from "../core/keep.ts";
 import { emptyView, isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
-import type { Concurrency, Joined, Slots } from "../core/slots.ts";
+import type { Joined } from "../core/slots.ts";
 import { DroverError, type Reason } from "../errors.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { PassRecord } from "../store/changes.ts";
@@ -17,10 +17,11 @@ import type { RerunOf } from "../store/reads.ts";
 import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
 import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
 import { beginChildren } from "./children.ts";
+import type { Enter } from "./intake.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { newRunId } from "./run-id.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
-import { type KeyedRun, makeRoom, openSlots } from "./slots.ts";
+import { type KeyedRun, makeRoom, noSlot, openSlots } from "./slots.ts";
 import type { Told, Worked } from "./told.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
@@ -42,6 +43,8 @@ export interface ScheduleOptions {
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
   readonly onFlown?: OnFlown | undefined;
+  /** Left out: whatever is asked for may begin. */
+  readonly enter?: Enter;
 }
 
 export interface Scheduled {
@@ -186,9 +189,10 @@ export function createFinder(
   }
 
   return async (request) => {
-    const { key, input } = request;
+    const { key, input, namespace } = request;
     const found = await resolved(request);
-    const refusal = inputRefusal(found.laned, input) ?? (await hookRefusal(request));
+    const wrong = inputRefusal(found.laned, input) ?? (await hookRefusal(request));
+    const refusal = wrong ?? (request.triggered ? null : (options.enter?.(namespace) ?? null));
     const reserved = key === null ? null : { key, name: `key "${key}"` };
     return { ...found, request, reserved, refusal, rerunOf: null, kept: [] };
   };
@@ -291,15 +295,6 @@ function keyedNow(tx: Tx, { request }: Item, runId: string): KeyedRun | null {
   const { concurrency, namespace, priority, startAt } = request;
   if (concurrency === null || (startAt !== null && startAt > tx.now)) return null;
   return { runId, namespaceId: namespace.id, priority, concurrency };
-}
-
-function noSlot({ key, limit }: Concurrency, slots: Slots): DroverError {
-  const runId = slots.find(({ holds }) => holds)?.runId ?? "";
-  return new DroverError(
-    "CONCURRENCY_LIMIT",
-    `concurrency key "${key}" has ${limit} of ${limit} slots taken, by run ${runId} first: schedule it again when that has ended, or with the policy QUEUE`,
-    { metadata: { key, limit: String(limit), run_id: runId } },
-  );
 }
 
 /** One reservation for each key of the flight: the first call that names it. */

@@ -10,6 +10,7 @@ import type { Concurrency } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
 import type { CircuitRecord, CircuitSaid, Cordon, CordonRef } from "../store/circuits.ts";
 import type { LearnedDurations } from "../store/durations.ts";
+import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
 import type { LaneKey, Namespace, RunRef } from "../store/store.ts";
@@ -149,4 +150,6 @@ export interface Scheduler extends ScheduleControl {
   uncordonAgent(of: CordonRef): Promise<boolean>;
   /** Once it has answered no server hands out more; what agents have already stays theirs. */
   limitQueue(of: QueueRef, limits: QueueLimits): Promise<void>;
+  /** Other servers know within 5 s. */
+  limitNamespace(namespaceId: number, limits: NamespaceLimits): Promise<void>;
 }

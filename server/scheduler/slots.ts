@@ -14,6 +14,7 @@ import {
   type Slot,
   type Slots,
 } from "../core/slots.ts";
+import { DroverError } from "../errors.ts";
 import type { PassRecord } from "../store/changes.ts";
 import type { ConcurrencyKey, RunHead, RunId, SlotChange, Tx } from "../store/store.ts";
 
@@ -172,4 +173,14 @@ export function makeRoom(cancelled: RunId | null): PassRecord["effects"] {
 
 function sent(to: RunId, message: Message): PassRecord["effects"][number] {
   return { kind: "message-sent", to, message };
+}
+
+/** A run whose key has no slot for it, and whose policy is REFUSE. */
+export function noSlot({ key, limit }: Concurrency, slots: Slots): DroverError {
+  const runId = slots.find(({ holds }) => holds)?.runId ?? "";
+  return new DroverError(
+    "CONCURRENCY_LIMIT",
+    `concurrency key "${key}" has ${limit} of ${limit} slots taken, by run ${runId} first: schedule it again when that has ended, or with the policy QUEUE`,
+    { metadata: { key, limit: String(limit), run_id: runId } },
+  );
 }

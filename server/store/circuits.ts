@@ -112,6 +112,8 @@ export interface CircuitChange extends CircuitRef {
 export interface CircuitPage {
   readonly after: { readonly lane: number; readonly agentId: string } | null;
   readonly limit: number;
+  /** Those of these agents alone; null or left out: all. */
+  readonly agentIds?: readonly string[] | null;
 }
 
 export interface Circuits {

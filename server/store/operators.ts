@@ -4,6 +4,7 @@
 import type { Moment, TaskKind } from "../core/attempt.ts";
 import type { Rule } from "../core/history.ts";
 import type { RunState } from "../core/model.ts";
+import type { HandOverWhy } from "./partition-session.ts";
 import type { Pause } from "./queues.ts";
 import type { InterventionRecord } from "./reads.ts";
 import type { RunId } from "./run-head.ts";
@@ -130,6 +131,28 @@ export interface PartitionPage {
   readonly limit: number;
 }
 
+/** A partition in one owner's hands. */
+export interface HandOverRecord {
+  readonly partition: number;
+  readonly epoch: number;
+  readonly node: string;
+  /** null: the node had left by then. */
+  readonly address: string | null;
+  /** Why it was free to be taken. */
+  readonly why: HandOverWhy;
+  readonly takenAt: Moment;
+  /** When it was given back, or the next one took it; null: nobody has taken it since. */
+  readonly leftAt: Moment | null;
+}
+
+/** Newest first; of one moment by partition. */
+export interface HandOverPage {
+  /** null: of all. */
+  readonly partition: number | null;
+  readonly after: Pick<HandOverRecord, "takenAt" | "partition" | "epoch"> | null;
+  readonly limit: number;
+}
+
 export interface SupervisorRecord {
   readonly node: string;
   readonly address: string;
@@ -221,6 +244,8 @@ export interface Operators {
   partitions(
     page: PartitionPage,
   ): Promise<{ readonly now: Moment; readonly partitions: readonly PartitionRecord[] }>;
+  /** Who had which partition from when to when: of each partition the last `HAND_OVERS_KEPT`. */
+  handOvers(page: HandOverPage): Promise<readonly HandOverRecord[]>;
   /** Those that were seen in the last minute, the longest there first: up to `SUPERVISORS_MAX`. */
   supervisors(): Promise<readonly SupervisorRecord[]>;
   interventions(

@@ -17,6 +17,12 @@ export interface TakenPartition {
   readonly epoch: number;
 }
 
+/** Hand-overs of one partition that are kept. */
+export const HAND_OVERS_KEPT = 20;
+/** Nobody had had it; the one before had given it back; the one before was gone, or hung. */
+export const HAND_OVER_WHYS = ["first", "given-back", "lost"] as const;
+export type HandOverWhy = (typeof HAND_OVER_WHYS)[number];
+
 export interface PartitionLook {
   /** Partitions that some session holds, this one included. */
   readonly held: readonly number[];
@@ -48,7 +54,7 @@ export interface PartitionSession {
   /**
    * Fences the former owners of locked partitions: deletes their writer rows (waits for their
    * flights) and bumps the epochs. The clean `unlock` has cleared the owner, so nobody needs to be
-   * fenced then.
+   * fenced then. Of each partition the last `HAND_OVERS_KEPT` are kept for people.
    */
   takeOver(partitions: readonly number[]): Promise<readonly TakenPartition[]>;
   /** Gives partitions back: no longer the owner's, then unlocked. */

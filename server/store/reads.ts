@@ -7,6 +7,7 @@ import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
 import type { EndKind, Forward, Reason, RunState, Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
+import type { NamespaceSettings } from "./namespaces.ts";
 import type { RunId } from "./run-head.ts";
 
 export interface RunRecord {
@@ -218,7 +219,7 @@ export interface VersionRecord {
 
 export const OPEN_RUNS_MAX = 10_000;
 
-export interface NamespaceRecord {
+export interface NamespaceRecord extends NamespaceSettings {
   readonly id: number;
   readonly name: string;
   /** Name of its region. */

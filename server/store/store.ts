@@ -25,7 +25,9 @@ import type { DueKind, DueLook, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
+import type { KeptFor } from "./kept-for.ts";
 import type { Mark } from "./marks.ts";
+import type { Namespaces } from "./namespaces.ts";
 import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
@@ -288,17 +290,6 @@ export interface EscalationClaim {
   readonly anyway: boolean;
 }
 
-/** In milliseconds. */
-export interface KeptFor {
-  readonly sessionKeptMs: number;
-  readonly pollerKeptMs: number;
-}
-
-export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
-  sessionKeptMs: 600_000,
-  pollerKeptMs: 300_000,
-});
-
 export interface WatchedRun {
   readonly runId: RunId;
   readonly version: number;
@@ -313,6 +304,7 @@ export interface Store extends SweptRows {
   readonly triggers: Triggers;
   readonly circuits: Circuits;
   readonly durations: Durations;
+  readonly namespaces: Namespaces;
   readonly operators: Operators;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
@@ -370,10 +362,10 @@ export interface Store extends SweptRows {
   /**
    * Forgets, up to so many rows of each: agents and sessions that hold nothing and were silent for
    * long, pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7
-   * days ago, and schedules that were deleted, with their fires. By default 10 minutes of a
-   * session, 5 of a poller.
+   * days ago, schedules that were deleted, with their fires, and how many triggers stand behind
+   * runs that ended long ago. By default 10 minutes of a session, 5 of a poller, a day of those.
    */
-  forgetOld(rowsMax: number, kept?: KeptFor): Promise<void>;
+  forgetOld(rowsMax: number, kept?: Partial<KeptFor>): Promise<void>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */
   takeInbox(limit: number): Promise<readonly InboxRow[]>;
   /** Rows that were scheduled go; those that were refused are kept with the reason. */

@@ -1,25 +1,46 @@
 // Once a minute, in small batches: sessions that fell silent long ago, pollers that left, writers
-// of dead processes, keys that have expired. Every server does it; two at once only find less to
-// do.
+// of dead processes, keys that have expired, and the runs of namespaces that keep them for so long.
+// Every server does it; two at once only find less to do.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import { createLoop, type Loop } from "../loop.ts";
-import type { Store } from "../store/store.ts";
+import type { RunId, Store } from "../store/store.ts";
 
 const EVERY_MS = 60_000;
 const ROWS_MAX = 1_000;
+const RUNS_MAX = 100;
+/** Of a namespace and a minute: 20,000 runs are looked at, and those go whose time is over. */
+const PAGES_MAX = 200;
 
 export function createHousekeeping(
-  store: Pick<Store, "forgetOld">,
+  store: Pick<Store, "forgetOld" | "namespaces">,
   clock: Clock,
   log: Logger,
   { sessionKeptMs, pollerKeptMs }: Pick<SupervisorConfig, "sessionKeptMs" | "pollerKeptMs">,
 ): Loop {
+  /** Where the walk through the runs of a namespace goes on: those that stay are in its way. */
+  const places = new Map<number, RunId | null>();
+
+  async function forgetRuns(): Promise<void> {
+    for (const { namespaceId, retentionMs: keptMs } of await store.namespaces.retained()) {
+      let after = places.get(namespaceId) ?? null;
+      let more = true;
+      for (let page = 0; more && page < PAGES_MAX; page++) {
+        const asked = { namespaceId, keptMs, after, limit: RUNS_MAX };
+        ({ after, more } = await store.namespaces.forgetRuns(asked));
+      }
+      places.set(namespaceId, more ? after : null);
+    }
+  }
+
   return createLoop({
     clock,
     everyMs: EVERY_MS,
-    runOnce: () => store.forgetOld(ROWS_MAX, { sessionKeptMs, pollerKeptMs }),
+    async runOnce() {
+      await store.forgetOld(ROWS_MAX, { sessionKeptMs, pollerKeptMs });
+      await forgetRuns();
+    },
     onError: (error) => log.debug({ event: "housekeeping.failed", err: String(error) }),
   });
 }

@@ -113,7 +113,7 @@ export function describeCircuits(opened: Opened): void {
 
   test("what the supervisor did is an intervention of the run that it was decided by", async () => {
     const { store } = opened();
-    const { ref, lanes } = await oneStep();
+    const { ref, lanes, namespaceId } = await oneStep();
     const [lane = 0] = lanes;
     const about = { runId: ref.runId, step: -1, fence: 0 };
     await change(store, { lane, saw: "all failed", did: "opened it", about });
@@ -124,6 +124,9 @@ export function describeCircuits(opened: Opened): void {
       { step: null, rule: "queue-circuit", saw: "all failed", did: "opened it", ...ACTOR },
       { step: null, rule: "agent-circuit", saw: "it failed", did: "opened that", ...ACTOR },
     ]);
+    const any = { runId: null, from: null, until: null, after: null, limit: 10 };
+    const page = { ...any, rules: ["queue-circuit", "agent-circuit"] } as const;
+    expect(await store.operators.interventions(namespaceId, page)).toHaveLength(2);
   });
 
   test("one task tries, and no other while it does; how it ended is told", async () => {
@@ -244,6 +247,8 @@ export function describeCircuits(opened: Opened): void {
       { queue: "default", task: "a", agentId: "one" },
     ]);
     expect(await list({ lane, agentId: "" })).toMatchObject([{ agentId: "one" }]);
+    const ofAgents = { after: null, limit: 10, agentIds: ["one", "two"] };
+    expect(await store.circuits.list(namespaceId, ofAgents)).toMatchObject([{ agentId: "one" }]);
     expect(await list(null, 1)).toHaveLength(1);
   });
 

@@ -320,11 +320,13 @@ export function describeClaims(opened: Opened): void {
     const { marks } = await store.pulse({ lanes: [lane], runs: [], marks: asked });
     const first = marks?.marks[0]?.first ?? 0n;
     expect(marks).toMatchObject({ marks: [{ lane, priority: 5, first: expect.any(BigInt) }] });
-    expect(marks?.oldest).toBeGreaterThan(first);
+    expect(marks?.oldest).toBeGreaterThan(0n);
     const behind = { lane, priority: 5, from: first + 1n };
     expect(await look([behind])).toEqual(ids.slice(1));
     expect(await look([{ ...behind, lane: lane + 1 }])).toEqual(ids);
-    expect(await look([{ ...behind, from: marks?.oldest ?? 0n }])).toEqual(ids.slice(2));
+    const next = await store.pulse({ lanes: [lane], runs: [], marks: [behind] });
+    const second = next.marks?.marks[0]?.first ?? 0n;
+    expect(await look([{ ...behind, from: second + 1n }])).toEqual(ids.slice(2));
     await claim(store, one);
     const after = await store.pulse({ lanes: [lane], runs: [], marks: asked });
     expect(after).toMatchObject({ lanes: [], marks: { marks: [{ first: null }] } });

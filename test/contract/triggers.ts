@@ -162,6 +162,33 @@ export function describeTriggers(opened: Opened): void {
     ]);
   });
 
+  test("how many triggers stand behind a run is forgotten after its end, and not before nothing asks for it", async () => {
+    const namespaceId = await newNamespace(store());
+    const partition = ownPartition();
+    await put(namespaceId, atEnd("any"));
+    const triggered = { trigger: "any", ofRun: newUuid(), depth: 7 };
+    const run = await begin(namespaceId, partition, { triggered });
+    const parent = { runId: run.ref.runId, stepId: "a" };
+    const forget = () => store().forgetOld(1_000, { triggeredKeptMs: 0 });
+    /** As the end of a child of the run tells it, which is settled then. */
+    const depths = async () => {
+      const found = await store().triggers.ended([partition], 10);
+      await store().triggers.settle(found.map(({ id }) => ({ id, again: false })));
+      return found.map(({ depth }) => depth);
+    };
+    await opened().elapse(5);
+    await forget();
+    await end(await begin(namespaceId, partition, { parent }));
+    await end(run);
+    await opened().elapse(5);
+    await store().forgetOld(1_000);
+    await forget();
+    expect(await depths()).toEqual([7, 7]);
+    await forget();
+    await end(await begin(namespaceId, partition, { parent }));
+    expect(await depths()).toEqual([0]);
+  });
+
   test("refusals of one reason are one row with their count, the last first", async () => {
     const namespaceId = await newNamespace(store());
     await put(namespaceId, inbound("push"), SECRET);

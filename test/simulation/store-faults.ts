@@ -74,6 +74,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     circuits: faultyCircuits(store, call, read),
     // What people look at is no part of what is simulated.
     operators: store.operators,
+    namespaces: store.namespaces,
     markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),

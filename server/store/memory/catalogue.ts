@@ -4,10 +4,12 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { Definition } from "../../core/definition.ts";
 import { definitionText } from "../definition-text.ts";
+import type { NamespaceSettings } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { NamespaceRecord, WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
+import { NOTHING_SET } from "./namespaces.ts";
 import type { KnownLane } from "./queues.ts";
 
 type CatalogueCalls = Pick<
@@ -30,6 +32,7 @@ export interface Catalogue extends CatalogueCalls {
   namespaceOf(id: number): Namespace;
   /** By name. */
   namespaceRecords(): readonly NamespaceRecord[];
+  setNamespace(id: number, settings: Partial<NamespaceSettings>): void;
   /** By their ids, the first of which is 0. */
   regionNames(): readonly string[];
   isWorkflow(of: WorkflowRef): boolean;
@@ -54,9 +57,14 @@ function namespaces(
   now: () => Moment,
 ): Pick<
   Catalogue,
-  "namespace" | "createNamespace" | "namespaceOf" | "namespaceRecords" | "regionNames"
+  | "namespace"
+  | "createNamespace"
+  | "namespaceOf"
+  | "namespaceRecords"
+  | "regionNames"
+  | "setNamespace"
 > {
-  const byName = new Map<string, Namespace & { readonly createdAt: Moment }>();
+  const byName = new Map<string, Namespace & NamespaceSettings & { readonly createdAt: Moment }>();
   const regions: string[] = [];
   const regionOf = (name: string): number => {
     const known = regions.indexOf(name);
@@ -67,7 +75,8 @@ function namespaces(
   const create = (name: string, region: string): Namespace => {
     const known = byName.get(name);
     if (known) return known;
-    const made = { id: byName.size + 1, name, region: regionOf(region), createdAt: now() };
+    const place = { id: byName.size + 1, name, region: regionOf(region) };
+    const made = { ...place, createdAt: now(), ...NOTHING_SET };
     byName.set(name, made);
     return made;
   };
@@ -84,6 +93,10 @@ function namespaces(
         .map((one) => ({ ...one, region: regions[one.region] ?? "" }))
         .sort((a, b) => (a.name < b.name ? -1 : 1)),
     regionNames: () => regions,
+    setNamespace: (id, settings) => {
+      for (const [name, one] of byName)
+        if (one.id === id) byName.set(name, { ...one, ...settings });
+    },
     namespaceOf: (id) => {
       const found = [...byName.values()].find((one) => one.id === id);
       if (!found) throw new Error(`there is no namespace ${id}`);

@@ -1,9 +1,10 @@
 // Forgets what nobody will ask for again, as the .sql statements of the same names do.
 import type { Moment } from "../../core/attempt.ts";
+import type { KeptFor } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import type { KeptFor } from "../store.ts";
 import { forgetSchedules } from "./schedules.ts";
 import type { Tables } from "./tables.ts";
+import { forgetTriggered } from "./triggers.ts";
 
 const ENDS_KEPT_MS = 2 * 60_000;
 const DAY_MS = 24 * 3_600_000;
@@ -12,7 +13,7 @@ export function forgetOld(
   tables: Tables,
   now: Moment,
   rowsMax: number,
-  { sessionKeptMs, pollerKeptMs }: KeptFor,
+  { sessionKeptMs, pollerKeptMs, triggeredKeptMs }: KeptFor,
 ): void {
   const sessions = tables.agentSession
     .all()
@@ -38,6 +39,7 @@ export function forgetOld(
     .all()
     .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_KEPT_MS);
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
+  forgetTriggered(tables, now - triggeredKeptMs, rowsMax);
   forgetSchedules(tables, rowsMax);
   forgetCircuits(tables, now);
 }

@@ -8,8 +8,9 @@
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
+import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import type { Reads } from "../reads.ts";
-import { KEPT_FOR_DEFAULT, type Store, type TransactOptions, type Tx } from "../store.ts";
+import type { Store, TransactOptions, Tx } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { beatSession, forgottenLeases } from "./beats.ts";
 import { type Catalogue, createCatalogue } from "./catalogue.ts";
@@ -18,6 +19,7 @@ import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, type LaneFacts, pulse, runSigns, undelivered } from "./looks.ts";
+import { createNamespaces } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
@@ -75,7 +77,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const known = createCatalogue(now);
   const { workflows, versions, namespaceOf, knownLanes, queueOf, isWorkflow, isVersion, ...kept } =
     known;
-  const { namespaceRecords, regionNames, ...catalogue } = kept;
+  const { namespaceRecords, regionNames, setNamespace: set, ...catalogue } = kept;
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
@@ -122,6 +124,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     triggers: createTriggers({ tables, now, namespaceName }, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(isVersion),
+    namespaces: createNamespaces({ tables, now, namespaceRecords, set }, transactions),
     operators: createOperators({ ...world, ...times, nodes: partitions.nodes }, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
@@ -139,8 +142,8 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
         for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
       }),
     markAgents: (server, seen) => run(() => markAgents(tables, now(), server, seen)),
-    forgetOld: (rowsMax, kept = KEPT_FOR_DEFAULT) =>
-      run(() => forgetOld(tables, now(), rowsMax, kept)),
+    forgetOld: (rowsMax, kept) =>
+      run(() => forgetOld(tables, now(), rowsMax, { ...KEPT_FOR_DEFAULT, ...kept })),
     // Users fill the inbox by SQL, so here it is always empty.
     takeInbox: async () => [],
     settleInbox: async () => undefined,

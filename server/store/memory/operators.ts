@@ -9,6 +9,8 @@ import {
   type Attention,
   type ClusterRecord,
   ESCALATIONS_COUNTED_MAX,
+  type HandOverPage,
+  type HandOverRecord,
   HELD_MAX,
   type HeldTask,
   type InterventionPage,
@@ -73,6 +75,7 @@ export function createOperators(world: OperatorWorld, { run }: Transactions): Op
           .map((lane) => queueTask(tables, now(), lane)),
       ),
     partitions: (page) => run(() => listPartitions(world, page)),
+    handOvers: (page) => run(() => listHandOvers(tables, page)),
     supervisors: () => run(() => supervisors(world)),
     interventions: (...of) => run(() => listInterventions(tables, ...of)),
     now: () => run(now),
@@ -197,6 +200,22 @@ function listPartitions(world: OperatorWorld, { after, limit }: PartitionPage) {
     });
   return { now, partitions };
 }
+
+function listHandOvers(
+  tables: Tables,
+  { partition, after, limit }: HandOverPage,
+): readonly HandOverRecord[] {
+  const newestFirst = (a: HandOverPlace, b: HandOverPlace) =>
+    b.takenAt - a.takenAt || a.partition - b.partition || b.epoch - a.epoch;
+  return tables.partitionHistory
+    .all()
+    .filter((row) => partition === null || row.partition === partition)
+    .filter((row) => after === null || newestFirst(row, after) > 0)
+    .sort(newestFirst)
+    .slice(0, limit);
+}
+
+type HandOverPlace = NonNullable<HandOverPage["after"]>;
 
 function supervisors(world: OperatorWorld): readonly SupervisorRecord[] {
   const now = world.now();

@@ -7,13 +7,15 @@
 // that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
 import type { Moment } from "../../core/attempt.ts";
+import type { HandOverRecord } from "../operators.ts";
 import { regionOf } from "../partition.ts";
-import type {
-  LiveNode,
-  NodeInfo,
-  PartitionSession,
-  Partitions,
-  TakenPartition,
+import {
+  HAND_OVERS_KEPT,
+  type LiveNode,
+  type NodeInfo,
+  type PartitionSession,
+  type Partitions,
+  type TakenPartition,
 } from "../partition-session.ts";
 import type { Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
@@ -180,20 +182,40 @@ function takeOver(
     if (former != null && former !== session.node && tables.writer.get(former))
       tables.writer.remove(former);
     const epoch = (row?.epoch ?? 0) + 1;
-    tables.partitionLease.put({ partition, node: session.node, epoch, takenAt: now() });
+    const { node, address } = session;
+    tables.partitionLease.put({ partition, node, epoch, takenAt: now() });
+    const why = former == null ? "given-back" : "lost";
+    left(tables, partition, epoch - 1, now());
+    noteHandOver(tables, {
+      ...{ partition, epoch, node, address, why: row ? why : "first" },
+      ...{ takenAt: now(), leftAt: null },
+    });
     return { partition, epoch };
   });
 }
 
+function noteHandOver(tables: Tables, handOver: HandOverRecord): void {
+  tables.partitionHistory.insert(handOver);
+  for (const row of tables.partitionHistory.where("partition", handOver.partition))
+    if (row.epoch <= handOver.epoch - HAND_OVERS_KEPT) tables.partitionHistory.removeRow(row);
+}
+
+function left(tables: Tables, partition: number, epoch: number, now: Moment): void {
+  const row = tables.partitionHistory.get(`${partition}/${epoch}`);
+  if (row) tables.partitionHistory.put({ ...row, leftAt: row.leftAt ?? now });
+}
+
 async function giveBack(
-  { tables, transactions }: World,
+  { tables, transactions, now }: World,
   session: Session,
   partitions: readonly number[],
 ): Promise<void> {
   await transactions.run(() => {
     for (const partition of partitions) {
       const row = tables.partitionLease.get(String(partition));
-      if (row?.node === session.node) tables.partitionLease.put({ ...row, node: null });
+      if (row?.node !== session.node) continue;
+      tables.partitionLease.put({ ...row, node: null });
+      left(tables, partition, row.epoch, now());
     }
   });
   for (const partition of partitions) session.locks.delete(partition);

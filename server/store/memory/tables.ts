@@ -11,7 +11,7 @@
 //   schedule, fire        calendars, and what became of their moments
 //   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
 //   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
-//   idempotency, agent_session, agent, lane_poller, writer, partition_lease
+//   idempotency, agent_session, agent, lane_poller, writer, partition_lease, partition_history
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
 import type { End, Lease, Parent, Ready, Run, Step } from "../../core/model.ts";
@@ -19,7 +19,7 @@ import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
 import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
-import type { AgentRecord } from "../operators.ts";
+import type { AgentRecord, HandOverRecord } from "../operators.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -195,6 +195,7 @@ export interface Tables
   readonly lanePoller: Table<LanePollerRow, "lane">;
   readonly writer: Table<WriterRow, never>;
   readonly partitionLease: Table<PartitionRow, never>;
+  readonly partitionHistory: Table<HandOverRecord, "partition">;
 }
 
 export function stepKey(runId: RunId, step: number): string {
@@ -346,7 +347,13 @@ function createTablesOfPeople(
 
 type SmallTables = Pick<
   Tables,
-  "idempotency" | "agentSession" | "agent" | "lanePoller" | "writer" | "partitionLease"
+  | "idempotency"
+  | "agentSession"
+  | "agent"
+  | "lanePoller"
+  | "writer"
+  | "partitionLease"
+  | "partitionHistory"
 >;
 
 function createSmallTables(journal: Journal): SmallTables {
@@ -380,6 +387,11 @@ function createSmallTables(journal: Journal): SmallTables {
       name: "partition_lease",
       key: (row) => String(row.partition),
       indexes: {},
+    }),
+    partitionHistory: createTable<HandOverRecord, "partition">(journal, {
+      name: "partition_history",
+      key: (row) => `${row.partition}/${row.epoch}`,
+      indexes: { partition: (row) => row.partition },
     }),
   };
 }

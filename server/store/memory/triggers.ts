@@ -142,6 +142,21 @@ export function insertTriggered(tables: Tables, { runId, triggered }: NewRun): v
   if (triggered) tables.triggered.insert({ runId, ...triggered });
 }
 
+/** Behind runs that ended by then, where no end of that time waits any more. */
+export function forgetTriggered(tables: Tables, by: Moment, rowsMax: number): void {
+  const waiting = tables.triggerEnd
+    .all()
+    .map(({ partition, runId }) => ({ partition, at: tables.run.get(runId)?.ended?.at ?? 0 }));
+  const old = tables.triggered.all().filter(({ runId }) => {
+    const run = tables.run.get(runId);
+    if (!run) return true;
+    const { ended, partition } = run;
+    if (ended === null || ended.at > by) return false;
+    return !waiting.some((one) => one.partition === partition && one.at <= ended.at);
+  });
+  for (const row of old.slice(0, rowsMax)) tables.triggered.removeRow(row);
+}
+
 function endedFor({ tables, namespaceName }: TriggerWorld, row: TriggerEndRow): EndedFor {
   const { id, trigger, namespaceId, runId } = row;
   const { definitionId, ended } = tables.run.expect(runId);

@@ -59,12 +59,13 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
         if (row) return circuitOf(row);
         return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
       }),
-    async list(namespaceId: number, { after, limit }: CircuitPage) {
+    async list(namespaceId: number, { after, limit, agentIds = null }: CircuitPage) {
       const from = [after?.lane ?? 0, after?.agentId ?? ""];
       const rows = await query<CircuitRow & { queue: string; task: string }>("list_circuits", [
         namespaceId,
         ...from,
         limit,
+        agentIds,
       ]);
       return rows.map((row) => ({ ...circuitOf(row), queue: row.queue, task: row.task }));
     },

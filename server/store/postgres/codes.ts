@@ -11,6 +11,7 @@ import { TASKS } from "../attempts.ts";
 import type { StoredState } from "../changes.ts";
 import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
+import { HAND_OVER_WHYS, type HandOverWhy } from "../partition-session.ts";
 import { FIRE_CAUSES, FIRE_OUTCOMES, type FireCause, type FireOutcome } from "../schedules.ts";
 
 export interface Codes<Name extends string> {
@@ -231,4 +232,5 @@ export const circuitStates = codes<CircuitState["kind"]>("circuit state", [
   "trying",
 ]);
 export const circuitSettings = codes<Exclude<Forced, null>>("circuit setting", ["closed", "open"]);
+export const handOverWhys = codes<HandOverWhy>("hand-over", HAND_OVER_WHYS);
 export const cordonKinds = codes<CordonKind>("cordon", ["agent", "version"]);

@@ -1,5 +1,12 @@
-// Namespaces and their regions, on PostgreSQL.
+// Namespaces: their regions, what they may take, and their runs that go, on PostgreSQL.
 import type { Moment } from "../../core/attempt.ts";
+import {
+  type ForgottenPage,
+  type NamespaceLimits,
+  type Namespaces,
+  type OldRuns,
+  ROWS_FORGOTTEN_MAX,
+} from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { NamespaceRecord, Reads, RegionRecord } from "../reads.ts";
 import type { Namespace, Store } from "../store.ts";
@@ -44,13 +51,87 @@ async function createRegion(query: Query, name: string): Promise<void> {
 export function namespaceReads(query: Query): Pick<Reads, "listNamespaces" | "listRegions"> {
   return {
     async listNamespaces({ names, after }, limit): Promise<readonly NamespaceRecord[]> {
-      const rows = await query<{ id: number; name: string; region: string; created_at: Moment }>(
-        "list_namespaces",
-        [names, after, limit],
-      );
-      return rows.map(({ created_at: createdAt, ...row }) => ({ ...row, createdAt }));
+      const rows = await query<NamespaceRow>("list_namespaces", [names, after, limit]);
+      return rows.map((row) => ({
+        ...{ id: row.id, name: row.name, region: row.region, createdAt: row.created_at },
+        ...{ retentionMs: row.retention_ms, limits: limitsOf(row) },
+      }));
     },
     listRegions: () =>
       query<RegionRecord & Record<string, unknown>>("list_regions", [PARTITION_CLASS]),
   };
+}
+
+interface LimitColumns {
+  open_runs_max: number | null;
+  runs_per_second: number | null;
+  runs_burst: number | null;
+  payload_bytes_max: number | null;
+}
+
+interface NamespaceRow extends LimitColumns {
+  id: number;
+  name: string;
+  region: string;
+  created_at: Moment;
+  retention_ms: number | null;
+}
+
+function limitsOf(row: LimitColumns): NamespaceLimits {
+  const { runs_per_second: perSecond, runs_burst: burst } = row;
+  return {
+    openRunsMax: row.open_runs_max,
+    rate: perSecond === null || burst === null ? null : { perSecond, burst },
+    payloadBytesMax: row.payload_bytes_max,
+  };
+}
+
+type Transact = ReturnType<typeof createTransact>;
+
+export function createNamespaces(query: Query, transact: Transact): Namespaces {
+  return Object.freeze({
+    async setRetention(namespaceId, retentionMs) {
+      await query("set_retention", [namespaceId, retentionMs]);
+    },
+    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax }) {
+      const { perSecond = null, burst = null } = rate ?? {};
+      const limits = [openRunsMax, perSecond, burst, payloadBytesMax];
+      await query("set_namespace_limits", [namespaceId, ...limits]);
+    },
+    async limited() {
+      const rows = await query<LimitColumns & { id: number; name: string; open_runs: number }>(
+        "limited_namespaces",
+        [],
+      );
+      return rows.map((row) => {
+        const { id: namespaceId, name, open_runs: openRuns } = row;
+        return { namespaceId, name, limits: limitsOf(row), openRuns };
+      });
+    },
+    async retained() {
+      const rows = await query<{ id: number; retention_ms: number }>(
+        "namespaces_with_retention",
+        [],
+      );
+      return rows.map(({ id: namespaceId, retention_ms: retentionMs }) => {
+        return { namespaceId, retentionMs };
+      });
+    },
+    forgetRuns: (of) => transact({}, (begun) => forgetRuns(begun.query, of)),
+  } satisfies Namespaces);
+}
+
+async function forgetRuns(
+  query: Query,
+  { namespaceId, keptMs, after, limit }: OldRuns,
+): Promise<ForgottenPage> {
+  const asked = [namespaceId, keptMs, after, limit];
+  const page = await query<{ id: string; old: boolean }>("old_runs", asked);
+  const ids = page.filter(({ old }) => old).map(({ id }) => id);
+  const end = { after: page.at(-1)?.id ?? after, more: page.length === limit };
+  if (ids.length === 0) return end;
+  const [rows] = await query<{ more: boolean }>("forget_run_rows", [ids, ROWS_FORGOTTEN_MAX]);
+  if (rows?.more) return { after, more: true };
+  await query("forget_runs", [ids]);
+  return end;
 }

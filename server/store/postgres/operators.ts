@@ -9,6 +9,8 @@ import {
   type Attention,
   type ClusterRecord,
   ESCALATIONS_COUNTED_MAX,
+  type HandOverPage,
+  type HandOverRecord,
   HELD_MAX,
   type HeldTask,
   type InterventionPage,
@@ -27,7 +29,7 @@ import {
 } from "../operators.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
-import { cancels, rules, runStates, taskKinds } from "./codes.ts";
+import { cancels, handOverWhys, rules, runStates, taskKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import type { Query } from "./transaction.ts";
@@ -39,6 +41,7 @@ export function createOperators(query: Query, times: StoreTimes): Operators {
     queueLooks: (...of) => queueLooks(query, ...of),
     queueTasks: (...of) => queueTasks(query, ...of),
     partitions: (page) => listPartitions(query, page, times),
+    handOvers: (page) => listHandOvers(query, page),
     supervisors: () => listNodes(query, times),
     interventions: (...of) => listInterventions(query, ...of),
     now: async () => (await databaseNow(query)).now,
@@ -208,6 +211,27 @@ async function listPartitions(
     return { partition, epoch, takenAt, owner, watched, overdueAt };
   });
   return { now: rows[0]?.now ?? (await databaseNow(query)).now, partitions };
+}
+
+interface HandOverRow {
+  partition: number;
+  epoch: number;
+  node: string;
+  address: string | null;
+  why: number;
+  taken_at: Moment;
+  left_at: Moment | null;
+}
+
+async function listHandOvers(
+  query: Query,
+  { partition, after, limit }: HandOverPage,
+): Promise<readonly HandOverRecord[]> {
+  const place = [after?.takenAt ?? null, after?.partition ?? null, after?.epoch ?? null];
+  const rows = await query<HandOverRow>("list_hand_overs", [partition, ...place, limit]);
+  return rows.map(({ why, taken_at: takenAt, left_at: leftAt, ...row }) => {
+    return { ...row, why: handOverWhys.name(why), takenAt, leftAt };
+  });
 }
 
 function listNodes(

@@ -8,15 +8,17 @@
 // "Three layers").
 import type pg from "pg";
 import type { Clock } from "../../clock.ts";
-import type {
-  LiveNode,
-  NodeInfo,
-  PartitionLook,
-  PartitionSession,
-  Partitions,
-  TakenPartition,
+import {
+  HAND_OVERS_KEPT,
+  type LiveNode,
+  type NodeInfo,
+  type PartitionLook,
+  type PartitionSession,
+  type Partitions,
+  type TakenPartition,
 } from "../partition-session.ts";
 import type { StoreTimes } from "../store-times.ts";
+import { handOverWhys } from "./codes.ts";
 import { storeFailure } from "./failure.ts";
 import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
@@ -160,6 +162,9 @@ async function takeOver(
   return createTransact(pool, clock)({}, async ({ query }) => {
     await query("lock_partition_leases", [partitions]);
     await query("fence_former_owners", [partitions, node]);
-    return query<{ partition: number; epoch: number }>("take_partitions", [partitions, node]);
+    return query<{ partition: number; epoch: number }>("take_partitions", [
+      ...[partitions, node, HAND_OVERS_KEPT],
+      ...handOverWhys.names.map(handOverWhys.code),
+    ]);
   });
 }

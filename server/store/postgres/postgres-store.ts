@@ -7,8 +7,9 @@ import { type Clock, systemClock } from "../../clock.ts";
 import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
+import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import { KEPT_FOR_DEFAULT, type LaneKey, type Store } from "../store.ts";
+import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { beat } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
@@ -18,7 +19,7 @@ import { createDurations } from "./durations.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { inboxOf } from "./inbox.ts";
-import { namespaceReads, namespacesOf } from "./namespaces.ts";
+import { createNamespaces, namespaceReads, namespacesOf } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
@@ -67,6 +68,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     triggers: createTriggers(query),
     circuits: createCircuits(query, (work) => transact({}, work)),
     durations: createDurations(query, transact),
+    namespaces: createNamespaces(query, transact),
     operators: createOperators(guarded(queryOn(looks)), times),
     transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
 
@@ -123,7 +125,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
     markAgents: (server, seen) => markAgents(query, server, seen),
-    async forgetOld(rowsMax, { sessionKeptMs, pollerKeptMs } = KEPT_FOR_DEFAULT) {
+    async forgetOld(rowsMax, kept) {
+      const { sessionKeptMs, pollerKeptMs, triggeredKeptMs } = { ...KEPT_FOR_DEFAULT, ...kept };
       // Whoever resumed a workflow may have died before all of its ready rows were back.
       await query("release_ready", [rowsMax]);
       await query("forget_sessions", [rowsMax, sessionKeptMs]);
@@ -131,6 +134,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_lane_pollers", [rowsMax, pollerKeptMs]);
       await query("forget_writers", []);
       await query("forget_keys", [rowsMax]);
+      await query("forget_triggered", [rowsMax, triggeredKeptMs]);
       await query("forget_refused", [rowsMax]);
       await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
       await query("forget_schedules", [rowsMax]);

@@ -1,4 +1,5 @@
-// drover namespace create, list, pause and resume; drover workflow pause and resume.
+// drover namespace create, list, show, retention, limit, pause and resume; drover workflow pause
+// and resume.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { drover } from "../../support/drover-process.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
@@ -78,4 +79,55 @@ test("a workflow is paused for a reason, and resumed", async () => {
   expect(paused.stderr).toContain("drover workflow resume order");
   expect(asked).toMatchObject([{ namespace: "default", workflow: "order", reason: "moving" }]);
   expect((await say("workflow resume order")).stdout).toBe("workflow order is not paused\n");
+});
+
+const limits = { openRuns: 100, runsPerSecond: 5, burst: 10, payloadBytes: 65_536 };
+const limitWords = "100 open runs; 5 runs a second, 10 at once; payloads of 65536 bytes";
+
+test("a namespace is shown with what it keeps and what it may take", async () => {
+  const created = { seconds: 1_767_225_600n };
+  const plain = { name: "team", region: "eu", createTime: created };
+  server.play({ getNamespace: () => ({ namespace: plain }) });
+  expect((await say("namespace show --namespace team")).stdout).toBe(
+    "namespace   team\nregion      eu\ncreated     2026-01-01 00:00:00Z\n" +
+      "keeps runs  for ever\nlimits      none\n",
+  );
+  const retention = { seconds: 2_592_000n };
+  server.play({
+    listNamespaces: () => ({ namespaces: [{ ...plain, retention, limits }], regions: [] }),
+  });
+  const listed = (await say("namespace list")).stdout;
+  expect(listed).toContain(`for 30d00h after their end  ${limitWords}\n`);
+});
+
+test("how long runs are kept is set, or taken back", async () => {
+  const asked: unknown[] = [];
+  server.play({
+    setNamespaceRetention: ({ namespace, retention }) => {
+      asked.push(retention?.seconds);
+      return { namespace: { name: namespace, ...(retention ? { retention } : {}) } };
+    },
+  });
+  const kept = await say("namespace retention 30d --namespace team");
+  expect(kept.stdout).toBe("namespace team keeps runs for 30d00h after their end\n");
+  const forever = await say("namespace retention forever --namespace team");
+  expect(forever.stdout).toBe("namespace team keeps runs for ever\n");
+  expect(asked).toEqual([2_592_000n, undefined]);
+  expect((await say("namespace retention soon")).code).toBe(2);
+});
+
+test("limits are set together, or all taken back", async () => {
+  const asked: unknown[] = [];
+  server.play({
+    setNamespaceLimits: (request) => {
+      asked.push(request.limits);
+      return { namespace: { name: "default", ...(asked.length === 1 ? { limits } : {}) } };
+    },
+  });
+  const line = "namespace limit --open-runs 100 --per-second 5 --burst 10 --payload 64k";
+  expect((await say(line)).stdout).toBe(`namespace default limits: ${limitWords}\n`);
+  expect((await say("namespace limit --none")).stdout).toBe("namespace default limits: none\n");
+  expect(asked).toMatchObject([limits, { openRuns: 0, runsPerSecond: 0, payloadBytes: 0 }]);
+  for (const wrong of ["", " --none --open-runs 5", " --payload 3M", " --payload x"])
+    expect((await say(`namespace limit${wrong}`)).code).toBe(2);
 });

@@ -88,6 +88,14 @@ test("an agent is listed and shown with what it holds, and later with its succes
   letGo();
   await client.waitRun(runId);
   expect((await drover("agent show till")).stdout).toContain("holds         0 tasks");
+  await drover("agent cordon till --by ada --why slow");
+  await drover("queue circuit open shop charge --agent till --by ada");
+  expect((await drover("agent list --id till")).stdout).toMatch(/ cordoned; circuit of charge$/m);
+  const kept = (await drover("agent show till")).stdout;
+  expect(kept).toMatch(/^cordoned +by ada at \S+ \S+Z: slow$/m);
+  expect(kept).toMatch(/^circuit +of charge in shop is open, said ada at /m);
+  const [told] = (await json("agent list --id till")).agents;
+  expect(told).toMatchObject({ cordons: [{ agentId: "till" }], circuits: [{ task: "charge" }] });
 });
 
 test("an agent that is not there, or is not alone of its name, is not shown", async () => {
@@ -154,6 +162,13 @@ test("every partition is watched by the server, which is listed as their supervi
   const page = await client.operations.partitions({ pageSize: 1 });
   expect(page).toMatchObject({ partitions: [{ partition: 0, supervisor, watched: true }] });
   for (const one of partitions) expect(one).toMatchObject({ watched: true, supervisor });
+  const { handOvers } = await json("partition history 0");
+  expect(handOvers).toMatchObject([{ epoch: "1", supervisor, reason: "HAND_OVER_REASON_FIRST" }]);
+  const history = (await drover("partition history --limit 2")).stdout;
+  expect(history).toMatch(
+    new RegExp(`^\\S+ \\S+Z +0 +1 +${supervisor} .* nobody had had it$`, "m"),
+  );
+  expect((await ask("partition history x")).code).toBe(2);
   expect((await drover("partition list --late")).stderr).toContain("every partition is watched");
 });
 

@@ -204,8 +204,12 @@ describe("step_view", () => {
 });
 
 describe("intervention_view", () => {
-  it("spells the list of the code", async () => {
-    expect(await listsOf("intervention_view")).toEqual([rules.names]);
+  it("has the rules of the code in a table, so that one more is a row more", async () => {
+    const known = await hand.query<{ rule: number; name: string }>(
+      "select rule, name from intervention_rule order by rule",
+    );
+    expect(known).toEqual(rules.names.map((name, rule) => ({ rule, name })));
+    expect(await listsOf("intervention_view")).toEqual([]);
   });
 
   it.for(rules.names.map((name, code) => ({ name, code })))(

@@ -13,6 +13,7 @@ const {
   getOverview,
   getQueue,
   listAgents,
+  listHandOvers,
   listInterventions,
   listPartitions,
   listSupervisors,
@@ -78,6 +79,33 @@ describe("agents", () => {
     expect(reason).toBe("AGENT_NOT_FOUND");
   });
 
+  test("tell why they get nothing new: their cordons, and circuits that are open", async () => {
+    await world.markAgents("here:1", [seen(1), { ...seen(2), agentVersion: "2" }]);
+    const { circuits } = world.store;
+    const cordon = { namespaceId: 1, by: "ada", why: "slow" };
+    await circuits.cordon({ ...cordon, kind: "agent", name: "hotel" });
+    await circuits.cordon({ ...cordon, kind: "version", name: "2" });
+    await circuits.cordon({ ...cordon, kind: "version", name: "hotel" });
+    const said = { forced: "open", by: "bob", why: "", at: NOW } as const;
+    const open = { lane: 1, version: 1, queue: "travel", task: "book", said, saw: "" };
+    world.store.circuits = {
+      ...circuits,
+      list: async (_namespaceId, { agentIds }) =>
+        (agentIds ?? []).map((agentId) => ({ ...open, agentId, state: { kind: "closed" } })),
+    };
+    const { agents } = await answerTo(listAgents, {});
+    const of = { case: "agentId", value: "hotel" };
+    const circuit = { queue: "travel", task: "book", agentId: "hotel", setBy: "bob" };
+    expect(agents).toMatchObject([
+      { cordons: [{ of, cordonedBy: "ada", why: "slow" }], circuits: [circuit] },
+      { cordons: [{ of }, { of: { case: "version", value: "2" } }], circuits: [circuit] },
+    ]);
+    expect(agents[0]?.cordons).toHaveLength(1);
+    const session = Uint8Array.from(Array(16).fill(0x11));
+    const { agent } = await answerTo(getAgent, { session });
+    expect(agent).toMatchObject({ cordons: [{ of }], circuits: [circuit] });
+  });
+
   test.for<[string, object, string]>([
     ["a session of too few bytes", { session: new Uint8Array(15) }, "session"],
     ["a namespace of a hostile name", { namespace: "a b", session: SESSION }, "namespace"],
@@ -104,6 +132,45 @@ describe("partitions", () => {
 
   test("have supervisors only where somebody has joined", async () => {
     expect((await answerTo(listSupervisors, {})).supervisors).toEqual([]);
+  });
+});
+
+describe("hand-overs", () => {
+  test("of partitions are listed newest first, page by page, of one partition or of all", async () => {
+    const node = "00000000-0000-4000-8000-000000000001";
+    const had = { epoch: 1, node, address: "here:1", why: "first", takenAt: NOW } as const;
+    const all = [
+      { ...had, partition: 4, leftAt: NOW + 5 },
+      { ...had, partition: 7, leftAt: null },
+    ];
+    const asked: unknown[] = [];
+    world.store.operators = {
+      ...world.store.operators,
+      handOvers: async (page) => {
+        asked.push(page);
+        return all.slice(page.after === null ? 0 : 1).slice(0, page.limit);
+      },
+    };
+    const first = await answerTo(listHandOvers, { pageSize: 1 });
+    expect(first.handOvers).toMatchObject([
+      { partition: 4, epoch: 1n, supervisor: node, address: "here:1", reason: 1 },
+    ]);
+    expect(first.handOvers[0]?.leftTime).toEqual(timestampFromMs(NOW + 5));
+    const { nextPageToken: pageToken } = first;
+    const rest = await answerTo(listHandOvers, { pageSize: 1, pageToken });
+    expect(rest.handOvers).toMatchObject([{ partition: 7 }]);
+    expect(rest.handOvers[0]?.leftTime).toBeUndefined();
+    expect(rest.nextPageToken).toBe("");
+    await answerTo(listHandOvers, { partition: 7 });
+    expect(asked).toEqual([
+      { partition: null, after: null, limit: 2 },
+      { partition: null, after: { takenAt: NOW, partition: 4, epoch: 1 }, limit: 2 },
+      { partition: 7, after: null, limit: 51 },
+    ]);
+    const other = await grpc.unary(listHandOvers, { partition: 7, pageToken });
+    expect(other.reason).toBe("PAGE_TOKEN_INVALID");
+    const { fields } = await grpc.unary(listHandOvers, { partition: 32_768 });
+    expect(fields.map(([field]) => field)).toEqual(["partition"]);
   });
 });
 

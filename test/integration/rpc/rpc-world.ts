@@ -192,6 +192,7 @@ function schedulerStub(
     pauseWorkflow: async ({ namespaceId, workflow }, reason) =>
       workflow === "holiday" ? queues.pause({ namespaceId, queue: workflow }, reason) : null,
     resumeWorkflow: async () => {},
+    limitNamespace: async () => {},
     limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
     resumeQueue: async (of) => void (await queues.resume(of)),
     sayCircuit: async ({ queue, task }, agentId, said) => {
@@ -274,7 +275,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
     outbox,
-    ...{ queues, schedules, triggers, circuits, operators },
+    ...{ queues, schedules, triggers, circuits, operators, namespaces: memory.namespaces },
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},

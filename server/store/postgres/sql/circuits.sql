@@ -143,9 +143,9 @@ returning c.lane, c.agent_id, c.version;
 -- name: intervene_in_circuits
 -- Kept with a run that it was decided by; its version tells it apart.
 insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
-  epoch)
+  epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
-  to_timestamp(u.due_at / 1000.0), now(), $9::uuid, $10::bigint
+  to_timestamp(u.due_at / 1000.0), now(), $9::uuid, $10::bigint, r.namespace_id
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::text[],
   $7::text[], $8::bigint[])
   as u (run_id, step_no, fence, rule, n, saw, did, due_at)
@@ -195,13 +195,14 @@ from circuit as c
 where c.lane = $1::integer and c.agent_id = $2::text;
 
 -- name: list_circuits
--- A page, by lane and agent. Plan: circuit by key.
+-- A page, by lane and agent, of these agents ($5) or of all. Plan: circuit by key.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at, l.queue, l.task
 from circuit as c
 join lane as l on l.id = c.lane
 where l.namespace_id = $1::integer and (c.state <> 0 or c.forced is not null)
   and (c.lane, c.agent_id) > ($2::integer, $3::text)
+  and ($5::text[] is null or c.agent_id = any ($5::text[]))
 order by c.lane, c.agent_id
 limit $4::integer;
 

@@ -27,7 +27,8 @@ select $1::smallint * 256 + p, 0 from generate_series(0, 255) as p;
 
 -- name: list_namespaces
 -- Few rows, whatever the plan.
-select n.id, n.name, r.name as region, n.created_at
+select n.id, n.name, r.name as region, n.created_at, n.retention_ms, n.open_runs_max, n.runs_per_second,
+  n.runs_burst, n.payload_bytes_max
 from namespace as n
 join region as r on r.id = n.region
 where ($1::text[] is null or n.name = any ($1::text[]))

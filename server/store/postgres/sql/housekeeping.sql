@@ -24,6 +24,30 @@ where (p.lane, p.node) in (
   limit $1::integer
 );
 
+-- name: forget_triggered
+-- Of runs that ended more than $2 milliseconds ago: nothing asks how many triggers stand behind one once
+-- every end in its partition that is as old has set off what it sets off; children end before it. Ids
+-- begin with the milliseconds of their making. Plan: triggered, run by key.
+delete from triggered as t
+where t.run_id in (
+  select o.run_id
+  from triggered as o
+  left join lateral (
+    select x.partition, x.ended_at from run as x where x.id = o.run_id limit 1
+  ) as r on true
+  where o.run_id
+      < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - $2::bigint), 12, '0'), 32, '0')::uuid
+    and (r.partition is null or r.ended_at <= now() - $2::bigint * interval '1 millisecond')
+    and not exists (
+      select
+      from trigger_end as e
+      cross join lateral (select x.ended_at from run as x where x.id = e.run_id limit 1) as w
+      where e.partition = r.partition and w.ended_at <= r.ended_at
+    )
+  order by o.run_id
+  limit $1::integer
+);
+
 -- name: forget_writers
 -- Writer rows of processes that are long gone and own no partition. Those of an owner stay: a take-over
 -- deletes them, and waits for the flight that holds one.

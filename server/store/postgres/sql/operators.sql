@@ -178,6 +178,16 @@ cross join lateral (
 ) as o
 order by p.partition;
 
+-- name: list_hand_overs
+-- Newest first, behind a place ($2 to $4), of one partition ($1) or of all. Few rows, whatever the plan.
+select h.partition, h.epoch, h.node, h.address, h.why, h.taken_at, h.left_at
+from partition_history as h
+where ($1::integer is null or h.partition = $1::integer)
+  and ($2::bigint is null or (h.taken_at, -h.partition::integer, h.epoch)
+    < (to_timestamp($2::bigint / 1000.0), -$3::integer, $4::bigint))
+order by h.taken_at desc, h.partition, h.epoch desc
+limit $5::integer;
+
 -- name: list_nodes
 -- Those that were seen in the last minute, as they have joined. There is a row for each server.
 select n.id, n.address, n.started_at, n.last_seen_at,

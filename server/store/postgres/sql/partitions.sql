@@ -76,16 +76,44 @@ using (
 where w.node = former.node;
 
 -- name: take_partitions
-update partition_lease
-set node = $2::uuid, epoch = epoch + 1, taken_at = now()
-where partition = any ($1::smallint[])
-returning partition, epoch;
+-- Each with a row of its history, of which the last $3 stay; whoever had it before has left it now, if he
+-- had not given it back ($4 to $6: why it was free). The rows are locked. Plan: partition_history by key.
+with before as materialized (
+  select l.partition, l.epoch, l.node from partition_lease as l where l.partition = any ($1::smallint[])
+),
+taken as (
+  update partition_lease as l
+  set node = $2::uuid, epoch = l.epoch + 1, taken_at = now()
+  where l.partition = any ($1::smallint[])
+  returning l.partition, l.epoch
+),
+ended as (
+  update partition_history as h
+  set left_at = now()
+  from before as b
+  where h.partition = b.partition and h.epoch = b.epoch and h.left_at is null
+),
+trimmed as (
+  delete from partition_history as h
+  using taken as t
+  where h.partition = t.partition and h.epoch <= t.epoch - $3::integer
+),
+noted as (
+  insert into partition_history (partition, epoch, node, address, why, taken_at)
+  select t.partition, t.epoch, $2::uuid, n.address,
+    case when b.epoch = 0 then $4::smallint when b.node is null then $5::smallint else $6::smallint end,
+    date_trunc('milliseconds', now())
+  from taken as t
+  join before as b on b.partition = t.partition
+  left join node as n on n.id = $2::uuid
+)
+select t.partition, t.epoch from taken as t;
 
 -- name: clear_partitions
 -- A clean hand-over: nobody is left to be fenced. It waits for each flight that holds a writer row: one
 -- whose answer was lost may still be about to commit.
 with mine as materialized (
-  select l.partition
+  select l.partition, l.epoch
   from partition_lease as l
   where l.partition = any ($1::smallint[]) and l.node = $2::uuid
   order by l.partition
@@ -97,6 +125,12 @@ held as materialized (
   where w.node = $2::uuid and exists (select from mine)
   order by w.slot
   for no key update
+),
+ended as (
+  update partition_history as h
+  set left_at = now()
+  from mine as m
+  where h.partition = m.partition and h.epoch = m.epoch
 )
 update partition_lease as l
 set node = null

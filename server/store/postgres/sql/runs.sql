@@ -51,13 +51,14 @@ from run as r
 where r.id = any ($1::uuid[]);
 
 -- name: ended_runs
--- Runs whose end is written. A late report may still open a question, so theirs are counted.
--- Plan: run, escalation by key.
+-- Runs whose end is written, and which nobody removes meanwhile. A late report may still open a question,
+-- so theirs are counted. Plan: run, escalation by key.
 select r.id as run_id, r.partition, r.namespace_id, r.definition_id, r.priority, r.state, r.reason,
   r.last_version, r.warnings,
   (select coalesce(max(e.n), 0) from escalation as e where e.run_id = r.id) as escalations
 from run as r
-where r.id = any ($1::uuid[]) and r.state is not null;
+where r.id = any ($1::uuid[]) and r.state is not null
+for key share of r;
 
 -- name: insert_runs
 -- Written at the start and at the end, and not in between.

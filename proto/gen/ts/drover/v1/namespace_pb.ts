@@ -10,15 +10,15 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file drover/v1/namespace.proto.
  */
 export const file_drover_v1_namespace: GenFile = /*@__PURE__*/
-  fileDesc("Chlkcm92ZXIvdjEvbmFtZXNwYWNlLnByb3RvEglkcm92ZXIudjEiWgoJTmFtZXNwYWNlEgwKBG5hbWUYASABKAkSDgoGcmVnaW9uGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJGCgZSZWdpb24SDAoEbmFtZRgBIAEoCRIaChJ3YXRjaGVkX3BhcnRpdGlvbnMYAiABKAUSEgoKcGFydGl0aW9ucxgDIAEoBSJwChZDcmVhdGVOYW1lc3BhY2VSZXF1ZXN0EiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIoCgZyZWdpb24YAiABKAlCGLpIFXITMhFeW2EtejAtOS1dezAsNjR9JCJTChdDcmVhdGVOYW1lc3BhY2VSZXNwb25zZRInCgluYW1lc3BhY2UYASABKAsyFC5kcm92ZXIudjEuTmFtZXNwYWNlEg8KB2V4aXN0ZWQYAiABKAgiVAoVTGlzdE5hbWVzcGFjZXNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxiACCJ/ChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEigKCm5hbWVzcGFjZXMYASADKAsyFC5kcm92ZXIudjEuTmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIiCgdyZWdpb25zGAMgAygLMhEuZHJvdmVyLnYxLlJlZ2lvbmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("Chlkcm92ZXIvdjEvbmFtZXNwYWNlLnByb3RvEglkcm92ZXIudjEitAEKCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEg4KBnJlZ2lvbhgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoJcmV0ZW50aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKBmxpbWl0cxgFIAEoCzIaLmRyb3Zlci52MS5OYW1lc3BhY2VMaW1pdHMingIKD05hbWVzcGFjZUxpbWl0cxIfCglvcGVuX3J1bnMYASABKAVCDLpICRoHGICt4gQoABKoAQoPcnVuc19wZXJfc2Vjb25kGAIgASgBQo4BukiKAboBhgEKIG5hbWVzcGFjZV9saW1pdHMucnVuc19wZXJfc2Vjb25kEi5tdXN0IGJlIDAsIGZvciBhbnkgbnVtYmVyLCBvciAwLjAwMSB0byAxMDAsMDAwGjJ0aGlzID09IDAuMCB8fCAodGhpcyA+PSAwLjAwMSAmJiB0aGlzIDw9IDEwMDAwMC4wKRIaCgVidXJzdBgDIAEoBUILukgIGgYYoI0GKAASIwoNcGF5bG9hZF9ieXRlcxgEIAEoBUIMukgJGgcYgICAASgAIkYKBlJlZ2lvbhIMCgRuYW1lGAEgASgJEhoKEndhdGNoZWRfcGFydGl0aW9ucxgCIAEoBRISCgpwYXJ0aXRpb25zGAMgASgFInAKFkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QSLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEigKBnJlZ2lvbhgCIAEoCUIYukgVchMyEV5bYS16MC05LV17MCw2NH0kIlMKF0NyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEicKCW5hbWVzcGFjZRgBIAEoCzIULmRyb3Zlci52MS5OYW1lc3BhY2USDwoHZXhpc3RlZBgCIAEoCCJIChNHZXROYW1lc3BhY2VSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kIj8KFEdldE5hbWVzcGFjZVJlc3BvbnNlEicKCW5hbWVzcGFjZRgBIAEoCzIULmRyb3Zlci52MS5OYW1lc3BhY2UilAEKHFNldE5hbWVzcGFjZVJldGVudGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSQQoJcmV0ZW50aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhO6SBCqAQ0iBgiAhrCWATIDCJAcIkgKHVNldE5hbWVzcGFjZVJldGVudGlvblJlc3BvbnNlEicKCW5hbWVzcGFjZRgBIAEoCzIULmRyb3Zlci52MS5OYW1lc3BhY2UiegoZU2V0TmFtZXNwYWNlTGltaXRzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIqCgZsaW1pdHMYAiABKAsyGi5kcm92ZXIudjEuTmFtZXNwYWNlTGltaXRzIkUKGlNldE5hbWVzcGFjZUxpbWl0c1Jlc3BvbnNlEicKCW5hbWVzcGFjZRgBIAEoCzIULmRyb3Zlci52MS5OYW1lc3BhY2UiVAoVTGlzdE5hbWVzcGFjZXNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxiACCJ/ChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEigKCm5hbWVzcGFjZXMYASADKAsyFC5kcm92ZXIudjEuTmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIiCgdyZWdpb25zGAMgAygLMhEuZHJvdmVyLnYxLlJlZ2lvbmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * A namespace.
@@ -46,6 +46,20 @@ export type Namespace = Message<"drover.v1.Namespace"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * How long its runs are kept after their end. Absent: for ever.
+   *
+   * @generated from field: google.protobuf.Duration retention = 4;
+   */
+  retention?: Duration | undefined;
+
+  /**
+   * What it may take. Absent: it has no limits.
+   *
+   * @generated from field: drover.v1.NamespaceLimits limits = 5;
+   */
+  limits?: NamespaceLimits | undefined;
 };
 
 /**
@@ -54,6 +68,54 @@ export type Namespace = Message<"drover.v1.Namespace"> & {
  */
 export const NamespaceSchema: GenMessage<Namespace> = /*@__PURE__*/
   messageDesc(file_drover_v1_namespace, 0);
+
+/**
+ * What a namespace may take. Each server judges by itself, by a count that is up to 5 s old and what
+ * it has begun since: several may go beyond it by what they begin meanwhile, and each has a bucket of
+ * its own. A run that is refused is NAMESPACE_LIMIT. Runs of calendars, children, and runs that the
+ * end of another sets off count, and are not refused.
+ *
+ * @generated from message drover.v1.NamespaceLimits
+ */
+export type NamespaceLimits = Message<"drover.v1.NamespaceLimits"> & {
+  /**
+   * Most runs that have not ended, 0 to 10,000,000; 0: any number.
+   *
+   * @generated from field: int32 open_runs = 1;
+   */
+  openRuns: number;
+
+  /**
+   * Most runs begun per second, on average: 0.001 to 100,000, or 0: any number. A call that repeats
+   * another counts too.
+   *
+   * @generated from field: double runs_per_second = 2;
+   */
+  runsPerSecond: number;
+
+  /**
+   * Most of them at once, after a time without any, 0 to 100,000; 0 means those of one second, and
+   * at least 1. Without `runs_per_second` it means nothing.
+   *
+   * @generated from field: int32 burst = 3;
+   */
+  burst: number;
+
+  /**
+   * Most bytes of one payload, 0 to 2 MiB; 0: what the server allows, 256 KiB unless changed. What is
+   * larger is PAYLOAD_TOO_LARGE. Callbacks and bodies of triggers go by the server's.
+   *
+   * @generated from field: int32 payload_bytes = 4;
+   */
+  payloadBytes: number;
+};
+
+/**
+ * Describes the message drover.v1.NamespaceLimits.
+ * Use `create(NamespaceLimitsSchema)` to create a new message.
+ */
+export const NamespaceLimitsSchema: GenMessage<NamespaceLimits> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 1);
 
 /**
  * A region, which has come with its first namespace.
@@ -89,7 +151,7 @@ export type Region = Message<"drover.v1.Region"> & {
  * Use `create(RegionSchema)` to create a new message.
  */
 export const RegionSchema: GenMessage<Region> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 1);
+  messageDesc(file_drover_v1_namespace, 2);
 
 /**
  * Makes a namespace.
@@ -118,7 +180,7 @@ export type CreateNamespaceRequest = Message<"drover.v1.CreateNamespaceRequest">
  * Use `create(CreateNamespaceRequestSchema)` to create a new message.
  */
 export const CreateNamespaceRequestSchema: GenMessage<CreateNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 2);
+  messageDesc(file_drover_v1_namespace, 3);
 
 /**
  * It is there.
@@ -146,7 +208,147 @@ export type CreateNamespaceResponse = Message<"drover.v1.CreateNamespaceResponse
  * Use `create(CreateNamespaceResponseSchema)` to create a new message.
  */
 export const CreateNamespaceResponseSchema: GenMessage<CreateNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 3);
+  messageDesc(file_drover_v1_namespace, 4);
+
+/**
+ * Asks for one namespace.
+ *
+ * @generated from message drover.v1.GetNamespaceRequest
+ */
+export type GetNamespaceRequest = Message<"drover.v1.GetNamespaceRequest"> & {
+  /**
+   * Its name. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+};
+
+/**
+ * Describes the message drover.v1.GetNamespaceRequest.
+ * Use `create(GetNamespaceRequestSchema)` to create a new message.
+ */
+export const GetNamespaceRequestSchema: GenMessage<GetNamespaceRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 5);
+
+/**
+ * One namespace.
+ *
+ * @generated from message drover.v1.GetNamespaceResponse
+ */
+export type GetNamespaceResponse = Message<"drover.v1.GetNamespaceResponse"> & {
+  /**
+   * The namespace.
+   *
+   * @generated from field: drover.v1.Namespace namespace = 1;
+   */
+  namespace?: Namespace | undefined;
+};
+
+/**
+ * Describes the message drover.v1.GetNamespaceResponse.
+ * Use `create(GetNamespaceResponseSchema)` to create a new message.
+ */
+export const GetNamespaceResponseSchema: GenMessage<GetNamespaceResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 6);
+
+/**
+ * Says for how long runs are kept.
+ *
+ * @generated from message drover.v1.SetNamespaceRetentionRequest
+ */
+export type SetNamespaceRetentionRequest = Message<"drover.v1.SetNamespaceRetentionRequest"> & {
+  /**
+   * The namespace. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * How long a run is kept after its end, with all that is of it: 1 h to 3,650 d. Absent: for ever.
+   *
+   * @generated from field: google.protobuf.Duration retention = 2;
+   */
+  retention?: Duration | undefined;
+};
+
+/**
+ * Describes the message drover.v1.SetNamespaceRetentionRequest.
+ * Use `create(SetNamespaceRetentionRequestSchema)` to create a new message.
+ */
+export const SetNamespaceRetentionRequestSchema: GenMessage<SetNamespaceRetentionRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 7);
+
+/**
+ * It is said.
+ *
+ * @generated from message drover.v1.SetNamespaceRetentionResponse
+ */
+export type SetNamespaceRetentionResponse = Message<"drover.v1.SetNamespaceRetentionResponse"> & {
+  /**
+   * The namespace after the call.
+   *
+   * @generated from field: drover.v1.Namespace namespace = 1;
+   */
+  namespace?: Namespace | undefined;
+};
+
+/**
+ * Describes the message drover.v1.SetNamespaceRetentionResponse.
+ * Use `create(SetNamespaceRetentionResponseSchema)` to create a new message.
+ */
+export const SetNamespaceRetentionResponseSchema: GenMessage<SetNamespaceRetentionResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 8);
+
+/**
+ * Sets the limits of a namespace.
+ *
+ * @generated from message drover.v1.SetNamespaceLimitsRequest
+ */
+export type SetNamespaceLimitsRequest = Message<"drover.v1.SetNamespaceLimitsRequest"> & {
+  /**
+   * The namespace. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * All of them: what is left out has no limit any more. Absent: none has.
+   *
+   * @generated from field: drover.v1.NamespaceLimits limits = 2;
+   */
+  limits?: NamespaceLimits | undefined;
+};
+
+/**
+ * Describes the message drover.v1.SetNamespaceLimitsRequest.
+ * Use `create(SetNamespaceLimitsRequestSchema)` to create a new message.
+ */
+export const SetNamespaceLimitsRequestSchema: GenMessage<SetNamespaceLimitsRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 9);
+
+/**
+ * They are set.
+ *
+ * @generated from message drover.v1.SetNamespaceLimitsResponse
+ */
+export type SetNamespaceLimitsResponse = Message<"drover.v1.SetNamespaceLimitsResponse"> & {
+  /**
+   * The namespace after the call.
+   *
+   * @generated from field: drover.v1.Namespace namespace = 1;
+   */
+  namespace?: Namespace | undefined;
+};
+
+/**
+ * Describes the message drover.v1.SetNamespaceLimitsResponse.
+ * Use `create(SetNamespaceLimitsResponseSchema)` to create a new message.
+ */
+export const SetNamespaceLimitsResponseSchema: GenMessage<SetNamespaceLimitsResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 10);
 
 /**
  * Asks for namespaces.
@@ -174,7 +376,7 @@ export type ListNamespacesRequest = Message<"drover.v1.ListNamespacesRequest"> &
  * Use `create(ListNamespacesRequestSchema)` to create a new message.
  */
 export const ListNamespacesRequestSchema: GenMessage<ListNamespacesRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 4);
+  messageDesc(file_drover_v1_namespace, 11);
 
 /**
  * One page of namespaces.
@@ -209,5 +411,5 @@ export type ListNamespacesResponse = Message<"drover.v1.ListNamespacesResponse">
  * Use `create(ListNamespacesResponseSchema)` to create a new message.
  */
 export const ListNamespacesResponseSchema: GenMessage<ListNamespacesResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 5);
+  messageDesc(file_drover_v1_namespace, 12);
 

@@ -8,18 +8,18 @@
 // @generated from file drover/v1/partition.proto (package drover.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file drover/v1/partition.proto.
  */
 export const file_drover_v1_partition: GenFile = /*@__PURE__*/
-  fileDesc("Chlkcm92ZXIvdjEvcGFydGl0aW9uLnByb3RvEglkcm92ZXIudjEi7wEKCVBhcnRpdGlvbhIRCglwYXJ0aXRpb24YASABKA0SDwoHd2F0Y2hlZBgCIAEoCBISCgpzdXBlcnZpc29yGAMgASgJEg8KB2FkZHJlc3MYBCABKAkSMgoObGFzdF9zZWVuX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVwb2NoGAYgASgEEi4KCnRha2VuX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKA2xhZxgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJUChVMaXN0UGFydGl0aW9uc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGIAIIlsKFkxpc3RQYXJ0aXRpb25zUmVzcG9uc2USKAoKcGFydGl0aW9ucxgBIAMoCzIULmRyb3Zlci52MS5QYXJ0aXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrIBCgpTdXBlcnZpc29yEgoKAmlkGAEgASgJEg8KB2FkZHJlc3MYAiABKAkSMAoMc3RhcnRlZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5sYXN0X3NlZW5fdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFYWxpdmUYBSABKAgSEgoKcGFydGl0aW9ucxgGIAEoDSIYChZMaXN0U3VwZXJ2aXNvcnNSZXF1ZXN0IkUKF0xpc3RTdXBlcnZpc29yc1Jlc3BvbnNlEioKC3N1cGVydmlzb3JzGAEgAygLMhUuZHJvdmVyLnYxLlN1cGVydmlzb3JiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chlkcm92ZXIvdjEvcGFydGl0aW9uLnByb3RvEglkcm92ZXIudjEi7wEKCVBhcnRpdGlvbhIRCglwYXJ0aXRpb24YASABKA0SDwoHd2F0Y2hlZBgCIAEoCBISCgpzdXBlcnZpc29yGAMgASgJEg8KB2FkZHJlc3MYBCABKAkSMgoObGFzdF9zZWVuX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVwb2NoGAYgASgEEi4KCnRha2VuX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKA2xhZxgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJUChVMaXN0UGFydGl0aW9uc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGIAIIlsKFkxpc3RQYXJ0aXRpb25zUmVzcG9uc2USKAoKcGFydGl0aW9ucxgBIAMoCzIULmRyb3Zlci52MS5QYXJ0aXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJItsBCghIYW5kT3ZlchIRCglwYXJ0aXRpb24YASABKA0SDQoFZXBvY2gYAiABKAQSEgoKc3VwZXJ2aXNvchgDIAEoCRIPCgdhZGRyZXNzGAQgASgJEikKBnJlYXNvbhgFIAEoDjIZLmRyb3Zlci52MS5IYW5kT3ZlclJlYXNvbhIuCgp0YWtlbl90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglsZWZ0X3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIoQBChRMaXN0SGFuZE92ZXJzUmVxdWVzdBIhCglwYXJ0aXRpb24YASABKA1CCbpIBioEGP//AUgAiAEBEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACEIMCgpfcGFydGl0aW9uIlkKFUxpc3RIYW5kT3ZlcnNSZXNwb25zZRInCgpoYW5kX292ZXJzGAEgAygLMhMuZHJvdmVyLnYxLkhhbmRPdmVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKyAQoKU3VwZXJ2aXNvchIKCgJpZBgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEjAKDHN0YXJ0ZWRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoObGFzdF9zZWVuX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFsaXZlGAUgASgIEhIKCnBhcnRpdGlvbnMYBiABKA0iGAoWTGlzdFN1cGVydmlzb3JzUmVxdWVzdCJFChdMaXN0U3VwZXJ2aXNvcnNSZXNwb25zZRIqCgtzdXBlcnZpc29ycxgBIAMoCzIVLmRyb3Zlci52MS5TdXBlcnZpc29yKooBCg5IYW5kT3ZlclJlYXNvbhIgChxIQU5EX09WRVJfUkVBU09OX1VOU1BFQ0lGSUVEEAASGgoWSEFORF9PVkVSX1JFQVNPTl9GSVJTVBABEh8KG0hBTkRfT1ZFUl9SRUFTT05fR0lWRU5fQkFDSxACEhkKFUhBTkRfT1ZFUl9SRUFTT05fTE9TVBADYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * A share of all runs.
@@ -149,6 +149,133 @@ export const ListPartitionsResponseSchema: GenMessage<ListPartitionsResponse> = 
   messageDesc(file_drover_v1_partition, 2);
 
 /**
+ * A partition in one supervisor's hands.
+ *
+ * @generated from message drover.v1.HandOver
+ */
+export type HandOver = Message<"drover.v1.HandOver"> & {
+  /**
+   * Its number.
+   *
+   * @generated from field: uint32 partition = 1;
+   */
+  partition: number;
+
+  /**
+   * Partition.epoch from then on.
+   *
+   * @generated from field: uint64 epoch = 2;
+   */
+  epoch: bigint;
+
+  /**
+   * Id of the supervisor that took it.
+   *
+   * @generated from field: string supervisor = 3;
+   */
+  supervisor: string;
+
+  /**
+   * The address of that supervisor's server, as that was told to listen.
+   *
+   * @generated from field: string address = 4;
+   */
+  address: string;
+
+  /**
+   * Why it was free.
+   *
+   * @generated from field: drover.v1.HandOverReason reason = 5;
+   */
+  reason: HandOverReason;
+
+  /**
+   * When it was taken.
+   *
+   * @generated from field: google.protobuf.Timestamp taken_time = 6;
+   */
+  takenTime?: Timestamp | undefined;
+
+  /**
+   * When it was given back, or the next one took it. Absent: nobody has taken it since.
+   *
+   * @generated from field: google.protobuf.Timestamp left_time = 7;
+   */
+  leftTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message drover.v1.HandOver.
+ * Use `create(HandOverSchema)` to create a new message.
+ */
+export const HandOverSchema: GenMessage<HandOver> = /*@__PURE__*/
+  messageDesc(file_drover_v1_partition, 3);
+
+/**
+ * Asks for hand-overs.
+ *
+ * @generated from message drover.v1.ListHandOversRequest
+ */
+export type ListHandOversRequest = Message<"drover.v1.ListHandOversRequest"> & {
+  /**
+   * Those of this partition, 0 to 32,767. Absent: of all.
+   *
+   * @generated from field: optional uint32 partition = 1;
+   */
+  partition?: number | undefined;
+
+  /**
+   * Most hand-overs in the answer, 0 to 1,000; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the page before, with the same `partition`; with another it is
+   * PAGE_TOKEN_INVALID. Empty: the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.ListHandOversRequest.
+ * Use `create(ListHandOversRequestSchema)` to create a new message.
+ */
+export const ListHandOversRequestSchema: GenMessage<ListHandOversRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_partition, 4);
+
+/**
+ * One page of hand-overs.
+ *
+ * @generated from message drover.v1.ListHandOversResponse
+ */
+export type ListHandOversResponse = Message<"drover.v1.ListHandOversResponse"> & {
+  /**
+   * The hand-overs, newest first. The last 20 of each partition are kept.
+   *
+   * @generated from field: repeated drover.v1.HandOver hand_overs = 1;
+   */
+  handOvers: HandOver[];
+
+  /**
+   * For the next page. Empty: this is the last.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.ListHandOversResponse.
+ * Use `create(ListHandOversResponseSchema)` to create a new message.
+ */
+export const ListHandOversResponseSchema: GenMessage<ListHandOversResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_partition, 5);
+
+/**
  * One membership of a server among those that watch: a server that was cut off joins under a new id.
  *
  * @generated from message drover.v1.Supervisor
@@ -202,7 +329,7 @@ export type Supervisor = Message<"drover.v1.Supervisor"> & {
  * Use `create(SupervisorSchema)` to create a new message.
  */
 export const SupervisorSchema: GenMessage<Supervisor> = /*@__PURE__*/
-  messageDesc(file_drover_v1_partition, 3);
+  messageDesc(file_drover_v1_partition, 6);
 
 /**
  * Asks for supervisors.
@@ -217,7 +344,7 @@ export type ListSupervisorsRequest = Message<"drover.v1.ListSupervisorsRequest">
  * Use `create(ListSupervisorsRequestSchema)` to create a new message.
  */
 export const ListSupervisorsRequestSchema: GenMessage<ListSupervisorsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_partition, 4);
+  messageDesc(file_drover_v1_partition, 7);
 
 /**
  * The supervisors.
@@ -238,5 +365,53 @@ export type ListSupervisorsResponse = Message<"drover.v1.ListSupervisorsResponse
  * Use `create(ListSupervisorsResponseSchema)` to create a new message.
  */
 export const ListSupervisorsResponseSchema: GenMessage<ListSupervisorsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_partition, 5);
+  messageDesc(file_drover_v1_partition, 8);
+
+/**
+ * Why a partition was free to be taken.
+ *
+ * @generated from enum drover.v1.HandOverReason
+ */
+export const HandOverReason = {
+  /**
+   * Never sent by this version; a newer server may send one that a client does not know.
+   *
+   * @generated from enum value: HAND_OVER_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Nobody had had it yet.
+   *
+   * @generated from enum value: HAND_OVER_REASON_FIRST = 1;
+   */
+  FIRST: 1,
+
+  /**
+   * The one before had given it back: it stopped, or another was entitled to it.
+   *
+   * @generated from enum value: HAND_OVER_REASON_GIVEN_BACK = 2;
+   */
+  GIVEN_BACK: 2,
+
+  /**
+   * The one before was killed, hung, or cut off. Its flights are fenced.
+   *
+   * @generated from enum value: HAND_OVER_REASON_LOST = 3;
+   */
+  LOST: 3,
+} as const;
+
+/**
+ * Why a partition was free to be taken.
+ *
+ * @generated from enum drover.v1.HandOverReason
+ */
+export type HandOverReason = (typeof HandOverReason)[keyof typeof HandOverReason] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.HandOverReason.
+ */
+export const HandOverReasonSchema: GenEnum<HandOverReason> = /*@__PURE__*/
+  enumDesc(file_drover_v1_partition, 0);
 

@@ -1,0 +1,131 @@
+/** The namespace of the client, and others: regions, pauses, how long runs are kept, limits. */
+import type * as wire from "@drover/proto/drover/v1/namespace_pb.ts";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Call, CallControl } from "./call.ts";
+import { DroverCallError } from "./call-error.ts";
+import type { ReasonSpec } from "./commands.ts";
+import { type Duration, fromDuration, toDuration } from "./duration.ts";
+import type { PageSpec } from "./operations.ts";
+import { type Pause, readPause } from "./queues.ts";
+import { readTime } from "./runs.ts";
+
+/** What a namespace may take; what is left out has no limit. */
+export interface NamespaceLimits {
+  /** Most runs that have not ended. */
+  readonly openRuns?: number;
+  /** Most runs begun per second, on average; may be a fraction. */
+  readonly runsPerSecond?: number;
+  /** Most of them at once. Default: those of one second. */
+  readonly burst?: number;
+  /** Most bytes of one payload, at most 2 MiB. Default: what the server allows. */
+  readonly payloadBytes?: number;
+}
+
+export interface Namespace {
+  readonly name: string;
+  readonly region: string;
+  readonly createdTime: Date | null;
+  /** How long runs are kept after their end; null: for ever. */
+  readonly retentionMs: number | null;
+  readonly limits: NamespaceLimits;
+}
+
+export interface NamespacePage {
+  /** By name. */
+  readonly namespaces: readonly Namespace[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+  readonly regions: readonly {
+    readonly name: string;
+    readonly watchedPartitions: number;
+    readonly partitions: number;
+  }[];
+}
+
+/** But for `list` and `create`: of the namespace of the client. */
+export interface Namespaces {
+  /** Of all there are. */
+  list(options?: PageSpec): Promise<NamespacePage>;
+  /** Another one. Its region comes with it if that is new, and is fixed. */
+  create(
+    name: string,
+    options?: CallControl & { readonly region?: string },
+  ): Promise<Namespace & { readonly existed: boolean }>;
+  get(options?: CallControl): Promise<Namespace>;
+  /** Runs go so long after their end, 1 h at least; null: they are kept. */
+  setRetention(retention: Duration | null, options?: CallControl): Promise<Namespace>;
+  /** All of them: what is left out has no limit any more. */
+  setLimits(limits: NamespaceLimits, options?: CallControl): Promise<Namespace>;
+  /** Nothing of any of its queues is handed out once this resolves. */
+  pause(options?: ReasonSpec): Promise<Pause | null>;
+  resume(options?: CallControl): Promise<void>;
+}
+
+const rpc = OperatorService.method;
+
+export function createNamespaces(call: Call, namespace: string): Namespaces {
+  return Object.freeze({
+    async list({ pageSize = 0, pageToken = "", signal }: PageSpec = {}): Promise<NamespacePage> {
+      const answer = await call(rpc.listNamespaces, { pageSize, pageToken }, { signal });
+      const { nextPageToken } = answer;
+      const regions = answer.regions.map(({ name, watchedPartitions, partitions }) => {
+        return { name, watchedPartitions, partitions };
+      });
+      return { namespaces: answer.namespaces.map(readNamespace), nextPageToken, regions };
+    },
+
+    async create(
+      name: string,
+      { region = "", signal }: CallControl & { readonly region?: string } = {},
+    ) {
+      const answer = await call(rpc.createNamespace, { name, region }, { signal });
+      return Object.freeze({ ...readSent(answer), existed: answer.existed });
+    },
+
+    async get({ signal }: CallControl = {}): Promise<Namespace> {
+      return readSent(await call(rpc.getNamespace, { namespace }, { signal }));
+    },
+
+    async setRetention(
+      retention: Duration | null,
+      { signal }: CallControl = {},
+    ): Promise<Namespace> {
+      const kept = retention === null ? {} : { retention: toDuration(retention) };
+      return readSent(await call(rpc.setNamespaceRetention, { namespace, ...kept }, { signal }));
+    },
+
+    async setLimits(limits: NamespaceLimits, { signal }: CallControl = {}): Promise<Namespace> {
+      return readSent(await call(rpc.setNamespaceLimits, { namespace, limits }, { signal }));
+    },
+
+    async pause({ reason = "", signal }: ReasonSpec = {}): Promise<Pause | null> {
+      return readPause((await call(rpc.pauseNamespace, { namespace, reason }, { signal })).pause);
+    },
+
+    async resume({ signal }: CallControl = {}): Promise<void> {
+      await call(rpc.resumeNamespace, { namespace }, { signal });
+    },
+  });
+}
+
+function readSent({ namespace }: { namespace?: wire.Namespace | undefined }): Namespace {
+  if (namespace !== undefined) return readNamespace(namespace);
+  throw new DroverCallError("INTERNAL", "The server answered without a namespace.");
+}
+
+function readNamespace({ name, region, createTime, retention, limits }: wire.Namespace): Namespace {
+  return Object.freeze({
+    ...{ name, region, createdTime: readTime(createTime) },
+    retentionMs: retention === undefined ? null : fromDuration(retention),
+    limits: readLimits(limits),
+  });
+}
+
+function readLimits(limits: wire.NamespaceLimits | undefined): NamespaceLimits {
+  const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = limits ?? {};
+  return {
+    ...(openRuns > 0 ? { openRuns } : {}),
+    ...(runsPerSecond > 0 ? { runsPerSecond, burst } : {}),
+    ...(payloadBytes > 0 ? { payloadBytes } : {}),
+  };
+}

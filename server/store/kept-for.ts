@@ -1,0 +1,13 @@
+// For how long housekeeping leaves what nobody may ask for again, in milliseconds.
+export interface KeptFor {
+  readonly sessionKeptMs: number;
+  readonly pollerKeptMs: number;
+  /** After the end of a run: how many triggers stand behind it. */
+  readonly triggeredKeptMs: number;
+}
+
+export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
+  sessionKeptMs: 600_000,
+  pollerKeptMs: 300_000,
+  triggeredKeptMs: 86_400_000,
+});

@@ -1,0 +1,96 @@
+// What namespaces may take, and runs that have been kept for long enough, in memory, as the .sql
+// statements of the same names do.
+import type { Moment } from "../../core/attempt.ts";
+import {
+  type ForgottenPage,
+  type NamespaceSettings,
+  type Namespaces,
+  NO_LIMITS,
+  type OldRuns,
+} from "../namespaces.ts";
+import type { NamespaceRecord } from "../reads.ts";
+import type { RunRow, Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
+
+export const NOTHING_SET: NamespaceSettings = Object.freeze({
+  retentionMs: null,
+  limits: NO_LIMITS,
+});
+
+export interface NamespaceWorld {
+  readonly tables: Tables;
+  readonly now: () => Moment;
+  readonly namespaceRecords: () => readonly NamespaceRecord[];
+  /** Puts it in the place of what was set. */
+  readonly set: (namespaceId: number, settings: Partial<NamespaceSettings>) => void;
+}
+
+export function createNamespaces(world: NamespaceWorld, { run }: Transactions): Namespaces {
+  const { tables, now, namespaceRecords, set } = world;
+  return Object.freeze({
+    setRetention: async (namespaceId, retentionMs) => set(namespaceId, { retentionMs }),
+    setLimits: async (namespaceId, limits) => set(namespaceId, { limits }),
+    limited: () =>
+      run(() =>
+        namespaceRecords()
+          .filter(({ limits }) => Object.values(limits).some((limit) => limit !== null))
+          .map(({ id: namespaceId, name, limits }) => {
+            const open = limits.openRunsMax === null ? 0 : openRuns(tables, namespaceId);
+            const openRunsNow = Math.min(open, limits.openRunsMax ?? 0);
+            return { namespaceId, name, limits, openRuns: openRunsNow };
+          }),
+      ),
+    retained: async () =>
+      namespaceRecords().flatMap(({ id: namespaceId, retentionMs }) =>
+        retentionMs === null ? [] : [{ namespaceId, retentionMs }],
+      ),
+    forgetRuns: (of) => run(() => forgetRuns(tables, now(), of)),
+  } satisfies Namespaces);
+}
+
+function openRuns(tables: Tables, namespaceId: number): number {
+  return tables.run.where("namespace", namespaceId).filter(({ ended }) => ended === null).length;
+}
+
+function forgetRuns(
+  tables: Tables,
+  now: Moment,
+  { namespaceId, keptMs, after, limit }: OldRuns,
+): ForgottenPage {
+  const page = tables.run
+    .where("namespace", namespaceId)
+    .filter(({ runId, createdAt }) => (after === null || runId > after) && createdAt < now - keptMs)
+    .sort((a, b) => (a.runId < b.runId ? -1 : 1))
+    .slice(0, limit);
+  for (const run of page)
+    if (run.ended !== null && run.ended.at <= now - keptMs && !isAskedFor(tables, run))
+      forgetRun(tables, run);
+  return { after: page.at(-1)?.runId ?? after, more: page.length === limit };
+}
+
+function isAskedFor(tables: Tables, { runId, partition, parent }: RunRow): boolean {
+  return (
+    tables.escalation.where("run", runId).some(({ closedAt }) => closedAt === null) ||
+    (parent !== null && tables.runOpen.get(parent.runId) !== undefined) ||
+    tables.triggerEnd.where("partition", partition).some((row) => row.runId === runId) ||
+    tables.outbox.where("partition", partition).some((row) => row.runId === runId) ||
+    tables.delivery
+      .where("partition", partition)
+      .some((row) => row.runId === runId && row.nextTryAt !== null)
+  );
+}
+
+function forgetRun(tables: Tables, run: RunRow): void {
+  const { runId } = run;
+  for (const row of tables.attempt.where("run", runId)) tables.attempt.removeRow(row);
+  for (const row of tables.step.where("run", runId)) tables.step.removeRow(row);
+  for (const row of tables.intervention.where("run", runId)) tables.intervention.removeRow(row);
+  for (const row of tables.escalation.where("run", runId)) tables.escalation.removeRow(row);
+  for (const row of tables.signal.where("run", runId)) tables.signal.removeRow(row);
+  for (const row of tables.decision.where("run", runId)) tables.decision.removeRow(row);
+  for (const row of tables.override.where("run", runId)) tables.override.removeRow(row);
+  for (const row of tables.kept.where("run", runId)) tables.kept.removeRow(row);
+  const behind = tables.triggered.get(runId);
+  if (behind) tables.triggered.removeRow(behind);
+  tables.run.removeRow(run);
+}

@@ -1,0 +1,154 @@
+-- What namespaces may take, and runs that have been kept for long enough.
+
+-- name: set_retention
+update namespace set retention_ms = $2::bigint where id = $1::integer;
+
+-- name: set_namespace_limits
+update namespace
+set open_runs_max = $2::integer, runs_per_second = $3::double precision, runs_burst = $4::integer,
+  payload_bytes_max = $5::integer
+where id = $1::integer;
+
+-- name: limited_namespaces
+-- Open runs are counted up to the limit, by the definitions of the namespace. Plan: run_open_definition.
+select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max,
+  case when n.open_runs_max is not null then (
+    select count(*)
+    from (
+      select
+      from definition as d
+      cross join lateral (select from run_open as o where o.definition_id = d.id offset 0) as o
+      where d.namespace_id = n.id
+      limit n.open_runs_max
+    ) as counted
+  ) else 0 end::integer as open_runs
+from namespace as n
+where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null;
+
+-- name: namespaces_with_retention
+select id, retention_ms from namespace where retention_ms is not null;
+
+-- name: old_runs
+-- A page of the runs of a namespace that began more than $2 milliseconds ago, behind $3; those that ended
+-- as long ago and that nobody asks about are locked. Ids begin with the milliseconds of their making.
+-- Where all runs are of one namespace its page may come by the key of run. Plan: run, run_open by key.
+with page as materialized (
+  select r.id, r.partition, r.parent_id
+  from run as r
+  where r.namespace_id = $1::integer
+    and r.id > coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'::uuid)
+    and r.id
+      < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - $2::bigint), 12, '0'), 32, '0')::uuid
+  order by r.id
+  limit $4::integer
+),
+old as materialized (
+  select r.id
+  from page as p
+  join run as r on r.id = p.id
+  where r.ended_at <= now() - $2::bigint * interval '1 millisecond'
+    and not exists (
+      select
+      from escalation as e
+      where e.namespace_id = $1::integer and e.run_id = p.id and e.closed_at is null
+    )
+    and not exists (
+      select from run_open as o where o.partition = p.partition and o.run_id = p.parent_id
+    )
+    and not exists (select from trigger_end as t where t.partition = p.partition and t.run_id = p.id)
+    and not exists (select from outbox as b where b.partition = p.partition and b.run_id = p.id)
+    and not exists (
+      select
+      from delivery as d
+      where d.partition = p.partition and d.next_try_at is not null and d.run_id = p.id
+    )
+  for update of r skip locked
+)
+select p.id, o.id is not null as old
+from page as p
+left join old as o on o.id = p.id
+order by p.id;
+
+-- name: forget_run_rows
+-- Up to $2 rows of each table; whether there may be more. The runs are locked.
+-- Plan: attempt, step, intervention by the run's key.
+with ended_attempts as (
+  delete from attempt as t
+  using (
+    select a.run_id, a.step_no, a.fence, a.kind, a.n
+    from attempt as a where a.run_id = any ($1::uuid[]) limit $2::integer
+  ) as o
+  where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.kind = o.kind
+    and t.n = o.n
+  returning t.run_id
+),
+steps as (
+  delete from step as t
+  using (select a.run_id, a.no from step as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
+  where t.run_id = o.run_id and t.no = o.no
+  returning t.run_id
+),
+interventions as (
+  delete from intervention as t
+  using (
+    select a.run_id, a.step_no, a.fence, a.rule, a.n
+    from intervention as a where a.run_id = any ($1::uuid[]) limit $2::integer
+  ) as o
+  where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.rule = o.rule
+    and t.n = o.n
+  returning t.run_id
+),
+escalations as (
+  delete from escalation as t
+  using (select a.run_id, a.n from escalation as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
+  where t.run_id = o.run_id and t.n = o.n
+  returning t.run_id
+),
+signals as (
+  delete from signal as t
+  using (select a.run_id, a.seq from signal as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
+  where t.run_id = o.run_id and t.seq = o.seq
+  returning t.run_id
+),
+decisions as (
+  delete from decision as t
+  using (
+    select a.run_id, a.step_no, a.approver
+    from decision as a where a.run_id = any ($1::uuid[]) limit $2::integer
+  ) as o
+  where t.run_id = o.run_id and t.step_no = o.step_no and t.approver = o.approver
+  returning t.run_id
+),
+overrides as (
+  delete from step_override as t
+  using (
+    select a.run_id, a.step_no, a.strategy
+    from step_override as a where a.run_id = any ($1::uuid[]) limit $2::integer
+  ) as o
+  where t.run_id = o.run_id and t.step_no = o.step_no and t.strategy = o.strategy
+  returning t.run_id
+),
+kept as (
+  delete from step_kept as t
+  using (
+    select a.run_id, a.step_no from step_kept as a where a.run_id = any ($1::uuid[]) limit $2::integer
+  ) as o
+  where t.run_id = o.run_id and t.step_no = o.step_no
+  returning t.run_id
+)
+select greatest(
+  (select count(*) from ended_attempts), (select count(*) from steps),
+  (select count(*) from interventions), (select count(*) from escalations),
+  (select count(*) from signals), (select count(*) from decisions),
+  (select count(*) from overrides), (select count(*) from kept)
+) >= $2::integer as more;
+
+-- name: forget_runs
+-- Those of which nothing else is left. Plan: run by key.
+with reruns as (
+  delete from rerun as r where r.run_id = any ($1::uuid[])
+),
+behind as (
+  delete from triggered as t where t.run_id = any ($1::uuid[])
+)
+delete from run as r where r.id = any ($1::uuid[]);

@@ -1,0 +1,32 @@
+/** Housekeeping walks through the runs of a namespace in rounds, and goes on where it was. */
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import type { OldRuns } from "../../server/store/namespaces.ts";
+import { createHousekeeping } from "../../server/supervisor/housekeeping.ts";
+import { createServerClock } from "../support/server-clock.ts";
+
+test("a walk that is too long for one round goes on in the next, and then begins anew", async () => {
+  const clock = createServerClock();
+  const store = createMemoryStore({ now: clock.wallMs });
+  await store.namespaces.setRetention(1, 3_600_000);
+  const asked: OldRuns[] = [];
+  const namespaces = {
+    ...store.namespaces,
+    async forgetRuns(of: OldRuns) {
+      asked.push(of);
+      return { after: `run ${asked.length}`, more: asked.length < 250 };
+    },
+  };
+  const log = pino({ level: "silent" });
+  const kept = { sessionKeptMs: 1, pollerKeptMs: 1 };
+  const loop = createHousekeeping({ ...store, namespaces }, clock, log, kept);
+  await loop.runOnce();
+  expect(asked).toHaveLength(200);
+  expect(asked[0]).toEqual({ namespaceId: 1, keptMs: 3_600_000, after: null, limit: 100 });
+  await loop.runOnce();
+  expect(asked).toHaveLength(250);
+  expect(asked[200]).toMatchObject({ after: "run 200" });
+  await loop.runOnce();
+  expect(asked[250]).toMatchObject({ after: null });
+});
