@@ -5,5 +5,5 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-$here/droverpb}" && cd "${1:-$here/droverpb}" && pwd)
 cd "$here/../.."
-sed "s#out: sdk/go/droverpb#out: $out#" sdk/go/buf.gen.yaml |
-  PATH="$PWD/node_modules/.bin:$PATH" buf generate --template /dev/stdin
+PATH="$PWD/node_modules/.bin:$PATH" buf generate \
+  --template "$(sed "s#out: sdk/go/droverpb#out: $out#" sdk/go/buf.gen.yaml)"
