@@ -108,11 +108,12 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 		free:      a.free,
 		gathering: a.reports.gathering,
 		send:      a.poll,
-		receive:   a.receive,
+		accept:    a.accept,
 		wakeups:   make(chan struct{}, 1),
 	}
 	a.beats.send = a.heartbeat
 	a.beats.endedTo = a.polls.endedTo
+	a.reports.adding = a.freeSlot
 	a.reports.ride = a.polling.ride
 	a.reports.send = a.complete
 	a.reports.answered = a.answered
@@ -231,29 +232,42 @@ func (a *Agent) free() int {
 	return a.settings.slots - len(a.running)
 }
 
-func (a *Agent) receive(tasks []*droverpb.Task, sent time.Time, waited time.Duration) {
+// accept gives the tasks their slots; begin starts them.
+func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (begin func()) {
 	// It cannot be longer than the call itself took; a server that says so is not believed.
 	granted := sent.Add(min(max(waited, 0), time.Since(sent)))
-	for _, message := range tasks {
+	type taking struct {
+		task *held
+		// handler is nil for what is not begun: another can have it at once.
+		handler Handler
+	}
+	taken := make([]taking, len(tasks))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for at, message := range tasks {
 		task := hold(a.base, message, granted, a.settings.stopGrace)
 		task.said = a.beats.wake
 		task.deaf = func() { a.giveUp(task) }
-		handler := a.settings.handlers[message.GetTask()]
-		begins := handler != nil && isKnown(message.GetKind()) && task.left() > 0
-		a.mu.Lock()
-		begins = begins && a.state == agentRunning
 		a.hands[task] = struct{}{}
-		if begins {
-			a.running[task] = struct{}{}
-			a.handlers.Add(1)
+		handler := a.settings.handlers[message.GetTask()]
+		inTime := task.left() > 0 && a.state == agentRunning
+		if handler == nil || !inTime || !isKnown(message.GetKind()) {
+			task.end()
+			taken[at] = taking{task: task}
+			continue
 		}
-		a.mu.Unlock()
-		a.beats.add(task)
-		if begins {
-			go a.perform(task, handler)
-		} else if task.end() {
-			// What came too late, or while draining, was not begun: another can have it at once.
-			a.reports.add(report{held: task, outcome: releasedOutcome()})
+		a.running[task] = struct{}{}
+		a.handlers.Add(1)
+		taken[at] = taking{task, handler}
+	}
+	return func() {
+		for _, one := range taken {
+			a.beats.add(one.task)
+			if one.handler == nil {
+				a.reports.add(report{held: one.task, outcome: releasedOutcome()})
+			} else {
+				go a.perform(one.task, one.handler)
+			}
 		}
 	}
 }
@@ -295,12 +309,16 @@ func (a *Agent) report(task *held, outcome *droverpb.Outcome) {
 		a.beats.tellDetails(ctx, task)
 		cancel()
 	}
-	a.mu.Lock()
-	delete(a.running, task)
-	a.mu.Unlock()
 	a.reports.add(report{held: task, outcome: outcome})
 	a.handlers.Done()
 	a.polling.wake()
+}
+
+// freeSlot is called when the report of a task is queued, so that a poll for its slot can ride on it.
+func (a *Agent) freeSlot(of report) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.running, of.held)
 }
 
 func (a *Agent) answered(task *held) {

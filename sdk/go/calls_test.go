@@ -181,14 +181,14 @@ func TestAnOutputThatTheServerRefusesIsReportedAsUnknownInstead(t *testing.T) {
 func TestAReportThatComesTooLateOrIsOverIsDropped(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		agent := server.start(drover.WithSlots(2), drover.Handle("book-flight", nothing))
-		server.complete.always = func(call *incoming[*droverpb.CompleteRequest, *droverpb.CompleteResponse]) {
+		server.complete.always(func(call *completeCall) {
 			answer := &droverpb.CompleteResponse{}
 			for range call.request.GetResults() {
 				late := statusOf(codes.FailedPrecondition, "LEASE_LOST")
 				answer.Answers = append(answer.Answers, &droverpb.CompleteAnswer{Status: late})
 			}
 			call.answer(answer)
-		}
+		})
 		server.poll.next().answer(tasksOf(aTask("t1"), aTask("t2")))
 		for most := int32(0); most < 2; {
 			poll := server.poll.next()
@@ -278,13 +278,13 @@ func TestAStopLetsTheRunningTaskFinishAndReleasesOneThatArrivesMeanwhile(t *test
 				}
 				return "finished", nil
 			}))
-		server.beat.always = func(call *incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]) {
+		server.beat.always(func(call *beatCall) {
 			answer := beatAnswer()
 			for range call.request.GetReports() {
 				answer.Answers = append(answer.Answers, carryOn())
 			}
 			call.answer(answer)
-		}
+		})
 		server.poll.next().answer(tasksOf(aTask("t1"), aTask("t2")))
 		// The report of t1 is under way, with a poll on it, when the agent is told to stop.
 		report := server.complete.next()
@@ -310,9 +310,9 @@ func TestAStopLetsTheRunningTaskFinishAndReleasesOneThatArrivesMeanwhile(t *test
 
 func TestAHandlerThatDoesNotFinishWithinTheGraceIsToldToStopAndReportedUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		server.beat.always = func(call *incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]) {
+		server.beat.always(func(call *beatCall) {
 			call.answer(beatAnswer(carryOn()))
-		}
+		})
 		work := aRunningTask(server, 0)
 		work.agent.stop()
 		stopped := time.Now()

@@ -14,6 +14,9 @@ type gatherer[T any] struct {
 	// prepare takes a batch and returns the call that sends it. It is called with the gatherer locked,
 	// so that whoever asks sees either the item in the queue, or what was prepared for it.
 	prepare func(batch []T) (call func() sent[T])
+	// adding, if it is given, is called with each item, with the gatherer locked too: before it, nobody
+	// sees what it changes, and after it, the item is in the queue.
+	adding func(T)
 	// size is about how many bytes an item takes in a message.
 	size func(T) int
 
@@ -48,10 +51,13 @@ const (
 	gatherBytesMax = 3 * 1024 * 1024 // of the 4 MiB of a message
 )
 
-func (g *gatherer[T]) add(items ...T) {
+func (g *gatherer[T]) add(item T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.queue = append(g.queue, items...)
+	if g.adding != nil {
+		g.adding(item)
+	}
+	g.queue = append(g.queue, item)
 	if len(g.queue) >= gatheredMax && g.timer != nil && !g.notBefore.After(time.Now()) {
 		g.timer.Stop()
 		g.timer = nil

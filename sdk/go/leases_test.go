@@ -47,9 +47,9 @@ func aRunningTask(server *script, waited time.Duration, change ...func(*droverpb
 // finish ends the handler if it still runs, and the agent.
 func (w working) finish(server *script) {
 	server.t.Helper()
-	server.complete.always = func(call *incoming[*droverpb.CompleteRequest, *droverpb.CompleteResponse]) {
+	server.complete.always(func(call *completeCall) {
 		accepted(call)
-	}
+	})
 	select {
 	case w.end <- nil:
 	default:
@@ -267,9 +267,9 @@ func TestABeatThatIsNotAnsweredDoesNotHoldUpTheNext(t *testing.T) {
 
 func TestTheTimeOfTheAttemptEndsItWhateverTheHeartbeatsSay(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		server.beat.always = func(call *incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]) {
+		server.beat.always(func(call *beatCall) {
 			call.answer(beatAnswer(carryOn()))
-		}
+		})
 		work := aRunningTask(server, 0, func(task *droverpb.Task) {
 			task.AttemptFor = durationpb.New(5 * time.Second)
 		})
@@ -311,9 +311,9 @@ func TestAHandlerThatIgnoresItsCancelIsReportedAndEndsTheAgent(t *testing.T) {
 		server.poll.next().answer(tasksOf(aTask("t1")))
 		server.beat.next().answer(beatAnswer(cancelWithin(20 * time.Second)))
 		told := time.Now()
-		server.beat.always = func(call *incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]) {
+		server.beat.always(func(call *beatCall) {
 			call.answer(beatAnswer(cancelWithin(20*time.Second - time.Since(told))))
-		}
+		})
 		report := server.complete.next()
 		equal(t, "moment", time.Since(told), 10*time.Second)
 		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "handler-deaf")

@@ -28,7 +28,8 @@ type polling struct {
 	gathering func() bool
 	send      func(ctx context.Context, seq uint64, most int, wait time.Duration) (
 		*droverpb.PollTaskResponse, error)
-	receive func(tasks []*droverpb.Task, sent time.Time, waited time.Duration)
+	// accept gives tasks their slots, and begin starts them.
+	accept func(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (begin func())
 
 	wakeups chan struct{} // holds one
 	backoff backoff
@@ -90,22 +91,37 @@ func (p *polling) promiseFree() int {
 	return most
 }
 
-func (p *polling) giveBack(slots int) {
+// receive turns promised slots into those of tasks, in one step: else a task that ends at once would
+// find its slot still promised, or a poll would find it free.
+func (p *polling) receive(poll poll, promised int, tasks []*droverpb.Task, waited time.Duration) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.promised -= slots
+	begin := p.accept(tasks, poll.sent, waited)
+	p.promised -= promised
+	p.mu.Unlock()
+	begin()
+	poll.over()
+}
+
+func (p *polling) failed(poll poll, promised int, err *CallError) {
+	p.mu.Lock()
+	p.promised -= promised
+	p.mu.Unlock()
+	// One that the server itself refused was granted nothing.
+	if err.Reason != "" && err.verdict() != unclear {
+		poll.over()
+	} else {
+		poll.isLost()
+	}
 }
 
 // park returns how long to wait before the next poll.
 func (p *polling) park(ctx context.Context, most int) time.Duration {
-	defer p.giveBack(most)
 	// Spread, so that agents which started together do not poll together for ever.
 	wait := time.Duration(float64(p.wait) * (0.8 + 0.2*rand.Float64())).Round(time.Millisecond)
 	poll := p.polls.begin(wait)
 	answer, err := p.send(ctx, poll.seq, most, wait)
 	if err == nil {
-		p.receive(answer.GetTasks(), poll.sent, answer.GetWaited().AsDuration())
-		poll.over()
+		p.receive(poll, most, answer.GetTasks(), answer.GetWaited().AsDuration())
 		if len(answer.GetTasks()) == 0 && time.Since(poll.sent) < min(hasty, wait) {
 			return p.backoff.next(nil)
 		}
@@ -113,7 +129,7 @@ func (p *polling) park(ctx context.Context, most int) time.Duration {
 		return 0
 	}
 	failed := callErrorOf(err)
-	poll.failed(failed)
+	p.failed(poll, most, failed)
 	if ctx.Err() != nil {
 		return 0
 	}
@@ -123,15 +139,6 @@ func (p *polling) park(ctx context.Context, most int) time.Duration {
 	}
 	p.log.Log(ctx, level, "poll failed, will poll again", "error", failed)
 	return p.backoff.next(failed)
-}
-
-// failed: one that the server itself refused was granted nothing.
-func (p poll) failed(err *CallError) {
-	if err.Reason != "" && err.verdict() != unclear {
-		p.over()
-	} else {
-		p.isLost()
-	}
 }
 
 // ride is a poll that rides along with a Complete.
@@ -155,15 +162,13 @@ func (p *polling) ride() *ride {
 }
 
 func (r *ride) answered(answer *droverpb.CompleteResponse) {
-	r.of.receive(answer.GetTasks(), r.poll.sent, answer.GetWaited().AsDuration())
-	r.poll.over()
-	r.of.giveBack(int(r.next.GetMaxTasks()))
+	promised := int(r.next.GetMaxTasks())
+	r.of.receive(r.poll, promised, answer.GetTasks(), answer.GetWaited().AsDuration())
 	r.of.wake()
 }
 
 func (r *ride) failed(err *CallError) {
-	r.poll.failed(err)
-	r.of.giveBack(int(r.next.GetMaxTasks()))
+	r.of.failed(r.poll, int(r.next.GetMaxTasks()), err)
 	r.of.wake()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,9 +35,11 @@ type script struct {
 }
 
 type inbox[I, O proto.Message] struct {
-	t      *testing.T
-	calls  chan *incoming[I, O]
-	always func(*incoming[I, O])
+	t     *testing.T
+	calls chan *incoming[I, O]
+
+	mu    sync.Mutex
+	reply func(*incoming[I, O])
 }
 
 type incoming[I, O proto.Message] struct {
@@ -94,10 +97,20 @@ func statusOf(code codes.Code, reason string, retryAfter ...time.Duration) *stat
 	return made.Proto()
 }
 
+// always answers each call from now on.
+func (i *inbox[I, O]) always(reply func(*incoming[I, O])) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.reply = reply
+}
+
 func (i *inbox[I, O]) invoke(ctx context.Context, request, reply any) error {
 	call := &incoming[I, O]{request: request.(I), ctx: ctx, reply: make(chan error, 1)}
-	if i.always != nil {
-		go i.always(call)
+	i.mu.Lock()
+	always := i.reply
+	i.mu.Unlock()
+	if always != nil {
+		go always(call)
 	} else {
 		i.calls <- call
 	}
@@ -161,14 +174,18 @@ func (s *script) start(options ...drover.AgentOption) *running {
 	return made
 }
 
-// inBubble runs a test on a clock of its own. What the agent still has is answered at the end, so
-// that it can stop.
+// inBubble runs a test on a clock of its own.
 func inBubble(t *testing.T, test func(t *testing.T, server *script)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		test(t, newScript(t))
 	})
 }
+
+type (
+	beatCall     = incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]
+	completeCall = incoming[*droverpb.CompleteRequest, *droverpb.CompleteResponse]
+)
 
 func aTask(token string, change ...func(*droverpb.Task)) *droverpb.Task {
 	task := &droverpb.Task{
@@ -218,8 +235,7 @@ func beatAnswer(answers ...*droverpb.HeartbeatAnswer) *droverpb.HeartbeatRespons
 }
 
 // accepted answers each report of a call.
-func accepted(call *incoming[*droverpb.CompleteRequest, *droverpb.CompleteResponse],
-	tasks ...*droverpb.Task) {
+func accepted(call *completeCall, tasks ...*droverpb.Task) {
 	answer := &droverpb.CompleteResponse{Tasks: tasks}
 	for range call.request.GetResults() {
 		answer.Answers = append(answer.Answers, &droverpb.CompleteAnswer{})

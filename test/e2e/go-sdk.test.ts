@@ -35,8 +35,11 @@ describe("with Go", () => {
     const gofmt = join((await go(["env", "GOROOT"])).trim(), "bin/gofmt");
     const unformatted = await promisify(execFile)(gofmt, ["-l", "."], { cwd: goFolder });
     expect(unformatted.stdout).toBe("");
-    // -count=1: the server is another one each time.
-    const told = await go(["test", "-count=1", "./..."], { env: { DROVER_TEST_ADDRESS: address } });
+    // The race detector needs a C compiler. The server is another one each time: -count=1.
+    const race = (await go(["env", "CGO_ENABLED"])).trim() === "1" ? ["-race"] : [];
+    const told = await go(["test", ...race, "-count=1", "./..."], {
+      env: { DROVER_TEST_ADDRESS: address },
+    });
     expect(told).toContain("ok");
   });
 
