@@ -1,0 +1,381 @@
+package drover
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// ErrHandlerDeaf is what [Agent.Run] returns after a handler has ignored for too long that its
+// context was cancelled. Its goroutine cannot be ended, so the program should: with a code that is
+// not 0, so that whoever looks after it starts another.
+var ErrHandlerDeaf = errors.New("drover: a handler did not end when it was told to")
+
+// Agent is the runtime of an agent: it polls for tasks, runs their handlers side by side, keeps their
+// leases by heartbeats, reports how they ended, and drains when it is told to stop.
+//
+//	made -> running -> draining -> stopped
+//
+// It lives through restarts of the server: polls are begun anew, heartbeats go on, and reports are
+// repeated until they are answered. Only the end of Run's context ends it, or a handler that does not
+// heed its own.
+type Agent struct {
+	settings *agentSettings
+	rpc      droverpb.AgentServiceClient
+	me       *droverpb.Agent
+
+	polls   *polls
+	beats   *beats
+	reports *reports
+	polling *polling
+
+	deafened chan struct{} // closed when a handler is given up
+	onceDeaf sync.Once
+	handlers sync.WaitGroup // of tasks that are begun
+
+	mu       sync.Mutex
+	state    agentState
+	base     context.Context
+	hands    map[*held]struct{} // until their reports are answered
+	running  map[*held]struct{}
+	closeFor func()
+}
+
+type agentState int
+
+const (
+	agentMade agentState = iota
+	agentRunning
+	agentDraining
+)
+
+const (
+	// callFor is for one Heartbeat or Complete.
+	callFor = 10 * time.Second
+	// pollMargin: a poll is answered a second before its deadline at the latest.
+	pollMargin = 10 * time.Second
+	// reportsWaitingMax may wait for their answer before no further task is taken.
+	reportsWaitingMax = 1_000
+	// flushFor is what reports get to be answered at the end.
+	flushFor    = 5 * time.Second
+	farewellFor = 2 * time.Second
+	// detailsFor is how long a report waits for the details that go out before it.
+	detailsFor = 2 * time.Second
+)
+
+// NewAgent makes an agent of this id, a name for people that need not be unique, for the server at
+// host:port. An error says what is wrong with the settings.
+func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
+	settings, err := settingsOf(address, id, options)
+	if err != nil {
+		return nil, err
+	}
+	conn, done, err := settings.dial()
+	if err != nil {
+		return nil, err
+	}
+	session := make([]byte, 16)
+	rand.Read(session)
+	a := &Agent{
+		settings: settings,
+		rpc:      droverpb.NewAgentServiceClient(conn),
+		me: &droverpb.Agent{
+			Id: id, Session: session, Version: settings.version, Labels: settings.labels,
+		},
+		polls:    &polls{},
+		beats:    newBeats(settings.log),
+		reports:  newReports(settings.log),
+		deafened: make(chan struct{}),
+		hands:    map[*held]struct{}{},
+		running:  map[*held]struct{}{},
+		closeFor: done,
+	}
+	a.polling = &polling{
+		log:       settings.log,
+		polls:     a.polls,
+		wait:      settings.pollWait,
+		queues:    settings.queues,
+		tasks:     settings.tasks,
+		free:      a.free,
+		gathering: a.reports.gathering,
+		send:      a.poll,
+		accept:    a.accept,
+		wakeups:   make(chan struct{}, 1),
+	}
+	a.beats.send = a.heartbeat
+	a.beats.endedTo = a.polls.endedTo
+	a.reports.adding = a.freeSlot
+	a.reports.ride = a.polling.ride
+	a.reports.send = a.complete
+	a.reports.answered = a.answered
+	return a, nil
+}
+
+// Run performs tasks until the context ends, and then drains: it takes no further task, gives back
+// what was not begun, lets handlers finish within the grace and then stops them, reports, and closes.
+// An agent runs once.
+//
+// Handlers see the values of the context; its end is not theirs.
+func (a *Agent) Run(ctx context.Context) error {
+	if a.settings.handleStops {
+		signalled, restore := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+		context.AfterFunc(signalled, restore)
+		ctx = signalled
+	}
+	base, endBase := context.WithCancel(context.WithoutCancel(ctx))
+	defer endBase()
+	a.mu.Lock()
+	if a.state != agentMade {
+		a.mu.Unlock()
+		return errors.New("drover: an agent runs once; make another one")
+	}
+	a.state, a.base = agentRunning, base
+	a.mu.Unlock()
+	log := a.settings.log
+	log.Info("agent started", "id", a.settings.id, "tasks", a.settings.tasks, "slots", a.settings.slots)
+
+	var parts sync.WaitGroup
+	polling, endPolling := context.WithCancel(base)
+	polled := make(chan struct{})
+	parts.Go(func() { a.beats.run(base) })
+	parts.Go(func() { a.polling.run(polling); close(polled) })
+	select {
+	case <-ctx.Done():
+	case <-a.deafened:
+		log.Error("a handler does not end: the agent drains, and its process should end")
+	}
+	a.drain(endPolling, polled)
+	endBase()
+	parts.Wait()
+	select {
+	case <-a.deafened:
+		return ErrHandlerDeaf
+	default:
+		return nil
+	}
+}
+
+func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
+	a.mu.Lock()
+	a.state = agentDraining
+	count := len(a.running)
+	a.mu.Unlock()
+	log := a.settings.log
+	log.Info("agent draining", "running", count)
+	a.polling.stop()
+	endPolling()
+	<-polled
+	a.nameLostPolls()
+	a.finishHandlers()
+	if !within(flushFor, a.reports.flushed()) {
+		log.Error("agent stops with reports unanswered")
+	}
+	a.nameLostPolls()
+	a.reports.stop()
+	a.mu.Lock()
+	for task := range a.hands {
+		task.close()
+	}
+	a.mu.Unlock()
+	a.closeFor()
+	log.Info("agent stopped")
+}
+
+func (a *Agent) finishHandlers() {
+	idle := make(chan struct{})
+	go func() { a.handlers.Wait(); close(idle) }()
+	if within(a.settings.grace, idle) {
+		return
+	}
+	a.mu.Lock()
+	running := make([]*held, 0, len(a.running))
+	for task := range a.running {
+		running = append(running, task)
+	}
+	a.mu.Unlock()
+	a.settings.log.Warn("grace is over, handlers are told to stop", "running", len(running))
+	for _, task := range running {
+		task.stop(StopAgent)
+	}
+	// Those that do not end are given up after the stop grace.
+	<-idle
+}
+
+// nameLostPolls: with no further poll to name them, they are named by a heartbeat.
+func (a *Agent) nameLostPolls() {
+	if len(a.polls.lostNow()) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(a.base, farewellFor)
+	defer cancel()
+	if _, err := a.heartbeat(ctx, nil, 0); err != nil {
+		a.settings.log.Warn("lost polls could not be named", "error", callErrorOf(err))
+	}
+}
+
+// free slots: those without a task.
+func (a *Agent) free() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.hands)-len(a.running) > reportsWaitingMax {
+		return 0
+	}
+	return a.settings.slots - len(a.running)
+}
+
+// accept gives the tasks their slots; begin starts them.
+func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (begin func()) {
+	// It cannot be longer than the call itself took; a server that says so is not believed.
+	granted := sent.Add(min(max(waited, 0), time.Since(sent)))
+	type taking struct {
+		task *held
+		// handler is nil for what is not begun: another can have it at once.
+		handler Handler
+	}
+	taken := make([]taking, len(tasks))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for at, message := range tasks {
+		task := hold(a.base, message, granted, a.settings.stopGrace)
+		task.said = a.beats.wake
+		task.deaf = func() { a.giveUp(task) }
+		a.hands[task] = struct{}{}
+		handler := a.settings.handlers[message.GetTask()]
+		inTime := task.left() > 0 && a.state == agentRunning
+		if handler == nil || !inTime || !isKnown(message.GetKind()) {
+			task.end()
+			taken[at] = taking{task: task}
+			continue
+		}
+		a.running[task] = struct{}{}
+		a.handlers.Add(1)
+		taken[at] = taking{task, handler}
+	}
+	return func() {
+		for _, one := range taken {
+			a.beats.add(one.task)
+			if one.handler == nil {
+				a.reports.add(report{held: one.task, outcome: releasedOutcome()})
+			} else {
+				go a.perform(one.task, one.handler)
+			}
+		}
+	}
+}
+
+// isKnown: a newer server may have others, for newer agents.
+func isKnown(kind droverpb.TaskKind) bool {
+	switch kind {
+	case droverpb.TaskKind_TASK_KIND_PERFORM, droverpb.TaskKind_TASK_KIND_VERIFY,
+		droverpb.TaskKind_TASK_KIND_COMPENSATE:
+		return true
+	}
+	return false
+}
+
+func (a *Agent) perform(task *held, handler Handler) {
+	outcome := attempt(task.ctx, handler, readTask(task.task, task, a.settings.codec, a.settings.log))
+	if !task.end() {
+		a.settings.log.Warn("a handler that was given up has ended", taskFields(task.task)...)
+		return
+	}
+	a.report(task, outcome)
+}
+
+// giveUp reports a handler that ignores that it was told to stop. It may still act, and nobody knows
+// what it has done.
+func (a *Agent) giveUp(task *held) {
+	if !task.end() {
+		return
+	}
+	a.settings.log.Error("handler does not end, though it was told to", taskFields(task.task)...)
+	a.onceDeaf.Do(func() { close(a.deafened) })
+	a.report(task, unknownOutcome("handler-deaf", "The handler did not end when it was told to stop."))
+}
+
+func (a *Agent) report(task *held, outcome *droverpb.Outcome) {
+	// What comes after a success has no use for them.
+	if outcome.GetSuccess() == nil && task.notes().details != nil {
+		ctx, cancel := context.WithTimeout(a.base, detailsFor)
+		a.beats.tellDetails(ctx, task)
+		cancel()
+	}
+	a.reports.add(report{held: task, outcome: outcome})
+	a.handlers.Done()
+	a.polling.wake()
+}
+
+// freeSlot is called when the report of a task is queued, so that a poll for its slot can ride on it.
+func (a *Agent) freeSlot(of report) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.running, of.held)
+}
+
+func (a *Agent) answered(task *held) {
+	a.mu.Lock()
+	delete(a.hands, task)
+	a.mu.Unlock()
+	task.close()
+	a.beats.remove(task)
+	a.polling.wake()
+}
+
+func (a *Agent) poll(ctx context.Context, seq uint64, most int, wait time.Duration) (
+	*droverpb.PollTaskResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait+pollMargin)
+	defer cancel()
+	return a.rpc.PollTask(ctx, &droverpb.PollTaskRequest{
+		Namespace: a.settings.namespace,
+		Agent:     a.me,
+		PollSeq:   seq,
+		Queues:    a.settings.queues,
+		Tasks:     a.settings.tasks,
+		MaxTasks:  int32(most),
+		Wait:      durationpb.New(wait),
+		LostPolls: a.polls.lostNow(),
+	})
+}
+
+func (a *Agent) heartbeat(ctx context.Context, reports []*droverpb.HeartbeatReport, allTo uint64) (
+	*droverpb.HeartbeatResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
+	return a.rpc.Heartbeat(ctx, &droverpb.HeartbeatRequest{
+		Namespace:  a.settings.namespace,
+		Agent:      a.me,
+		LostPolls:  a.polls.lostNow(),
+		Reports:    reports,
+		ListsAllTo: allTo,
+	})
+}
+
+func (a *Agent) complete(results []*droverpb.TaskResult, next *droverpb.Next) (
+	*droverpb.CompleteResponse, error) {
+	ctx, cancel := context.WithTimeout(a.base, callFor)
+	defer cancel()
+	return a.rpc.Complete(ctx, &droverpb.CompleteRequest{
+		Namespace: a.settings.namespace, Agent: a.me, Results: results, Next: next,
+	})
+}
+
+// within: whether it was closed within the time.
+func within(wait time.Duration, done <-chan struct{}) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

@@ -1,0 +1,26 @@
+package drover
+
+import (
+	"context"
+	"time"
+
+	"go.drover.dev/drover/droverpb"
+	"go.drover.dev/drover/internal/bare"
+)
+
+func init() {
+	bare.Run = func(ctx context.Context, of bare.Attempt) *droverpb.Outcome {
+		codec, ok := of.Codec.(Codec)
+		if !ok {
+			codec = plain{}
+		}
+		task := readTask(of.Task, bareNotes{of}, codec, of.Log)
+		return attempt(ctx, of.Handler.(Handler), task)
+	}
+}
+
+// bareNotes is a notebook without a task in the hands of an agent.
+type bareNotes struct{ of bare.Attempt }
+
+func (b bareNotes) note(said notes)     { b.of.Note(said.progress, said.details) }
+func (b bareNotes) left() time.Duration { return b.of.Left() }

@@ -1,0 +1,71 @@
+package drover
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// backoff is how long to wait before something is tried again: doubling, with jitter, and never less
+// than what the server asked for. The zero value begins at 100 ms and ends at 5 s.
+type backoff struct {
+	first, most time.Duration
+	limit       time.Duration
+}
+
+// next is longer each time, up to the limit.
+func (b *backoff) next(failed *CallError) time.Duration {
+	if b.first == 0 {
+		b.first, b.most = 100*time.Millisecond, 5*time.Second
+	}
+	if b.limit == 0 {
+		b.limit = b.first
+	}
+	// At least half, so that a crowd spreads and yet nobody hammers.
+	wait := time.Duration(float64(b.limit) * (0.5 + rand.Float64()/2))
+	b.limit = min(b.limit*2, b.most)
+	if failed != nil {
+		wait = max(wait, failed.RetryAfter)
+	}
+	return wait
+}
+
+// reset is for after a success.
+func (b *backoff) reset() { b.limit = 0 }
+
+// sleep ends early with the context.
+func sleep(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// repeat makes a call, for which repeating must be safe, until its answer is a definite one, or
+// failures in a row have lasted for longer than patience. What ends with the context has the
+// context's cause as its error.
+func repeat[T any](ctx context.Context, patience, tryFor time.Duration,
+	call func(context.Context) (T, error)) (T, error) {
+	var backoff backoff
+	began := time.Now()
+	for {
+		within, cancel := context.WithTimeout(ctx, tryFor)
+		answer, err := call(within)
+		cancel()
+		if err == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil {
+			return answer, fmt.Errorf("drover: the call was given up: %w", context.Cause(ctx))
+		}
+		failed := callErrorOf(err)
+		wait := backoff.next(failed)
+		if failed.verdict() == definite || time.Since(began)+wait > patience {
+			return answer, failed
+		}
+		sleep(ctx, wait)
+	}
+}

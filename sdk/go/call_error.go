@@ -1,0 +1,121 @@
+package drover
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Reason is the stable name of a refusal, as in [droverpb.ErrorReason] without its prefix:
+//
+//	errors.Is(err, drover.Reason("KEY_REUSED"))
+//
+// [droverpb.ErrorReason]: https://pkg.go.dev/go.drover.dev/drover/droverpb#ErrorReason
+type Reason string
+
+// Error is the name.
+func (r Reason) Error() string { return string(r) }
+
+// CallError is why a call, or one item of a call, was refused.
+type CallError struct {
+	// Code UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL and UNKNOWN: nobody knows whether the
+	// call took effect. Any other one: nothing was changed.
+	Code codes.Code
+	// Reason is empty if it was not made by a Drover server.
+	Reason Reason
+	// Message is one sentence for a person.
+	Message string
+	// Fields are what is wrong with the request, by path.
+	Fields   []FieldError
+	Metadata map[string]string
+	// RetryAfter is how long to wait before the call is repeated. 0: the server did not say.
+	RetryAfter time.Duration
+
+	status *status.Status
+}
+
+// FieldError is what is wrong with one field of a request.
+type FieldError struct {
+	// Path as "definition.steps[2].needs[0]".
+	Path    string
+	Message string
+}
+
+// Error has all that the server said but the metadata.
+func (e *CallError) Error() string {
+	text := e.Message
+	if e.Reason != "" {
+		text = fmt.Sprintf("%s: %s", e.Reason, text)
+	}
+	for _, field := range e.Fields {
+		text += fmt.Sprintf(" (%s: %s)", field.Path, field.Message)
+	}
+	return fmt.Sprintf("drover: %s: %s", e.Code, text)
+}
+
+// Is compares with a [Reason].
+func (e *CallError) Is(target error) bool {
+	reason, ok := target.(Reason)
+	return ok && reason == e.Reason
+}
+
+// GRPCStatus is what [status.FromError] finds.
+func (e *CallError) GRPCStatus() *status.Status { return e.status }
+
+type verdict int
+
+const (
+	// unclear: nobody knows whether the call took effect; repeat it.
+	unclear verdict = iota
+	// later: nothing was changed, and it may work after RetryAfter.
+	later
+	// definite: nothing was changed, and it will not work unless something else does.
+	definite
+)
+
+func (e *CallError) verdict() verdict {
+	switch e.Code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Internal, codes.Unknown:
+		return unclear
+	case codes.ResourceExhausted:
+		if e.RetryAfter > 0 {
+			return later
+		}
+	}
+	return definite
+}
+
+// callErrorOf reads what gRPC returned; all that is no status is UNKNOWN.
+func callErrorOf(err error) *CallError {
+	var known *CallError
+	if errors.As(err, &known) {
+		return known
+	}
+	return callErrorOfStatus(status.Convert(err))
+}
+
+func callErrorOfProto(message *statuspb.Status) *CallError {
+	return callErrorOfStatus(status.FromProto(message))
+}
+
+func callErrorOfStatus(of *status.Status) *CallError {
+	made := &CallError{Code: of.Code(), Message: of.Message(), status: of}
+	for _, detail := range of.Details() {
+		switch said := detail.(type) {
+		case *errdetails.ErrorInfo:
+			made.Reason, made.Metadata = Reason(said.GetReason()), said.GetMetadata()
+		case *errdetails.BadRequest:
+			for _, field := range said.GetFieldViolations() {
+				made.Fields = append(made.Fields, FieldError{field.GetField(), field.GetDescription()})
+			}
+		case *errdetails.RetryInfo:
+			made.RetryAfter = said.GetRetryDelay().AsDuration()
+		}
+	}
+	return made
+}

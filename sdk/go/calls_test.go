@@ -1,0 +1,437 @@
+package drover_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	drover "go.drover.dev/drover"
+	"go.drover.dev/drover/droverpb"
+)
+
+func nothing(context.Context, *drover.Task) (any, error) { return nil, nil }
+
+// settle answers what is left, and ends the agent.
+func settle(server *script, agent *running) {
+	working{agent: agent, end: make(chan any, 1)}.finish(server)
+}
+
+func TestAnAgentPollsWithItsNameSessionQueuesAndTasksAndADeadlineBeyondItsWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.WithNamespace("travel"), drover.WithVersion("1.2"),
+			drover.WithQueue("planes", 3), drover.WithSlots(7), drover.Handle("book-flight", nothing),
+			drover.Handle("cancel-flight", nothing), drover.WithPollWait(20*time.Second))
+		poll := server.poll.next()
+		request := poll.request
+		equal(t, "namespace", request.GetNamespace(), "travel")
+		equal(t, "id", request.GetAgent().GetId(), "an-agent")
+		equal(t, "version", request.GetAgent().GetVersion(), "1.2")
+		equal(t, "session", len(request.GetAgent().GetSession()), 16)
+		equal(t, "number", request.GetPollSeq(), 1)
+		equal(t, "queue", request.GetQueues()[0].GetName(), "planes")
+		equal(t, "weight", request.GetQueues()[0].GetWeight(), 3)
+		equal(t, "tasks", request.GetTasks(), []string{"book-flight", "cancel-flight"})
+		equal(t, "most", request.GetMaxTasks(), 7)
+		wait := request.GetWait().AsDuration()
+		if wait < 16*time.Second || wait > 20*time.Second {
+			t.Fatalf("it waits for %s", wait)
+		}
+		deadline, _ := poll.ctx.Deadline()
+		equal(t, "deadline", time.Until(deadline), wait+10*time.Second)
+		settle(server, agent)
+	})
+}
+
+func TestALostPollIsNamedUntilHalfAMinuteAfterTheEndOfItsWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.Handle("book-flight", nothing), drover.WithPollWait(20*time.Second))
+		first := server.poll.next()
+		sent := time.Now()
+		wait := first.request.GetWait().AsDuration()
+		first.fail(codes.Unavailable, "")
+		second := server.poll.next()
+		equal(t, "number", second.request.GetPollSeq(), 2)
+		equal(t, "lost", second.request.GetLostPolls(), []uint64{1})
+		time.Sleep(time.Until(sent.Add(wait + 30*time.Second - 2*time.Millisecond)))
+		third := server.poll.next()
+		equal(t, "lost", slices.Contains(third.request.GetLostPolls(), 1), true)
+		time.Sleep(time.Second)
+		third.answer(tasksOf())
+		equal(t, "lost", slices.Contains(server.poll.next().request.GetLostPolls(), 1), false)
+		settle(server, agent)
+	})
+}
+
+func TestALostPollIsNamedInHeartbeatsToo(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		end := make(chan struct{})
+		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight",
+			func(context.Context, *drover.Task) (any, error) { <-end; return nil, nil }))
+		server.poll.next().fail(codes.Unavailable, "")
+		server.poll.next().answer(tasksOf(aTask("t1")))
+		equal(t, "lost", server.beat.next().request.GetLostPolls(), []uint64{1})
+		close(end)
+		settle(server, agent)
+	})
+}
+
+func TestAHeartbeatListsAllThatThePollsBeforeTheOneUnderWayHaveBrought(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		end := make(chan struct{})
+		agent := server.start(drover.WithSlots(2), drover.Handle("book-flight",
+			func(context.Context, *drover.Task) (any, error) { <-end; return nil, nil }))
+		server.poll.next().answer(tasksOf(aTask("t1")))
+		second := server.poll.next()
+		beat := server.beat.next()
+		equal(t, "lists all to", beat.request.GetListsAllTo(), 1)
+		equal(t, "reports", len(beat.request.GetReports()), 1)
+		beat.answer(beatAnswer(carryOn()))
+		second.answer(tasksOf(aTask("t2")))
+		beat = server.beat.next()
+		equal(t, "lists all to", beat.request.GetListsAllTo(), 2)
+		equal(t, "first", beat.request.GetReports()[0].GetTaskToken(), "t1")
+		equal(t, "second", beat.request.GetReports()[1].GetTaskToken(), "t2")
+		close(end)
+		settle(server, agent)
+	})
+}
+
+func TestAPollThatTheServerItselfRefusedIsNotNamedAsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.Handle("book-flight", nothing))
+		server.poll.next().fail(codes.NotFound, "NAMESPACE_NOT_FOUND")
+		equal(t, "lost", len(server.poll.next().request.GetLostPolls()), 0)
+		settle(server, agent)
+	})
+}
+
+func TestABusyServerIsAskedAgainAfterTheTimeThatItNames(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.Handle("book-flight", nothing))
+		server.poll.next().fail(codes.ResourceExhausted, "OVERLOADED", 4*time.Second)
+		refused := time.Now()
+		equal(t, "lost", len(server.poll.next().request.GetLostPolls()), 0)
+		equal(t, "wait", time.Since(refused), 4*time.Second)
+		settle(server, agent)
+	})
+}
+
+func TestABusyAgentTakesItsNextTaskWithTheReportOfTheLast(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight", nothing))
+		server.poll.next().answer(tasksOf(aTask("t1")))
+		for _, token := range []string{"t2", "t3"} {
+			report := server.complete.next()
+			equal(t, "asks for", report.request.GetNext().GetMaxTasks(), 1)
+			accepted(report, aTask(token))
+		}
+		last := server.complete.next()
+		equal(t, "number", last.request.GetNext().GetPollSeq(), 4)
+		equal(t, "polls of its own", len(server.poll.calls), 0)
+		accepted(last)
+		equal(t, "number", server.poll.next().request.GetPollSeq(), 5)
+		settle(server, agent)
+	})
+}
+
+func TestAReportIsRepeatedWithTheVerySameOutcomeUntilItIsAnswered(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight",
+			func(context.Context, *drover.Task) (any, error) {
+				return map[string]string{"seat": "12A"}, nil
+			}))
+		server.poll.next().answer(tasksOf(aTask("t1")))
+		first := server.complete.next()
+		equal(t, "rides along", first.request.GetNext().GetPollSeq(), 2)
+		first.fail(codes.Unavailable, "STORE_UNAVAILABLE")
+		// The poll that rode on it is lost, and the slot is polled for at once.
+		poll := server.poll.next()
+		equal(t, "lost", slices.Contains(poll.request.GetLostPolls(), 2), true)
+		second := server.complete.next()
+		equal(t, "results", fmt.Sprint(second.request.GetResults()), fmt.Sprint(first.request.GetResults()))
+		accepted(second)
+		settle(server, agent)
+	})
+}
+
+func TestAnOutputThatTheServerRefusesIsReportedAsUnknownInstead(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight",
+			func(context.Context, *drover.Task) (any, error) { return "far too long", nil }))
+		server.poll.next().answer(tasksOf(aTask("t1")))
+		refusal := statusOf(codes.InvalidArgument, "PAYLOAD_TOO_LARGE")
+		server.complete.next().answer(&droverpb.CompleteResponse{
+			Answers: []*droverpb.CompleteAnswer{{Status: refusal}},
+		})
+		second := server.complete.next()
+		outcome := second.request.GetResults()[0].GetOutcome()
+		equal(t, "code", outcome.GetUnknown().GetCode(), "report-refused")
+		accepted(second)
+		settle(server, agent)
+	})
+}
+
+func TestAReportThatComesTooLateOrIsOverIsDropped(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.WithSlots(2), drover.Handle("book-flight", nothing))
+		server.complete.always(func(call *completeCall) {
+			answer := &droverpb.CompleteResponse{}
+			for range call.request.GetResults() {
+				late := statusOf(codes.FailedPrecondition, "LEASE_LOST")
+				answer.Answers = append(answer.Answers, &droverpb.CompleteAnswer{Status: late})
+			}
+			call.answer(answer)
+		})
+		server.poll.next().answer(tasksOf(aTask("t1"), aTask("t2")))
+		for most := int32(0); most < 2; {
+			poll := server.poll.next()
+			most = poll.request.GetMaxTasks()
+			poll.answer(tasksOf())
+		}
+		settle(server, agent)
+	})
+}
+
+func TestReportsOfOneMomentShareACallAndALonelyOneGoesOutAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		end := make(chan struct{})
+		agent := server.start(drover.WithSlots(100), drover.Handle("book-flight",
+			func(_ context.Context, task *drover.Task) (any, error) {
+				if task.StepID != "t0" {
+					<-end
+				}
+				return nil, nil
+			}))
+		var tasks []*droverpb.Task
+		for number := range 40 {
+			tasks = append(tasks, aTask(fmt.Sprintf("t%d", number)))
+		}
+		server.poll.next().answer(tasksOf(tasks...))
+		began := time.Now()
+		lonely := server.complete.next()
+		equal(t, "tokens", tokensOf(lonely.request.GetResults()), []string{"t0"})
+		equal(t, "after", time.Since(began), 0)
+		close(end)
+		gathered := server.complete.next()
+		equal(t, "results", len(gathered.request.GetResults()), 39)
+		equal(t, "after", time.Since(began), 2*time.Millisecond)
+		accepted(gathered)
+		accepted(lonely)
+		settle(server, agent)
+	})
+}
+
+func TestOneReportThatSpoilsAWholeCallIsFoundBySendingEachAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		end := make(chan struct{})
+		agent := server.start(drover.WithSlots(3), drover.Handle("book-flight",
+			func(_ context.Context, task *drover.Task) (any, error) {
+				if task.StepID != "t0" {
+					<-end
+				}
+				return nil, nil
+			}))
+		server.poll.next().answer(tasksOf(aTask("t0"), aTask("t1"), aTask("t2")))
+		accepted(server.complete.next())
+		close(end)
+		both := server.complete.next()
+		equal(t, "results", len(both.request.GetResults()), 2)
+		both.fail(codes.InvalidArgument, "INVALID_REQUEST")
+		alone := server.complete.next()
+		equal(t, "results", len(alone.request.GetResults()), 1)
+		accepted(alone)
+		settle(server, agent)
+	})
+}
+
+func TestAStopCancelsThePollNamesItAsLostAndEndsTheAgent(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.Handle("book-flight", nothing))
+		poll := server.poll.next()
+		agent.stop()
+		farewell := server.beat.next()
+		equal(t, "lost", farewell.request.GetLostPolls(), []uint64{1})
+		if poll.ctx.Err() == nil {
+			t.Fatal("the poll was not cancelled")
+		}
+		farewell.answer(beatAnswer())
+		farewell = server.beat.next()
+		farewell.answer(beatAnswer())
+		equal(t, "what Run returns", <-agent.ended, nil)
+	})
+}
+
+func TestAStopLetsTheRunningTaskFinishAndReleasesOneThatArrivesMeanwhile(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		end := make(chan struct{})
+		agent := server.start(drover.WithSlots(2), drover.Handle("book-flight",
+			func(_ context.Context, task *drover.Task) (any, error) {
+				if task.StepID == "t2" {
+					<-end
+				}
+				return "finished", nil
+			}))
+		server.beat.always(func(call *beatCall) {
+			answer := beatAnswer()
+			for range call.request.GetReports() {
+				answer.Answers = append(answer.Answers, carryOn())
+			}
+			call.answer(answer)
+		})
+		server.poll.next().answer(tasksOf(aTask("t1"), aTask("t2")))
+		// The report of t1 is under way, with a poll on it, when the agent is told to stop.
+		report := server.complete.next()
+		equal(t, "rides along", report.request.GetNext().GetMaxTasks(), 1)
+		agent.stop()
+		time.Sleep(time.Second)
+		accepted(report, aTask("t3"))
+		released := server.complete.next()
+		equal(t, "tokens", tokensOf(released.request.GetResults()), []string{"t3"})
+		if released.request.GetResults()[0].GetOutcome().GetReleased() == nil {
+			t.Fatalf("t3 is reported as %v", released.request)
+		}
+		equal(t, "rides along", released.request.GetNext() == nil, true)
+		accepted(released)
+		close(end)
+		last := server.complete.next()
+		equal(t, "output", last.request.GetResults()[0].GetOutcome().GetSuccess().GetOutput().GetJson(),
+			`"finished"`)
+		accepted(last)
+		equal(t, "what Run returns", <-agent.ended, nil)
+	})
+}
+
+func TestAHandlerThatDoesNotFinishWithinTheGraceIsToldToStopAndReportedUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		server.beat.always(func(call *beatCall) {
+			call.answer(beatAnswer(carryOn()))
+		})
+		work := aRunningTask(server, 0)
+		work.agent.stop()
+		stopped := time.Now()
+		report := server.complete.next()
+		equal(t, "moment", time.Since(stopped), 15*time.Second)
+		equal(t, "kind", stopKind(work.ctx), drover.StopAgent)
+		outcome := report.request.GetResults()[0].GetOutcome()
+		equal(t, "code", outcome.GetUnknown().GetCode(), "agent-stopped")
+		accepted(report)
+		equal(t, "what Run returns", <-work.agent.ended, nil)
+	})
+}
+
+func TestATaskOfAKindThatThisAgentDoesNotKnowIsReleased(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.Handle("book-flight", nothing))
+		server.poll.next().answer(tasksOf(aTask("t1", func(task *droverpb.Task) { task.Kind = 99 })))
+		report := server.complete.next()
+		if report.request.GetResults()[0].GetOutcome().GetReleased() == nil {
+			t.Fatalf("it is reported as %v", report.request)
+		}
+		accepted(report)
+		settle(server, agent)
+	})
+}
+
+func TestTheLogOfAHandlerHasRunStepAndAttempt(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		var written strings.Builder
+		agent := server.start(drover.WithLog(slog.New(slog.NewTextHandler(&written, nil))),
+			drover.Handle("book-flight", func(_ context.Context, task *drover.Task) (any, error) {
+				task.Log().Info("booked")
+				return nil, nil
+			}))
+		server.poll.next().answer(tasksOf(aTask("t1")))
+		accepted(server.complete.next())
+		settle(server, agent)
+		if !strings.Contains(written.String(), "msg=booked run=run-1 step=t1 attempt=1") {
+			t.Fatalf("the log says %s", written.String())
+		}
+	})
+}
+
+func TestWrongSettingsAreRefusedAtOnceWithTheValue(t *testing.T) {
+	handle := drover.Handle("book-flight", nothing)
+	cases := map[string][]drover.AgentOption{
+		"number of handlers is 0":             {},
+		`two handlers`:                        {handle, handle},
+		`name of a handler is "a b"`:          {drover.Handle("a b", nothing)},
+		"number of slots is 0":                {handle, drover.WithSlots(0)},
+		"poll wait is 2m0s":                   {handle, drover.WithPollWait(2 * time.Minute)},
+		"weight of queue q is 0":              {handle, drover.WithQueue("q", 0)},
+		`namespace is "über"`:                 {handle, drover.WithNamespace("über")},
+		"a token goes to another machine by ": {handle, drover.WithToken("secret")},
+	}
+	for text, options := range cases {
+		_, err := drover.NewAgent("drover.example.com:7420", "a", options...)
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	if _, err := drover.NewAgent("nowhere", "a", handle); err == nil {
+		t.Error("an address without a port is taken")
+	}
+}
+
+func TestWhatAHandlerReturnsSaysHowItEnded(t *testing.T) {
+	broken := errors.New("a pipe broke")
+	cases := []struct {
+		result any
+		err    error
+		want   string
+	}{
+		{nil, nil, "success:{}"},
+		{map[string]int{"n": 1}, nil, `{"n":1}`},
+		{"<ü>", nil, `<ü>`},
+		{func() {}, nil, `code:"bad-output"`},
+		{drover.Deferred(), nil, "deferred"},
+		{drover.Again(0), nil, "nanos:1000000"},
+		{nil, drover.Transient("busy", "b", drover.RetryAfter(3*time.Second)), "retry_after:{seconds:3}"},
+		{nil, drover.Permanent("gone", "g", drover.NoEffect()), "no_effect:true"},
+		{nil, fmt.Errorf("while booking: %w", drover.Permanent("gone", "g")), `code:"gone"`},
+		{nil, drover.Unknown("broken", "b", drover.CausedBy(broken)), `unknown:{code:"broken"`},
+		{nil, drover.Transient("drover.lost", "b"), `code:"drover-lost"`},
+		{nil, broken, `code:"unexpected-error"`},
+		{nil, drover.Cancelled(), "cancelled"},
+	}
+	for _, one := range cases {
+		inBubble(t, func(t *testing.T, server *script) {
+			agent := server.start(drover.Handle("book-flight",
+				func(context.Context, *drover.Task) (any, error) { return one.result, one.err }))
+			server.poll.next().answer(tasksOf(aTask("t1")))
+			report := server.complete.next()
+			got := fmt.Sprint(report.request.GetResults()[0].GetOutcome())
+			// The text form of a message has one space or two, so that nobody relies on it.
+			if !strings.Contains(strings.ReplaceAll(unquoted(got), "  ", " "), one.want) {
+				t.Errorf("got %s, want %s", got, one.want)
+			}
+			accepted(report)
+			settle(server, agent)
+		})
+	}
+	if !errors.Is(drover.Unknown("broken", "b", drover.CausedBy(broken)), broken) {
+		t.Error("the cause is lost")
+	}
+}
+
+func unquoted(text string) string { return strings.ReplaceAll(text, `\"`, `"`) }
+
+func TestAPanicOfAHandlerCostsOneAttemptAndNotTheAgent(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight",
+			func(context.Context, *drover.Task) (any, error) { panic("no plane") }))
+		server.poll.next().answer(tasksOf(aTask("t1")))
+		report := server.complete.next()
+		outcome := report.request.GetResults()[0].GetOutcome().GetUnknown()
+		equal(t, "code", outcome.GetCode(), "unexpected-error")
+		equal(t, "message", outcome.GetMessage(), "panic: no plane")
+		accepted(report)
+		settle(server, agent)
+	})
+}

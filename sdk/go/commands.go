@@ -1,0 +1,175 @@
+package drover
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"iter"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// CancelRun stops a run. What becomes of work that was done: UNDO_COMPENSATE or UNDO_LEAVE.
+func (c *Client) CancelRun(ctx context.Context, run RunName, undo droverpb.Undo, reason string) (
+	*droverpb.Run, error) {
+	request := &droverpb.CancelRunRequest{Run: run.Ref(), Undo: undo, Reason: reason}
+	answer, err := c.scheduler.CancelRun(ctx, request)
+	return answer.GetRun(), err
+}
+
+// PauseRun hands out nothing new; what is with an agent goes on.
+func (c *Client) PauseRun(ctx context.Context, run RunName, reason string) (*droverpb.Run, error) {
+	request := &droverpb.PauseRunRequest{Run: run.Ref(), Reason: reason}
+	answer, err := c.scheduler.PauseRun(ctx, request)
+	return answer.GetRun(), err
+}
+
+// ResumeRun lets a paused run go on.
+func (c *Client) ResumeRun(ctx context.Context, run RunName, reason string) (*droverpb.Run, error) {
+	request := &droverpb.ResumeRunRequest{Run: run.Ref(), Reason: reason}
+	answer, err := c.scheduler.ResumeRun(ctx, request)
+	return answer.GetRun(), err
+}
+
+// Rerun says how a run is done again.
+type Rerun struct {
+	// Newest takes the newest version of the workflow. Default: the one that the run started with.
+	Newest bool
+	// Input of the new run, of RerunFrom alone. Default: the input of the run.
+	Input any
+	// RequestID is the caller's own name for the request: the same is one new run only. Default:
+	// random.
+	RequestID string
+}
+
+func (r Rerun) version() droverpb.RerunVersion {
+	if r.Newest {
+		return droverpb.RerunVersion_RERUN_VERSION_NEWEST
+	}
+	return droverpb.RerunVersion_RERUN_VERSION_SAME
+}
+
+// RetryRun makes a new run, which keeps what succeeded and goes on at what did not. Created false: an
+// earlier call of this request id made it.
+func (c *Client) RetryRun(ctx context.Context, run RunName, how Rerun) (
+	*droverpb.RetryRunResponse, error) {
+	return c.scheduler.RetryRun(ctx, &droverpb.RetryRunRequest{
+		Run: run.Ref(), RequestId: how.RequestID, Version: how.version(),
+	})
+}
+
+// RerunFrom makes a new run, which does this step and all after it again; "": everything.
+func (c *Client) RerunFrom(ctx context.Context, run RunName, stepID string, how Rerun) (
+	*droverpb.RerunFromResponse, error) {
+	input, err := encode(c.calls.codec, how.Input)
+	if err != nil {
+		return nil, err
+	}
+	return c.scheduler.RerunFrom(ctx, &droverpb.RerunFromRequest{
+		Run: run.Ref(), StepId: stepID, RequestId: how.RequestID, Version: how.version(), Input: input,
+	})
+}
+
+// Bulk does the same to all runs that the filter of the request finds, oldest first, with a result
+// for each. Ask first how many, by DryRun and [Client.CountForBulk], and say ExpectedCount: with
+// another one nothing is done.
+func (c *Client) Bulk(ctx context.Context, request *droverpb.BulkActionRequest) iter.Seq2[
+	*droverpb.BulkResult, error] {
+	if request.RequestId == "" {
+		// All its pages are one action.
+		request.RequestId = rand.Text()
+	}
+	return pages(func() ([]*droverpb.BulkResult, bool, error) {
+		page, err := c.scheduler.BulkAction(ctx, request)
+		request.PageToken = page.GetNextPageToken()
+		return page.GetResults(), request.PageToken != "", err
+	})
+}
+
+// CountForBulk is how many runs an action would be about, at most 10,001.
+func (c *Client) CountForBulk(ctx context.Context, kind droverpb.BulkKind,
+	filter *droverpb.RunFilter) (int, error) {
+	request := &droverpb.BulkActionRequest{Kind: kind, Filter: filter, DryRun: true}
+	answer, err := c.scheduler.BulkAction(ctx, request)
+	return int(answer.GetCount()), err
+}
+
+// Signal sends an event for a step that waits for it; it is kept until one takes it. The id is the
+// caller's own name for it: the same id is one signal only; "": a random one. Repeated: a signal of
+// this id was kept before.
+func (c *Client) Signal(ctx context.Context, run RunName, name, id string, payload any) (
+	repeated bool, err error) {
+	body, err := encode(c.calls.codec, payload)
+	if err != nil {
+		return false, err
+	}
+	request := &droverpb.SignalRequest{Run: run.Ref(), Name: name, SignalId: id, Payload: body}
+	answer, err := c.scheduler.Signal(ctx, request)
+	return answer.GetRepeated(), err
+}
+
+// Decision is what an approver says.
+type Decision struct {
+	// Reject says no. Default: yes.
+	Reject bool
+	// Approver is who decides, as the caller states it; nothing verifies it.
+	Approver string
+	// Roles of the approver, as the caller states them.
+	Roles   []string
+	Comment string
+	// Form is what the step's form asks for.
+	Form any
+}
+
+// Decide answers a step that waits for people. Repeated: the same had been decided by this approver
+// before.
+func (c *Client) Decide(ctx context.Context, run RunName, stepID string, decision Decision) (
+	*droverpb.DecideResponse, error) {
+	form, err := toPayload(decision.Form)
+	if err != nil {
+		return nil, err
+	}
+	verdict := droverpb.Verdict_VERDICT_APPROVE
+	if decision.Reject {
+		verdict = droverpb.Verdict_VERDICT_REJECT
+	}
+	return c.scheduler.Decide(ctx, &droverpb.DecideRequest{
+		Run:      run.Ref(),
+		StepId:   stepID,
+		Approver: decision.Approver,
+		Roles:    decision.Roles,
+		Verdict:  verdict,
+		Comment:  decision.Comment,
+		Form:     form,
+	})
+}
+
+// CompleteDeferred says that an attempt that was deferred has succeeded, by its [Task.CallbackToken].
+// Repeated: the same had been reported before.
+func (c *Client) CompleteDeferred(ctx context.Context, token string, output any) (
+	repeated bool, err error) {
+	payload, err := encode(c.calls.codec, output)
+	if err != nil {
+		return false, err
+	}
+	success := &droverpb.CompleteDeferredRequest_Success{
+		Success: &droverpb.Outcome_Success{Output: payload},
+	}
+	request := &droverpb.CompleteDeferredRequest{CallbackToken: token, Outcome: success}
+	answer, err := c.scheduler.CompleteDeferred(ctx, request)
+	return answer.GetRepeated(), err
+}
+
+// FailDeferred says that an attempt that was deferred has failed: with an error of [Transient] or
+// [Permanent].
+func (c *Client) FailDeferred(ctx context.Context, token string, failure error) (
+	repeated bool, err error) {
+	var known *TaskError
+	if !errors.As(failure, &known) || (known.Kind != KindTransient && known.Kind != KindPermanent) {
+		return false, errors.New("drover: a deferred failure is made by Transient or by Permanent")
+	}
+	failed := &droverpb.CompleteDeferredRequest_Failed{Failed: toFailed(known)}
+	request := &droverpb.CompleteDeferredRequest{CallbackToken: token, Outcome: failed}
+	answer, err := c.scheduler.CompleteDeferred(ctx, request)
+	return answer.GetRepeated(), err
+}

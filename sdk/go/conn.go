@@ -1,0 +1,96 @@
+package drover
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"time"
+
+	"google.golang.org/grpc"
+	grpcbackoff "google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+)
+
+// dialing is how a server is reached.
+type dialing struct {
+	address string
+	tls     *tls.Config
+	token   string
+	conn    grpc.ClientConnInterface
+}
+
+// receiveBytesMax: a poll may bring many tasks at once; the server keeps what it sends far below.
+const receiveBytesMax = 64 * 1024 * 1024
+
+var addressPattern = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):\d{1,5}$`)
+
+// dial returns a connection that connects by itself, and again after a break; a call made meanwhile
+// fails with UNAVAILABLE, and repeating is the business of its caller, who knows what a repeat means.
+func (d dialing) dial() (conn grpc.ClientConnInterface, done func(), err error) {
+	if d.conn != nil {
+		return d.conn, func() {}, nil
+	}
+	if !addressPattern.MatchString(d.address) {
+		const text = "drover: the address %q is not host:port; write it as 127.0.0.1:7420"
+		return nil, nil, fmt.Errorf(text, d.address)
+	}
+	if d.token != "" && d.tls == nil && !isLoopback(d.address) {
+		return nil, nil, errors.New(
+			"drover: a token goes to another machine by TLS alone; add WithTLS")
+	}
+	dialed, err := grpc.NewClient(d.address, d.options()...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("drover: %w", err)
+	}
+	// Nobody waits for the end of calls that were given up.
+	return dialed, func() { _ = dialed.Close() }, nil
+}
+
+func (d dialing) options() []grpc.DialOption {
+	transport := insecure.NewCredentials()
+	if d.tls != nil {
+		transport = credentials.NewTLS(d.tls)
+	}
+	options := []grpc.DialOption{
+		grpc.WithTransportCredentials(transport),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(receiveBytesMax)),
+		// A peer that vanished without a word is noticed within 30 s.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{
+			Time: 20 * time.Second, Timeout: 10 * time.Second,
+		}),
+		// After a restart of the server its agents shall be back within seconds, not minutes.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: grpcbackoff.Config{
+				BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second,
+			},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+	}
+	if d.token != "" {
+		options = append(options, grpc.WithPerRPCCredentials(bearer(d.token)))
+	}
+	return options
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// bearer is a token; dial has seen to it that it leaves the machine by TLS alone.
+type bearer string
+
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+
+func (bearer) RequireTransportSecurity() bool { return false }

@@ -1,0 +1,225 @@
+// Package drovertest runs a handler without a server and without an agent: a task goes in, and what
+// would be reported comes out.
+//
+//	result := drovertest.Run(t, bookFlight, drovertest.Task{Input: trip})
+//	var booking Booking
+//	result.Output(&booking)
+package drovertest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"go.drover.dev/drover"
+	"go.drover.dev/drover/droverpb"
+	"go.drover.dev/drover/internal/bare"
+)
+
+// Task is what the handler is given. What is left out is as of a first attempt: the name is "task",
+// the run "run-1", the step "step", the keys "key-1" and, but for perform, "effect-1".
+type Task struct {
+	Name string
+	// Kind is drover.TaskPerform by default.
+	Kind drover.TaskKind
+	// Input, Output (of a compensate) and LastDetails have a JSON form, or are payloads; nil: none.
+	Input       any
+	Output      any
+	LastDetails any
+	// Attempt is 1 by default.
+	Attempt        int
+	IdempotencyKey string
+	EffectKey      string
+	// Item is the index in the list of a map; nil: it is of none.
+	Item   *int
+	Labels map[string]string
+	// Left is how much is left of lease and attempt. Default 15 minutes.
+	Left time.Duration
+	// Codec is that of the agent. Default: none.
+	Codec drover.Codec
+}
+
+// Result is what would be reported, and what was said on the way.
+type Result struct {
+	// Outcome is what an agent would send.
+	Outcome *droverpb.Outcome
+	// Progress has each mark, in their order.
+	Progress []*droverpb.Progress
+
+	t       testing.TB
+	codec   drover.Codec
+	details *droverpb.Payload
+}
+
+// Run runs the handler to its end.
+func Run(t testing.TB, handler drover.Handler, task Task) Result {
+	t.Helper()
+	return Start(t, handler, task).Wait()
+}
+
+// Attempt is a handler under way.
+type Attempt struct {
+	stop context.CancelCauseFunc
+	done chan struct{}
+
+	mu     sync.Mutex
+	result Result
+}
+
+// Start begins to run the handler.
+func Start(t testing.TB, handler drover.Handler, task Task) *Attempt {
+	t.Helper()
+	ctx, stop := context.WithCancelCause(t.Context())
+	t.Cleanup(func() { stop(context.Canceled) })
+	made := &Attempt{stop: stop, done: make(chan struct{}), result: Result{t: t, codec: task.Codec}}
+	left := task.Left
+	if left == 0 {
+		left = 15 * time.Minute
+	}
+	ends := time.Now().Add(left)
+	of := bare.Attempt{
+		Handler: handler,
+		Codec:   task.Codec,
+		Task:    messageOf(t, task),
+		Note:    made.note,
+		Left:    func() time.Duration { return max(0, time.Until(ends)) },
+		Log:     slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	go func() {
+		defer close(made.done)
+		outcome := bare.Run(ctx, of)
+		made.mu.Lock()
+		made.result.Outcome = outcome
+		made.mu.Unlock()
+	}()
+	return made
+}
+
+// Stop cancels the handler's context, as an agent would for this reason.
+func (a *Attempt) Stop(kind drover.StopKind) { a.stop(&drover.Stopped{Kind: kind}) }
+
+// Wait returns when the handler has ended.
+func (a *Attempt) Wait() Result {
+	<-a.done
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.result
+}
+
+func (a *Attempt) note(progress *droverpb.Progress, details *droverpb.Payload) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if progress != nil {
+		a.result.Progress = append(a.result.Progress, progress)
+	}
+	if details != nil {
+		a.result.details = details
+	}
+}
+
+// Output reads the output of a success; another outcome fails the test.
+func (r Result) Output(into any) {
+	r.t.Helper()
+	if r.Outcome.GetSuccess() == nil {
+		r.t.Fatalf("the handler did not succeed: %v", r.Outcome)
+	}
+	r.read(r.Outcome.GetSuccess().GetOutput(), into)
+}
+
+// Details reads the last details; false: there are none.
+func (r Result) Details(into any) bool {
+	r.t.Helper()
+	if r.details == nil {
+		return false
+	}
+	r.read(r.details, into)
+	return true
+}
+
+func (r Result) read(payload *droverpb.Payload, into any) {
+	r.t.Helper()
+	var err error
+	if r.codec != nil && payload != nil {
+		payload, err = r.codec.Decode(payload)
+	}
+	if err == nil {
+		err = drover.Unmarshal(payload, into)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Code is that of a failure or of an unknown outcome; "" of any other.
+func (r Result) Code() string {
+	return r.Outcome.GetFailed().GetCode() + r.Outcome.GetUnknown().GetCode()
+}
+
+func messageOf(t testing.TB, task Task) *droverpb.Task {
+	t.Helper()
+	message := &droverpb.Task{
+		TaskToken:      "token-1",
+		CallbackToken:  "callback-1",
+		RunId:          "run-1",
+		StepId:         "step",
+		Attempt:        uint32(max(task.Attempt, 1)),
+		Workflow:       "workflow",
+		Kind:           droverpb.TaskKind_TASK_KIND_PERFORM,
+		Task:           orElse(task.Name, "task"),
+		Queue:          "default",
+		Input:          payloadOf(t, task, task.Input),
+		Output:         payloadOf(t, task, task.Output),
+		LastDetails:    payloadOf(t, task, task.LastDetails),
+		IdempotencyKey: orElse(task.IdempotencyKey, "key-1"),
+		EffectKey:      task.EffectKey,
+		Fence:          uint32(max(task.Attempt, 1)),
+		LeaseFor:       durationpb.New(30 * time.Second),
+		AttemptFor:     durationpb.New(15 * time.Minute),
+		BeatEvery:      durationpb.New(10 * time.Second),
+		Labels:         task.Labels,
+	}
+	switch task.Kind {
+	case drover.TaskVerify:
+		message.Kind = droverpb.TaskKind_TASK_KIND_VERIFY
+	case drover.TaskCompensate:
+		message.Kind = droverpb.TaskKind_TASK_KIND_COMPENSATE
+	}
+	if message.Kind != droverpb.TaskKind_TASK_KIND_PERFORM {
+		message.EffectKey = orElse(task.EffectKey, "effect-1")
+	}
+	if task.Item != nil {
+		item := uint32(*task.Item)
+		message.Item = &item
+	}
+	return message
+}
+
+func payloadOf(t testing.TB, task Task, value any) *droverpb.Payload {
+	t.Helper()
+	if value == nil {
+		return nil
+	}
+	payload, ready := value.(*droverpb.Payload)
+	var err error
+	if !ready {
+		payload, err = drover.JSON(value)
+	}
+	if err == nil && task.Codec != nil {
+		payload, err = task.Codec.Encode(payload)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
+}
+
+func orElse(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}

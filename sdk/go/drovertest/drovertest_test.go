@@ -1,0 +1,104 @@
+package drovertest_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"go.drover.dev/drover"
+	"go.drover.dev/drover/drovertest"
+	"go.drover.dev/drover/examples/aesgcm"
+)
+
+func count(ctx context.Context, task *drover.Task) (any, error) {
+	var from, to int
+	if _, err := task.LastDetails(&from); err != nil {
+		return nil, err
+	}
+	if err := task.Input(&to); err != nil {
+		return nil, err
+	}
+	for ; from < to; from++ {
+		task.Progress(drover.Counter(uint64(from)))
+	}
+	return from, task.Details(from)
+}
+
+func TestAHandlerRunsWithoutAServer(t *testing.T) {
+	result := drovertest.Run(t, count, drovertest.Task{Input: 5, LastDetails: 3})
+	var output, details int
+	result.Output(&output)
+	if output != 5 || !result.Details(&details) || details != 5 {
+		t.Fatalf("output %d, details %d", output, details)
+	}
+	if len(result.Progress) != 2 || result.Progress[0].GetCounter() != 3 {
+		t.Fatalf("progress %v", result.Progress)
+	}
+}
+
+func TestAnInputThatIsNotAsExpectedFailsForGood(t *testing.T) {
+	result := drovertest.Run(t, count, drovertest.Task{Input: "five"})
+	if result.Code() != "bad-input" {
+		t.Fatalf("got %v", result.Outcome)
+	}
+}
+
+func TestAVerifyHasToAnswer(t *testing.T) {
+	verify := func(answer any) drovertest.Result {
+		return drovertest.Run(t, func(context.Context, *drover.Task) (any, error) {
+			return answer, nil
+		}, drovertest.Task{Kind: drover.TaskVerify})
+	}
+	if result := verify(nil); result.Code() != "no-answer" {
+		t.Fatalf("got %v", result.Outcome)
+	}
+	if result := verify(drover.DidNotHappen()); !result.Outcome.GetFailed().GetNoEffect() {
+		t.Fatalf("got %v", result.Outcome)
+	}
+	if result := verify(drover.CannotTell("who knows")); result.Code() != "cannot-tell" {
+		t.Fatalf("got %v", result.Outcome)
+	}
+	var output string
+	verify(drover.Happened("it")).Output(&output)
+	if output != "it" {
+		t.Fatalf("got %q", output)
+	}
+}
+
+func TestAHandlerThatIsToldToStopEndsAsTheReasonSays(t *testing.T) {
+	wait := func(ctx context.Context, task *drover.Task) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	attempt := drovertest.Start(t, wait, drovertest.Task{})
+	attempt.Stop(drover.StopCancelled)
+	if result := attempt.Wait(); result.Outcome.GetCancelled() == nil {
+		t.Fatalf("got %v", result.Outcome)
+	}
+	attempt = drovertest.Start(t, wait, drovertest.Task{})
+	attempt.Stop(drover.StopLeaseEnded)
+	if result := attempt.Wait(); result.Code() != "lease-ended" {
+		t.Fatalf("got %v", result.Outcome)
+	}
+}
+
+func TestPayloadsGoThroughTheCodec(t *testing.T) {
+	codec, err := aesgcm.New(bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := drovertest.Run(t, count, drovertest.Task{Input: 5, Codec: codec})
+	sent := result.Outcome.GetSuccess().GetOutput()
+	if sent.GetContentType() != aesgcm.ContentType || bytes.Contains(sent.GetData(), []byte("5\n")) {
+		t.Fatalf("sent %v", sent)
+	}
+	var output int
+	result.Output(&output)
+	if output != 5 {
+		t.Fatalf("got %d", output)
+	}
+	other, _ := aesgcm.New(bytes.Repeat([]byte{8}, 32))
+	if _, err := other.Decode(sent); err == nil {
+		t.Fatal("another key opens it")
+	}
+}

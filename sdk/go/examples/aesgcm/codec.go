@@ -1,0 +1,70 @@
+// Package aesgcm is an example of a payload codec: AES-256-GCM with one key, so that the server never
+// sees the clear text. A program of your own has keys that change, and says which one it took.
+package aesgcm
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// ContentType is that of encrypted payloads.
+const ContentType = "application/x-drover-aes-gcm"
+
+// Codec encrypts payloads: nonce (12 bytes), ciphertext, tag (16 bytes). The clear text is the
+// payload as it would have been sent.
+type Codec struct{ aead cipher.AEAD }
+
+// New takes a key of 32 bytes.
+func New(key []byte) (*Codec, error) {
+	if len(key) != 32 {
+		return nil, fmt.Errorf("aesgcm: the key has %d bytes; it must have 32", len(key))
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, err
+	}
+	return &Codec{aead}, nil
+}
+
+// Encode encrypts.
+func (c *Codec) Encode(payload *droverpb.Payload) (*droverpb.Payload, error) {
+	clear, err := proto.Marshal(payload)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, c.aead.NonceSize())
+	rand.Read(nonce)
+	data := &droverpb.Payload_Data{Data: c.aead.Seal(nonce, nonce, clear, nil)}
+	return &droverpb.Payload{ContentType: ContentType, Body: data}, nil
+}
+
+// Decode decrypts what is of the content type, and leaves all else as it is.
+func (c *Codec) Decode(payload *droverpb.Payload) (*droverpb.Payload, error) {
+	if payload.GetContentType() != ContentType {
+		return payload, nil
+	}
+	data, size := payload.GetData(), c.aead.NonceSize()
+	if len(data) < size {
+		return nil, errors.New("aesgcm: the payload is too short to be encrypted")
+	}
+	clear, err := c.aead.Open(nil, data[:size], data[size:], nil)
+	if err != nil {
+		return nil, fmt.Errorf("aesgcm: the payload was not encrypted with this key: %w", err)
+	}
+	made := &droverpb.Payload{}
+	if err := proto.Unmarshal(clear, made); err != nil {
+		return nil, fmt.Errorf("aesgcm: the clear text is no payload: %w", err)
+	}
+	return made, nil
+}

@@ -1,0 +1,246 @@
+package drover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// Handler does one attempt. What it returns is the step's output: anything with a JSON form, a
+// payload made by [Bytes], nil for none, or an [Answer]. Its error says how it failed, see
+// [TaskError].
+//
+// The context is cancelled when the work must stop, with a [*Stopped] as its [context.Cause]; a
+// handler that then goes on for longer than the agent's stop grace is reported lost, and ends the
+// agent.
+type Handler func(ctx context.Context, task *Task) (any, error)
+
+// TaskKind is what is asked of a handler.
+type TaskKind string
+
+// What is asked of a handler.
+const (
+	// TaskPerform: do it.
+	TaskPerform TaskKind = "perform"
+	// TaskVerify: find out whether an earlier attempt took effect, and never do the work itself.
+	TaskVerify TaskKind = "verify"
+	// TaskCompensate: undo it.
+	TaskCompensate TaskKind = "compensate"
+)
+
+// Task is one attempt, as its handler sees it.
+type Task struct {
+	// Name of the task, as in the definition.
+	Name  string
+	Kind  TaskKind
+	Queue string
+	RunID string
+	// StepID names the step; Item is its index in the list of a map, from 0, or nil.
+	StepID string
+	Item   *int
+	// Attempt is its number, from 1. Verifies are numbered by themselves.
+	Attempt  int
+	Workflow string
+	// WorkflowVersion 0: the definition came with the run.
+	WorkflowVersion int
+	// IdempotencyKey is for the remote service, so that a repeated request takes effect once.
+	IdempotencyKey string
+	// EffectKey is, for verify and compensate, the key under which the effect was made, or would
+	// have been.
+	EffectKey string
+	// CallbackToken is, for perform, what a remote service that reports by itself gives to
+	// [Client.CompleteDeferred].
+	CallbackToken string
+	// Fence grows with each hand-out of the step, for services that refuse a lower one.
+	Fence int
+	// Labels of the run.
+	Labels map[string]string
+
+	message *droverpb.Task
+	codec   Codec
+	notes   notebook
+	log     *slog.Logger
+}
+
+// notebook is where a handler's words go until a heartbeat takes them.
+type notebook interface {
+	note(notes)
+	left() time.Duration
+}
+
+// Input reads the input; without one the value stays as it is. An error of it, returned by the
+// handler, fails the attempt for good with the code "bad-input".
+func (t *Task) Input(into any) error {
+	_, err := t.read("input", t.message.GetInput(), into)
+	return err
+}
+
+// Output reads, for compensate, the step's output; false: it is not known.
+func (t *Task) Output(into any) (bool, error) {
+	return t.read("output", t.message.GetOutput(), into)
+}
+
+// LastDetails reads what an earlier attempt gave to Details, to resume from; for verify, what the
+// lost one gave. False: there are none.
+func (t *Task) LastDetails(into any) (bool, error) {
+	return t.read("details", t.message.GetLastDetails(), into)
+}
+
+func (t *Task) read(what string, payload *droverpb.Payload, into any) (bool, error) {
+	found, err := decode(t.codec, payload, into)
+	if err != nil {
+		message := fmt.Sprintf("The %s is not as expected: %v", what, err)
+		return found, Permanent("bad-"+what, message, CausedBy(err))
+	}
+	return found, nil
+}
+
+// Left is what is left of lease and attempt: look before a call that must not come late.
+func (t *Task) Left() time.Duration { return t.notes.left() }
+
+// Progress says how far the work has come; stay with one kind of mark. It is sent within a second.
+// Only this moves progress: heartbeats that the agent sends by itself do not.
+func (t *Task) Progress(mark Mark) {
+	if mark.progress == nil {
+		t.log.Warn("progress without a mark is no progress")
+		return
+	}
+	t.notes.note(notes{progress: mark.progress})
+}
+
+// Details stores what a later attempt needs to resume. It is sent within a second, and before the
+// report of an attempt that ends without success. An error: it has no JSON form.
+func (t *Task) Details(value any) error {
+	payload, err := toPayload(value)
+	if err == nil && payload == nil {
+		payload, err = JSON(nil)
+	}
+	if err == nil {
+		payload, err = t.codec.Encode(payload)
+	}
+	if err != nil {
+		return err
+	}
+	t.notes.note(notes{details: payload})
+	return nil
+}
+
+// Log has the run, the step and the attempt on each line.
+func (t *Task) Log() *slog.Logger { return t.log }
+
+// Mark is a measure of progress.
+type Mark struct{ progress *droverpb.Progress }
+
+// Fraction is the share of the whole, 0 to 1. What is no number is no mark.
+func Fraction(share float64) Mark {
+	if math.IsNaN(share) {
+		return Mark{}
+	}
+	kind := &droverpb.Progress_Fraction{Fraction: min(max(share, 0), 1)}
+	return Mark{&droverpb.Progress{Kind: kind}}
+}
+
+// Counter is the number of things done so far.
+func Counter(done uint64) Mark {
+	return Mark{&droverpb.Progress{Kind: &droverpb.Progress_Counter{Counter: done}}}
+}
+
+const cursorLengthMax = 1_024
+
+// Cursor is any mark that changes when work goes on. An empty one is no mark.
+func Cursor(text string) Mark {
+	if text == "" {
+		return Mark{}
+	}
+	kind := &droverpb.Progress_Cursor{Cursor: tidyText(text, cursorLengthMax)}
+	return Mark{&droverpb.Progress{Kind: kind}}
+}
+
+// attempt runs the handler to its end, however long that takes.
+func attempt(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome {
+	result, err := callHandler(ctx, handler, task)
+	if err == nil {
+		return outcomeOfResult(task.codec, result, task.message.GetKind())
+	}
+	stopped := stoppedBy(ctx)
+	if isUnexpected(err, stopped) {
+		task.log.Error("handler returned an error that it did not name", "task", task.Name, "error", err)
+	}
+	return outcomeOfError(err, stopped)
+}
+
+// callHandler turns a panic into an error: one bad task must not cost the others their agent.
+func callHandler(ctx context.Context, handler Handler, task *Task) (result any, err error) {
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		thrown := recover()
+		if thrown == nil {
+			err = errors.New("the handler ended its goroutine")
+			return
+		}
+		task.log.Error("handler panicked", "task", task.Name, "stack", string(debug.Stack()))
+		err = fmt.Errorf("panic: %v", thrown)
+	}()
+	result, err = handler(ctx, task)
+	ended = true
+	return result, err
+}
+
+func stoppedBy(ctx context.Context) *Stopped {
+	var stopped *Stopped
+	if errors.As(context.Cause(ctx), &stopped) {
+		return stopped
+	}
+	return nil
+}
+
+func readTask(message *droverpb.Task, notes notebook, codec Codec, log *slog.Logger) *Task {
+	task := &Task{
+		Name:            message.GetTask(),
+		Kind:            kindOf(message.GetKind()),
+		Queue:           message.GetQueue(),
+		RunID:           message.GetRunId(),
+		StepID:          message.GetStepId(),
+		Attempt:         int(message.GetAttempt()),
+		Workflow:        message.GetWorkflow(),
+		WorkflowVersion: int(message.GetWorkflowVersion()),
+		IdempotencyKey:  message.GetIdempotencyKey(),
+		EffectKey:       message.GetEffectKey(),
+		CallbackToken:   message.GetCallbackToken(),
+		Fence:           int(message.GetFence()),
+		Labels:          message.GetLabels(),
+		message:         message,
+		codec:           codec,
+		notes:           notes,
+		log:             log.With(taskFields(message)...),
+	}
+	if message.Item != nil {
+		item := int(message.GetItem())
+		task.Item = &item
+	}
+	return task
+}
+
+func taskFields(task *droverpb.Task) []any {
+	return []any{"run", task.GetRunId(), "step", task.GetStepId(), "attempt", task.GetAttempt()}
+}
+
+func kindOf(kind droverpb.TaskKind) TaskKind {
+	switch kind {
+	case droverpb.TaskKind_TASK_KIND_VERIFY:
+		return TaskVerify
+	case droverpb.TaskKind_TASK_KIND_COMPENSATE:
+		return TaskCompensate
+	default:
+		return TaskPerform
+	}
+}

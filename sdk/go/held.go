@@ -1,0 +1,205 @@
+package drover
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// notes are what a handler said about its work and the server has not yet stored.
+type notes struct {
+	progress *droverpb.Progress
+	details  *droverpb.Payload
+}
+
+func (n notes) empty() bool { return n.progress == nil && n.details == nil }
+
+// held is one task in the agent's hands, from the answer that brought it to the answer to its
+// report.
+//
+//	running -> ended (its report is on the way) -> closed
+//
+// It is listed in heartbeats until it is closed, or until the server says that the lease is lost.
+//
+// A lease counts from when the call that granted or renewed it was sent: the server cannot have begun
+// to count before, so the agent never believes to hold what the server has given away. The attempt
+// counts from the same moment and is moved by nothing. The times are of the monotonic clock, which
+// stands still while some machines sleep; a lease that ended meanwhile is then noticed late, and the
+// idempotency key and the fence are there for that.
+type held struct {
+	task      *droverpb.Task
+	ctx       context.Context
+	beatEvery time.Duration
+	// said: something was noted for the next heartbeat.
+	said func()
+	// deaf: it was told to stop and has not ended within the stop grace.
+	deaf      func()
+	stopGrace time.Duration
+
+	mu         sync.Mutex
+	cancel     context.CancelCauseFunc
+	leaseEnd   time.Time
+	attemptEnd time.Time
+	shortened  bool
+	lost       bool
+	ended      bool
+	closed     bool
+	waiting    notes
+	leaseTimer *time.Timer
+	deafTimer  *time.Timer
+}
+
+// hold begins the lease at `granted`.
+func hold(ctx context.Context, task *droverpb.Task, granted time.Time, stopGrace time.Duration) *held {
+	within, cancel := context.WithCancelCause(ctx)
+	h := &held{
+		task:       task,
+		ctx:        within,
+		cancel:     cancel,
+		beatEvery:  max(task.GetBeatEvery().AsDuration(), time.Millisecond),
+		stopGrace:  stopGrace,
+		leaseEnd:   granted.Add(task.GetLeaseFor().AsDuration()),
+		attemptEnd: granted.Add(task.GetAttemptFor().AsDuration()),
+		said:       func() {},
+		deaf:       func() {},
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leaseTimer = time.AfterFunc(time.Until(h.endsAt()), h.onEnd)
+	return h
+}
+
+func (h *held) endsAt() time.Time {
+	if h.leaseEnd.Before(h.attemptEnd) {
+		return h.leaseEnd
+	}
+	return h.attemptEnd
+}
+
+// onEnd: a renewal only moves the end, and the timer finds that out when it fires.
+func (h *held) onEnd() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if left := time.Until(h.endsAt()); left > 0 {
+		h.leaseTimer.Reset(left)
+		return
+	}
+	if h.attemptEnd.Before(h.leaseEnd) {
+		h.stopLocked(StopAttemptOver)
+	} else {
+		h.stopLocked(StopLeaseEnded)
+	}
+}
+
+// left of lease and attempt, whichever is less.
+func (h *held) left() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return max(0, time.Until(h.endsAt()))
+}
+
+// listed: whether heartbeats name it.
+func (h *held) listed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.lost && !h.closed
+}
+
+func (h *held) note(said notes) {
+	h.mu.Lock()
+	if said.progress != nil {
+		h.waiting.progress = said.progress
+	}
+	if said.details != nil {
+		h.waiting.details = said.details
+	}
+	h.mu.Unlock()
+	h.said()
+}
+
+func (h *held) notes() notes {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.waiting
+}
+
+// noted: these were answered, stored or refused for good. What was said since stays.
+func (h *held) noted(answered notes) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waiting.progress == answered.progress {
+		h.waiting.progress = nil
+	}
+	if h.waiting.details == answered.details {
+		h.waiting.details = nil
+	}
+}
+
+// carryOn: a heartbeat that was sent then renewed the lease.
+func (h *held) carryOn(sent time.Time, leaseFor time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if end := sent.Add(leaseFor); !h.shortened && end.After(h.leaseEnd) {
+		h.leaseEnd = end
+	}
+}
+
+// toCancel: from now on nothing makes the lease longer.
+func (h *held) toCancel(sent time.Time, within time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.shortened = true
+	if end := sent.Add(within); end.Before(h.leaseEnd) {
+		h.leaseEnd = end
+	}
+	h.stopLocked(StopCancelled)
+}
+
+func (h *held) lose() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lost = true
+	h.stopLocked(StopLeaseLost)
+}
+
+func (h *held) stop(kind StopKind) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopLocked(kind)
+}
+
+// stopLocked: the first reason stays.
+func (h *held) stopLocked(kind StopKind) {
+	if h.ended || h.ctx.Err() != nil {
+		return
+	}
+	h.cancel(&Stopped{Kind: kind})
+	h.deafTimer = time.AfterFunc(h.stopGrace, h.deaf)
+}
+
+// end: the handler has ended, or is given up; the lease no longer matters to it. False: it had
+// ended before.
+func (h *held) end() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return false
+	}
+	h.ended = true
+	h.leaseTimer.Stop()
+	if h.deafTimer != nil {
+		h.deafTimer.Stop()
+	}
+	return true
+}
+
+// close: its report was answered.
+func (h *held) close() {
+	h.end()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	h.cancel(context.Canceled)
+}

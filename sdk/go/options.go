@@ -1,0 +1,236 @@
+package drover
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// Option is for clients and for agents.
+type Option interface {
+	ClientOption
+	AgentOption
+}
+
+// ClientOption sets what a client does otherwise by default.
+type ClientOption interface{ forClient(*clientSettings) }
+
+// AgentOption sets what an agent does otherwise by default.
+type AgentOption interface{ forAgent(*agentSettings) }
+
+type clientSettings struct {
+	shared
+	patience time.Duration
+}
+
+// shared is what clients and agents have in common.
+type shared struct {
+	dialing
+	namespace string
+	codec     Codec
+}
+
+type agentSettings struct {
+	shared
+	id          string
+	version     string
+	labels      map[string]string
+	queues      []*droverpb.QueueWeight
+	slots       int
+	handlers    map[string]Handler
+	tasks       []string
+	grace       time.Duration
+	stopGrace   time.Duration
+	pollWait    time.Duration
+	handleStops bool
+	log         *slog.Logger
+	wrong       []error
+}
+
+type option func(*shared)
+
+func (o option) forClient(settings *clientSettings) { o(&settings.shared) }
+func (o option) forAgent(settings *agentSettings)   { o(&settings.shared) }
+
+type clientOption func(*clientSettings)
+
+func (o clientOption) forClient(settings *clientSettings) { o(settings) }
+
+type agentOption func(*agentSettings)
+
+func (o agentOption) forAgent(settings *agentSettings) { o(settings) }
+
+// WithNamespace is whose runs and tasks they are. Default: "default".
+func WithNamespace(name string) Option {
+	return option(func(s *shared) { s.namespace = name })
+}
+
+// WithTLS encrypts the connection; a configuration with certificates identifies this program to the
+// server. Default: plain text.
+func WithTLS(config *tls.Config) Option {
+	return option(func(s *shared) { s.tls = config })
+}
+
+// WithToken sends an API token with each call. To another machine it needs WithTLS.
+func WithToken(token string) Option {
+	return option(func(s *shared) { s.token = token })
+}
+
+// WithConn takes a connection that the program has made, with interceptors of its own, instead of
+// one to the address. Whoever made it closes it.
+func WithConn(conn grpc.ClientConnInterface) Option {
+	return option(func(s *shared) { s.conn = conn })
+}
+
+// WithCodec encodes payloads that leave the program, and decodes those that come. Default: none.
+func WithCodec(codec Codec) Option {
+	return option(func(s *shared) { s.codec = codec })
+}
+
+// WithPatience is for how long a call of a client is repeated while nobody knows whether it took
+// effect. Default 30 s.
+func WithPatience(patience time.Duration) ClientOption {
+	return clientOption(func(s *clientSettings) { s.patience = patience })
+}
+
+// Handle says what to do with tasks of a name; those that verify and undo stand beside the others.
+func Handle(task string, handler Handler) AgentOption {
+	return agentOption(func(s *agentSettings) {
+		s.checkName("name of a handler", task)
+		if handler == nil {
+			s.complain("the handler of %q is nil", task)
+		}
+		if s.handlers[task] != nil {
+			s.complain("the task %q has two handlers", task)
+		}
+		s.handlers[task] = handler
+		s.tasks = append(s.tasks, task)
+	})
+}
+
+// WithQueue polls a queue; the weight, 1 to 1,000, is how often it is looked at first, compared to
+// the other queues. Default: the queue "default" alone.
+func WithQueue(name string, weight int) AgentOption {
+	return agentOption(func(s *agentSettings) {
+		s.checkName("name of a queue", name)
+		s.checkNumber("weight of queue "+name, weight, 1, 1_000)
+		s.queues = append(s.queues, &droverpb.QueueWeight{Name: name, Weight: int32(weight)})
+	})
+}
+
+// WithSlots is the most tasks at a time, 1 to 10,000. Default 10.
+func WithSlots(slots int) AgentOption {
+	return agentOption(func(s *agentSettings) {
+		s.checkNumber("number of slots", slots, 1, 10_000)
+		s.slots = slots
+	})
+}
+
+// WithGrace is what running handlers get to finish when the agent stops. Default 15 s.
+func WithGrace(grace time.Duration) AgentOption {
+	return agentOption(func(s *agentSettings) {
+		s.checkTime("grace", grace, 0, 24*time.Hour)
+		s.grace = grace
+	})
+}
+
+// WithStopGrace is for how long a handler may ignore that its context was cancelled, before it is
+// reported lost and the agent ends. Default 10 s.
+func WithStopGrace(grace time.Duration) AgentOption {
+	return agentOption(func(s *agentSettings) {
+		s.checkTime("stop grace", grace, 0, 24*time.Hour)
+		s.stopGrace = grace
+	})
+}
+
+// WithPollWait is how long a poll waits for a task, 1 to 60 s. Default 30 s.
+func WithPollWait(wait time.Duration) AgentOption {
+	return agentOption(func(s *agentSettings) {
+		s.checkTime("poll wait", wait, time.Second, time.Minute)
+		s.pollWait = wait
+	})
+}
+
+// WithVersion is the version of the program, for people.
+func WithVersion(version string) AgentOption {
+	return agentOption(func(s *agentSettings) { s.version = version })
+}
+
+// WithLabels are for people.
+func WithLabels(labels map[string]string) AgentOption {
+	return agentOption(func(s *agentSettings) { s.labels = labels })
+}
+
+// WithSignals drains the agent at SIGTERM and at an interrupt; the second one kills the process.
+func WithSignals() AgentOption {
+	return agentOption(func(s *agentSettings) { s.handleStops = true })
+}
+
+// WithLog is where the agent and its handlers write. Default: [slog.Default].
+func WithLog(log *slog.Logger) AgentOption {
+	return agentOption(func(s *agentSettings) { s.log = log })
+}
+
+const (
+	handlersMax = 100
+	queuesMax   = 100
+)
+
+// settingsOf finds a mistake at the start, not by a refused poll.
+func settingsOf(address, id string, options []AgentOption) (*agentSettings, error) {
+	s := &agentSettings{
+		shared:    shared{dialing: dialing{address: address}, codec: plain{}},
+		id:        id,
+		slots:     10,
+		handlers:  map[string]Handler{},
+		grace:     15 * time.Second,
+		stopGrace: 10 * time.Second,
+		pollWait:  30 * time.Second,
+		log:       slog.Default(),
+	}
+	for _, option := range options {
+		option.forAgent(s)
+	}
+	s.checkName("id", id)
+	if s.namespace != "" {
+		s.checkName("namespace", s.namespace)
+	}
+	s.checkNumber("number of handlers", len(s.handlers), 1, handlersMax)
+	if len(s.queues) == 0 {
+		s.queues = []*droverpb.QueueWeight{{Name: "default", Weight: 1}}
+	}
+	s.checkNumber("number of queues", len(s.queues), 1, queuesMax)
+	return s, errors.Join(s.wrong...)
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+func (s *agentSettings) complain(format string, values ...any) {
+	s.wrong = append(s.wrong, fmt.Errorf("drover: "+format, values...))
+}
+
+func (s *agentSettings) checkName(what, name string) {
+	if !namePattern.MatchString(name) {
+		const text = `the %s is %q; it must be 1 to 128 characters of letters, digits, ".", "_", "-"`
+		s.complain(text, what, name)
+	}
+}
+
+func (s *agentSettings) checkNumber(what string, value, least, most int) {
+	if value < least || value > most {
+		s.complain("the %s is %d; it must be %d to %d", what, value, least, most)
+	}
+}
+
+func (s *agentSettings) checkTime(what string, value, least, most time.Duration) {
+	if value < least || value > most {
+		s.complain("the %s is %s; it must be %s to %s", what, value, least, most)
+	}
+}

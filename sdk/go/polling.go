@@ -1,0 +1,180 @@
+package drover
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// polling gets tasks: one long poll at a time for the slots that are free, and polls that ride along
+// with reports, so that a busy agent needs one call for each step.
+//
+//	parked -> answered | lost -> parked again, after a wait if it went wrong
+//
+// A slot is promised to one poll at a time, so that tasks never come for which there is none.
+type polling struct {
+	log    *slog.Logger
+	polls  *polls
+	wait   time.Duration
+	queues []*droverpb.QueueWeight
+	tasks  []string
+	// free slots: those without a task.
+	free func() int
+	// gathering: whether a call is about to go out on which a poll can ride.
+	gathering func() bool
+	send      func(ctx context.Context, seq uint64, most int, wait time.Duration) (
+		*droverpb.PollTaskResponse, error)
+	// accept gives tasks their slots, and begin starts them.
+	accept func(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (begin func())
+
+	wakeups chan struct{} // holds one
+	backoff backoff
+
+	mu       sync.Mutex
+	promised int
+	stopped  bool
+}
+
+const (
+	tasksMax = 100
+	// hasty: an empty answer that comes sooner is that of a server which is about to go.
+	hasty = 500 * time.Millisecond
+)
+
+// wake: there may be something to poll for.
+func (p *polling) wake() { signalTo(p.wakeups) }
+
+func signalTo(wakeups chan struct{}) {
+	select {
+	case wakeups <- struct{}{}:
+	default:
+	}
+}
+
+// run polls until the context ends; it returns when the parked poll has ended.
+func (p *polling) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		most := p.promise()
+		if most == 0 {
+			select {
+			case <-ctx.Done():
+			case <-p.wakeups:
+			}
+			continue
+		}
+		if rest := p.park(ctx, most); rest > 0 {
+			sleep(ctx, rest)
+		}
+	}
+}
+
+// promise is for a poll of its own: none is needed while one can ride.
+func (p *polling) promise() int {
+	if p.gathering() {
+		return 0
+	}
+	return p.promiseFree()
+}
+
+func (p *polling) promiseFree() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return 0
+	}
+	most := max(0, min(p.free()-p.promised, tasksMax))
+	p.promised += most
+	return most
+}
+
+// receive turns promised slots into those of tasks, in one step: else a task that ends at once would
+// find its slot still promised, or a poll would find it free.
+func (p *polling) receive(poll poll, promised int, tasks []*droverpb.Task, waited time.Duration) {
+	p.mu.Lock()
+	begin := p.accept(tasks, poll.sent, waited)
+	p.promised -= promised
+	p.mu.Unlock()
+	begin()
+	poll.over()
+}
+
+func (p *polling) failed(poll poll, promised int, err *CallError) {
+	p.mu.Lock()
+	p.promised -= promised
+	p.mu.Unlock()
+	// One that the server itself refused was granted nothing.
+	if err.Reason != "" && err.verdict() != unclear {
+		poll.over()
+	} else {
+		poll.isLost()
+	}
+}
+
+// park returns how long to wait before the next poll.
+func (p *polling) park(ctx context.Context, most int) time.Duration {
+	// Spread, so that agents which started together do not poll together for ever.
+	wait := time.Duration(float64(p.wait) * (0.8 + 0.2*rand.Float64())).Round(time.Millisecond)
+	poll := p.polls.begin(wait)
+	answer, err := p.send(ctx, poll.seq, most, wait)
+	if err == nil {
+		p.receive(poll, most, answer.GetTasks(), answer.GetWaited().AsDuration())
+		if len(answer.GetTasks()) == 0 && time.Since(poll.sent) < min(hasty, wait) {
+			return p.backoff.next(nil)
+		}
+		p.backoff.reset()
+		return 0
+	}
+	failed := callErrorOf(err)
+	p.failed(poll, most, failed)
+	if ctx.Err() != nil {
+		return 0
+	}
+	level := slog.LevelWarn
+	if failed.verdict() == definite {
+		level = slog.LevelError
+	}
+	p.log.Log(ctx, level, "poll failed, will poll again", "error", failed)
+	return p.backoff.next(failed)
+}
+
+// ride is a poll that rides along with a Complete.
+type ride struct {
+	of   *polling
+	poll poll
+	next *droverpb.Next
+}
+
+// ride is nil if there is nothing to poll for.
+func (p *polling) ride() *ride {
+	most := p.promiseFree()
+	if most == 0 {
+		return nil
+	}
+	poll := p.polls.begin(0)
+	next := &droverpb.Next{
+		PollSeq: poll.seq, Queues: p.queues, Tasks: p.tasks, MaxTasks: int32(most),
+	}
+	return &ride{of: p, poll: poll, next: next}
+}
+
+func (r *ride) answered(answer *droverpb.CompleteResponse) {
+	promised := int(r.next.GetMaxTasks())
+	r.of.receive(r.poll, promised, answer.GetTasks(), answer.GetWaited().AsDuration())
+	r.of.wake()
+}
+
+func (r *ride) failed(err *CallError) {
+	r.of.failed(r.poll, int(r.next.GetMaxTasks()), err)
+	r.of.wake()
+}
+
+// stop: no poll rides along from now on. The parked one ends with the context of run.
+func (p *polling) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+}

@@ -1,0 +1,117 @@
+package drover
+
+import (
+	"log/slog"
+
+	"google.golang.org/grpc/codes"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// report is what became of a task. It goes out by Complete, and is repeated with the very same
+// outcome, so that the server knows it again, until it is answered. A poll for the freed slots rides
+// along.
+type report struct {
+	held    *held
+	outcome *droverpb.Outcome
+	// standIn: it already stands in for one that was refused.
+	standIn bool
+}
+
+type reports struct {
+	gatherer[report]
+	log *slog.Logger
+	// ride may be nil.
+	ride func() *ride
+	send func(results []*droverpb.TaskResult, next *droverpb.Next) (*droverpb.CompleteResponse, error)
+	// answered for good: the task is out of the agent's hands.
+	answered func(*held)
+}
+
+func newReports(log *slog.Logger) *reports {
+	r := &reports{log: log}
+	r.gatherer.prepare = r.prepare
+	r.gatherer.size = func(one report) int {
+		return len(one.held.task.GetTaskToken()) + outcomeSize(one.outcome)
+	}
+	return r
+}
+
+func (r *reports) prepare(batch []report) func() sent[report] {
+	ride := r.ride()
+	return func() sent[report] { return r.call(batch, ride) }
+}
+
+func (r *reports) call(batch []report, ride *ride) sent[report] {
+	results := make([]*droverpb.TaskResult, len(batch))
+	for at, one := range batch {
+		results[at] = &droverpb.TaskResult{TaskToken: one.held.task.GetTaskToken(), Outcome: one.outcome}
+	}
+	var next *droverpb.Next
+	if ride != nil {
+		next = ride.next
+	}
+	answer, err := r.send(results, next)
+	if err != nil {
+		failed := callErrorOf(err)
+		if ride != nil {
+			ride.failed(failed)
+		}
+		return r.onFailedCall(batch, failed)
+	}
+	if ride != nil {
+		ride.answered(answer)
+	}
+	var again sent[report]
+	for at, one := range batch {
+		if at >= len(answer.GetAnswers()) {
+			again.again, again.rest = append(again.again, one), true
+			continue
+		}
+		r.hear(one, answer.GetAnswers()[at], &again)
+	}
+	return again
+}
+
+func (r *reports) onFailedCall(batch []report, failed *CallError) sent[report] {
+	if failed.verdict() != definite {
+		r.log.Warn("report not answered, will be repeated", "results", len(batch), "error", failed)
+		return sent[report]{again: batch, rest: true, failed: failed}
+	}
+	r.log.Error("report refused", "results", len(batch), "error", failed)
+	if len(batch) > 1 {
+		return sent[report]{again: batch, alone: true}
+	}
+	var again sent[report]
+	r.standIn(batch[0], failed, &again)
+	return again
+}
+
+func (r *reports) hear(one report, answer *droverpb.CompleteAnswer, again *sent[report]) {
+	if answer.GetStatus().GetCode() == int32(codes.OK) {
+		r.answered(one.held)
+		return
+	}
+	refusal := callErrorOfProto(answer.GetStatus())
+	fields := append(taskFields(one.held.task), "error", refusal)
+	switch {
+	case refusal.verdict() != definite:
+		again.again, again.rest, again.failed = append(again.again, one), true, refusal
+	case refusal.Code == codes.InvalidArgument && refusal.Reason != "MALFORMED_TOKEN":
+		r.log.Error("report refused", fields...)
+		r.standIn(one, refusal, again)
+	default:
+		r.log.Warn("report came to nothing", fields...)
+		r.answered(one.held)
+	}
+}
+
+// standIn: the task is still ours, and something has to be said about it that the server will take.
+func (r *reports) standIn(one report, refusal *CallError, again *sent[report]) {
+	if one.standIn {
+		r.answered(one.held)
+		return
+	}
+	instead := report{held: one.held, outcome: outcomeOfRefusal(refusal), standIn: true}
+	again.again = append(again.again, instead)
+}

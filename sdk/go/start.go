@@ -1,0 +1,204 @@
+package drover
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// Start is a run that is to be started.
+type Start struct {
+	// Workflow is a registered workflow, by its name; Definition, instead, is one for this run alone.
+	Workflow   string
+	Definition *droverpb.WorkflowDefinition
+	// Version of the registered workflow. Default: the default version.
+	Version int
+	// Input has a JSON form, or is a payload. Default: none.
+	Input any
+	// Key is the caller's own name for the run: the same key starts one run only. Default: random.
+	Key string
+	// Priority is 1 (first) to 9 (last). Default 5.
+	Priority int
+	Labels   map[string]string
+	// StartTime is when it begins; a moment that has passed is now. Default: at once.
+	StartTime time.Time
+	// Concurrency bounds how many runs of one key are under way. Default: nothing does.
+	Concurrency *droverpb.Concurrency
+	// NotifyHook is told of its end, at NotifyURL if that is given. Default: nobody is.
+	NotifyHook string
+	NotifyURL  string
+}
+
+// Started is what became of a [Start].
+type Started struct {
+	RunID RunID
+	Key   string
+	// Created false: an earlier call with this key made it.
+	Created bool
+	// Err, in a batch: it was refused, and the others were not.
+	Err error
+}
+
+// Schedule starts a run. Calls of one moment share a request, up to 100 runs each, so that many
+// goroutines may call it; a lonely one goes out at once.
+func (c *Client) Schedule(ctx context.Context, start Start) (Started, error) {
+	request, err := c.toSchedule(start)
+	if err != nil {
+		return Started{}, err
+	}
+	made := c.starts.start(ctx, request)
+	return made, made.Err
+}
+
+// ScheduleBatch starts up to 500 runs in one transaction, with a result for each, in their order.
+func (c *Client) ScheduleBatch(ctx context.Context, starts []Start) ([]Started, error) {
+	requests := make([]*droverpb.ScheduleRequest, len(starts))
+	for at, start := range starts {
+		request, err := c.toSchedule(start)
+		if err != nil {
+			return nil, fmt.Errorf("drover: run %d: %w", at, err)
+		}
+		requests[at] = request
+	}
+	request := &droverpb.ScheduleBatchRequest{Runs: requests}
+	answer, err := c.scheduler.ScheduleBatch(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	made := make([]Started, len(starts))
+	for at, request := range requests {
+		made[at] = startedOf(request, answer, at)
+	}
+	return made, nil
+}
+
+func startedOf(request *droverpb.ScheduleRequest, answer *droverpb.ScheduleBatchResponse,
+	at int) Started {
+	made := Started{Key: request.GetKey()}
+	if at >= len(answer.GetResults()) {
+		made.Err = &CallError{Code: codes.Internal, Message: "The server left out a result."}
+		return made
+	}
+	result := answer.GetResults()[at]
+	if result.GetStatus().GetCode() != int32(codes.OK) {
+		made.Err = callErrorOfProto(result.GetStatus())
+		return made
+	}
+	made.RunID, made.Created = RunID(result.GetRunId()), result.GetCreated()
+	return made
+}
+
+func (c *Client) toSchedule(start Start) (*droverpb.ScheduleRequest, error) {
+	input, err := encode(c.calls.codec, start.Input)
+	if err != nil {
+		return nil, err
+	}
+	if (start.Workflow == "") == (start.Definition == nil) {
+		return nil, errors.New("drover: a run needs either the name of a workflow or a definition")
+	}
+	request := &droverpb.ScheduleRequest{
+		Namespace:   c.calls.namespace,
+		Input:       input,
+		Key:         start.Key,
+		Priority:    int32(start.Priority),
+		Labels:      start.Labels,
+		Concurrency: start.Concurrency,
+	}
+	if request.Key == "" {
+		request.Key = rand.Text()
+	}
+	if start.Definition != nil {
+		request.Target = &droverpb.ScheduleRequest_Definition{Definition: start.Definition}
+	} else {
+		workflow := &droverpb.WorkflowRef{Name: start.Workflow, Version: int32(start.Version)}
+		request.Target = &droverpb.ScheduleRequest_Workflow{Workflow: workflow}
+	}
+	if !start.StartTime.IsZero() {
+		request.StartTime = timestamppb.New(start.StartTime)
+	}
+	if start.NotifyHook != "" || start.NotifyURL != "" {
+		request.Notify = &droverpb.Notify{Hook: start.NotifyHook, Url: start.NotifyURL}
+	}
+	return request, nil
+}
+
+// starting is a run on its way.
+type starting struct {
+	ctx     context.Context
+	request *droverpb.ScheduleRequest
+	made    chan Started // holds one
+}
+
+type starts struct {
+	gatherer[starting]
+	scheduler droverpb.SchedulerServiceClient
+}
+
+func newStarts(scheduler droverpb.SchedulerServiceClient) *starts {
+	s := &starts{scheduler: scheduler}
+	s.gatherer.prepare = func(batch []starting) func() sent[starting] {
+		return func() sent[starting] { return s.call(batch) }
+	}
+	s.gatherer.size = func(one starting) int { return proto.Size(one.request) }
+	return s
+}
+
+// start waits no longer than its context; what was sent may take effect all the same.
+func (s *starts) start(ctx context.Context, request *droverpb.ScheduleRequest) Started {
+	made := make(chan Started, 1)
+	s.add(starting{ctx, request, made})
+	select {
+	case started := <-made:
+		return started
+	case <-ctx.Done():
+		err := fmt.Errorf("drover: the call was given up: %w", context.Cause(ctx))
+		return Started{Key: request.GetKey(), Err: err}
+	}
+}
+
+func (s *starts) call(batch []starting) sent[starting] {
+	if len(batch) == 1 {
+		s.alone(batch[0])
+		return sent[starting]{}
+	}
+	request := &droverpb.ScheduleBatchRequest{}
+	for _, one := range batch {
+		request.Runs = append(request.Runs, one.request)
+	}
+	// No caller's context ends the call of the others; the patience of the client does.
+	answer, err := s.scheduler.ScheduleBatch(context.WithoutCancel(batch[0].ctx), request)
+	if err != nil {
+		if callErrorOf(err).verdict() == definite {
+			return sent[starting]{again: batch, alone: true}
+		}
+		for _, one := range batch {
+			one.made <- Started{Key: one.request.GetKey(), Err: err}
+		}
+		return sent[starting]{}
+	}
+	for at, one := range batch {
+		made := startedOf(one.request, answer, at)
+		if made.Err != nil && callErrorOf(made.Err).verdict() != definite {
+			// What may pass is repeated as any call is.
+			go s.alone(one)
+			continue
+		}
+		one.made <- made
+	}
+	return sent[starting]{}
+}
+
+func (s *starts) alone(one starting) {
+	made := Started{Key: one.request.GetKey()}
+	answer, err := s.scheduler.Schedule(one.ctx, one.request)
+	made.RunID, made.Created, made.Err = RunID(answer.GetRunId()), answer.GetCreated(), err
+	one.made <- made
+}

@@ -1,0 +1,140 @@
+package drover_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	drover "go.drover.dev/drover"
+	"go.drover.dev/drover/droverpb"
+)
+
+// wire is a server of real gRPC, which knows one run.
+type wire struct {
+	droverpb.UnimplementedSchedulerServiceServer
+	mu     sync.Mutex
+	tokens []string
+	// watches are the versions after which somebody began to watch.
+	watches []uint64
+}
+
+func (w *wire) GetRun(ctx context.Context, _ *droverpb.GetRunRequest) (
+	*droverpb.GetRunResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if meta, ok := metadata.FromIncomingContext(ctx); ok {
+		w.tokens = append(w.tokens, meta.Get("authorization")...)
+	}
+	return &droverpb.GetRunResponse{Run: &droverpb.Run{RunId: "r"}}, nil
+}
+
+// WatchRun breaks after the first version, and ends with the third.
+func (w *wire) WatchRun(request *droverpb.WatchRunRequest,
+	stream grpc.ServerStreamingServer[droverpb.WatchRunResponse]) error {
+	w.mu.Lock()
+	w.watches = append(w.watches, request.GetAfterVersion())
+	w.mu.Unlock()
+	run := &droverpb.Run{Version: request.GetAfterVersion() + 1}
+	if request.GetAfterVersion() == 2 {
+		run.State = droverpb.RunState_RUN_STATE_COMPLETED
+	}
+	if err := stream.Send(&droverpb.WatchRunResponse{Run: run}); err != nil {
+		return err
+	}
+	return status.Error(codes.Unavailable, "the server goes away")
+}
+
+func (w *wire) serve(t *testing.T, address string, options ...grpc.ServerOption) (
+	string, *grpc.Server) {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(options...)
+	droverpb.RegisterSchedulerServiceServer(server, w)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return listener.Addr().String(), server
+}
+
+func wireClient(t *testing.T, address string, options ...drover.ClientOption) *drover.Client {
+	t.Helper()
+	client, err := drover.NewClient(address, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+func TestACallGoesThroughTLSWithItsToken(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	equal(t, "error", err, nil)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	equal(t, "error", err, nil)
+	certificate, err := x509.ParseCertificate(der)
+	equal(t, "error", err, nil)
+	roots := x509.NewCertPool()
+	roots.AddCert(certificate)
+	server := &wire{}
+	own := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	address, _ := server.serve(t, "127.0.0.1:0", grpc.Creds(credentials.NewServerTLSFromCert(&own)))
+
+	client := wireClient(t, address, drover.WithTLS(&tls.Config{RootCAs: roots}), drover.WithToken("abc"))
+	_, err = client.GetRun(t.Context(), drover.RunID("r"))
+	equal(t, "error", err, nil)
+	equal(t, "tokens", server.tokens, []string{"Bearer abc"})
+
+	strangers := wireClient(t, address, drover.WithTLS(&tls.Config{RootCAs: x509.NewCertPool()}),
+		drover.WithPatience(time.Millisecond))
+	_, err = strangers.GetRun(t.Context(), drover.RunID("r"))
+	equal(t, "code", status.Code(err), codes.Unavailable)
+}
+
+func TestACallOutlivesARestartOfTheServer(t *testing.T) {
+	server := &wire{}
+	address, first := server.serve(t, "127.0.0.1:0")
+	client := wireClient(t, address)
+	_, err := client.GetRun(t.Context(), drover.RunID("r"))
+	equal(t, "error", err, nil)
+	first.Stop()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := client.GetRun(t.Context(), drover.RunID("r"))
+		answered <- err
+	}()
+	server.serve(t, address)
+	equal(t, "error", <-answered, nil)
+}
+
+func TestAWatchGoesOnAfterABreakFromTheLastVersionThatItSaw(t *testing.T) {
+	server := &wire{}
+	address, _ := server.serve(t, "127.0.0.1:0")
+	var versions []uint64
+	for snapshot, err := range wireClient(t, address).WatchRun(t.Context(), drover.RunID("r")) {
+		equal(t, "error", err, nil)
+		versions = append(versions, snapshot.GetRun().GetVersion())
+	}
+	equal(t, "versions", versions, []uint64{1, 2, 3})
+	equal(t, "watches", server.watches, []uint64{0, 1, 2})
+}

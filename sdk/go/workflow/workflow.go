@@ -1,0 +1,263 @@
+// Package workflow writes workflows in Go, typed, with the words of the YAML form; what is built is
+// the very message that the YAML form becomes. A field that is left out takes its default; the
+// defaults and the limits of each stand in proto/drover/v1/workflow.proto.
+//
+//	trip, err := workflow.Workflow{
+//		Name: "trip",
+//		Steps: []workflow.Step{
+//			{ID: "flight", Do: workflow.Task{Name: "book-flight"}, Compensate: workflow.Undo("cancel")},
+//			{ID: "mail", Do: workflow.Task{Name: "send-mail"}, Needs: []string{"flight"}},
+//		},
+//	}.Definition()
+package workflow
+
+import "time"
+
+// Workflow is a graph of steps without cycles.
+type Workflow struct {
+	Name string
+	// Timeout is the longest time of a run. Default 7 days.
+	Timeout time.Duration
+	// InputSchema is the JSON Schema that the input of a run has to keep.
+	InputSchema any
+	Steps       []Step
+}
+
+// Step is one node of the graph.
+type Step struct {
+	ID string
+	// Do is what the step does: a [Task], [Wait], [Signal], [Approval], [Run] or [Map].
+	Do Kind
+	// Needs are the steps that must have ended before this one starts.
+	Needs []string
+	// When is a CEL condition; false: the step is skipped.
+	When string
+	// RunIf says how the steps that it needs must have ended. Default: Ended.
+	RunIf RunIf
+	// Always makes it a finally step: it runs once, last, whatever happened.
+	Always bool
+	// Pivot: once it has succeeded, there is no way back; later failures ask a person.
+	Pivot bool
+	// Input has a JSON form, or is a payload; its strings may hold expressions. Default: the run's
+	// input; of a map, the item.
+	Input any
+	// Retry: the first policy that matches the code of a failure decides.
+	Retry    []Retry
+	Timeouts *Timeouts
+	// Effects is what a repeated attempt does to the world. Default: Idempotent.
+	Effects Effects
+	// Verify finds out whether a lost attempt took effect; with Verifiable alone.
+	Verify *Beside
+	// Fallback are other ways to try it, in this order.
+	Fallback []Fallback
+	// OnPickup is what happens when nobody polls for the task. Default: Alarm.
+	OnPickup OnPickup
+	// Compensate undoes the step.
+	Compensate *Compensate
+	// OnFailure: by default compensate if an effect that can be undone exists by then, else fail.
+	OnFailure OnFailure
+	// Escalation is how long an escalation of the step is asked, and what follows then.
+	Escalation *Escalation
+	// OutputSchema is the JSON Schema that the output of the step has to keep.
+	OutputSchema any
+}
+
+// Kind is what a step does.
+type Kind interface{ isKind() }
+
+// Task is performed by an agent.
+type Task struct {
+	Name string
+	// Queue is "default" by default.
+	Queue string
+}
+
+// Wait is a timer: for so long, or until a moment, RFC 3339 or an expression, ${...}.
+type Wait struct {
+	For   time.Duration
+	Until string
+}
+
+// Signal waits for an event from outside.
+type Signal struct {
+	Name string
+	// Within is 7 days by default.
+	Within time.Duration
+	// OnExpiry is "escalate" (the default), "fail" or "skip".
+	OnExpiry string
+}
+
+// Approval waits for people.
+type Approval struct {
+	// Approvers are names or roles of those who may decide. Default: anybody.
+	Approvers []string
+	// Need is how many have to approve. Default 1.
+	Need int
+	// NotRequester: who started the run, as its label "requester" says, may not decide.
+	NotRequester bool
+	// Form is the JSON Schema of what an approver fills in.
+	Form any
+	// Within is 7 days by default.
+	Within time.Duration
+	// OnExpiry is "escalate" (the default), "reject" or "approve".
+	OnExpiry string
+}
+
+// Run begins a run of a workflow, and waits for its end.
+type Run struct {
+	Workflow string
+	// Version: by default the default version when the run begins.
+	Version int
+}
+
+// Map performs a task for each item of a list; what the step says of a task it says of each item.
+type Map struct {
+	// Over is an expression that gives a list, or a number of items.
+	Over string
+	Task string
+	// Queue is "default" by default; it may hold expressions, as "deploy-${item.host}".
+	Queue string
+	// Concurrency is how many items are under way at the same time. Default 100.
+	Concurrency int
+	// Tolerate is how many may fail without failing the step. Default: none.
+	Tolerate *Amount
+	// Waves: items begin a wave at a time.
+	Waves *Waves
+}
+
+// Waves say how a map goes about its items.
+type Waves struct {
+	Size Amount
+	// Pause is from the end of a wave to its gate, or to the next wave.
+	Pause time.Duration
+	// Gate lets the next wave begin by succeeding.
+	Gate *Gate
+}
+
+// Gate is a task between two waves.
+type Gate struct {
+	Beside
+	// Input is by default the run's input.
+	Input any
+}
+
+// Amount is a number, or a share.
+type Amount struct {
+	count   int
+	percent *float64
+}
+
+// Count is so many.
+func Count(items int) Amount { return Amount{count: items} }
+
+// Percent is so many of a hundred.
+func Percent(share float64) Amount { return Amount{percent: &share} }
+
+func (Task) isKind()     {}
+func (Wait) isKind()     {}
+func (Signal) isKind()   {}
+func (Approval) isKind() {}
+func (Run) isKind()      {}
+func (Map) isKind()      {}
+
+// Retry is a policy of trying again. Its zero values are its defaults, but Jitter's: nil.
+type Retry struct {
+	// On are the codes of failures that it is for. Default: all.
+	On []string
+	// Attempts are the tries in all, the first included. Default 5, to undo 10.
+	Attempts int
+	// Initial is the first wait. Default 1 s.
+	Initial time.Duration
+	// Factor is by how much each wait is longer. Default 2.
+	Factor float64
+	// Max is the longest wait. Default 1 minute, to undo 5 minutes.
+	Max time.Duration
+	// Jitter is the share of each wait that is random, 0 to 1. Default 0.2.
+	Jitter *float64
+}
+
+// Timeouts are the times of a task; those that may be 0 are pointers, nil for the default.
+type Timeouts struct {
+	Pickup  time.Duration
+	Attempt time.Duration
+	// Heartbeat is the length of the lease, at least 2 s.
+	Heartbeat time.Duration
+	// Stall is how long the progress that a handler reports may stand still. Default: off.
+	Stall  time.Duration
+	Total  time.Duration
+	Cancel *time.Duration
+	Settle *time.Duration
+	// Callback is how long the outcome of a deferred attempt may take. Default 24 hours.
+	Callback time.Duration
+}
+
+// Beside is a task beside that of the step, which verifies it or stands at a gate.
+type Beside struct {
+	Task string
+	// Queue is by default that of the step.
+	Queue    string
+	Retry    []Retry
+	Timeouts *Timeouts
+}
+
+// Compensate is the task that undoes a step.
+type Compensate struct {
+	Beside
+	// Attempted also undoes a step that failed half-way. Default: those that finished.
+	Attempted bool
+}
+
+// Undo is a compensation with all defaults.
+func Undo(task string) *Compensate { return &Compensate{Beside: Beside{Task: task}} }
+
+// Fallback is another way to try a step; what is left out stays as it was.
+type Fallback struct {
+	Queue string
+	Task  string
+	// Run is a workflow to run instead, of a step that is a [Run].
+	Run *Run
+	// Input is merged over the step's input, key by key.
+	Input any
+}
+
+// Escalation is how long an escalation is asked, and what follows then.
+type Escalation struct {
+	// Remind is from one reminder to the next. Default 1 hour.
+	Remind time.Duration
+	// Deadline is from the question to the answer that Then gives: "retry", "skip", "compensate" or
+	// "fail"; both or none.
+	Deadline time.Duration
+	Then     string
+}
+
+// RunIf says how the steps that a step needs must have ended.
+type RunIf string
+
+// Effects is what a repeated attempt does to the world.
+type Effects string
+
+// OnPickup is what happens when nobody polls for a task.
+type OnPickup string
+
+// OnFailure is what happens to the run when a step has failed for good.
+type OnFailure string
+
+// The words of the settings.
+const (
+	Ended RunIf = "ended"
+	AllOK RunIf = "all_ok"
+	AnyOK RunIf = "any_ok"
+
+	Idempotent Effects = "idempotent"
+	Verifiable Effects = "verifiable"
+	Once       Effects = "once"
+
+	PickupAlarm    OnPickup = "alarm"
+	PickupEscalate OnPickup = "escalate"
+	PickupFallback OnPickup = "fallback"
+
+	FailureCompensate OnFailure = "compensate"
+	FailureFail       OnFailure = "fail"
+	FailureContinue   OnFailure = "continue"
+	FailureEscalate   OnFailure = "escalate"
+)
