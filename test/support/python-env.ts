@@ -1,6 +1,6 @@
 /**
- * A Python environment for the stub agent: made once for each content of its requirements, under
- * the repository's .drover/, and used again by later runs.
+ * A Python environment for an agent: made once for each content of its requirements, under the
+ * repository's .drover/, and used again by later runs.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,20 +10,22 @@ import { promisify } from "node:util";
 
 export const stubFolder = join(import.meta.dirname, "../../agents-examples/stubs/python");
 const cacheFolder = join(import.meta.dirname, "../../.drover");
-const installMsMax = 90_000;
+const installMsMax = 300_000;
 const run = promisify(execFile);
 
 export type PythonEnv =
   | { readonly kind: "ready"; readonly python: string }
   | { readonly kind: "missing"; readonly why: string };
 
-export async function preparePython(): Promise<PythonEnv> {
+/** Default: the requirements of the stub agent. */
+export async function preparePython(
+  requirements = join(stubFolder, "requirements.txt"),
+): Promise<PythonEnv> {
   try {
     await run("python3", ["-c", "import venv, ensurepip"]);
   } catch {
     return { kind: "missing", why: "python3 with venv is not on this machine: install it to run" };
   }
-  const requirements = join(stubFolder, "requirements.txt");
   const { stdout: version } = await run("python3", ["--version"]);
   const hash = createHash("sha256").update(readFileSync(requirements)).update(version);
   const folder = join(cacheFolder, `python-${hash.digest("hex").slice(0, 12)}`);
