@@ -18,19 +18,28 @@ from drover.backoff import Backoff
 from drover.calls import TRY, Caller
 from drover.channel import Connection, Tls
 from drover.clocks import SYSTEM_CLOCK, sleep
+from drover.commands import Commands
 from drover.definition import to_definition
 from drover.durations import Duration, seconds_of, to_duration
 from drover.errors import CallError
+from drover.escalations import Escalations
+from drover.explanation import RunExplanation
 from drover.gathering import Gathering
 from drover.history import ItemPage, RunDetails, RunPage, RunSnapshot
+from drover.hooks import Hooks
 from drover.new_runs import NewRun, to_schedule
+from drover.operations import Operations
 from drover.payloads import PLAIN, Codec
-from drover.run_filters import ALL_RUNS, RunFilter, state_number, to_filter
+from drover.run_filters import ALL_RUNS, RunFilter, to_filter
 from drover.runs import Run, RunName, StepState, to_ref
+from drover.schedules import Schedules
 from drover.statuses import error_of_status
+from drover.triggers import Triggers
 from drover.v1 import run_pb2
 from drover.v1 import scheduler_service_pb2 as wire
 from drover.workflow import Workflow
+from drover.workflow_calls import WorkflowCalls
+from drover.writing import number_of
 
 _WAIT = 30.0
 
@@ -63,7 +72,7 @@ class RegisteredWorkflow:
     """False: this content was registered before."""
 
 
-class Client:
+class Client(Commands, WorkflowCalls):
     """Starts runs, and asks after them. To be used in one event loop; drover.sync has its twin
     for programs without one."""
 
@@ -86,6 +95,16 @@ class Client:
         connection = Connection(address, tls, token)
         self._caller = Caller(connection, namespace, seconds_of(patience), codec or PLAIN)
         self._gathering = Gathering(SYSTEM_CLOCK, self._schedule_some)
+        self.escalations = Escalations(self._caller)
+        """What waits for a person."""
+        self.hooks = Hooks(self._caller)
+        """Who is told of what happens, by webhooks."""
+        self.schedules = Schedules(self._caller)
+        """Runs that begin by the calendar."""
+        self.triggers = Triggers(self._caller)
+        """What begins or continues runs by itself: calls over HTTP, the ends of other runs."""
+        self.operations = Operations(self._caller)
+        """Who performs tasks, who watches, what was done, and what needs a person."""
 
     async def register_workflow(
         self, definition: Union[Workflow, str], *, keep_default: bool = False
@@ -180,11 +199,16 @@ class Client:
             namespace=self._caller.namespace,
             run=to_ref(run),
             step_id=step_id,
-            states=[state_number(run_pb2.StepState.DESCRIPTOR, state) for state in states],
+            states=[number_of(run_pb2.StepState.DESCRIPTOR, state) for state in states],
             page_size=page_size,
             page_token=page_token,
         )
         return await self._caller.ask(ItemPage, rpc.LIST_ITEMS, request)
+
+    async def explain_run(self, run: RunName) -> RunExplanation:
+        """Why it is not moving, what happens next, and what a person can do."""
+        request = wire.ExplainRunRequest(namespace=self._caller.namespace, run=to_ref(run))
+        return await self._caller.ask(RunExplanation, rpc.EXPLAIN_RUN, request)
 
     async def watch_run(
         self, run: RunName, *, after_version: int = 0

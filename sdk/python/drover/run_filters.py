@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
-
-from google.protobuf.descriptor import EnumDescriptor
 
 from drover.reading import to_time
 from drover.runs import RunState
 from drover.v1 import run_pb2
 from drover.v1 import scheduler_service_pb2 as wire
+from drover.writing import number_of
 
 
 @dataclass(frozen=True)
@@ -36,20 +34,10 @@ def to_filter(given: RunFilter) -> wire.RunFilter:
     """The message."""
     after, before = given.created_after, given.created_before
     return wire.RunFilter(
-        states=[state_number(run_pb2.RunState.DESCRIPTOR, state) for state in given.states],
+        states=[number_of(run_pb2.RunState.DESCRIPTOR, state) for state in given.states],
         workflow=given.workflow,
         parent_run_id=given.parent_run_id,
         labels=dict(given.labels),
         created_after=None if after is None else to_time(after),
         created_before=None if before is None else to_time(before),
     )
-
-
-def state_number(described: EnumDescriptor, state: str) -> Any:
-    """Raises ValueError for a name that there is not."""
-    prefix = described.values_by_number[0].name.removesuffix("UNSPECIFIED")
-    value = described.values_by_name.get(prefix + state)
-    if value is None or value.number == 0:
-        known = [one.name.removeprefix(prefix) for one in described.values if one.number != 0]
-        raise ValueError(f'"{state}" is none of {", ".join(known)}.')
-    return value.number

@@ -140,8 +140,10 @@ class Approval:
 class Waves:
     """How the items of a map follow each other."""
 
-    size: int | str
-    """How many items a wave has: a number, or a share of all as "25%"."""
+    size: int | None = None
+    """How many items a wave has; this or `percent`."""
+    percent: float | None = None
+    """The same as a share of all: 25 is a quarter."""
     pause: Duration | None = None
     """From the end of a wave to its gate, or to the next wave."""
     gate: str | Gate | None = None
@@ -158,8 +160,10 @@ class Map:
     """By default "default"; may hold expressions, as `deploy-${item.host}`."""
     concurrency: int | None = None
     """Items under way at the same time. Default 100."""
-    tolerate: int | str | None = None
-    """How many may fail without failing the step: a number, or a share as "5%". Default 0."""
+    tolerate: int | None = None
+    """How many may fail without failing the step. Default 0."""
+    tolerate_percent: float | None = None
+    """The same as a share of all: 5 is 5 %."""
     waves: Waves | None = None
 
 
