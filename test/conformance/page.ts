@@ -1,0 +1,129 @@
+/**
+ * The table of agents by scenarios: for a terminal, and as docs/CONFORMANCE.md. A cell of the page
+ * that a run did not play keeps what stood there.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { agents } from "./agents.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarios } from "./scenarios/scenarios.ts";
+import type { Mark, Result } from "./suite.ts";
+import { root } from "./toolbox.ts";
+
+export const pagePath = join(root, "docs/CONFORMANCE.md");
+
+/** What stands in a cell: passed, failed, not asked, not played. */
+export type Cell = "yes" | "NO" | "–" | "?";
+
+/** By agent, then by scenario. */
+export type Cells = ReadonlyMap<string, ReadonlyMap<string, Cell>>;
+
+const cells: Readonly<Record<Mark["kind"], Cell>> = {
+  passed: "yes",
+  failed: "NO",
+  "not-asked": "–",
+};
+
+/** A result that was not played leaves the page as it is. */
+export function marksOf(results: readonly Result[], page = readPage()): Cells {
+  const known = cellsOf(page);
+  return new Map(
+    agents.map(({ name }) => {
+      const marks = results.find(({ agent }) => agent === name)?.marks;
+      const column = scenarios.map((scenario): [string, Cell] => {
+        const mark = marks?.get(scenario.name);
+        const cell = mark === undefined ? known.get(name)?.get(scenario.name) : cells[mark.kind];
+        return [scenario.name, cell ?? "?"];
+      });
+      return [name, new Map(column)];
+    }),
+  );
+}
+
+export function readPage(): string {
+  return existsSync(pagePath) ? readFileSync(pagePath, "utf8") : "";
+}
+
+/** The cells of the page's table. */
+export function cellsOf(page: string): Cells {
+  const rows = page
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((line) => line.split("|").map((cell) => cell.trim()));
+  const heads = rows.find(([, first]) => first === "scenario") ?? [];
+  return new Map(
+    agents.map(({ name }) => {
+      const at = heads.indexOf(name);
+      const column = rows.flatMap((row): [string, Cell][] => {
+        const cell = (["yes", "NO", "–", "?"] as const).find((known) => known === row[at]);
+        return at < 0 || cell === undefined ? [] : [[row[1] ?? "", cell]];
+      });
+      return [name, new Map(column)];
+    }),
+  );
+}
+
+export function conformancePage(marks: Cells): string {
+  const names = agents.map(({ name }) => name);
+  const row = (cellsOfRow: readonly string[]): string => `| ${cellsOfRow.join(" | ")} |`;
+  const reasons = new Map(
+    scenarios.flatMap(({ name, notForStubs }) =>
+      notForStubs === undefined ? [] : [[name, notForStubs] as const],
+    ),
+  );
+  return [
+    "# Conformance",
+    "",
+    "<!-- Made by `npm run conformance -- --write`: change the scenarios, not this page. -->",
+    "",
+    `Every agent, whatever its language, is put to the same ${scenarios.length} scenarios against a real server: the SDKs, and the agents of [agents-examples/stubs](../agents-examples/stubs), which have nothing but code that was generated from the contract. [PROTOCOL.md](../test/conformance/PROTOCOL.md) says how an agent takes part.`,
+    "",
+    "```sh",
+    "npm run conformance                              # all of them",
+    "npm run conformance -- --agent go --only cancel  # one agent, one scenario",
+    "```",
+    "",
+    "An agent whose tools are not on the machine is skipped, and that is said at the end; `DROVER_REQUIRE=all` makes it a failure.",
+    "",
+    "## The table",
+    "",
+    "`yes`: it does; `NO`: it does not; `–`: not asked of it, for the reason below; `?`: not played yet.",
+    "",
+    row(["scenario", ...names]),
+    row(["---", ...names.map(() => ":-:")]),
+    ...scenarios.map(({ name }) =>
+      row([name, ...names.map((agent) => marks.get(agent)?.get(name) ?? "?")]),
+    ),
+    "",
+    "## The scenarios",
+    "",
+    row(["name", "what holds"]),
+    row(["---", "---"]),
+    ...scenarios.map(({ name, says }) => row([name, says])),
+    "",
+    "## Not asked of generated stubs",
+    "",
+    row(["name", "because"]),
+    row(["---", "---"]),
+    ...[...reasons].map(([name, why]) => row([name, why])),
+    "",
+  ].join("\n");
+}
+
+/** A row for each scenario, a column for each agent that was to be tested. */
+export function tableForTerminal(results: readonly Result[], played: readonly Scenario[]): string {
+  const width = Math.max(...played.map(({ name }) => name.length), 8) + 2;
+  const cell = (result: Result, name: string): string => {
+    const mark = result.marks.get(name);
+    return mark === undefined ? "skipped" : cells[mark.kind];
+  };
+  const line = (name: string, of: (result: Result) => string): string =>
+    name.padEnd(width) +
+    results.map((result) => of(result).padEnd(result.agent.length + 2)).join("");
+  return [
+    line("", ({ agent }) => agent),
+    ...played.map(({ name }) => line(name, (result) => cell(result, name))),
+  ]
+    .map((text) => text.trimEnd())
+    .join("\n");
+}

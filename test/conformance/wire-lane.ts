@@ -1,0 +1,178 @@
+/**
+ * One method of the contract on the wire: its calls as they were seen, and as a scenario takes them
+ * into its hands.
+ *
+ *   arrived -> sent to a server -> answered by it -> passed on | failed | given up by the agent
+ *
+ * A call nobody waits for is sent to the server of its lane, and its answer passed on.
+ */
+import { clone, create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { ErrorInfoSchema, RetryInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
+import { type Status, StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
+import { toDuration } from "../../sdk/typescript/duration.ts";
+
+/** A call as one of the two protocols brought it. */
+export interface RawCall {
+  /** The time that the caller gave; null: no end. */
+  readonly timeoutMs: number | null;
+  /** Resolves when the caller has given the call up. */
+  readonly gone: Promise<void>;
+  read<T extends DescMessage>(schema: T): MessageShape<T>;
+  /** Resolves with an error's answer too. */
+  send(address: string): Promise<RawReply>;
+  answer<T extends DescMessage>(schema: T, message: MessageShape<T>): void;
+  fail(failure: Failure): void;
+}
+
+export interface RawReply {
+  /** 0, or the gRPC code of the error. */
+  readonly code: number;
+  read<T extends DescMessage>(schema: T): MessageShape<T>;
+  pass(): void;
+}
+
+/**
+ * `away`: UNAVAILABLE without details, as a broken connection gives it; nobody knows whether the
+ * call took effect. `full`: RESOURCE_EXHAUSTED as an overloaded server says it; nothing was changed.
+ */
+export type Failure = "away" | "full";
+
+export const failures = Object.freeze({
+  away: status(14, "", undefined),
+  full: status(8, "OVERLOADED", 50),
+});
+
+function status(code: number, reason: string, retryMs: number | undefined): Status {
+  const details = [
+    ...(reason === ""
+      ? []
+      : [anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason, domain: "drover" }))]),
+    ...(retryMs === undefined
+      ? []
+      : [anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay: toDuration(retryMs) }))]),
+  ];
+  return create(StatusSchema, { code, message: "failed by the suite", details });
+}
+
+/** A call as it was seen. */
+export interface Call<I extends DescMessage, O extends DescMessage> {
+  /** Its place among all calls, from 1. */
+  readonly no: number;
+  readonly request: MessageShape<I>;
+  readonly timeoutMs: number | null;
+  /** What the server answered; null: nothing yet, or an error. */
+  response(): MessageShape<O> | null;
+  /** How many calls had arrived when its answer was passed on; null: it was not. */
+  passedAt(): number | null;
+}
+
+/** A call in the hands of a scenario. */
+export interface Parked<I extends DescMessage, O extends DescMessage> extends Call<I, O> {
+  /** Sends it to a server and waits for the answer; the agent hears nothing yet. */
+  send(): Promise<MessageShape<O>>;
+  /** Passes the server's answer on, changed if you like; sends the call first if need be. */
+  pass(change?: (response: MessageShape<O>) => void): Promise<void>;
+  /** The agent gets this instead of an answer. */
+  fail(failure: Failure): void;
+  readonly gone: Promise<void>;
+}
+
+export interface Lane<I extends DescMessage, O extends DescMessage> {
+  readonly calls: readonly Call<I, O>[];
+  /** Sends its calls to this server from now on. */
+  route(address: string): void;
+  /** Takes the next call that fits. */
+  next(fits?: (request: MessageShape<I>) => boolean): Promise<Parked<I, O>>;
+  /** Does this with each call that nobody waits for, until the returned function is called. */
+  each(act: (call: Parked<I, O>) => void): () => void;
+  arrive(raw: RawCall): void;
+}
+
+interface Waiter<I extends DescMessage, O extends DescMessage> {
+  readonly fits: (request: MessageShape<I>) => boolean;
+  readonly take: (call: Parked<I, O>) => void;
+}
+
+export interface LaneOptions<I extends DescMessage, O extends DescMessage> {
+  readonly input: I;
+  readonly output: O;
+  readonly address: string;
+  /** Counts calls over all lanes. */
+  readonly count: { arrived: number };
+}
+
+export function createLane<I extends DescMessage, O extends DescMessage>(
+  options: LaneOptions<I, O>,
+): Lane<I, O> {
+  const { input, output, count } = options;
+  const calls: Call<I, O>[] = [];
+  let { address } = options;
+  let waiters: readonly Waiter<I, O>[] = [];
+  let standing: ((call: Parked<I, O>) => void) | null = null;
+
+  function park(raw: RawCall): Parked<I, O> {
+    let reply: Promise<RawReply> | null = null;
+    let response: MessageShape<O> | null = null;
+    let passedAt: number | null = null;
+
+    async function sent(): Promise<RawReply> {
+      reply ??= raw.send(address);
+      const got = await reply;
+      if (got.code === 0) response ??= got.read(output);
+      return got;
+    }
+
+    return Object.freeze({
+      no: count.arrived,
+      request: raw.read(input),
+      timeoutMs: raw.timeoutMs,
+      gone: raw.gone,
+      response: () => response,
+      passedAt: () => passedAt,
+      async send(): Promise<MessageShape<O>> {
+        const { code } = await sent();
+        if (response === null) throw new Error(`the server refused the call with code ${code}`);
+        return response;
+      },
+      async pass(change?: (response: MessageShape<O>) => void): Promise<void> {
+        const got = await sent();
+        if (change !== undefined && response !== null) {
+          response = clone(output, response);
+          change(response);
+          raw.answer(output, response);
+        } else got.pass();
+        passedAt = count.arrived;
+      },
+      fail: raw.fail,
+    });
+  }
+
+  return Object.freeze({
+    calls,
+    route(to: string): void {
+      address = to;
+    },
+    next: (fits: (request: MessageShape<I>) => boolean = () => true) =>
+      new Promise<Parked<I, O>>((take) => {
+        waiters = [...waiters, { fits, take }];
+      }),
+    each(act: (call: Parked<I, O>) => void): () => void {
+      standing = act;
+      return () => {
+        standing = null;
+      };
+    },
+    arrive(raw: RawCall): void {
+      count.arrived += 1;
+      const call = park(raw);
+      calls.push(call);
+      const waiter = waiters.find(({ fits }) => fits(call.request));
+      if (waiter !== undefined) {
+        waiters = waiters.filter((other) => other !== waiter);
+        waiter.take(call);
+      } else if (standing !== null) standing(call);
+      else void call.pass();
+    },
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * What stands between the program under test and the servers: every call of an agent passes here,
+ * is decoded and kept, and does what the scenario wants of it. So what an agent says is seen as it
+ * says it, whatever its language, and the network goes wrong at the moment that a scenario means.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import {
+  AgentService,
+  type CompleteRequestSchema,
+  type CompleteResponseSchema,
+  type HeartbeatRequestSchema,
+  type HeartbeatResponseSchema,
+  type PollTaskRequestSchema,
+  type PollTaskResponseSchema,
+} from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { openHttp1Side } from "./wire-http1.ts";
+import { openHttp2Side } from "./wire-http2.ts";
+import { createLane, type Lane } from "./wire-lane.ts";
+import { openPipes, type Pipes } from "./wire-pipes.ts";
+
+export interface Wire extends Pipes {
+  readonly poll: Lane<typeof PollTaskRequestSchema, typeof PollTaskResponseSchema>;
+  readonly beat: Lane<typeof HeartbeatRequestSchema, typeof HeartbeatResponseSchema>;
+  readonly complete: Lane<typeof CompleteRequestSchema, typeof CompleteResponseSchema>;
+  /** Sends the calls of all lanes to this server from now on. */
+  route(address: string): void;
+}
+
+/** `server`: host:port of the server behind it. */
+export async function openWire(server: string): Promise<Wire> {
+  const count = { arrived: 0 };
+  const lane = <I extends DescMessage, O extends DescMessage>(method: { input: I; output: O }) =>
+    createLane({ input: method.input, output: method.output, address: server, count });
+  const poll = lane(AgentService.method.pollTask);
+  const beat = lane(AgentService.method.heartbeat);
+  const complete = lane(AgentService.method.complete);
+  const arrive = {
+    "/drover.v1.AgentService/PollTask": poll.arrive,
+    "/drover.v1.AgentService/Heartbeat": beat.arrive,
+    "/drover.v1.AgentService/Complete": complete.arrive,
+  };
+  const http2 = await openHttp2Side(arrive);
+  const http1 = await openHttp1Side(arrive);
+  const pipes = await openPipes({ http1: http1.port, http2: http2.port });
+  return Object.freeze({
+    ...pipes,
+    poll,
+    beat,
+    complete,
+    route(address: string): void {
+      for (const { route } of [poll, beat, complete]) route(address);
+    },
+    async close(): Promise<void> {
+      await pipes.close();
+      http2.close();
+      http1.close();
+    },
+  });
+}
