@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { startDroverServer } from "../support/drover-server.ts";
+import { pythonDefinitions, pythonDefinitionsFile } from "../support/python-definitions.ts";
 import { type PythonEnv, preparePython } from "../support/python-env.ts";
 
 const sdk = join(import.meta.dirname, "../../sdk/python");
@@ -57,6 +58,18 @@ test("its generated code is that of the contract", async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   expect(await python(["scripts/generate.py", folder])).toBe("");
   expect(filesOf(join(folder, "drover/v1"))).toEqual(filesOf(join(sdk, "drover/v1")));
+});
+
+test("its client without asyncio is made of that with it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "drover-python-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "sync.py");
+  expect(await python(["scripts/make_sync.py", file])).toBe("");
+  expect(readFileSync(file, "utf8")).toBe(readFileSync(join(sdk, "drover/sync.py"), "utf8"));
+});
+
+test("the definitions that its builder is held against are those of the text form", () => {
+  expect(readFileSync(pythonDefinitionsFile, "utf8")).toBe(pythonDefinitions());
 });
 
 test(

@@ -96,7 +96,7 @@ class FakeServer:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    async def start(self, port: int = 0) -> None:
+    async def start(self, port: int = 0, credentials: grpc.ServerCredentials | None = None) -> None:
         mine = {rpc.POLL_TASK.path, rpc.HEARTBEAT.path, rpc.COMPLETE.path, rpc.WATCH_RUN.path}
         for method in vars(rpc).values():
             if isinstance(method, Method) and method.path not in mine:
@@ -105,7 +105,11 @@ class FakeServer:
         for service, handlers in self._handlers.items():
             generic = grpc.method_handlers_generic_handler(service, handlers)
             self._server.add_generic_rpc_handlers((generic,))
-        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+        where = f"127.0.0.1:{port}"
+        if credentials is None:
+            self.port = self._server.add_insecure_port(where)
+        else:
+            self.port = self._server.add_secure_port(where, credentials)
         await self._server.start()
 
     async def stop(self) -> None:
