@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from fake_server import FakeServer, status
+from manual_clock import ManualClock
 
 import drover
 from drover import rpc
+from drover.gathering import Gathering
 from drover.payloads import json_payload
 from drover.reading import to_time
 from drover.runs import Key
@@ -29,8 +31,15 @@ UNAVAILABLE = 14
 
 
 @pytest.fixture
-async def client(server: FakeServer) -> AsyncIterator[drover.Client]:
+def clock() -> ManualClock:
+    """That by which runs are gathered."""
+    return ManualClock()
+
+
+@pytest.fixture
+async def client(server: FakeServer, clock: ManualClock) -> AsyncIterator[drover.Client]:
     async with drover.Client(server.address, namespace="acme", token="s3cret") as made:
+        made._gathering = Gathering(clock, made._schedule_some)
         yield made
 
 
@@ -54,11 +63,13 @@ async def test_a_run_is_scheduled_under_a_key_of_its_own_and_a_repeat_is_the_sam
 
 
 async def test_runs_of_one_moment_share_a_call_and_each_has_its_own_answer(
-    server: FakeServer, client: drover.Client
+    server: FakeServer, client: drover.Client, clock: ManualClock
 ) -> None:
     lonely = begun(client.schedule("w", key="first"))
     first = await server.inbox(rpc.SCHEDULE).next()
     others = [begun(client.schedule("w", key=key)) for key in ("a", "b", "c")]
+    await asyncio.sleep(0)
+    clock.advance(0.002)
     batch = await server.inbox(rpc.SCHEDULE_BATCH).next()
     assert [one.key for one in batch.request.runs] == ["a", "b", "c"]
     refused = ScheduleResult(status=status(9, "CONCURRENCY_LIMIT"))
@@ -72,11 +83,12 @@ async def test_runs_of_one_moment_share_a_call_and_each_has_its_own_answer(
 
 
 async def test_a_run_that_spoils_a_whole_call_is_found_by_sending_each_alone(
-    server: FakeServer, client: drover.Client
+    server: FakeServer, client: drover.Client, clock: ManualClock
 ) -> None:
     lonely = begun(client.schedule("w"))
     runs = [begun(client.schedule("w", key=key)) for key in ("good", "bad")]
     (await server.inbox(rpc.SCHEDULE).next()).answer()
+    clock.advance(0.002)
     (await server.inbox(rpc.SCHEDULE_BATCH).next()).fail(3, "INVALID_REQUEST")
     (await server.inbox(rpc.SCHEDULE).next()).answer(run_id="good")
     (await server.inbox(rpc.SCHEDULE).next()).fail(3, "INVALID_REQUEST")
