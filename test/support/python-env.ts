@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 
 export const stubFolder = join(import.meta.dirname, "../../agents-examples/stubs/python");
 const cacheFolder = join(import.meta.dirname, "../../.drover");
-const installMsMax = 90_000;
+const installMsMax = 300_000;
 const run = promisify(execFile);
 
 export type PythonEnv =

@@ -1,0 +1,152 @@
+"""The agent of the conformance suite: what its handler does stands in the input of the task.
+
+test/conformance/PROTOCOL.md says what that means.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import drover
+
+LOOK_EVERY = 0.02
+
+
+def say(event: str, **members: Any) -> None:
+    sys.stdout.write(json.dumps({"event": event, **members}) + "\n")
+    sys.stdout.flush()
+
+
+def tell(event: str, task: drover.Task, **members: Any) -> None:
+    where = {"run": task.run_id, "step": task.step_id, "kind": task.kind}
+    say(event, **where, attempt=task.attempt, fence=task.fence, **members)
+
+
+def bad_script(why: str) -> drover.PermanentError:
+    return drover.PermanentError("bad-script", why)
+
+
+def acts_of(task: drover.Task) -> list[dict[str, Any]]:
+    if not isinstance(task.input, dict):
+        raise bad_script("the input is no object")
+    tries: list[list[dict[str, Any]]] = task.input.get(task.kind) or [[]]
+    number = task.fence if task.kind == "perform" else task.attempt
+    return tries[min(number, len(tries)) - 1]
+
+
+def end(act: dict[str, Any], task: drover.Task) -> Any:
+    """What the handler returns for an act that ends it; what it raises is raised."""
+    ((name, said), *_) = [pair for pair in act.items() if pair[0] != "on_stop"]
+    if name == "success":
+        return drover.json_payload(said)
+    if name == "echo":
+        of = {"input": task.input, "details": task.last_details, "output": task.output}
+        return drover.json_payload(of[said])
+    if name == "large":
+        return "x" * said
+    if name == "fail":
+        code, message = said["code"], said.get("message", "")
+        no_effect = said.get("no_effect", False)
+        if said.get("permanent", False):
+            raise drover.PermanentError(code, message, no_effect=no_effect)
+        after = said.get("retry_after_ms")
+        seconds = None if after is None else after / 1_000
+        raise drover.TransientError(code, message, retry_after=seconds, no_effect=no_effect)
+    if name == "unknown":
+        raise drover.UnknownError(said["code"], said.get("message", ""))
+    if name == "again":
+        return drover.again(said["after_ms"] / 1_000)
+    if name == "deferred":
+        return drover.deferred()
+    if name == "cancelled":
+        raise drover.TaskCancelled(no_effect=said.get("no_effect", False))
+    if name == "happened":
+        return drover.happened(drover.json_payload(said))
+    if name == "did_not_happen":
+        return drover.did_not_happen()
+    if name == "cannot_tell":
+        return drover.cannot_tell(said["message"])
+    if name == "throw":
+        raise RuntimeError(said)
+    raise bad_script(f"there is no act {name}")
+
+
+async def appears(path: str) -> None:
+    while not Path(path).exists():
+        await asyncio.sleep(LOOK_EVERY)
+
+
+async def deaf(path: str) -> None:
+    while True:
+        try:
+            return await appears(path)
+        except asyncio.CancelledError:
+            pass
+
+
+async def script(task: drover.Task) -> Any:
+    keys = {"key": task.idempotency_key, "effect_key": task.effect_key}
+    tell("started", task, **keys, callback_token=task.callback_token, item=task.item)
+    ended = ""
+    try:
+        for act in acts_of(task):
+            if "progress" in act:
+                task.progress(**act["progress"])
+            elif "details" in act:
+                task.details(act["details"])
+            elif "log" in act:
+                task.log.info(act["log"])
+            elif "deaf" in act:
+                tell("waiting", task, path=act["deaf"])
+                await deaf(act["deaf"])
+            elif "await" in act:
+                tell("waiting", task, path=act["await"])
+                try:
+                    await appears(act["await"])
+                except asyncio.CancelledError:
+                    tell("stopped", task, why=task.stopped)
+                    if "on_stop" not in act:
+                        ended = "stopped"
+                        raise
+                    ended = next(iter(act["on_stop"]))
+                    return end(act["on_stop"], task)
+            else:
+                ended = next(iter(act), "")
+                return end(act, task)
+    finally:
+        tell("ended", task, act=ended)
+    return None
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.INFO)
+    env = os.environ
+    key = env.get("DROVER_CODEC_KEY")
+    codec: drover.Codec | None = None
+    if key is not None:
+        from drover.aes import AesGcmCodec
+
+        codec = AesGcmCodec(bytes.fromhex(key))
+    agent = drover.Agent(
+        env["DROVER_ADDRESS"],
+        id=env["DROVER_AGENT"],
+        namespace=env["DROVER_NAMESPACE"],
+        queues=[env["DROVER_QUEUE"]],
+        slots=int(env["DROVER_SLOTS"]),
+        poll_wait=int(env["DROVER_POLL_WAIT_MS"]) / 1_000,
+        grace=int(env["DROVER_GRACE_MS"]) / 1_000,
+        cancel_grace=int(env["DROVER_CANCEL_GRACE_MS"]) / 1_000,
+        codec=codec,
+    )
+    for name in ("work", "check", "undo"):
+        agent.task(name)(script)
+    say("ready")
+    agent.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""The agent, as its author sees it.
+
+Its runtime has a thread and an event loop of its own, so that no handler can keep it from its
+heartbeats, and so that it serves programs with asyncio and programs without alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from types import FrameType, TracebackType
+from typing import TypeVar
+
+from drover.agent_options import (
+    AgentSettings,
+    Queue,
+    Registered,
+    check_handlers,
+    check_name,
+    check_settings,
+    in_seconds,
+    with_weight,
+)
+from drover.channel import Connection, Tls
+from drover.clocks import SYSTEM_CLOCK, Clock
+from drover.durations import Duration
+from drover.errors import HandlersLost
+from drover.executions import call_in
+from drover.payloads import PLAIN, Codec
+from drover.runtime import Runtime
+from drover.tasks import Handler
+
+H = TypeVar("H", bound=Handler)
+
+_LOST = "Handlers went on although they were told to stop; end the process, they may still act."
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Agent:
+    """Performs the tasks of its queues with the handlers that are registered.
+
+        agent = Agent("127.0.0.1:7420", id="hello")
+
+        @agent.task("greet")
+        def greet(task):
+            return f"Hello, {task.input['name']}!"
+
+        if __name__ == "__main__":
+            agent.run()
+
+    `run` is for programs that are an agent and nothing else. Others use `start`, `stop` and `join`,
+    or `with agent:`; within asyncio `start`, `stop` and `await agent.stopped()`, or
+    `async with agent:`.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        id: str,
+        namespace: str = "",
+        version: str = "",
+        labels: Mapping[str, str] | None = None,
+        queues: Sequence[Queue] = ("default",),
+        slots: int = 10,
+        grace: Duration = "15s",
+        cancel_grace: Duration = "10s",
+        poll_wait: Duration = "30s",
+        tls: Tls | None = None,
+        token: str | None = None,
+        codec: Codec | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """Raises ValueError for what cannot be meant.
+
+        `address`: host:port. `namespace`: by default "default".
+        `id`: name of the agent, for people; need not be unique. `version` and `labels`: for people.
+        `queues`: to poll, by name or as (name, weight). `slots`: most tasks at a time.
+        `grace`: what running handlers get to finish when the agent stops.
+        `cancel_grace`: what a handler gets to end once it is told to stop. After that it is lost:
+        an isolated one is killed, for another one the agent drains and ends with HandlersLost.
+        `poll_wait`: how long a poll waits for a task, 1 s to 60 s.
+        `tls`, `token`: as in Connection. `codec`: changes every payload. `clock`: for tests.
+        """
+        self._settings = check_settings(
+            AgentSettings(
+                connection=Connection(address, tls, token),
+                namespace=namespace,
+                id=id,
+                version=version,
+                labels=dict(labels or {}),
+                queues=[with_weight(queue) for queue in queues],
+                slots=slots,
+                grace=in_seconds("grace", grace),
+                cancel_grace=in_seconds("cancel_grace", cancel_grace),
+                poll_wait=in_seconds("poll_wait", poll_wait),
+                codec=codec or PLAIN,
+                clock=clock,
+            )
+        )
+        self._handlers: dict[str, Registered] = {}
+        self._runtime: tuple[asyncio.AbstractEventLoop, Runtime] | None = None
+        self._stopping = False
+        self._started = False
+        self._done: Future[None] = Future()
+
+    def task(self, name: str, *, isolated: bool = False) -> Callable[[H], H]:
+        """Registers the handler of a task, as a decorator.
+
+        Those that verify and undo stand beside the others, each by its own name. An `async def`
+        shares an event loop with the others, a `def` gets a thread. `isolated`: it gets a process
+        of its own, which is killed when it does not heed its stop; it must then be defined at the
+        top of a module, and the program must guard its start by `if __name__ == "__main__":`.
+        """
+        check_name("name of a handler", name)
+
+        def register(handler: H) -> H:
+            if name in self._handlers:
+                raise ValueError(f'The task "{name}" has a handler already.')
+            if self._started:
+                raise RuntimeError(f'The handler of "{name}" comes after the start of the agent.')
+            self._handlers[name] = Registered(handler, isolated)
+            return handler
+
+        return register
+
+    def start(self) -> None:
+        """Begins to poll, and returns. May be called twice, but not after `stop`.
+
+        Called within asyncio, `async def` handlers run in that loop, else in one of their own.
+        """
+        if self._stopping:
+            raise RuntimeError("This agent was stopped; create another one.")
+        if self._started:
+            return
+        self._check_start()
+        self._started = True
+        ready: Future[None] = Future()
+        try:
+            loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = None
+        thread = threading.Thread(
+            target=self._run_runtime, args=(ready, loop), name="drover-agent", daemon=True
+        )
+        thread.start()
+        ready.result()
+
+    def stop(self) -> None:
+        """Begins to drain, and returns; from any thread, and as often as one likes.
+
+        The agent takes no further task, gives back what was not begun, lets handlers finish within
+        the grace and then stops them, reports, and closes.
+        """
+        self._stopping = True
+        if self._runtime is not None:
+            loop, runtime = self._runtime
+            call_in(loop, runtime.stop)
+        elif not self._started and not self._done.done():
+            self._done.set_result(None)
+
+    def join(self, timeout: float | None = None) -> None:
+        """Waits until it has stopped. Raises HandlersLost, and TimeoutError."""
+        try:
+            self._done.result(timeout)
+        except FutureTimeout:
+            raise TimeoutError(f"The agent has not stopped within {timeout} s.") from None
+
+    async def stopped(self) -> None:
+        """Waits until it has stopped. Raises HandlersLost."""
+        await asyncio.shield(asyncio.wrap_future(self._done))
+
+    def run(self) -> None:
+        """Starts, and returns when it has stopped, as SIGTERM and SIGINT tell it to.
+
+        A second signal ends the process at once. If handlers are lost, the process exits with 1.
+        """
+        before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+        def on_signal(_number: int, _frame: FrameType | None) -> None:
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_DFL)
+            self.stop()
+
+        for number in _SIGNALS:
+            signal.signal(number, on_signal)
+        try:
+            self.start()
+            self.join()
+        except HandlersLost as error:
+            # Nothing that waits for threads or loops: the lost handler is in one of them.
+            logging.getLogger("drover").critical("%s", error)
+            logging.shutdown()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(1)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def __enter__(self) -> Agent:
+        """Starts it."""
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stops it, and waits."""
+        self.stop()
+        self.join()
+
+    async def __aenter__(self) -> Agent:
+        """Starts it."""
+        self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stops it, and waits."""
+        self.stop()
+        await self.stopped()
+
+    def _check_start(self) -> None:
+        check_handlers(self._handlers)
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise RuntimeError(
+                "The program started its agent while a process of an isolated handler was reading "
+                'it; guard the start by `if __name__ == "__main__":`.'
+            )
+        for name, registered in self._handlers.items():
+            if not registered.isolated:
+                continue
+            try:
+                pickle.dumps(registered.handler)
+            except Exception as error:
+                raise ValueError(
+                    f'The handler of "{name}" cannot be isolated; define it at the top of a '
+                    f"module: {error}"
+                ) from None
+
+    def _run_runtime(self, ready: Future[None], loop: asyncio.AbstractEventLoop | None) -> None:
+        own = None if loop is not None else _HandlerLoop()
+        try:
+            asyncio.run(self._main(ready, loop or own))
+        except BaseException as error:
+            (self._done if ready.done() else ready).set_exception(error)
+        finally:
+            if own is not None:
+                own.stop()
+
+    async def _main(
+        self, ready: Future[None], loop: asyncio.AbstractEventLoop | _HandlerLoop | None
+    ) -> None:
+        home = asyncio.get_running_loop()
+        assert loop is not None
+        handler_loop = loop.loop if isinstance(loop, _HandlerLoop) else loop
+        runtime = Runtime(self._settings, self._handlers, handler_loop)
+        self._runtime = home, runtime
+        runtime.start()
+        ready.set_result(None)
+        if self._stopping:
+            runtime.stop()
+        await runtime.done
+        if runtime.failed:
+            self._done.set_exception(HandlersLost(_LOST))
+        else:
+            self._done.set_result(None)
+
+
+class _HandlerLoop:
+    """A loop for `async def` handlers, in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self._run, name="drover-handlers", daemon=True).start()
+
+    def stop(self) -> None:
+        call_in(self.loop, self.loop.stop)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+        self.loop.close()

@@ -1,0 +1,48 @@
+"""Runs a handler to its end, however long that takes: what it returns or raises is an outcome."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from drover.outcomes import is_unexpected, outcome_of_error, outcome_of_result
+from drover.payloads import Codec
+from drover.tasks import Handler, Task
+from drover.v1.task_pb2 import Outcome
+from drover.v1.task_pb2 import Task as TaskMessage
+
+
+def is_async(handler: Handler) -> bool:
+    """Whether a call of it has to be awaited."""
+    call: Any = type(handler).__call__ if not inspect.isroutine(handler) else None
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(call)
+
+
+def attempt(handler: Handler, message: TaskMessage, task: Task, codec: Codec) -> Outcome:
+    """Of a handler that is `def`; never raises."""
+    try:
+        return outcome_of_result(handler(task), message.kind, codec)
+    except BaseException as error:
+        return _failed(error, task)
+
+
+async def attempt_async(
+    handler: Handler, message: TaskMessage, task: Task, codec: Codec
+) -> Outcome:
+    """Of a handler that is `async def`; never raises, not even when it is cancelled."""
+    try:
+        return outcome_of_result(await handler(task), message.kind, codec)
+    except BaseException as error:
+        return _failed(error, task)
+
+
+def _failed(error: BaseException, task: Task) -> Outcome:
+    stopped = task.stopped
+    if is_unexpected(error, stopped):
+        task.log.error("handler raised an error that it did not name", exc_info=error)
+    return outcome_of_error(error, stopped)
+
+
+Done = Callable[[Outcome], None]
+"""Called once, in the loop of the runtime."""

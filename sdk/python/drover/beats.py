@@ -1,0 +1,199 @@
+"""Heartbeats: one call for all tasks in the agent's hands, sent by itself as often as the task asks
+that wants it most often.
+
+A beat keeps leases and brings cancels. It carries progress and details only when a handler has
+given new ones, so an automatic beat never moves progress. A beat is due whether or not the one
+before was answered, so a server that hangs costs one beat and not the leases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from drover.background import Background
+from drover.backoff import Backoff
+from drover.clocks import Clock, Timer
+from drover.durations import from_duration
+from drover.errors import CallError
+from drover.held_task import HeldTask, Notes
+from drover.payloads import size_of
+from drover.statuses import error_of_status
+from drover.task_log import LOG, TaskLog
+from drover.v1.agent_service_pb2 import HeartbeatAnswer, HeartbeatReport, HeartbeatResponse
+
+# What a handler says goes out at most so much later, and at most so often.
+_NOTE_SPACING = 1.0
+_REPORTS_MOST = 1_000
+# The message limit is 4 MiB; what does not fit rides with the next beat.
+_DETAILS_BYTES_MOST = 2 * 1024 * 1024
+_IN_FLIGHT_MOST = 4
+
+
+@dataclass(frozen=True)
+class _Carried:
+    held: HeldTask
+    notes: Notes
+
+
+class Beats:
+    """Of one session."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        send: Callable[[list[HeartbeatReport], int], Awaitable[HeartbeatResponse]],
+        ended_to: Callable[[], int],
+        background: Background,
+    ) -> None:
+        """`send`: one Heartbeat. `ended_to`: tasks of polls up to it are added by now."""
+        self._clock = clock
+        self._send = send
+        self._ended_to = ended_to
+        self._background = background
+        self._backoff = Backoff(clock, 0.2, 2.0)
+        # When each task was last named in a beat, or granted.
+        self._beaten: dict[HeldTask, float] = {}
+        # Tasks whose notes are in a beat under way, and its end: newer ones must not overtake them.
+        self._noting: dict[HeldTask, asyncio.Future[None]] = {}
+        self._timer: Timer | None = None
+        self._timer_due = 0.0
+        self._in_flight = 0
+        self._last_sent = -math.inf
+        self._retry = math.inf
+        self._stopped = False
+
+    def add(self, held: HeldTask) -> None:
+        """It was granted."""
+        self._beaten[held] = self._clock.monotonic()
+        self.hurry()
+
+    def remove(self, held: HeldTask) -> None:
+        """It is out of hand."""
+        self._beaten.pop(held, None)
+        self.hurry()
+
+    def stop(self) -> None:
+        """No further beat goes out by itself."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+
+    def hurry(self) -> None:
+        """A handler may have said something: let it go out soon."""
+        if self._stopped:
+            return
+        due = self._due() if self._in_flight < _IN_FLIGHT_MOST else math.inf
+        if self._timer is not None:
+            if due == self._timer_due:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if due < math.inf:
+            self._timer_due = due
+            self._timer = self._clock.after(due - self._clock.monotonic(), self._fire)
+
+    async def tell_details(self, held: HeldTask) -> None:
+        """The details that a handler left last go out, if they have not; never raises."""
+        under_way = self._noting.get(held)
+        if under_way is not None:
+            await under_way
+        if held.listed and held.notes.details is not None:
+            await self._send_beat([held], self._clock.monotonic(), 0)
+
+    def _due(self) -> float:
+        due = self._retry
+        for held, last in self._beaten.items():
+            if not held.listed:
+                continue
+            due = min(due, last + held.beat_every)
+            if held.notes and held not in self._noting:
+                due = min(due, self._last_sent + _NOTE_SPACING)
+        return due
+
+    def _fire(self) -> None:
+        self._timer = None
+        sent = self._clock.monotonic()
+        self._retry = math.inf
+        self._last_sent = sent
+        listed = [held for held in self._beaten if held.listed]
+        lists_all_to = 0 if len(listed) > _REPORTS_MOST else self._ended_to()
+        for at in range(0, len(listed), _REPORTS_MOST):
+            some = listed[at : at + _REPORTS_MOST]
+            # Now, not with the loop's next turn: a beat counts from here.
+            self._background.start(self._beat(self._carry(some, sent), sent, lists_all_to))
+        self.hurry()
+
+    async def _send_beat(self, tasks: list[HeldTask], sent: float, lists_all_to: int) -> None:
+        """`lists_all_to`: these are all that polls up to it have brought; 0: only some."""
+        await self._beat(self._carry(tasks, sent), sent, lists_all_to)
+
+    def _carry(self, tasks: list[HeldTask], sent: float) -> list[_Carried]:
+        bytes_left = _DETAILS_BYTES_MOST
+        carried = []
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        for held in tasks:
+            self._beaten[held] = sent
+            notes = Notes() if held in self._noting else held.notes
+            size = size_of(notes.details)
+            # A single large one has to go out at some time.
+            if size > bytes_left < _DETAILS_BYTES_MOST:
+                notes = Notes()
+            else:
+                bytes_left -= size
+            if notes:
+                self._noting[held] = over
+            carried.append(_Carried(held, notes))
+        self._in_flight += 1
+        return carried
+
+    async def _beat(self, carried: list[_Carried], sent: float, lists_all_to: int) -> None:
+        try:
+            answer = await self._send([_report(one) for one in carried], lists_all_to)
+            self._backoff.reset()
+            for one, heard in zip(carried, answer.answers):
+                self._hear(one, heard, sent)
+        except CallError as error:
+            LOG.warning("heartbeat failed: %s %s: %s", error.code, error.reason, error)
+            self._retry = self._clock.monotonic() + self._backoff.next(error)
+        finally:
+            self._in_flight -= 1
+            for one in carried:
+                over = self._noting.pop(one.held, None) if one.notes else None
+                if over is not None and not over.done():
+                    over.set_result(None)
+            self.hurry()
+
+    def _hear(self, one: _Carried, answer: HeartbeatAnswer, sent: float) -> None:
+        held, kind = one.held, answer.WhichOneof("answer")
+        log = TaskLog(held.task)
+        if kind == "carry_on":
+            held.carry_on(sent, from_duration(answer.carry_on.lease_for))
+            held.noted(one.notes)
+        elif kind == "cancel":
+            if held.stopped is None:
+                log.info("told to cancel")
+            held.cancel(sent, from_duration(answer.cancel.within))
+            held.noted(one.notes)
+        elif kind == "lease_lost":
+            log.warning("lease lost")
+            held.lose()
+        elif kind == "error":
+            error = error_of_status(answer.error)
+            log.error("heartbeat refused: %s: %s", error.reason, error)
+            # The lease was not renewed: drop what was refused, and beat again without it.
+            if held.notes:
+                self._retry = self._clock.monotonic() + self._backoff.next(error)
+            held.noted(one.notes)
+        # An answer of a newer server: carry on, and the lease is as it was.
+
+
+def _report(one: _Carried) -> HeartbeatReport:
+    return HeartbeatReport(
+        task_token=one.held.task.task_token,
+        progress=one.notes.progress,
+        details=one.notes.details,
+    )

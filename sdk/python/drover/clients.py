@@ -1,0 +1,301 @@
+"""The client of services that start work and want to know how it went.
+
+Every call is repeated, with growing and jittered waits, as long as nobody knows whether it took
+effect or the server asks to come back later. That is safe because each of them is idempotent:
+`schedule` by its key and `signal` by its id, which are made here if the caller gives none, the
+others by what they do. Any other refusal is raised at once as CallError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, Union
+
+from drover import rpc
+from drover.backoff import Backoff
+from drover.calls import TRY, Caller
+from drover.channel import Connection, Tls
+from drover.clocks import SYSTEM_CLOCK, sleep
+from drover.commands import Commands
+from drover.definition import to_definition
+from drover.durations import Duration, seconds_of, to_duration
+from drover.errors import CallError
+from drover.escalations import Escalations
+from drover.explanation import RunExplanation
+from drover.gathering import Gathering
+from drover.history import ItemPage, RunDetails, RunPage, RunSnapshot
+from drover.hooks import Hooks
+from drover.new_runs import NewRun, to_schedule
+from drover.operations import Operations
+from drover.payloads import PLAIN, Codec
+from drover.run_filters import ALL_RUNS, RunFilter, to_filter
+from drover.runs import Run, RunName, StepState, to_ref
+from drover.schedules import Schedules
+from drover.statuses import error_of_status
+from drover.triggers import Triggers
+from drover.v1 import run_pb2
+from drover.v1 import scheduler_service_pb2 as wire
+from drover.workflow import Workflow
+from drover.workflow_calls import WorkflowCalls
+from drover.writing import number_of
+
+_WAIT = 30.0
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A run that was started."""
+
+    run_id: str
+    key: str
+    created: bool
+    """False: an earlier call with this key made it."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A run of a batch that was refused; the others were not."""
+
+    key: str
+    error: CallError
+
+
+@dataclass(frozen=True)
+class RegisteredWorkflow:
+    """A workflow that the server knows."""
+
+    name: str
+    version: int
+    created: bool
+    """False: this content was registered before."""
+
+
+class Client(Commands, WorkflowCalls):
+    """Starts runs, and asks after them. To be used in one event loop; drover.sync has its twin
+    for programs without one."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        namespace: str = "",
+        patience: Duration = "30s",
+        tls: Tls | None = None,
+        token: str | None = None,
+        codec: Codec | None = None,
+    ) -> None:
+        """Raises ValueError for what cannot be meant.
+
+        `address`: host:port. `namespace`: by default "default".
+        `patience`: for how long a call is repeated while the server cannot be reached.
+        `tls`, `token`: as in Connection. `codec`: changes every payload of runs.
+        """
+        connection = Connection(address, tls, token)
+        self._caller = Caller(connection, namespace, seconds_of(patience), codec or PLAIN)
+        self._gathering = Gathering(SYSTEM_CLOCK, self._schedule_some)
+        self.escalations = Escalations(self._caller)
+        """What waits for a person."""
+        self.hooks = Hooks(self._caller)
+        """Who is told of what happens, by webhooks."""
+        self.schedules = Schedules(self._caller)
+        """Runs that begin by the calendar."""
+        self.triggers = Triggers(self._caller)
+        """What begins or continues runs by itself: calls over HTTP, the ends of other runs."""
+        self.operations = Operations(self._caller)
+        """Who performs tasks, who watches, what was done, and what needs a person."""
+
+    async def register_workflow(
+        self, definition: Union[Workflow, str], *, keep_default: bool = False
+    ) -> RegisteredWorkflow:
+        """A definition, or its text in YAML or JSON."""
+        request = wire.RegisterWorkflowRequest(
+            namespace=self._caller.namespace, keep_default=keep_default
+        )
+        if isinstance(definition, str):
+            request.text = definition
+        else:
+            request.definition.CopyFrom(to_definition(definition))
+        answer = await self._caller.call(rpc.REGISTER_WORKFLOW, request)
+        return RegisteredWorkflow(answer.name, answer.version, answer.created)
+
+    async def schedule(self, workflow: Union[str, Workflow, NewRun], **given: Any) -> Scheduled:
+        """Starts a run: a workflow, and what else NewRun has; or a NewRun.
+
+        Calls of one moment go out together.
+        """
+        run = workflow if isinstance(workflow, NewRun) else NewRun(workflow, **given)
+        request = to_schedule(run, self._caller.namespace, self._caller.codec)
+        return await self._gathering.add(request)
+
+    async def schedule_batch(self, runs: Sequence[NewRun]) -> tuple[Union[Scheduled, Refused], ...]:
+        """Up to 500 runs in one transaction, with one result for each, in their order."""
+        caller = self._caller
+        requests = [to_schedule(run, caller.namespace, caller.codec) for run in runs]
+        results = await self._schedule_batch(requests)
+        return tuple(
+            Refused(run.key, result) if isinstance(result, CallError) else result
+            for run, result in zip(runs, results)
+        )
+
+    async def get_run(
+        self,
+        run: RunName,
+        *,
+        attempts: bool = False,
+        interventions: bool = False,
+        escalations: bool = False,
+        signals: bool = False,
+        decisions: bool = False,
+        settings: bool = False,
+    ) -> RunDetails:
+        """The run and its steps, and what else is asked for."""
+        request = wire.GetRunRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            include_attempts=attempts,
+            include_interventions=interventions,
+            include_escalations=escalations,
+            include_signals=signals,
+            include_decisions=decisions,
+            include_settings=settings,
+        )
+        return await self._caller.ask(RunDetails, rpc.GET_RUN, request)
+
+    async def list_runs(
+        self,
+        *,
+        filter: RunFilter = ALL_RUNS,
+        order: Literal["newest-first", "oldest-first"] = "newest-first",
+        page_size: int = 0,
+        page_token: str = "",
+    ) -> RunPage:
+        """One page; `page_size`: 0 means 50, at most 1,000."""
+        newest = order == "newest-first"
+        request = wire.ListRunsRequest(
+            namespace=self._caller.namespace,
+            filter=to_filter(filter),
+            order=wire.RUN_ORDER_CREATED_DESC if newest else wire.RUN_ORDER_CREATED_ASC,
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return await self._caller.ask(RunPage, rpc.LIST_RUNS, request)
+
+    async def list_items(
+        self,
+        run: RunName,
+        step_id: str,
+        *,
+        states: Sequence[StepState] = (),
+        page_size: int = 0,
+        page_token: str = "",
+    ) -> ItemPage:
+        """The items of a map that have begun, in the order of its list, each as a step of its own.
+
+        `states`: any of these; empty: all. A page may then hold fewer than it could.
+        """
+        request = wire.ListItemsRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            step_id=step_id,
+            states=[number_of(run_pb2.StepState.DESCRIPTOR, state) for state in states],
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return await self._caller.ask(ItemPage, rpc.LIST_ITEMS, request)
+
+    async def explain_run(self, run: RunName) -> RunExplanation:
+        """Why it is not moving, what happens next, and what a person can do."""
+        request = wire.ExplainRunRequest(namespace=self._caller.namespace, run=to_ref(run))
+        return await self._caller.ask(RunExplanation, rpc.EXPLAIN_RUN, request)
+
+    async def watch_run(
+        self, run: RunName, *, after_version: int = 0
+    ) -> AsyncIterator[RunSnapshot]:
+        """The state now and after each change, to the end of the run; goes on after a break."""
+        caller, seen = self._caller, after_version
+        backoff = Backoff(SYSTEM_CLOCK)
+        failing_since: float | None = None
+        while True:
+            opened = SYSTEM_CLOCK.monotonic()
+            failure: CallError | None = None
+            try:
+                request = wire.WatchRunRequest(
+                    namespace=caller.namespace, run=to_ref(run), after_version=seen
+                )
+                async for answer in caller.stream(rpc.WATCH_RUN, request):
+                    snapshot = caller.read(RunSnapshot, answer)
+                    seen, failing_since = snapshot.run.version, None
+                    backoff.reset()
+                    yield snapshot
+                    if snapshot.run.ended:
+                        return
+            except CallError as error:
+                now = SYSTEM_CLOCK.monotonic()
+                # A stream that stood for long without a change had reached the server.
+                if failing_since is None or now - opened > TRY:
+                    failing_since = now
+                if error.verdict == "definite" or now - failing_since > caller.patience:
+                    raise
+                failure = error
+            await sleep(SYSTEM_CLOCK, backoff.next(failure))
+
+    async def wait_run(self, run: RunName) -> Run:
+        """The run when it has ended; waits as long as that takes."""
+        request = wire.WaitRunRequest(
+            namespace=self._caller.namespace, run=to_ref(run), wait=to_duration(_WAIT)
+        )
+        while True:
+            answer = await self._caller.call(rpc.WAIT_RUN, request, _WAIT + TRY)
+            if answer.ended:
+                return self._caller.read(Run, answer.run)
+
+    async def close(self) -> None:
+        """Ends the connection; may be called twice."""
+        await self._gathering.stop()
+        await self._caller.close()
+
+    async def __aenter__(self) -> Client:
+        """It connects by itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes it."""
+        await self.close()
+
+    async def _schedule_some(
+        self, requests: list[wire.ScheduleRequest]
+    ) -> list[Union[Scheduled, Exception]]:
+        if len(requests) > 1:
+            try:
+                return list(await self._schedule_batch(requests))
+            except CallError as error:
+                if error.verdict != "definite":
+                    raise
+                # One of them must be the cause; alone, each finds out.
+        results: list[Union[Scheduled, Exception]] = []
+        for request in requests:
+            try:
+                answer = await self._caller.call(rpc.SCHEDULE, request)
+                results.append(Scheduled(answer.run_id, request.key, answer.created))
+            except CallError as error:
+                results.append(error)
+        return results
+
+    async def _schedule_batch(
+        self, requests: Sequence[wire.ScheduleRequest]
+    ) -> list[Union[Scheduled, CallError]]:
+        request = wire.ScheduleBatchRequest(namespace=self._caller.namespace, runs=requests)
+        answer = await self._caller.call(rpc.SCHEDULE_BATCH, request)
+        return [
+            error_of_status(result.status)
+            if result.status.code != 0
+            else Scheduled(result.run_id, one.key, result.created)
+            for one, result in zip(requests, answer.results)
+        ]

@@ -1,0 +1,249 @@
+"""What callers and people have to say to a run that has begun: stop, hold, go on, an event, a
+decision, the outcome of an attempt that was deferred.
+
+Repeating each of them is safe: cancel, pause and resume by the run's state, a signal by its id, a
+decision by its approver, an outcome by its token.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Union
+
+from drover import rpc
+from drover.calls import Caller
+from drover.errors import CallError, PermanentError, TransientError
+from drover.outcomes import failed
+from drover.run_filters import ALL_RUNS, RunFilter, to_filter
+from drover.runs import Run, RunName, to_ref
+from drover.statuses import error_of_status
+from drover.v1 import scheduler_service_pb2 as wire
+from drover.v1.task_pb2 import Outcome
+from drover.writing import number_of
+
+Undo = Literal["compensate", "leave"]
+Version = Literal["same", "newest"]
+BulkAction = Literal["cancel", "pause", "resume", "retry"]
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """The new run."""
+
+    run_id: str
+    created: bool
+    """False: an earlier call with this request id made it."""
+
+
+@dataclass(frozen=True)
+class BulkResult:
+    """What became of one run."""
+
+    run_id: str
+    error: CallError | None
+    """Why it was left as it is; None: it was not."""
+    new_run_id: str | None
+    """Of a retry."""
+
+
+@dataclass(frozen=True)
+class Signalled:
+    """A signal that was kept."""
+
+    id: str
+    repeated: bool
+    """A signal of this id was kept before; this one was not needed."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision that was kept."""
+
+    run: Run
+    repeated: bool
+    """The same had been decided by this approver before."""
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A deferred outcome that was kept."""
+
+    repeated: bool
+    """The same outcome had been reported before."""
+
+
+class Commands:
+    """Calls of Client."""
+
+    _caller: Caller
+
+    async def cancel_run(self, run: RunName, *, undo: Undo = "compensate", reason: str = "") -> Run:
+        """`undo`: what becomes of work that was done."""
+        request = wire.CancelRunRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            undo=number_of(wire.Undo.DESCRIPTOR, undo),
+            reason=reason,
+        )
+        return self._caller.read(Run, (await self._caller.call(rpc.CANCEL_RUN, request)).run)
+
+    async def pause_run(self, run: RunName, *, reason: str = "") -> Run:
+        """Nothing new is handed out; what is with an agent goes on."""
+        request = wire.PauseRunRequest(
+            namespace=self._caller.namespace, run=to_ref(run), reason=reason
+        )
+        return self._caller.read(Run, (await self._caller.call(rpc.PAUSE_RUN, request)).run)
+
+    async def resume_run(self, run: RunName, *, reason: str = "") -> Run:
+        """It goes on."""
+        request = wire.ResumeRunRequest(
+            namespace=self._caller.namespace, run=to_ref(run), reason=reason
+        )
+        return self._caller.read(Run, (await self._caller.call(rpc.RESUME_RUN, request)).run)
+
+    async def retry_run(
+        self, run: RunName, *, version: Version = "same", request_id: str | None = None
+    ) -> Rerun:
+        """A new run, which keeps what succeeded and goes on at what did not.
+
+        `request_id`: the caller's own name for the request: the same id is one new run only.
+        Default: random.
+        """
+        request = wire.RetryRunRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            request_id=request_id or str(uuid.uuid4()),
+            version=number_of(wire.RerunVersion.DESCRIPTOR, version),
+        )
+        return await self._caller.ask(Rerun, rpc.RETRY_RUN, request)
+
+    async def rerun_from(
+        self,
+        run: RunName,
+        step_id: str,
+        *,
+        version: Version = "same",
+        input: Any = None,
+        request_id: str | None = None,
+    ) -> Rerun:
+        """A new run, which does this step and all after it again; "": everything.
+
+        `input`: by default that of the run. `request_id`: as in `retry_run`.
+        """
+        request = wire.RerunFromRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            step_id=step_id,
+            request_id=request_id or str(uuid.uuid4()),
+            version=number_of(wire.RerunVersion.DESCRIPTOR, version),
+            input=self._caller.payload(input),
+        )
+        return await self._caller.ask(Rerun, rpc.RERUN_FROM, request)
+
+    async def count_for_bulk(self, action: BulkAction, *, filter: RunFilter = ALL_RUNS) -> int:
+        """How many runs a bulk action would be about, at most 10,001."""
+        request = wire.BulkActionRequest(
+            namespace=self._caller.namespace,
+            filter=to_filter(filter),
+            kind=number_of(wire.BulkKind.DESCRIPTOR, action),
+            dry_run=True,
+        )
+        return (await self._caller.call(rpc.BULK_ACTION, request)).count
+
+    async def bulk(
+        self,
+        action: BulkAction,
+        *,
+        filter: RunFilter = ALL_RUNS,
+        undo: Undo = "compensate",
+        version: Version = "same",
+        reason: str = "",
+        expected_count: int | None = None,
+        request_id: str | None = None,
+    ) -> AsyncIterator[BulkResult]:
+        """The same to all runs that the filter finds, oldest first, with a result for each.
+
+        `expected_count`: that of `count_for_bulk`; with another one nothing is done.
+        """
+        request = wire.BulkActionRequest(
+            namespace=self._caller.namespace,
+            filter=to_filter(filter),
+            kind=number_of(wire.BulkKind.DESCRIPTOR, action),
+            undo=number_of(wire.Undo.DESCRIPTOR, undo),
+            version=number_of(wire.RerunVersion.DESCRIPTOR, version),
+            reason=reason,
+            expected_count=expected_count,
+            request_id=request_id or str(uuid.uuid4()),
+        )
+        while True:
+            page = await self._caller.call(rpc.BULK_ACTION, request)
+            for one in page.results:
+                error = error_of_status(one.status) if one.status.code != 0 else None
+                yield BulkResult(one.run_id, error, one.new_run_id or None)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def signal(
+        self, run: RunName, name: str, *, payload: Any = None, id: str | None = None
+    ) -> Signalled:
+        """An event for a step of the kind `signal`; kept until one takes it.
+
+        `payload`: the output of that step. `id`: the caller's own name for the signal: the same id
+        is one signal only. Default: random.
+        """
+        request = wire.SignalRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            name=name,
+            signal_id=id or str(uuid.uuid4()),
+            payload=self._caller.payload(payload),
+        )
+        answer = await self._caller.call(rpc.SIGNAL, request)
+        return Signalled(request.signal_id, answer.repeated)
+
+    async def decide(
+        self,
+        run: RunName,
+        step_id: str,
+        verdict: Literal["approve", "reject"],
+        *,
+        approver: str,
+        roles: Sequence[str] = (),
+        comment: str = "",
+        form: Any = None,
+    ) -> Decided:
+        """The decision of a person on an approval.
+
+        `approver`, `roles`: who decides, as you state it; nothing verifies it. `form`: what the
+        step's form asks for.
+        """
+        request = wire.DecideRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            step_id=step_id,
+            approver=approver,
+            roles=list(roles),
+            verdict=number_of(wire.Verdict.DESCRIPTOR, verdict),
+            comment=comment,
+            form=self._caller.payload(form),
+        )
+        return await self._caller.ask(Decided, rpc.DECIDE, request)
+
+    async def complete_deferred(
+        self,
+        callback_token: str,
+        *,
+        output: Any = None,
+        error: Union[TransientError, PermanentError, None] = None,
+    ) -> Completed:
+        """How an attempt ended, by `task.callback_token`: done, with the output of the step, or
+        failed, as a handler would raise it."""
+        request = wire.CompleteDeferredRequest(callback_token=callback_token)
+        if error is None:
+            request.success.CopyFrom(Outcome.Success(output=self._caller.payload(output)))
+        else:
+            request.failed.CopyFrom(failed(error))
+        return await self._caller.ask(Completed, rpc.COMPLETE_DEFERRED, request)

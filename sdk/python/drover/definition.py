@@ -1,0 +1,59 @@
+"""From a workflow as data classes to the message of the contract.
+
+The fields of both have the same names; what differs is in `_prepared`. Settings that mean nothing
+for the kind of a step are sent as they are: the server says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from drover.durations import to_duration
+from drover.v1 import workflow_pb2 as wire
+from drover.workflow import Map, Step, Until, Workflow
+from drover.writing import write
+
+_KINDS = ("task", "wait", "signal", "approval", "run", "map")
+
+
+def to_definition(workflow: Workflow) -> wire.WorkflowDefinition:
+    """Raises ValueError for a step of no kind or of several, and for what has no such value."""
+    definition = wire.WorkflowDefinition()
+    write(definition, workflow, _prepared)
+    return definition
+
+
+def _prepared(given: Any) -> Mapping[str, Any]:
+    values = dict(vars(given))
+    if isinstance(given, Step):
+        _check_kind(given)
+        queue = values.pop("queue")
+        if given.task is not None:
+            values["task"] = wire.TaskStep(name=given.task, queue=queue or "")
+        if given.wait is not None:
+            values["wait"] = _wait(given.wait)
+    elif isinstance(given, Map):
+        values["over"] = str(given.over)
+    return values
+
+
+def _check_kind(step: Step) -> None:
+    kinds = [kind for kind in _KINDS if getattr(step, kind) is not None]
+    if not kinds:
+        raise ValueError(f'The step "{step.id}" does nothing; give one of {", ".join(_KINDS)}.')
+    if len(kinds) > 1:
+        said = " and a ".join(kinds)
+        raise ValueError(f'The step "{step.id}" is a {said}; leave one of them.')
+
+
+def _wait(wait: Any) -> wire.WaitStep:
+    if not isinstance(wait, Until):
+        over: dict[str, Any] = {"for": to_duration(wait)}
+        return wire.WaitStep(**over)
+    until = wait.until
+    if isinstance(until, datetime):
+        until = until.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+        until = until.replace("+00:00", "Z")
+    return wire.WaitStep(until=until)

@@ -1,0 +1,136 @@
+"""Questions that only a person may answer, and their answers.
+
+An escalation is named by its run and its number within it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from drover import rpc
+from drover.calls import Caller
+from drover.history import Attempt, Escalation
+from drover.runs import Run, RunName, Step, to_ref
+from drover.v1 import operator_service_pb2 as wire
+
+Answer = Literal["retry", "retry-changed", "succeed", "skip", "compensate", "fail", "acknowledge"]
+"""What a person may say; each escalation takes some of them.
+
+- retry: try it anew
+- retry-changed: try it anew, with `payload` as its input
+- succeed: it is done, with `payload` as its output
+- skip: go on as if it were not needed
+- compensate: undo the run
+- fail: the run fails, and what was done stays
+- acknowledge: it is known, and nothing is to be done
+"""
+
+
+@dataclass(frozen=True)
+class EscalationPage:
+    """Escalations of the newest runs first; without `answers`, which `get` has."""
+
+    escalations: tuple[Escalation, ...]
+    next_page_token: str
+    """Empty: this is the last page."""
+
+
+@dataclass(frozen=True)
+class EscalationDetails:
+    """An escalation with what led to it."""
+
+    escalation: Escalation
+    """With the answers that it takes now."""
+    run: Run
+    step: Step | None
+    """None: it concerns the run as a whole."""
+    attempts: tuple[Attempt, ...]
+    """Every hand-out of a task of that step, oldest first."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """An answer that was taken."""
+
+    escalation: Escalation
+    run: Run
+    repeated: bool
+    """The same had been answered before."""
+
+
+class Escalations:
+    """What waits for a person: `client.escalations`."""
+
+    def __init__(self, caller: Caller) -> None:
+        """Made by Client."""
+        self._caller = caller
+
+    async def list(
+        self, *, include_closed: bool = False, page_size: int = 0, page_token: str = ""
+    ) -> EscalationPage:
+        """Those that stand open, and closed ones too if asked for. `page_size`: 0 means 50."""
+        request = wire.ListEscalationsRequest(
+            namespace=self._caller.namespace,
+            include_closed=include_closed,
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return await self._caller.ask(EscalationPage, rpc.LIST_ESCALATIONS, request)
+
+    async def get(self, run: RunName, id: str) -> EscalationDetails:
+        """One, with all that led to it."""
+        request = wire.GetEscalationRequest(
+            namespace=self._caller.namespace, run=to_ref(run), escalation_id=id
+        )
+        return await self._caller.ask(EscalationDetails, rpc.GET_ESCALATION, request)
+
+    async def resolve(
+        self,
+        run: RunName,
+        id: str,
+        answer: Answer,
+        *,
+        by: str,
+        why: str = "",
+        payload: Any = None,
+    ) -> Resolved:
+        """`by`: who answers, as you state it; nothing verifies it. `why`: for those who read it
+        later. `payload`: with `retry-changed` the whole input, with `succeed` the output."""
+        request = wire.ResolveEscalationRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            escalation_id=id,
+            answer=answer,
+            by=by,
+            why=why,
+            payload=self._caller.payload(payload),
+        )
+        return await self._caller.ask(Resolved, rpc.RESOLVE_ESCALATION, request)
+
+    async def claim(self, run: RunName, id: str, *, by: str, anyway: bool = False) -> Escalation:
+        """Says that a person looks after it; it binds nobody who answers.
+
+        `anyway`: although another has it; else that is refused as ESCALATION_CLAIMED.
+        """
+        request = wire.ClaimEscalationRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            escalation_id=id,
+            by=by,
+            anyway=anyway,
+        )
+        answer = await self._caller.call(rpc.CLAIM_ESCALATION, request)
+        return self._caller.read(Escalation, answer.escalation)
+
+    async def release(self, run: RunName, id: str, *, by: str, anyway: bool = False) -> Escalation:
+        """Says that he no longer does."""
+        request = wire.ReleaseEscalationRequest(
+            namespace=self._caller.namespace,
+            run=to_ref(run),
+            escalation_id=id,
+            by=by,
+            anyway=anyway,
+        )
+        answer = await self._caller.call(rpc.RELEASE_ESCALATION, request)
+        return self._caller.read(Escalation, answer.escalation)

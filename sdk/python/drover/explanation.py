@@ -1,0 +1,145 @@
+"""Why a run is not moving, as programs read it; see reading.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from drover.runs import Failure, Run
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a task has come, by one of these."""
+
+    fraction: float | None
+    counter: int | None
+    cursor: str | None
+
+
+@dataclass(frozen=True)
+class LaneWait:
+    """With AGENT_TO_POLL."""
+
+    queue: str
+    task: str
+    polled: bool
+    """Somebody polled for it in the last minute."""
+    last_poll_time: datetime | None
+    alarms: int
+
+
+@dataclass(frozen=True)
+class AgentWait:
+    """With AGENT_WORKING, AGENT_TO_STOP and CALLBACK."""
+
+    agent_id: str
+    last_beat_time: datetime | None
+    progress: Progress | None
+    progress_time: datetime | None
+    attempt_end_time: datetime | None
+    stop_cause: str
+    stop_heard: bool
+    suspect_time: datetime | None
+    """Since when its attempt is known to run far longer than others of the step."""
+
+
+@dataclass(frozen=True)
+class ApprovalWait:
+    """With APPROVAL."""
+
+    approvers: tuple[str, ...]
+    approvals: int
+    need: int
+
+
+@dataclass(frozen=True)
+class ChildWait:
+    """With CHILD: `client.explain_run` of it says what it waits for."""
+
+    run_id: str
+    stopping: bool
+
+
+@dataclass(frozen=True)
+class EscalationWait:
+    """With PERSON."""
+
+    id: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What was tried so far."""
+
+    attempts: int
+    lost: int
+    """In a row."""
+    handed_out: int
+    verifies: int
+    strategy: int
+    strategies: int
+    last_outcome: str
+    """UNSPECIFIED: none has ended."""
+    last_failure: Failure | None
+    last_agent_id: str
+    last_ended_time: datetime | None
+
+
+@dataclass(frozen=True)
+class PersonAction:
+    """What a person can do."""
+
+    kind: str
+    step_id: str
+    escalation_id: str
+    choices: tuple[str, ...]
+    """What can be said."""
+    signal_name: str
+    queue: str
+    task: str
+    approvers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunWait:
+    """What a run, or one of its steps, waits for."""
+
+    step_id: str
+    """Empty: the run as a whole."""
+    undo: bool
+    waiting_for: str
+    sentence: str
+    """All of this for a person."""
+    since_time: datetime | None
+    next: str
+    """What happens at `next_time` if nobody does anything; UNSPECIFIED: nothing."""
+    next_time: datetime | None
+    tried: Tried | None
+    """None: there is nothing that an agent performs."""
+    actions: tuple[PersonAction, ...]
+    waits_on: tuple[str, ...]
+    """Ids of steps."""
+    task_kind: str
+    lane: LaneWait | None
+    agent: AgentWait | None
+    signal_name: str | None
+    """With SIGNAL."""
+    approval: ApprovalWait | None
+    child: ChildWait | None
+    escalation: EscalationWait | None
+
+
+@dataclass(frozen=True)
+class RunExplanation:
+    """Why a run is not moving."""
+
+    run: Run
+    wait: RunWait
+    """What the run waits for: its own, or that of the first of the steps in `waits_on`."""
+    steps: tuple[RunWait, ...]
+    """Each step that moves or waits, in the order of the definition."""
+    now: datetime | None
+    """By the clock of the database, as every moment here."""

@@ -1,0 +1,200 @@
+"""A handler in a process of its own, which can be killed when it does not heed its stop.
+
+The parent keeps the lease, the codec and the connection; the child has the handler alone. Between
+them goes a pipe: tasks, stops and lease ends to the child, notes, log records and the outcome from
+it. A child that has ended its attempt waits for the next; one whose parent has gone ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import threading
+from multiprocessing.process import BaseProcess
+
+from drover.attempts import Done
+from drover.executions import call_in
+from drover.held_task import HeldTask, Notes
+from drover.isolated_child import Errand, Pipe, run_child
+from drover.outcomes import unknown
+from drover.payloads import Codec
+from drover.task_log import LOG
+from drover.tasks import Handler, Hold, PayloadField, payload_of
+from drover.v1.payload_pb2 import Payload
+from drover.v1.task_pb2 import Outcome, Progress
+from drover.v1.task_pb2 import Task as TaskMessage
+
+_FIELDS: tuple[PayloadField, ...] = ("input", "output", "last_details")
+
+
+class Child:
+    """A process that performs one task after the other."""
+
+    def __init__(self) -> None:
+        """Starts it, which takes a tenth of a second or so."""
+        # Not by fork: threads and gRPC do not outlive one.
+        context = multiprocessing.get_context("spawn")
+        self.pipe: Pipe
+        self.pipe, other = context.Pipe()
+        # A daemon: it is ended with this process, however that ends.
+        self._process: BaseProcess = context.Process(target=run_child, args=(other,), daemon=True)
+        self._process.start()
+        other.close()
+        self._sending = threading.Lock()
+
+    def send(self, message: object) -> None:
+        """From any thread; nothing if it has gone."""
+        try:
+            with self._sending:
+                self.pipe.send(message)
+        except OSError:
+            pass
+
+    def kill(self) -> None:
+        """At once."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Waits until it has ended, which it does when its pipe is closed."""
+        self.pipe.close()
+        self._process.join()
+
+
+class Children:
+    """Those of one agent that wait for a task."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._idle: list[Child] = []
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def take(self) -> Child:
+        """One that waits, or a new one."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return Child()
+
+    def give_back(self, child: Child) -> None:
+        """It has ended its attempt."""
+        with self._lock:
+            if not self._closed:
+                self._idle.append(child)
+                return
+        child.close()
+
+    def close(self) -> None:
+        """Ends them."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for child in idle:
+            child.close()
+
+
+class InChild:
+    """A handler in a child. A thread speaks with it, since a pipe blocks."""
+
+    def __init__(
+        self,
+        handler: Handler,
+        held: HeldTask,
+        hold: Hold,
+        agent_id: str,
+        codec: Codec,
+        children: Children,
+        done: Done,
+    ) -> None:
+        """To be begun. Raises what the codec raises for payloads that it cannot decode."""
+        clear = TaskMessage.FromString(held.task.SerializeToString())
+        for field in _FIELDS:
+            payload = payload_of(clear, field)
+            if payload is not None:
+                getattr(clear, field).CopyFrom(codec.decode(payload))
+        self._errand = Errand(handler, clear.SerializeToString(), agent_id, held.lease_end)
+        self._held = held
+        self._hold = hold
+        self._codec = codec
+        self._children = children
+        self._done = done
+        self._home = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._killed = False
+
+    def begin(self) -> None:
+        """In a process of its own."""
+        threading.Thread(target=self._run, name="drover-child", daemon=True).start()
+
+    def stop(self) -> None:
+        """Tells the child."""
+        self._tell()
+
+    def lease_moved(self) -> None:
+        """Tells the child."""
+        self._tell()
+
+    def kill(self) -> bool:
+        """Always possible."""
+        with self._lock:
+            self._killed = True
+            if self._child is not None:
+                self._child.kill()
+        return True
+
+    def _tell(self) -> None:
+        child = self._child
+        if child is not None:
+            child.send(("lease", self._held.lease_end))
+            if self._held.stopped is not None:
+                child.send(("stop", self._held.stopped))
+
+    def _run(self) -> None:
+        try:
+            child = self._children.take()
+        except OSError as error:
+            LOG.error("no process could be started for a handler: %s", error)
+            call_in(self._home, self._done, Outcome(released=Outcome.Released()))
+            return
+        with self._lock:
+            self._child = child
+            if self._killed:
+                child.kill()
+        child.send(("errand", self._errand))
+        self._tell()
+        outcome = self._listen(child)
+        with self._lock:
+            self._child = None
+        if outcome is None:
+            child.close()
+            outcome = unknown("handler-died", "The process of the handler ended in the middle.")
+        else:
+            self._children.give_back(child)
+        call_in(self._home, self._done, self._sealed(outcome))
+
+    def _listen(self, child: Child) -> Outcome | None:
+        """None: it has gone without a word."""
+        while True:
+            try:
+                kind, said = child.pipe.recv()
+            except (EOFError, OSError):
+                return None
+            if kind == "outcome":
+                return Outcome.FromString(said)
+            if kind == "progress":
+                self._hold.note(Notes(progress=Progress.FromString(said)))
+            elif kind == "details":
+                self._hold.note(Notes(details=self._codec.encode(Payload.FromString(said))))
+            elif kind == "log":
+                logging.getLogger(said.name).handle(said)
+
+    def _sealed(self, outcome: Outcome) -> Outcome:
+        if outcome.HasField("success") and outcome.success.HasField("output"):
+            try:
+                sealed = self._codec.encode(outcome.success.output)
+            except Exception as error:
+                return unknown("bad-output", f"The handler's result cannot be sent: {error}")
+            outcome.success.output.CopyFrom(sealed)
+        return outcome

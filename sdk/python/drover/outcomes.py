@@ -1,0 +1,109 @@
+"""From what a handler returned or raised to the outcome that is reported."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Union
+
+from drover.answers import Again, CannotTell, Deferred, DidNotHappen, Happened
+from drover.durations import to_duration
+from drover.errors import (
+    PermanentError,
+    StopKind,
+    TaskCancelled,
+    TaskStopped,
+    TransientError,
+    UnknownError,
+)
+from drover.payloads import Codec, encoded
+from drover.tidy_text import tidy_code, tidy_message
+from drover.v1.task_pb2 import (
+    FAILURE_CLASS_PERMANENT,
+    FAILURE_CLASS_TRANSIENT,
+    TASK_KIND_VERIFY,
+    Outcome,
+    TaskKind,
+)
+
+RELEASED = Outcome(released=Outcome.Released())
+
+_NO_ANSWER = "A handler that verifies returns happened(output), did_not_happen() or cannot_tell()."
+
+
+def outcome_of_result(value: Any, kind: TaskKind, codec: Codec) -> Outcome:
+    """An Answer says what it says; all else is the output of a success, None one without.
+
+    What has no JSON form is an unknown: it was done. A verify has to answer: a lookup that found
+    nothing and returns must not pass for "it happened".
+    """
+    if isinstance(value, Again):
+        return Outcome(again=Outcome.Again(after=to_duration(value.after)))
+    if isinstance(value, Deferred):
+        return Outcome(deferred=Outcome.Deferred())
+    if isinstance(value, DidNotHappen):
+        error = TransientError("did-not-happen", "It did not happen.", no_effect=True)
+        return Outcome(failed=failed(error))
+    if isinstance(value, CannotTell):
+        return unknown("cannot-tell", value.message)
+    if kind == TASK_KIND_VERIFY and not isinstance(value, Happened):
+        return unknown("no-answer", _NO_ANSWER)
+    output = value.output if isinstance(value, Happened) else value
+    try:
+        return Outcome(success=Outcome.Success(output=encoded(output, codec)))
+    except Exception as error:
+        return unknown("bad-output", f"The handler's result cannot be sent: {text_of(error)}")
+
+
+def outcome_of_error(error: BaseException, stopped: StopKind | None) -> Outcome:
+    """`stopped`: why the task had been told to stop by then, if it was."""
+    if isinstance(error, (TransientError, PermanentError)):
+        return Outcome(failed=failed(error))
+    if isinstance(error, UnknownError):
+        return unknown(error.code, str(error))
+    if isinstance(error, TaskCancelled):
+        return Outcome(cancelled=Outcome.Cancelled(no_effect=error.no_effect))
+    if stopped is not None and is_stop(error):
+        if stopped == "cancelled":
+            return Outcome(cancelled=Outcome.Cancelled())
+        return unknown(stopped, str(TaskStopped(stopped)))
+    return unknown("unexpected-error", text_of(error))
+
+
+def outcome_of_refusal(reason: str, message: str) -> Outcome:
+    """Instead of a report that the server refused for what is in it."""
+    return unknown("report-refused", f"The agent's report was refused ({reason}): {message}")
+
+
+def is_unexpected(error: BaseException, stopped: StopKind | None) -> bool:
+    """Whether the handler did not name it."""
+    if isinstance(error, (TransientError, PermanentError, UnknownError, TaskCancelled)):
+        return False
+    return stopped is None or not is_stop(error)
+
+
+def is_stop(error: BaseException) -> bool:
+    """What a handler that is told to stop lets pass."""
+    return isinstance(error, (TaskStopped, asyncio.CancelledError))
+
+
+def failed(error: Union[TransientError, PermanentError]) -> Outcome.Failed:
+    """The message of a failure."""
+    transient = isinstance(error, TransientError)
+    after = error.retry_after if isinstance(error, TransientError) else None
+    return Outcome.Failed(
+        code=tidy_code(error.code),
+        message=tidy_message(str(error)),
+        failure_class=FAILURE_CLASS_TRANSIENT if transient else FAILURE_CLASS_PERMANENT,
+        no_effect=error.no_effect,
+        retry_after=None if after is None else to_duration(after),
+    )
+
+
+def unknown(code: str, message: str) -> Outcome:
+    """Nobody knows whether it took effect."""
+    return Outcome(unknown=Outcome.Unknown(code=tidy_code(code), message=tidy_message(message)))
+
+
+def text_of(error: BaseException) -> str:
+    """The class and what it says."""
+    return f"{type(error).__name__}: {error}"

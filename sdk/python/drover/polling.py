@@ -1,0 +1,165 @@
+"""Getting tasks: one long poll at a time for the slots that are free, and polls that ride along
+with reports, so that a busy agent needs one call for each step.
+
+    parked -> answered | lost -> parked again, after a wait if it went wrong
+
+A slot is promised to one poll at a time, so that tasks never come for which there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from drover.background import Background
+from drover.backoff import Backoff
+from drover.clocks import Clock, Timer
+from drover.durations import from_duration
+from drover.errors import CallError
+from drover.polls import Poll, Polls
+from drover.task_log import LOG
+from drover.v1.agent_service_pb2 import Next, PollTaskResponse, QueueWeight
+from drover.v1.task_pb2 import Task as TaskMessage
+
+_TASKS_MOST = 100
+# An empty answer that comes sooner is that of a server which is about to go.
+_HASTY = 0.5
+
+
+@dataclass(frozen=True)
+class Wants:
+    """What an agent polls for."""
+
+    queues: Sequence[QueueWeight]
+    tasks: Sequence[str]
+    wait: float
+    free: Callable[[], int]
+    """Slots without a task."""
+    gathering: Callable[[], bool]
+    """Whether a call is about to go out on which a poll can ride."""
+
+
+@dataclass(frozen=True)
+class Ride:
+    """A poll that rides along with a Complete."""
+
+    next: Next
+    poll: Poll
+
+
+class Polling:
+    """Of one session."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        polls: Polls,
+        wants: Wants,
+        send: Callable[[Poll, int], Awaitable[PollTaskResponse]],
+        receive: Callable[[Sequence[TaskMessage], float, float], None],
+        background: Background,
+    ) -> None:
+        """`send`: one PollTask. `receive`: tasks, when they were asked for, and `waited`."""
+        self._clock = clock
+        self._polls = polls
+        self._wants = wants
+        self._send = send
+        self._receive = receive
+        self._background = background
+        self._backoff = Backoff(clock)
+        self._parked: asyncio.Task[None] | None = None
+        self._reserved = 0
+        self._pause: Timer | None = None
+        self._stopping = False
+
+    def wake(self) -> None:
+        """There may be something to poll for."""
+        idle = self._parked is None and self._pause is None and not self._stopping
+        want = self._want()
+        if not idle or want <= 0 or self._wants.gathering():
+            return
+        # Spread, so that agents which started together do not poll together for ever.
+        wait = round(self._wants.wait * (0.8 + 0.2 * self._clock.fraction()), 3)
+        self._reserved += want
+        self._parked = self._background.start(self._park(self._polls.begin(wait), want))
+
+    async def stop(self) -> None:
+        """Polls no more; returns when the parked poll has ended."""
+        self._stopping = True
+        self._end_pause()
+        if self._parked is not None:
+            self._parked.cancel()
+            await asyncio.wait([self._parked])
+
+    def ride(self) -> Ride | None:
+        """A poll for the free slots, to be told how it ended; None: there are none."""
+        want = self._want()
+        if self._stopping or want <= 0:
+            return None
+        poll = self._polls.begin(0.0)
+        self._reserved += want
+        wants = self._wants
+        return Ride(
+            Next(poll_seq=poll.seq, queues=wants.queues, tasks=wants.tasks, max_tasks=want), poll
+        )
+
+    def rode(self, ride: Ride, tasks: Sequence[TaskMessage], waited: float) -> None:
+        """Its call was answered."""
+        self._reserved -= ride.next.max_tasks
+        self._receive(tasks, ride.poll.sent, waited)
+        self._polls.over(ride.poll)
+        self.wake()
+
+    def fell(self, ride: Ride, error: CallError) -> None:
+        """Its call failed."""
+        self._reserved -= ride.next.max_tasks
+        self._end(ride.poll, error)
+        self.wake()
+
+    def _want(self) -> int:
+        return min(self._wants.free() - self._reserved, _TASKS_MOST)
+
+    async def _park(self, poll: Poll, want: int) -> None:
+        try:
+            answer = await self._send(poll, want)
+            self._reserved -= want
+            self._receive(answer.tasks, poll.sent, from_duration(answer.waited))
+            self._polls.over(poll)
+            hasty = self._clock.monotonic() - poll.sent < min(_HASTY, poll.wait)
+            if not answer.tasks and hasty:
+                self._rest(None)
+            else:
+                self._backoff.reset()
+        except CallError as error:
+            self._reserved -= want
+            self._end(poll, error)
+            level = LOG.error if error.verdict == "definite" else LOG.warning
+            level("poll failed, will poll again: %s %s: %s", error.code, error.reason, error)
+            self._rest(error)
+        except asyncio.CancelledError:
+            self._reserved -= want
+            self._polls.lost(poll)
+            raise
+        finally:
+            self._parked = None
+            self.wake()
+
+    def _rest(self, error: CallError | None) -> None:
+        self._pause = self._clock.after(self._backoff.next(error), self._end_rest)
+
+    def _end_rest(self) -> None:
+        self._end_pause()
+        self.wake()
+
+    def _end_pause(self) -> None:
+        if self._pause is not None:
+            self._pause.cancel()
+        self._pause = None
+
+    def _end(self, poll: Poll, error: CallError) -> None:
+        # Refused by the server itself, so that nothing can have been granted.
+        if error.reason and error.verdict != "unknown":
+            self._polls.over(poll)
+        else:
+            self._polls.lost(poll)

@@ -1,0 +1,217 @@
+"""Reports: what became of tasks goes out by Complete, gathered, and is repeated until it is
+answered.
+
+    queued -> under way -> answered
+       ^----------'  (the call said nothing definite)
+
+A lonely report goes out at once; in a busy agent those of 2 ms share a call. A repeat carries the
+very same outcome, so the server knows it again. A poll for the freed slots rides along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from drover.background import Background
+from drover.backoff import Backoff
+from drover.clocks import Clock, Timer
+from drover.errors import CallError
+from drover.held_task import HeldTask
+from drover.outcomes import outcome_of_refusal
+from drover.statuses import error_of_status
+from drover.task_log import LOG, TaskLog
+from drover.v1.agent_service_pb2 import CompleteAnswer, CompleteResponse, TaskResult
+from drover.v1.task_pb2 import Outcome
+
+_SPACING = 0.002
+_RESULTS_MOST = 100
+# The message limit is 4 MiB.
+_RESULTS_BYTES_MOST = 3 * 1024 * 1024
+_IN_FLIGHT_MOST = 4
+# What a result takes beside its outcome: the token, and what frames them.
+_FRAME_BYTES = 600
+
+
+@dataclass(frozen=True)
+class _Report:
+    held: HeldTask
+    outcome: Outcome
+    substitute: bool
+    """Whether it already stands in for one that was refused."""
+
+
+class Reports:
+    """Of one session."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        send: Callable[[list[TaskResult]], Awaitable[CompleteResponse]],
+        on_answered: Callable[[HeldTask], None],
+        background: Background,
+    ) -> None:
+        """`send`: one Complete, with a poll riding along if it likes.
+
+        `on_answered`: the report was answered for good; the task is out of the agent's hands.
+        """
+        self._clock = clock
+        self._send = send
+        self._on_answered = on_answered
+        self._background = background
+        self._backoff = Backoff(clock)
+        self._queue: list[_Report] = []
+        self._in_flight = 0
+        self._last_sent = -math.inf
+        self._not_before = -math.inf
+        self._batch_most = _RESULTS_MOST
+        self._timer: Timer | None = None
+        self._flushed: list[asyncio.Future[None]] = []
+        self._stopped = False
+
+    def add(self, held: HeldTask, outcome: Outcome) -> None:
+        """How it ended."""
+        self._queue.append(_Report(held, outcome, False))
+        if len(self._queue) >= _RESULTS_MOST and self._not_before <= self._clock.monotonic():
+            self._disarm()
+        self._pump()
+
+    @property
+    def gathering(self) -> bool:
+        """Whether a call is about to go out on which a poll can ride."""
+        return bool(self._queue) and self._not_before <= self._clock.monotonic()
+
+    def flushed(self) -> asyncio.Future[None]:
+        """Done as soon as nothing is left to report."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._flushed.append(done)
+        self._pump()
+        return done
+
+    def stop(self) -> None:
+        """Drops what is left."""
+        self._stopped = True
+        self._disarm()
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._pump()
+
+    def _pump(self) -> None:
+        while (
+            not self._stopped
+            and self._queue
+            and self._in_flight < _IN_FLIGHT_MOST
+            and self._timer is None
+        ):
+            now = self._clock.monotonic()
+            spaced = -math.inf if len(self._queue) >= _RESULTS_MOST else self._last_sent + _SPACING
+            due = max(spaced, self._not_before)
+            if due > now:
+                self._timer = self._clock.after(due - now, self._wake)
+                return
+            self._last_sent = now
+            self._in_flight += 1
+            batch = self._take_batch()
+            # Now, so that a poll takes its slots before another one can.
+            sending = self._send([_result(report) for report in batch])
+            self._background.start(self._send_batch(batch, sending))
+        if not self._queue and self._in_flight == 0:
+            for done in self._flushed:
+                if not done.done():
+                    done.set_result(None)
+            self._flushed.clear()
+
+    def _take_batch(self) -> list[_Report]:
+        size = count = 0
+        for report in self._queue[: self._batch_most]:
+            size += report.outcome.ByteSize() + _FRAME_BYTES
+            if count > 0 and size > _RESULTS_BYTES_MOST:
+                break
+            count += 1
+        batch, self._queue = self._queue[:count], self._queue[count:]
+        return batch
+
+    async def _send_batch(self, batch: list[_Report], sending: Awaitable[CompleteResponse]) -> None:
+        try:
+            answer = await sending
+            self._backoff.reset()
+            self._batch_most = _RESULTS_MOST
+            answers = list(answer.answers)
+            unsettled = batch[len(answers) :]
+            for report, heard in zip(batch, answers):
+                if not self._settle(report, heard):
+                    unsettled.append(report)
+            if unsettled:
+                self._repeat(unsettled, None)
+        except CallError as error:
+            self._on_failed_call(batch, error)
+        finally:
+            self._in_flight -= 1
+            self._pump()
+
+    def _repeat(self, batch: list[_Report], error: CallError | None) -> None:
+        self._queue = [*batch, *self._queue]
+        now = self._clock.monotonic()
+        # Calls that fail together are one failure.
+        if now >= self._not_before:
+            self._not_before = now + self._backoff.next(error)
+
+    def _on_failed_call(self, batch: list[_Report], error: CallError) -> None:
+        if error.verdict != "definite":
+            said = "report not answered, will be repeated: %s %s: %s"
+            LOG.warning(said, error.code, error.reason, error)
+            self._repeat(batch, error)
+            return
+        LOG.error("report refused: %s %s: %s", error.code, error.reason, error)
+        if len(batch) > 1:
+            # One of them must be the cause; alone, each finds out.
+            self._batch_most = 1
+            self._queue = [*batch, *self._queue]
+            return
+        for report in batch:
+            self._substitute(report, error)
+
+    def _settle(self, report: _Report, answer: CompleteAnswer) -> bool:
+        """Returns False if the report has to be repeated."""
+        if answer.status.code == 0:
+            self._on_answered(report.held)
+            return True
+        error = error_of_status(answer.status)
+        log = TaskLog(report.held.task)
+        kind = _answer_kind(error)
+        if kind == "answered":
+            log.warning("report came to nothing: %s: %s", error.reason, error)
+            self._on_answered(report.held)
+        elif kind == "substitute":
+            log.error("report refused: %s: %s", error.reason, error)
+            self._substitute(report, error)
+        return kind != "repeat"
+
+    def _substitute(self, report: _Report, error: CallError) -> None:
+        """The task is still ours, and something has to be said that the server will take."""
+        if report.substitute:
+            self._on_answered(report.held)
+            return
+        outcome = outcome_of_refusal(error.reason or error.code, str(error))
+        self._queue.append(_Report(report.held, outcome, True))
+
+
+def _result(report: _Report) -> TaskResult:
+    return TaskResult(task_token=report.held.task.task_token, outcome=report.outcome)
+
+
+def _answer_kind(error: CallError) -> Literal["answered", "repeat", "substitute"]:
+    if error.verdict != "definite":
+        return "repeat"
+    if error.code == "INVALID_ARGUMENT" and error.reason != "MALFORMED_TOKEN":
+        return "substitute"
+    return "answered"

@@ -1,0 +1,43 @@
+"""Which runs, as callers say it: everything that is set must match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from drover.reading import to_time
+from drover.runs import RunState
+from drover.v1 import run_pb2
+from drover.v1 import scheduler_service_pb2 as wire
+from drover.writing import number_of
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Without any of these: all runs."""
+
+    states: Sequence[RunState] = ()
+    """Any of these."""
+    workflow: str = ""
+    parent_run_id: str = ""
+    """Runs that a step of this run has begun."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+
+ALL_RUNS = RunFilter()
+
+
+def to_filter(given: RunFilter) -> wire.RunFilter:
+    """The message."""
+    after, before = given.created_after, given.created_before
+    return wire.RunFilter(
+        states=[number_of(run_pb2.RunState.DESCRIPTOR, state) for state in given.states],
+        workflow=given.workflow,
+        parent_run_id=given.parent_run_id,
+        labels=dict(given.labels),
+        created_after=None if after is None else to_time(after),
+        created_before=None if before is None else to_time(before),
+    )

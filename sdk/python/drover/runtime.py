@@ -1,0 +1,326 @@
+"""The runtime of an agent: polls for tasks, runs their handlers side by side, keeps their leases by
+heartbeats, reports how they ended, and drains when it is told to stop.
+
+    created -> running -> draining -> stopped
+
+It lives through restarts of the server: polls are begun anew, heartbeats go on, and reports are
+repeated until they are answered. Only `stop` ends it, or a handler that ignores its stop and cannot
+be killed: its process must end then, see `lost`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
+
+from drover import rpc
+from drover.agent_options import AgentSettings, Registered
+from drover.attempts import is_async
+from drover.background import Background
+from drover.beats import Beats
+from drover.channel import Channel
+from drover.clocks import Timer, within
+from drover.durations import from_duration, to_duration
+from drover.errors import CallError, TransientError
+from drover.executions import Execution, HeldHere, InLoop, InThread
+from drover.held_task import HeldTask
+from drover.isolation import Children, InChild
+from drover.outcomes import RELEASED, failed, text_of, unknown
+from drover.polling import Polling, Ride, Wants
+from drover.polls import Poll, Polls
+from drover.reports import Reports
+from drover.task_log import LOG, TaskLog
+from drover.tasks import Task
+from drover.v1.agent_service_pb2 import (
+    Agent as AgentMessage,
+)
+from drover.v1.agent_service_pb2 import (
+    CompleteRequest,
+    CompleteResponse,
+    HeartbeatReport,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    PollTaskRequest,
+    PollTaskResponse,
+    QueueWeight,
+    TaskResult,
+)
+from drover.v1.task_pb2 import (
+    TASK_KIND_COMPENSATE,
+    TASK_KIND_PERFORM,
+    TASK_KIND_VERIFY,
+    Outcome,
+)
+from drover.v1.task_pb2 import Task as TaskMessage
+
+# For one Heartbeat or Complete.
+_CALL = 10.0
+# A poll is answered a second before its deadline at the latest.
+_POLL_MARGIN = 10.0
+# Reports that may wait for their answer before no further task is taken.
+_REPORTS_WAITING_MOST = 1_000
+# What reports get to be answered when the agent stops.
+_LAST_REPORTS = 5.0
+_FAREWELL = 2.0
+# How long a report waits for the details that go out before it.
+_DETAILS = 2.0
+# A newer server may have others, for newer agents.
+_KNOWN_KINDS = (TASK_KIND_PERFORM, TASK_KIND_VERIFY, TASK_KIND_COMPENSATE)
+
+
+class Runtime:
+    """To be made and used in one event loop."""
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        handlers: Mapping[str, Registered],
+        handler_loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        """`handler_loop`: where handlers that are `async def` run."""
+        self._settings = settings
+        self._handlers = handlers
+        self._handler_loop = handler_loop
+        self._clock = clock = settings.clock
+        self._channel = Channel(settings.connection)
+        self._me = AgentMessage(
+            id=settings.id,
+            session=os.urandom(16),
+            version=settings.version,
+            labels=dict(settings.labels),
+        )
+        self._queues = [QueueWeight(name=name, weight=much) for name, much in settings.queues]
+        self._held: set[HeldTask] = set()
+        self._running: dict[HeldTask, Execution] = {}
+        self.lost: set[HeldTask] = set()
+        """Their handlers ignored that they must stop, and may still act."""
+        self.failed = False
+        """Whether handlers were lost; known when it is done."""
+        self._timers: dict[HeldTask, Timer] = {}
+        self._ending: set[HeldTask] = set()
+        self._children = Children()
+        self._draining = False
+        self._idle: asyncio.Future[None] | None = None
+        loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[None] = loop.create_future()
+        """Done when the agent has stopped."""
+        self._background = background = Background()
+        self._polls = Polls(clock)
+        self._beats = Beats(clock, self._beat, self._polls.ended_to, background)
+        self._reports = Reports(clock, self._complete, self._on_answered, background)
+        wants = Wants(
+            self._queues,
+            list(handlers),
+            settings.poll_wait,
+            self._free,
+            lambda: self._reports.gathering,
+        )
+        self._polling = Polling(clock, self._polls, wants, self._poll, self._receive, background)
+
+    def start(self) -> None:
+        """Begins to poll."""
+        slots, tasks = self._settings.slots, ", ".join(self._handlers)
+        LOG.info("agent %s started: %d slots, tasks %s", self._settings.id, slots, tasks)
+        self._polling.wake()
+
+    def stop(self) -> None:
+        """Drains: takes no further task, gives back what was not begun, lets handlers finish within
+        the grace and then stops them, reports, and closes. May be called twice."""
+        if not self._draining:
+            self._draining = True
+            self._background.start(self._drain())
+
+    def _free(self) -> int:
+        waiting = len(self._held) - len(self._running)
+        too_many = waiting > _REPORTS_WAITING_MOST
+        return 0 if too_many else self._settings.slots - len(self._running)
+
+    async def _poll(self, poll: Poll, most: int) -> PollTaskResponse:
+        request = PollTaskRequest(
+            namespace=self._settings.namespace,
+            agent=self._me,
+            poll_seq=poll.seq,
+            queues=self._queues,
+            tasks=list(self._handlers),
+            max_tasks=most,
+            wait=to_duration(poll.wait),
+            lost_polls=self._polls.lost_polls(),
+        )
+        return await self._channel.unary(rpc.POLL_TASK, request, poll.wait + _POLL_MARGIN)
+
+    async def _beat(
+        self, reports: list[HeartbeatReport], lists_all_to: int, timeout: float = _CALL
+    ) -> HeartbeatResponse:
+        request = HeartbeatRequest(
+            namespace=self._settings.namespace,
+            agent=self._me,
+            lost_polls=self._polls.lost_polls(),
+            reports=reports,
+            lists_all_to=lists_all_to,
+        )
+        return await self._channel.unary(rpc.HEARTBEAT, request, timeout)
+
+    def _complete(self, results: list[TaskResult]) -> Awaitable[CompleteResponse]:
+        ride = self._polling.ride()
+        request = CompleteRequest(
+            namespace=self._settings.namespace,
+            agent=self._me,
+            results=results,
+            next=None if ride is None else ride.next,
+        )
+        return self._send_complete(request, ride)
+
+    async def _send_complete(self, request: CompleteRequest, ride: Ride | None) -> CompleteResponse:
+        try:
+            answer = await self._channel.unary(rpc.COMPLETE, request, _CALL)
+        except CallError as error:
+            if ride is not None:
+                self._polling.fell(ride, error)
+            raise
+        if ride is not None:
+            self._polling.rode(ride, answer.tasks, from_duration(answer.waited))
+        return answer
+
+    def _on_answered(self, held: HeldTask) -> None:
+        self._held.discard(held)
+        held.close()
+        self._beats.remove(held)
+        self._polling.wake()
+
+    def _receive(self, tasks: Sequence[TaskMessage], sent: float, waited: float) -> None:
+        for message in tasks:
+            held = HeldTask(self._clock, message, sent, waited)
+            self._held.add(held)
+            self._beats.add(held)
+            known = message.kind in _KNOWN_KINDS
+            registered = self._handlers.get(message.task) if known else None
+            # What came too late, or while draining, was not begun: another can have it at once.
+            if registered is None or self._draining or held.left() == 0:
+                held.end()
+                self._reports.add(held, RELEASED)
+            else:
+                self._begin(held, registered)
+
+    def _begin(self, held: HeldTask, registered: Registered) -> None:
+        held.on_change = partial(self._changed, held)
+        try:
+            execution = self._execution(held, registered)
+            execution.begin()
+            self._running[held] = execution
+        except Exception as error:
+            # As of a codec that has not the key.
+            TaskLog(held.task).error("handler could not begin: %s", text_of(error))
+            said = TransientError("not-begun", f"The handler could not begin: {text_of(error)}")
+            held.end()
+            self._reports.add(held, Outcome(failed=failed(said)))
+
+    def _execution(self, held: HeldTask, registered: Registered) -> Execution:
+        settings, handler = self._settings, registered.handler
+        codec, done = settings.codec, partial(self._ended, held)
+        hold = HeldHere(held, self._beats.hurry)
+        if registered.isolated:
+            return InChild(handler, held, hold, settings.id, codec, self._children, done)
+        task = Task(held.task, hold, threading.Event(), settings.id, codec)
+        if is_async(handler):
+            return InLoop(handler, held, task, codec, self._handler_loop, done)
+        return InThread(handler, held, task, codec, done)
+
+    def _changed(self, held: HeldTask) -> None:
+        execution = self._running.get(held)
+        if execution is None:
+            return
+        if held.stopped is None:
+            execution.lease_moved()
+        elif held not in self._timers:
+            execution.stop()
+            grace = self._settings.cancel_grace
+            self._timers[held] = self._clock.after(grace, partial(self._ignored, held))
+
+    def _ignored(self, held: HeldTask) -> None:
+        """The handler was told to stop, and has not."""
+        execution = self._running[held]
+        log, grace = TaskLog(held.task), self._settings.cancel_grace
+        if execution.kill():
+            log.error("handler killed: it did not stop within %g s", grace)
+            self._ended(held, _lost("it was killed"))
+            return
+        log.critical("handler lost: it did not stop within %g s; the agent ends", grace)
+        self.lost.add(held)
+        self._look_idle()
+        self.stop()
+
+    def _ended(self, held: HeldTask, outcome: Outcome) -> None:
+        # The first word counts: one that was killed may say another.
+        if held not in self._running or held in self._ending:
+            return
+        self._ending.add(held)
+        timer = self._timers.pop(held, None)
+        if timer is not None:
+            timer.cancel()
+        self._background.start(self._report(held, outcome))
+
+    async def _report(self, held: HeldTask, outcome: Outcome) -> None:
+        # What comes after a success has no use for them.
+        if not outcome.HasField("success") and held.notes.details is not None:
+            told = self._background.start(self._beats.tell_details(held))
+            await within(self._clock, _DETAILS, told)
+        held.end()
+        del self._running[held]
+        self._ending.discard(held)
+        self.lost.discard(held)
+        self._reports.add(held, outcome)
+        self._polling.wake()
+        self._look_idle()
+
+    def _look_idle(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            if self._running.keys() <= self.lost:
+                self._idle.set_result(None)
+
+    async def _drain(self) -> None:
+        LOG.info("agent draining, %d tasks running", len(self._running))
+        await self._polling.stop()
+        await self._name_lost_polls()
+        await self._finish_handlers()
+        self.failed = bool(self.lost)
+        # As the last thing that this process does: until then they may still act.
+        await asyncio.gather(*(self._report(held, _lost("its process ends")) for held in self.lost))
+        if not await within(self._clock, _LAST_REPORTS, self._reports.flushed()):
+            LOG.error("agent stops with %d reports unanswered", len(self._held))
+        await self._name_lost_polls()
+        self._reports.stop()
+        self._beats.stop()
+        for held in self._held:
+            held.close()
+        self._children.close()
+        await self._channel.close()
+        LOG.info("agent stopped")
+        self.done.set_result(None)
+
+    async def _finish_handlers(self) -> None:
+        self._idle = asyncio.get_running_loop().create_future()
+        self._look_idle()
+        if await within(self._clock, self._settings.grace, self._idle):
+            return
+        LOG.warning("grace is over, %d handlers are told to stop", len(self._running))
+        for held in list(self._running):
+            held.stop("agent-stopped")
+        # Each has ended by then, or is lost when its own grace is over.
+        await self._idle
+
+    async def _name_lost_polls(self) -> None:
+        """With no further poll to name them, lost polls are named by a heartbeat."""
+        if not self._polls.lost_polls():
+            return
+        try:
+            await self._beat([], 0, _FAREWELL)
+        except CallError as error:
+            LOG.warning("lost polls could not be named: %s: %s", error.code, error)
+
+
+def _lost(then: str) -> Outcome:
+    said = f"The handler was told to stop and went on until {then}."
+    return unknown("handler-lost", said)

@@ -1,0 +1,540 @@
+"""The client for programs without asyncio: that of drover.clients, call by call.
+
+    with drover.sync.Client("127.0.0.1:7420") as client:
+        run = client.wait_run(client.schedule("trip", input={"to": "Lisbon"}).run_id)
+
+It may be used from several threads. Made by scripts/make_sync.py; change drover/clients.py and its
+parts instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal, Union
+
+from drover import clients, escalations, hooks, operations, schedules, triggers
+from drover.channel import Tls
+from drover.clients import Refused, RegisteredWorkflow, Scheduled
+from drover.commands import (
+    BulkAction,
+    BulkResult,
+    Completed,
+    Decided,
+    Rerun,
+    Signalled,
+    Undo,
+    Version,
+)
+from drover.durations import Duration
+from drover.errors import PermanentError, TransientError
+from drover.escalations import Answer, EscalationDetails, EscalationPage, Resolved
+from drover.explanation import RunExplanation
+from drover.history import Escalation, ItemPage, RunDetails, RunPage, RunSnapshot
+from drover.hooks import DeliveryPage, Hook, HookEvent
+from drover.loop_thread import LoopThread
+from drover.new_runs import NewRun
+from drover.operations import AgentPage, InterventionPage, Overview, PartitionPage
+from drover.payloads import Codec
+from drover.run_filters import ALL_RUNS, RunFilter
+from drover.runs import Run, RunName, StepState
+from drover.schedules import (
+    BackfillMoment,
+    CreatedSchedule,
+    Recurring,
+    Schedule,
+    SchedulePage,
+    TriggeredRun,
+)
+from drover.triggers import PutTrigger, Refusal, TriedTrigger, Trigger, TriggerSpec
+from drover.workflow import Workflow
+from drover.workflow_calls import MovedDefault, WorkflowDetails
+
+
+class Escalations:
+    """What waits for a person: `client.escalations`."""
+
+    def __init__(self, inner: escalations.Escalations, loop: LoopThread) -> None:
+        """Made by Client."""
+        self._inner = inner
+        self._loop = loop
+
+    def list(
+        self, *, include_closed: bool = False, page_size: int = 0, page_token: str = ""
+    ) -> EscalationPage:
+        """Those that stand open, and closed ones too if asked for. `page_size`: 0 means 50."""
+        return self._loop.call(
+            self._inner.list(
+                include_closed=include_closed, page_size=page_size, page_token=page_token
+            )
+        )
+
+    def get(self, run: RunName, id: str) -> EscalationDetails:
+        """One, with all that led to it."""
+        return self._loop.call(self._inner.get(run, id))
+
+    def resolve(
+        self, run: RunName, id: str, answer: Answer, *, by: str, why: str = "", payload: Any = None
+    ) -> Resolved:
+        """`by`: who answers, as you state it; nothing verifies it. `why`: for those who read it
+        later. `payload`: with `retry-changed` the whole input, with `succeed` the output."""
+        return self._loop.call(
+            self._inner.resolve(run, id, answer, by=by, why=why, payload=payload)
+        )
+
+    def claim(self, run: RunName, id: str, *, by: str, anyway: bool = False) -> Escalation:
+        """Says that a person looks after it; it binds nobody who answers.
+
+        `anyway`: although another has it; else that is refused as ESCALATION_CLAIMED."""
+        return self._loop.call(self._inner.claim(run, id, by=by, anyway=anyway))
+
+    def release(self, run: RunName, id: str, *, by: str, anyway: bool = False) -> Escalation:
+        """Says that he no longer does."""
+        return self._loop.call(self._inner.release(run, id, by=by, anyway=anyway))
+
+
+class Hooks:
+    """Who is told: `client.hooks`."""
+
+    def __init__(self, inner: hooks.Hooks, loop: LoopThread) -> None:
+        """Made by Client."""
+        self._inner = inner
+        self._loop = loop
+
+    def put(
+        self, name: str, url: str, *, events: Sequence[HookEvent] = (), secret: str = ""
+    ) -> bool:
+        """Makes a hook, or changes the one of this name; whether it made one.
+
+        `url`: http or https, without user or fragment. `events`: by default nothing but the runs
+        that name it. `secret`: what signs its webhooks, 16 to 256 characters; by default the one
+        that it has."""
+        return self._loop.call(self._inner.put(name, url, events=events, secret=secret))
+
+    def list(self) -> tuple[Hook, ...]:
+        """All of them."""
+        return self._loop.call(self._inner.list())
+
+    def delete(self, name: str) -> bool:
+        """What was still to be told to it is given up; whether there was one."""
+        return self._loop.call(self._inner.delete(name))
+
+    def deliveries(
+        self,
+        *,
+        hook: str = "",
+        states: Sequence[Literal["pending", "delivered", "given-up"]] = (),
+        page_size: int = 0,
+        page_token: str = "",
+    ) -> DeliveryPage:
+        """What was told and what could not be: of one hook or all, in these states or all."""
+        return self._loop.call(
+            self._inner.deliveries(
+                hook=hook, states=states, page_size=page_size, page_token=page_token
+            )
+        )
+
+
+class Schedules:
+    """Runs that begin by the calendar: `client.schedules`."""
+
+    def __init__(self, inner: schedules.Schedules, loop: LoopThread) -> None:
+        """Made by Client."""
+        self._inner = inner
+        self._loop = loop
+
+    def create(self, name: str, spec: Recurring, *, paused: bool = False) -> CreatedSchedule:
+        """Makes it, and says what there is."""
+        return self._loop.call(self._inner.create(name, spec, paused=paused))
+
+    def get(self, name: str) -> Schedule:
+        """The one of this name."""
+        return self._loop.call(self._inner.get(name))
+
+    def list(self, *, page_size: int = 0, page_token: str = "") -> SchedulePage:
+        """One page."""
+        return self._loop.call(self._inner.list(page_size=page_size, page_token=page_token))
+
+    def update(self, name: str, spec: Recurring) -> Schedule:
+        """Says all of it anew."""
+        return self._loop.call(self._inner.update(name, spec))
+
+    def pause(self, name: str, *, reason: str = "") -> Schedule:
+        """No run begins by it until it is resumed."""
+        return self._loop.call(self._inner.pause(name, reason=reason))
+
+    def resume(self, name: str) -> Schedule:
+        """Moments that passed meanwhile get no run, but by a backfill."""
+        return self._loop.call(self._inner.resume(name))
+
+    def delete(self, name: str) -> bool:
+        """Its runs go on; whether there was one."""
+        return self._loop.call(self._inner.delete(name))
+
+    def backfill(
+        self,
+        name: str,
+        start: datetime,
+        end: datetime,
+        *,
+        concurrency: int = 0,
+        dry_run: bool = False,
+    ) -> Iterator[BackfillMoment]:
+        """Begins the runs of moments that have passed and have none; each has one, however often.
+
+        Of moments from `start` on and before `end`. `concurrency`: so many runs of it are under
+        way at a time; 0: 1. `dry_run`: says what it would do, and begins nothing."""
+        return self._loop.iterate(
+            self._inner.backfill(name, start, end, concurrency=concurrency, dry_run=dry_run)
+        )
+
+    def trigger(self, name: str, *, request_id: str | None = None) -> TriggeredRun:
+        """A run now, as a moment would begin it. The same `request_id` begins one run only."""
+        return self._loop.call(self._inner.trigger(name, request_id=request_id))
+
+
+class Triggers:
+    """What begins or continues runs by itself: `client.triggers`."""
+
+    def __init__(self, inner: triggers.Triggers, loop: LoopThread) -> None:
+        """Made by Client."""
+        self._inner = inner
+        self._loop = loop
+
+    def put(self, trigger: Union[TriggerSpec, str], *, secret: str = "") -> PutTrigger:
+        """Makes a trigger, or changes the one of its name: a definition, or its text in YAML or
+        JSON. Without a secret it keeps the one that it has."""
+        return self._loop.call(self._inner.put(trigger, secret=secret))
+
+    def get(self, name: str) -> Trigger:
+        """The one of this name."""
+        return self._loop.call(self._inner.get(name))
+
+    def list(self) -> tuple[Trigger, ...]:
+        """All of them."""
+        return self._loop.call(self._inner.list())
+
+    def delete(self, name: str) -> bool:
+        """Whether there was one."""
+        return self._loop.call(self._inner.delete(name))
+
+    def refusals(self, *, trigger: str = "", limit: int = 0) -> tuple[Refusal, ...]:
+        """What was refused, by reason, the last first. Of all triggers unless one is named."""
+        return self._loop.call(self._inner.refusals(trigger=trigger, limit=limit))
+
+    def try_out(
+        self,
+        trigger: Union[TriggerSpec, str],
+        *,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        run: RunName | None = None,
+    ) -> TriedTrigger:
+        """What it would do, without doing it: one that was put, by its name, or a definition.
+
+        `body`, `headers`, `query`: what would be sent. `run`: of a trigger at the end of a run, one
+        that has ended."""
+        return self._loop.call(
+            self._inner.try_out(trigger, body=body, headers=headers, query=query, run=run)
+        )
+
+
+class Operations:
+    """Who performs, who watches, what was done: `client.operations`."""
+
+    def __init__(self, inner: operations.Operations, loop: LoopThread) -> None:
+        """Made by Client."""
+        self._inner = inner
+        self._loop = loop
+
+    def agents(self, *, agent_id: str = "", page_size: int = 0, page_token: str = "") -> AgentPage:
+        """Those that were seen of late; of one id, or all. `page_size`: 0 means 50."""
+        return self._loop.call(
+            self._inner.agents(agent_id=agent_id, page_size=page_size, page_token=page_token)
+        )
+
+    def partitions(self, *, page_size: int = 0, page_token: str = "") -> PartitionPage:
+        """Who watches what."""
+        return self._loop.call(self._inner.partitions(page_size=page_size, page_token=page_token))
+
+    def interventions(
+        self,
+        *,
+        rules: Sequence[str] = (),
+        run_id: str = "",
+        acted_after: datetime | None = None,
+        acted_before: datetime | None = None,
+        page_size: int = 0,
+        page_token: str = "",
+    ) -> InterventionPage:
+        """What the supervisors did: by these rules, as "lease", and of this run, or all."""
+        return self._loop.call(
+            self._inner.interventions(
+                rules=rules,
+                run_id=run_id,
+                acted_after=acted_after,
+                acted_before=acted_before,
+                page_size=page_size,
+                page_token=page_token,
+            )
+        )
+
+    def overview(self) -> Overview:
+        """What needs a person."""
+        return self._loop.call(self._inner.overview())
+
+
+class Client:
+    """Starts runs, and asks after them."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        namespace: str = "",
+        patience: Duration = "30s",
+        tls: Tls | None = None,
+        token: str | None = None,
+        codec: Codec | None = None,
+    ) -> None:
+        """Raises ValueError for what cannot be meant.
+
+        `address`: host:port. `namespace`: by default "default".
+        `patience`: for how long a call is repeated while the server cannot be reached.
+        `tls`, `token`: as in Connection. `codec`: changes every payload of runs.
+        """
+        self._inner = clients.Client(
+            address, namespace=namespace, patience=patience, tls=tls, token=token, codec=codec
+        )
+        self._loop = LoopThread()
+        self.escalations = Escalations(self._inner.escalations, self._loop)
+        self.hooks = Hooks(self._inner.hooks, self._loop)
+        self.schedules = Schedules(self._inner.schedules, self._loop)
+        self.triggers = Triggers(self._inner.triggers, self._loop)
+        self.operations = Operations(self._inner.operations, self._loop)
+
+    def close(self) -> None:
+        """Ends the connection; may be called twice."""
+        if self._loop.alive:
+            self._loop.call(self._inner.close())
+            self._loop.stop()
+
+    def __enter__(self) -> Client:
+        """It connects by itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes it."""
+        self.close()
+
+    def register_workflow(
+        self, definition: Union[Workflow, str], *, keep_default: bool = False
+    ) -> RegisteredWorkflow:
+        """A definition, or its text in YAML or JSON."""
+        return self._loop.call(self._inner.register_workflow(definition, keep_default=keep_default))
+
+    def schedule(self, workflow: Union[str, Workflow, NewRun], **given: Any) -> Scheduled:
+        """Starts a run: a workflow, and what else NewRun has; or a NewRun.
+
+        Calls of one moment go out together."""
+        return self._loop.call(self._inner.schedule(workflow, **given))
+
+    def schedule_batch(self, runs: Sequence[NewRun]) -> tuple[Union[Scheduled, Refused], ...]:
+        """Up to 500 runs in one transaction, with one result for each, in their order."""
+        return self._loop.call(self._inner.schedule_batch(runs))
+
+    def get_run(
+        self,
+        run: RunName,
+        *,
+        attempts: bool = False,
+        interventions: bool = False,
+        escalations: bool = False,
+        signals: bool = False,
+        decisions: bool = False,
+        settings: bool = False,
+    ) -> RunDetails:
+        """The run and its steps, and what else is asked for."""
+        return self._loop.call(
+            self._inner.get_run(
+                run,
+                attempts=attempts,
+                interventions=interventions,
+                escalations=escalations,
+                signals=signals,
+                decisions=decisions,
+                settings=settings,
+            )
+        )
+
+    def list_runs(
+        self,
+        *,
+        filter: RunFilter = ALL_RUNS,
+        order: Literal["newest-first", "oldest-first"] = "newest-first",
+        page_size: int = 0,
+        page_token: str = "",
+    ) -> RunPage:
+        """One page; `page_size`: 0 means 50, at most 1,000."""
+        return self._loop.call(
+            self._inner.list_runs(
+                filter=filter, order=order, page_size=page_size, page_token=page_token
+            )
+        )
+
+    def list_items(
+        self,
+        run: RunName,
+        step_id: str,
+        *,
+        states: Sequence[StepState] = (),
+        page_size: int = 0,
+        page_token: str = "",
+    ) -> ItemPage:
+        """The items of a map that have begun, in the order of its list, each as a step of its own.
+
+        `states`: any of these; empty: all. A page may then hold fewer than it could."""
+        return self._loop.call(
+            self._inner.list_items(
+                run, step_id, states=states, page_size=page_size, page_token=page_token
+            )
+        )
+
+    def explain_run(self, run: RunName) -> RunExplanation:
+        """Why it is not moving, what happens next, and what a person can do."""
+        return self._loop.call(self._inner.explain_run(run))
+
+    def watch_run(self, run: RunName, *, after_version: int = 0) -> Iterator[RunSnapshot]:
+        """The state now and after each change, to the end of the run; goes on after a break."""
+        return self._loop.iterate(self._inner.watch_run(run, after_version=after_version))
+
+    def wait_run(self, run: RunName) -> Run:
+        """The run when it has ended; waits as long as that takes."""
+        return self._loop.call(self._inner.wait_run(run))
+
+    def cancel_run(self, run: RunName, *, undo: Undo = "compensate", reason: str = "") -> Run:
+        """`undo`: what becomes of work that was done."""
+        return self._loop.call(self._inner.cancel_run(run, undo=undo, reason=reason))
+
+    def pause_run(self, run: RunName, *, reason: str = "") -> Run:
+        """Nothing new is handed out; what is with an agent goes on."""
+        return self._loop.call(self._inner.pause_run(run, reason=reason))
+
+    def resume_run(self, run: RunName, *, reason: str = "") -> Run:
+        """It goes on."""
+        return self._loop.call(self._inner.resume_run(run, reason=reason))
+
+    def retry_run(
+        self, run: RunName, *, version: Version = "same", request_id: str | None = None
+    ) -> Rerun:
+        """A new run, which keeps what succeeded and goes on at what did not.
+
+        `request_id`: the caller's own name for the request: the same id is one new run only.
+        Default: random."""
+        return self._loop.call(self._inner.retry_run(run, version=version, request_id=request_id))
+
+    def rerun_from(
+        self,
+        run: RunName,
+        step_id: str,
+        *,
+        version: Version = "same",
+        input: Any = None,
+        request_id: str | None = None,
+    ) -> Rerun:
+        """A new run, which does this step and all after it again; "": everything.
+
+        `input`: by default that of the run. `request_id`: as in `retry_run`."""
+        return self._loop.call(
+            self._inner.rerun_from(
+                run, step_id, version=version, input=input, request_id=request_id
+            )
+        )
+
+    def count_for_bulk(self, action: BulkAction, *, filter: RunFilter = ALL_RUNS) -> int:
+        """How many runs a bulk action would be about, at most 10,001."""
+        return self._loop.call(self._inner.count_for_bulk(action, filter=filter))
+
+    def bulk(
+        self,
+        action: BulkAction,
+        *,
+        filter: RunFilter = ALL_RUNS,
+        undo: Undo = "compensate",
+        version: Version = "same",
+        reason: str = "",
+        expected_count: int | None = None,
+        request_id: str | None = None,
+    ) -> Iterator[BulkResult]:
+        """The same to all runs that the filter finds, oldest first, with a result for each.
+
+        `expected_count`: that of `count_for_bulk`; with another one nothing is done."""
+        return self._loop.iterate(
+            self._inner.bulk(
+                action,
+                filter=filter,
+                undo=undo,
+                version=version,
+                reason=reason,
+                expected_count=expected_count,
+                request_id=request_id,
+            )
+        )
+
+    def signal(
+        self, run: RunName, name: str, *, payload: Any = None, id: str | None = None
+    ) -> Signalled:
+        """An event for a step of the kind `signal`; kept until one takes it.
+
+        `payload`: the output of that step. `id`: the caller's own name for the signal: the same id
+        is one signal only. Default: random."""
+        return self._loop.call(self._inner.signal(run, name, payload=payload, id=id))
+
+    def decide(
+        self,
+        run: RunName,
+        step_id: str,
+        verdict: Literal["approve", "reject"],
+        *,
+        approver: str,
+        roles: Sequence[str] = (),
+        comment: str = "",
+        form: Any = None,
+    ) -> Decided:
+        """The decision of a person on an approval.
+
+        `approver`, `roles`: who decides, as you state it; nothing verifies it. `form`: what the
+        step's form asks for."""
+        return self._loop.call(
+            self._inner.decide(
+                run, step_id, verdict, approver=approver, roles=roles, comment=comment, form=form
+            )
+        )
+
+    def complete_deferred(
+        self,
+        callback_token: str,
+        *,
+        output: Any = None,
+        error: Union[TransientError, PermanentError, None] = None,
+    ) -> Completed:
+        """How an attempt ended, by `task.callback_token`: done, with the output of the step, or
+        failed, as a handler would raise it."""
+        return self._loop.call(
+            self._inner.complete_deferred(callback_token, output=output, error=error)
+        )
+
+    def get_workflow(self, name: str) -> WorkflowDetails:
+        """A workflow with its versions."""
+        return self._loop.call(self._inner.get_workflow(name))
+
+    def set_default_version(self, name: str, version: int) -> MovedDefault:
+        """Runs that name no version start with this one from then on; open runs keep theirs."""
+        return self._loop.call(self._inner.set_default_version(name, version))

@@ -1,0 +1,208 @@
+"""Runs a handler without a server, for the tests of its author.
+
+    outcome = run_handler(book_flight, input={"to": "Lisbon"}, attempt=2)
+    assert outcome.kind == "success"
+    assert outcome.output == {"booking": "flight-to-Lisbon"}
+
+A handler that waits is begun with `start_handler`, and may be told to stop:
+
+    running = start_handler(wait_for_it)
+    running.stop("cancelled")
+    assert running.outcome().kind == "cancelled"
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from drover.attempts import attempt as run_sync
+from drover.attempts import attempt_async as run_async
+from drover.attempts import is_async
+from drover.durations import Duration, from_duration, seconds_of
+from drover.errors import StopKind
+from drover.executions import call_in
+from drover.held_task import Notes
+from drover.payloads import PLAIN, read_payload, to_payload
+from drover.tasks import Handler, Task, TaskKindName
+from drover.v1 import task_pb2 as wire
+
+OutcomeKind = Literal["success", "failed", "unknown", "again", "deferred", "released", "cancelled"]
+
+_KINDS: dict[TaskKindName, wire.TaskKind] = {
+    "perform": wire.TASK_KIND_PERFORM,
+    "verify": wire.TASK_KIND_VERIFY,
+    "compensate": wire.TASK_KIND_COMPENSATE,
+}
+
+
+@dataclass(frozen=True)
+class HandlerOutcome:
+    """What would be reported, and what was told on the way."""
+
+    kind: OutcomeKind
+    output: Any = None
+    """Of a success: JSON value, bytes, or None."""
+    code: str = ""
+    """Of failed and unknown."""
+    message: str = ""
+    transient: bool | None = None
+    """Of failed."""
+    retry_after: float | None = None
+    """Of failed, in seconds; None: not said."""
+    no_effect: bool = False
+    """Of failed and cancelled."""
+    after: float | None = None
+    """Of again, in seconds."""
+    progress: tuple[float | int | str, ...] = ()
+    """Every mark, in its order."""
+    details: tuple[Any, ...] = ()
+    """All details, in their order; the next attempt gets the last of them."""
+
+
+def run_handler(handler: Handler, **given: Any) -> HandlerOutcome:
+    """Runs it to its end; `given` as for `start_handler`."""
+    return start_handler(handler, **given).outcome()
+
+
+def start_handler(
+    handler: Handler,
+    *,
+    input: Any = None,
+    name: str = "task",
+    kind: TaskKindName = "perform",
+    output: Any = None,
+    last_details: Any = None,
+    item: int | None = None,
+    attempt: int = 1,
+    fence: int = 1,
+    run_id: str = "run-1",
+    step_id: str = "step-1",
+    workflow: str = "workflow",
+    queue: str = "default",
+    idempotency_key: str = "key-1",
+    effect_key: str = "",
+    callback_token: str = "callback-1",
+    labels: Mapping[str, str] | None = None,
+    left: Duration = "1m",
+) -> RunningHandler:
+    """Begins it, in a thread of its own; the task is as the arguments say.
+
+    `left`: what `task.left()` says.
+    """
+    message = wire.Task(
+        run_id=run_id,
+        step_id=step_id,
+        item=item,
+        attempt=attempt,
+        workflow=workflow,
+        workflow_version=1,
+        kind=_KINDS[kind],
+        task=name,
+        queue=queue,
+        input=None if input is None else to_payload(input),
+        output=None if output is None else to_payload(output),
+        last_details=None if last_details is None else to_payload(last_details),
+        idempotency_key=idempotency_key,
+        effect_key=effect_key,
+        callback_token=callback_token,
+        fence=fence,
+        labels=dict(labels or {}),
+    )
+    return RunningHandler(handler, message, seconds_of(left))
+
+
+class RunningHandler:
+    """A handler at work."""
+
+    def __init__(self, handler: Handler, message: wire.Task, left: float) -> None:
+        """Made by `start_handler`."""
+        self._hold = _Hold(left)
+        self._stopping = threading.Event()
+        self._task = Task(message, self._hold, self._stopping, "tester")
+        self._async: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+        self._lock = threading.Lock()
+        self._done: Future[wire.Outcome] = Future()
+        threading.Thread(
+            target=self._run, args=(handler, message), name="drover-testing", daemon=True
+        ).start()
+
+    def stop(self, kind: StopKind = "cancelled") -> None:
+        """Tells it to stop, as the agent would."""
+        with self._lock:
+            self._hold.kind = self._hold.kind or kind
+            self._stopping.set()
+            if self._async is not None:
+                loop, task = self._async
+                call_in(loop, task.cancel)
+
+    def outcome(self, timeout: Duration = "10s") -> HandlerOutcome:
+        """Waits for its end. Raises TimeoutError."""
+        return self._read(self._done.result(seconds_of(timeout)))
+
+    async def ended(self, timeout: Duration = "10s") -> HandlerOutcome:
+        """As `outcome`, within asyncio."""
+        done = asyncio.wrap_future(self._done)
+        return self._read(await asyncio.wait_for(asyncio.shield(done), seconds_of(timeout)))
+
+    def _run(self, handler: Handler, message: wire.Task) -> None:
+        if is_async(handler):
+            outcome = asyncio.run(self._run_async(handler, message))
+        else:
+            outcome = run_sync(handler, message, self._task, PLAIN)
+        self._done.set_result(outcome)
+
+    async def _run_async(self, handler: Handler, message: wire.Task) -> wire.Outcome:
+        work = asyncio.ensure_future(run_async(handler, message, self._task, PLAIN))
+        # Begun before it can be told to stop.
+        await asyncio.sleep(0)
+        with self._lock:
+            self._async = asyncio.get_running_loop(), work
+            if self._stopping.is_set():
+                work.cancel()
+        return await work
+
+    def _read(self, outcome: wire.Outcome) -> HandlerOutcome:
+        kind: Any = outcome.WhichOneof("kind")
+        said = getattr(outcome, kind)
+        failed, again = outcome.failed, outcome.again
+        transient = failed.failure_class == wire.FAILURE_CLASS_TRANSIENT
+        has_output = outcome.success.HasField("output")
+        return HandlerOutcome(
+            kind=kind,
+            output=read_payload(outcome.success.output) if has_output else None,
+            code=getattr(said, "code", ""),
+            message=getattr(said, "message", ""),
+            transient=transient if kind == "failed" else None,
+            retry_after=(
+                from_duration(failed.retry_after) if failed.HasField("retry_after") else None
+            ),
+            no_effect=getattr(said, "no_effect", False),
+            after=from_duration(again.after) if kind == "again" else None,
+            progress=tuple(self._hold.progress),
+            details=tuple(self._hold.details),
+        )
+
+
+class _Hold:
+    def __init__(self, left: float) -> None:
+        self.kind: StopKind | None = None
+        self.progress: list[float | int | str] = []
+        self.details: list[Any] = []
+        self._left = left
+
+    def note(self, notes: Notes) -> None:
+        if notes.progress is not None:
+            self.progress.append(getattr(notes.progress, notes.progress.WhichOneof("kind") or ""))
+        if notes.details is not None:
+            self.details.append(read_payload(notes.details))
+
+    def left(self) -> float:
+        return self._left
+
+    def stopped(self) -> StopKind | None:
+        return self.kind

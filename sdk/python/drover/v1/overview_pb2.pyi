@@ -1,0 +1,94 @@
+import datetime
+
+from drover.v1 import partition_pb2 as _partition_pb2
+from drover.v1 import queue_pb2 as _queue_pb2
+from drover.v1 import run_pb2 as _run_pb2
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class GetOverviewRequest(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    def __init__(self, namespace: _Optional[str] = ...) -> None: ...
+
+class GetOverviewResponse(_message.Message):
+    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows")
+    OPEN_ESCALATIONS_FIELD_NUMBER: _ClassVar[int]
+    UNSERVED_TASKS_FIELD_NUMBER: _ClassVar[int]
+    LATE_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_PAUSE_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_QUEUES_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_WORKFLOWS_FIELD_NUMBER: _ClassVar[int]
+    open_escalations: int
+    unserved_tasks: _containers.RepeatedCompositeFieldContainer[UnservedTask]
+    late_partitions: _containers.RepeatedCompositeFieldContainer[_partition_pb2.Partition]
+    namespace_pause: _queue_pb2.Pause
+    paused_queues: _containers.RepeatedCompositeFieldContainer[NamedPause]
+    paused_workflows: _containers.RepeatedCompositeFieldContainer[NamedPause]
+    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ...) -> None: ...
+
+class UnservedTask(_message.Message):
+    __slots__ = ("queue", "task", "oldest_time", "polled_time")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    OLDEST_TIME_FIELD_NUMBER: _ClassVar[int]
+    POLLED_TIME_FIELD_NUMBER: _ClassVar[int]
+    queue: str
+    task: str
+    oldest_time: _timestamp_pb2.Timestamp
+    polled_time: _timestamp_pb2.Timestamp
+    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., oldest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., polled_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class NamedPause(_message.Message):
+    __slots__ = ("name", "pause")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PAUSE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    pause: _queue_pb2.Pause
+    def __init__(self, name: _Optional[str] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ...) -> None: ...
+
+class GetClusterInfoRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetClusterInfoResponse(_message.Message):
+    __slots__ = ("server_version", "database_version", "clock_difference", "migrations", "open_runs", "more_open_runs")
+    SERVER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    DATABASE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_DIFFERENCE_FIELD_NUMBER: _ClassVar[int]
+    MIGRATIONS_FIELD_NUMBER: _ClassVar[int]
+    OPEN_RUNS_FIELD_NUMBER: _ClassVar[int]
+    MORE_OPEN_RUNS_FIELD_NUMBER: _ClassVar[int]
+    server_version: str
+    database_version: str
+    clock_difference: _duration_pb2.Duration
+    migrations: _containers.RepeatedCompositeFieldContainer[AppliedMigration]
+    open_runs: _containers.RepeatedCompositeFieldContainer[OpenRuns]
+    more_open_runs: bool
+    def __init__(self, server_version: _Optional[str] = ..., database_version: _Optional[str] = ..., clock_difference: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., migrations: _Optional[_Iterable[_Union[AppliedMigration, _Mapping]]] = ..., open_runs: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_open_runs: _Optional[bool] = ...) -> None: ...
+
+class AppliedMigration(_message.Message):
+    __slots__ = ("number", "name", "applied_time")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    APPLIED_TIME_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    name: str
+    applied_time: _timestamp_pb2.Timestamp
+    def __init__(self, number: _Optional[int] = ..., name: _Optional[str] = ..., applied_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class OpenRuns(_message.Message):
+    __slots__ = ("state", "count")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    state: _run_pb2.RunState
+    count: int
+    def __init__(self, state: _Optional[_Union[_run_pb2.RunState, str]] = ..., count: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,252 @@
+"""A workflow as data classes, with the words of the YAML dialect: an editor completes it, a type
+checker reads it, and the server checks it. `to_definition` gives exactly the message of the YAML.
+
+    Workflow("trip", steps=[
+        Step("flight", task="book-flight", retry=Retry(attempts=5), compensate="cancel-flight"),
+        Step("mail", task="send-mail", needs=["flight"], timeouts=Timeouts(attempt="2m")),
+    ])
+
+What is None is left out, and left to the server's defaults; JSON null is `json_payload(None)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Union
+
+from drover.durations import Duration
+
+
+@dataclass(frozen=True)
+class Retry:
+    """When to try again after a failure."""
+
+    on: Sequence[str] = ()
+    """Codes of failures that it is for. Default: all."""
+    attempts: int | None = None
+    """Tries in all, the first included. Default 5, to undo 10."""
+    initial: Duration | None = None
+    factor: float | None = None
+    max: Duration | None = None
+    jitter: float | None = None
+
+
+Retries = Union[Retry, Sequence[Retry]]
+"""The first policy that matches the code of a failure decides."""
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """What may last how long."""
+
+    pickup: Duration | None = None
+    attempt: Duration | None = None
+    heartbeat: Duration | None = None
+    """Length of the lease, at least 2 s."""
+    stall: Duration | None = None
+    """How long the progress that a handler reports may stand still. Default: off."""
+    total: Duration | None = None
+    cancel: Duration | None = None
+    settle: Duration | None = None
+    callback: Duration | None = None
+    """From `deferred()` until its outcome must have come. Default 24 hours."""
+
+
+@dataclass(frozen=True)
+class Verify:
+    """The task that finds out whether a lost attempt took effect."""
+
+    task: str
+    queue: str | None = None
+    """Default: the queue of the step."""
+    retry: Retries = ()
+    timeouts: Timeouts | None = None
+
+
+@dataclass(frozen=True)
+class Compensate:
+    """The task that undoes a step."""
+
+    task: str
+    queue: str | None = None
+    """Default: the queue of the step."""
+    retry: Retries = ()
+    timeouts: Timeouts | None = None
+    when: Literal["finished", "attempted"] | None = None
+    """Default: `finished`; `attempted` also undoes a step that failed half-way."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The task that lets the next wave of a map begin by succeeding."""
+
+    task: str
+    queue: str | None = None
+    input: Any = None
+    """Default: the run's input."""
+    retry: Retries = ()
+    timeouts: Timeouts | None = None
+
+
+@dataclass(frozen=True)
+class RunOf:
+    """A workflow that a step begins a run of."""
+
+    workflow: str
+    version: int | None = None
+    """Default: the default version when the run begins."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """A moment to wait for."""
+
+    until: str | datetime
+    """A datetime, a moment as 2026-03-01T08:00:00Z, or an expression, `${...}`."""
+
+
+@dataclass(frozen=True)
+class SignalWait:
+    """A signal to wait for."""
+
+    name: str
+    within: Duration | None = None
+    """Default 7 days."""
+    on_expiry: Literal["escalate", "fail", "skip"] | None = None
+    """What follows when none has come by then. Default: a person is asked."""
+
+
+@dataclass(frozen=True)
+class Approval:
+    """People to wait for."""
+
+    approvers: Sequence[str] = ()
+    """Names or roles of those who may decide. Default: anybody."""
+    need: int | None = None
+    """How many have to approve. Default 1."""
+    not_requester: bool = False
+    """Who started the run, as its label `requester` says, may not decide."""
+    form: Any = None
+    """JSON Schema of what an approver fills in."""
+    within: Duration | None = None
+    """Default 7 days."""
+    on_expiry: Literal["escalate", "reject", "approve"] | None = None
+    """What follows when too few have decided by then. Default: another person is asked."""
+
+
+@dataclass(frozen=True)
+class Waves:
+    """How the items of a map follow each other."""
+
+    size: int | None = None
+    """How many items a wave has; this or `percent`."""
+    percent: float | None = None
+    """The same as a share of all: 25 is a quarter."""
+    pause: Duration | None = None
+    """From the end of a wave to its gate, or to the next wave."""
+    gate: str | Gate | None = None
+
+
+@dataclass(frozen=True)
+class Map:
+    """One task for each item of a list; what the step says of a task it says of each item."""
+
+    over: str | int
+    """An expression that gives a list, or a number of items, which are then 0, 1, 2 and so on."""
+    task: str
+    queue: str | None = None
+    """By default "default"; may hold expressions, as `deploy-${item.host}`."""
+    concurrency: int | None = None
+    """Items under way at the same time. Default 100."""
+    tolerate: int | None = None
+    """How many may fail without failing the step. Default 0."""
+    tolerate_percent: float | None = None
+    """The same as a share of all: 5 is 5 %."""
+    waves: Waves | None = None
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """Another way to try a step. What is not given stays as it was."""
+
+    queue: str | None = None
+    task: str | None = None
+    run: str | RunOf | None = None
+    """Workflow to run instead, of a `run` step."""
+    input: Any = None
+    """JSON object that is merged over the step's input, key by key."""
+
+
+@dataclass(frozen=True)
+class Escalate:
+    """How long an escalation of the step is asked, and what follows then."""
+
+    remind: Duration | None = None
+    """From one reminder to the next. Default 1 hour."""
+    deadline: Duration | None = None
+    """From the question to the answer that `then` gives; both or none. Default: none."""
+    then: Literal["retry", "skip", "compensate", "fail"] | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step, of exactly one kind: task, wait, signal, approval, run or map."""
+
+    id: str
+    task: str | None = None
+    """Name of the task that an agent performs."""
+    queue: str | None = None
+    """Of the task; by default "default"."""
+    wait: Duration | Until | None = None
+    """A timer: so long, or until a moment."""
+    signal: str | SignalWait | None = None
+    """Waits for `client.signal`, by the name of the signal."""
+    approval: Approval | None = None
+    """Waits for `client.decide`."""
+    run: str | RunOf | None = None
+    """Begins a run of a workflow, and waits for its end."""
+    map: Map | None = None
+    needs: Sequence[str] = ()
+    """Steps that must have ended before this one starts."""
+    when: str | None = None
+    """CEL; false: the step is skipped."""
+    run_if: Literal["ended", "all_ok", "any_ok"] | None = None
+    """How the steps that it needs must have ended. Default: `ended`."""
+    always: bool = False
+    """A finally step: runs once, last, whatever happened."""
+    pivot: bool = False
+    """Once it has succeeded, there is no way back: later failures ask a person."""
+    input: Any = None
+    """JSON, or a Payload; its strings may hold expressions. Default: the run's input; of a map,
+    the item."""
+    retry: Retries = ()
+    timeouts: Timeouts | None = None
+    effects: Literal["idempotent", "verifiable", "once"] | None = None
+    """What a repeated attempt does to the world. Default: `idempotent`."""
+    verify: str | Verify | None = None
+    """With effects `verifiable`."""
+    fallback: Sequence[Fallback] = ()
+    """Other ways to try it, in this order."""
+    on_pickup: Literal["alarm", "escalate", "fallback"] | None = None
+    """What happens when nobody polls for the task. Default: `alarm`."""
+    compensate: str | Compensate | None = None
+    on_failure: Literal["compensate", "fail", "continue", "escalate"] | None = None
+    """Default: compensate if an effect that can be undone exists by then, else fail."""
+    escalation: Escalate | None = None
+    output_schema: Any = None
+    """JSON Schema that the output has to keep."""
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """What runs are made of."""
+
+    workflow: str
+    """Its name."""
+    steps: Sequence[Step]
+    timeout: Duration | None = None
+    """Longest time of a run. Default 7 days."""
+    input_schema: Any = None
+    """JSON Schema that the input of a run has to keep."""

@@ -1,0 +1,25 @@
+"""A whole agent: `python greeter.py`, with `drover dev` beside it. It ends by SIGTERM or Ctrl-C."""
+
+import logging
+import os
+
+import drover
+
+agent = drover.Agent(os.environ.get("DROVER_ADDRESS", "127.0.0.1:7420"), id="greeter")
+
+
+@agent.task("greet")
+def greet(task: drover.Task) -> object:
+    """Greets who is named in the input."""
+    return {"said": f"Hello, {task.input['name']}!"}
+
+
+@agent.task("ungreet")
+def ungreet(task: drover.Task) -> None:
+    """Takes it back."""
+    task.log.info("we said %s, and did not mean it", task.output)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    agent.run()

@@ -1,0 +1,81 @@
+"""An agent as a program: `python agent_program.py ADDRESS`, with handlers of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import time
+from typing import Any
+
+import drover
+from drover.tasks import Task
+
+agent = drover.Agent(
+    sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:1",
+    id="program",
+    grace="1s",
+    cancel_grace="200ms",
+    slots=1,
+)
+
+
+@agent.task("quick")
+def quick(task: Task) -> Any:
+    return "done"
+
+
+@agent.task("deaf-async")
+async def deaf_async(task: Task) -> Any:
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+
+
+@agent.task("blocking-async")
+async def blocking_async(task: Task) -> Any:
+    time.sleep(60)  # noqa: ASYNC251
+
+
+@agent.task("deaf")
+def deaf(task: Task) -> Any:
+    time.sleep(60)
+
+
+@agent.task("isolated", isolated=True)
+def isolated(task: Task) -> Any:
+    task.progress(counter=7)
+    task.details({"page": 7})
+    task.log.info("at work")
+    return [os.getpid(), task.input, task.last_details, task.left() > 0]
+
+
+@agent.task("isolated-async", isolated=True)
+async def isolated_async(task: Task) -> Any:
+    task.details("begun")
+    await asyncio.Event().wait()
+
+
+@agent.task("isolated-deaf", isolated=True)
+def isolated_deaf(task: Task) -> Any:
+    task.details("begun")
+    while True:
+        time.sleep(60)
+
+
+@agent.task("isolated-dying", isolated=True)
+def isolated_dying(task: Task) -> Any:
+    os._exit(3)
+
+
+@agent.task("isolated-raising", isolated=True)
+def isolated_raising(task: Task) -> Any:
+    raise drover.PermanentError("no-room", "fully booked")
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    agent.run()

@@ -1,0 +1,233 @@
+"""Calls that go wrong: polls that are lost, reports that are repeated, a server that comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_script import ANSWERED, CARRY_ON, Agents, Gate, a_task, until
+from fake_server import FakeServer, status
+from manual_clock import ManualClock
+
+from drover.tasks import Task
+from drover.v1.agent_service_pb2 import CompleteAnswer
+
+UNAVAILABLE = 14
+INVALID_ARGUMENT = 3
+FAILED_PRECONDITION = 9
+RESOURCE_EXHAUSTED = 8
+
+
+def book(task: Task) -> Any:
+    return None
+
+
+async def test_a_lost_poll_is_named_in_each_later_poll_until_30_s_after_the_end_of_its_wait(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock = ManualClock()
+    agents(server, {"book-flight": book}, clock=clock, poll_wait=20.0)
+    (await server.poll.next()).fail(UNAVAILABLE)
+    await clock.armed(1)
+    clock.advance(1)
+    second = await server.poll.next()
+    assert (second.request.poll_seq, list(second.request.lost_polls)) == (2, [1])
+    clock.advance(20)
+    second.answer()
+    third = await server.poll.next()
+    assert (third.request.poll_seq, list(third.request.lost_polls)) == (3, [1])
+    clock.advance(28.999)
+    third.answer()
+    fourth = await server.poll.next()
+    assert list(fourth.request.lost_polls) == [1]
+    clock.advance(1)
+    fourth.answer()
+    assert list((await server.poll.next()).request.lost_polls) == []
+
+
+async def test_a_lost_poll_is_named_in_heartbeats_too(server: FakeServer, agents: Agents) -> None:
+    clock, gate = ManualClock(), Gate()
+    agents(server, {"book-flight": gate}, clock=clock, slots=1)
+    (await server.poll.next()).fail(UNAVAILABLE)
+    await clock.armed(1)
+    clock.advance(1)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    await gate.started()
+    clock.advance(3)
+    assert list((await server.beat.next()).request.lost_polls) == [1]
+    gate.end()
+
+
+async def test_a_heartbeat_lists_all_that_the_polls_before_the_one_under_way_have_brought(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock, gate = ManualClock(), Gate()
+    begun: list[str] = []
+
+    async def perform(task: Task) -> Any:
+        begun.append(task.step_id)
+        return await gate(task)
+
+    agents(server, {"book-flight": perform}, clock=clock, slots=2)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    second = await server.poll.next()
+    await gate.started()
+    clock.advance(3)
+    beat = await server.beat.next()
+    assert beat.request.lists_all_to == 1
+    assert [one.task_token for one in beat.request.reports] == ["t1"]
+    beat.answer(answers=[CARRY_ON])
+    second.answer(tasks=[a_task("t2")])
+    await until(lambda: len(begun) == 2)
+    clock.advance(3)
+    later = (await server.beat.next()).request
+    assert later.lists_all_to == 2
+    assert [one.task_token for one in later.reports] == ["t1", "t2"]
+    gate.end()
+
+
+async def test_a_poll_that_the_server_itself_refused_is_not_named_as_lost(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock = ManualClock()
+    agents(server, {"book-flight": book}, clock=clock)
+    (await server.poll.next()).fail(5, "NAMESPACE_NOT_FOUND")
+    await clock.armed(1)
+    clock.advance(1)
+    assert list((await server.poll.next()).request.lost_polls) == []
+
+
+async def test_a_busy_server_is_asked_again_after_the_time_that_it_names(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock = ManualClock()
+    agents(server, {"book-flight": book}, clock=clock)
+    (await server.poll.next()).fail(RESOURCE_EXHAUSTED, "OVERLOADED", 4)
+    await clock.armed(4)
+    clock.advance(4)
+    request = (await server.poll.next()).request
+    assert (request.poll_seq, list(request.lost_polls)) == (2, [])
+
+
+async def test_a_report_is_repeated_with_the_very_same_outcome_until_it_is_answered(
+    server: FakeServer, agents: Agents
+) -> None:
+    agents(server, {"book-flight": lambda task: {"seat": "12A"}}, slots=1)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    first = await server.complete.next()
+    first.fail(UNAVAILABLE, "STORE_UNAVAILABLE")
+    second = await server.complete.next()
+    assert second.request.results == first.request.results
+    second.fail(UNAVAILABLE)
+    third = await server.complete.next()
+    assert third.request.results == first.request.results
+    third.answer(answers=[CompleteAnswer(repeated=True)])
+    await server.poll.next()
+
+
+async def test_the_poll_that_rode_on_an_unanswered_report_is_lost(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock = ManualClock()
+    agents(server, {"book-flight": book}, clock=clock, slots=1)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    first = await server.complete.next()
+    assert first.request.next.poll_seq == 2
+    first.fail(UNAVAILABLE)
+    poll = await server.poll.next()
+    assert (poll.request.poll_seq, list(poll.request.lost_polls)) == (3, [2])
+    poll.answer()
+
+
+async def test_a_report_that_comes_too_late_or_is_over_is_dropped(
+    server: FakeServer, agents: Agents
+) -> None:
+    agents(server, {"book-flight": book}, slots=2)
+    (await server.poll.next()).answer(tasks=[a_task("t1"), a_task("t2")])
+
+    def refuse(call: Any) -> None:
+        reasons = {"t1": "LEASE_LOST", "t2": "TASK_OVER"}
+        said = [
+            status(FAILED_PRECONDITION, reasons[one.task_token]) for one in call.request.results
+        ]
+        call.answer(answers=[CompleteAnswer(status=one) for one in said])
+
+    server.complete.always(refuse)
+    assert (await server.poll.next()).request.max_tasks > 0
+
+
+async def test_an_output_that_the_server_refuses_is_reported_as_unknown_instead(
+    server: FakeServer, agents: Agents
+) -> None:
+    agents(server, {"book-flight": lambda task: "far too long"}, slots=1)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    refusal = CompleteAnswer(status=status(INVALID_ARGUMENT, "PAYLOAD_TOO_LARGE"))
+    (await server.complete.next()).answer(answers=[refusal])
+    (result,) = (await server.complete.next()).request.results
+    assert (result.task_token, result.outcome.unknown.code) == ("t1", "report-refused")
+
+
+async def test_reports_of_one_moment_share_a_call_and_a_lonely_one_goes_out_at_once(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock, gate = ManualClock(), Gate()
+
+    async def perform(task: Task) -> Any:
+        return None if task.step_id == "t0" else await gate(task)
+
+    agents(server, {"book-flight": perform}, clock=clock, slots=100)
+    tokens = [f"t{index}" for index in range(40)]
+    (await server.poll.next()).answer(tasks=[a_task(token) for token in tokens])
+    lonely = await server.complete.next()
+    assert [one.task_token for one in lonely.request.results] == ["t0"]
+    gate.end()
+    await clock.armed(0.002)
+    await until(lambda: len(agents.first._reports._queue) == 39)
+    clock.advance(0.002)
+    gathered = await server.complete.next()
+    assert [one.task_token for one in gathered.request.results] == tokens[1:]
+    gathered.answer(answers=[CompleteAnswer() for _ in tokens[1:]])
+    lonely.answer(**ANSWERED)
+
+
+async def test_one_report_that_spoils_a_whole_call_is_found_by_sending_each_alone(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock, gate = ManualClock(), Gate()
+
+    async def perform(task: Task) -> Any:
+        return None if task.step_id == "t0" else await gate(task)
+
+    agents(server, {"book-flight": perform}, clock=clock, slots=3)
+    (await server.poll.next()).answer(tasks=[a_task("t0"), a_task("t1"), a_task("t2")])
+    (await server.complete.next()).answer(**ANSWERED)
+    await gate.started()
+    gate.end()
+    await until(lambda: len(agents.first._reports._queue) == 2)
+    clock.advance(0.002)
+    both = await server.complete.next()
+    assert len(both.request.results) == 2
+    both.fail(INVALID_ARGUMENT, "INVALID_REQUEST")
+    await clock.armed(0.002)
+    clock.advance(0.002)
+    assert len((await server.complete.next()).request.results) == 1
+
+
+async def test_an_agent_outlives_a_restart_of_the_server(
+    server: FakeServer, agents: Agents
+) -> None:
+    gate = Gate()
+    agents(server, {"book-flight": gate}, slots=2)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    await gate.started()
+    assert (await server.poll.next()).request.poll_seq == 2
+    await server.stop()
+    gate.end("done meanwhile")
+    revived = FakeServer()
+    await revived.start(server.port)
+    agents.now_at(revived)
+    revived.beat.always(lambda beat: beat.answer())
+    report = await revived.complete.next()
+    assert report.request.results[0].task_token == "t1"
+    report.answer(**ANSWERED)
+    poll = await revived.poll.next()
+    assert 2 in poll.request.lost_polls

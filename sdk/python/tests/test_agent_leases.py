@@ -1,0 +1,334 @@
+"""Heartbeats, cancels and the end of leases, on a clock that only the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from agent_script import ANSWERED, CARRY_ON, Agents, Gate, a_task, carry_on_all, until
+from fake_server import FakeServer, status
+from manual_clock import ManualClock
+
+import drover
+from drover.durations import to_duration
+from drover.payloads import json_payload
+from drover.tasks import Task
+from drover.v1.agent_service_pb2 import HeartbeatAnswer, HeartbeatReport
+
+CANCEL = HeartbeatAnswer(cancel=HeartbeatAnswer.Cancel(within=to_duration(2)))
+LOST = HeartbeatAnswer(lease_lost=HeartbeatAnswer.LeaseLost())
+
+
+class Running:
+    """One task in the hands of a handler that waits."""
+
+    def __init__(self, clock: ManualClock, task: Task, gate: Gate) -> None:
+        self.clock = clock
+        self.task = task
+        self.end = gate.end
+
+    async def renewed(self, left: float = 9.0) -> None:
+        """The renewal has been read when the lease is long again."""
+        await until(lambda: abs(self.task.left() - left) < 1e-6)
+
+    async def noted(self) -> None:
+        """What the handler said has reached the runtime."""
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+
+async def a_running_task(
+    server: FakeServer, agents: Agents, waited: float = 0.0, **given: Any
+) -> Running:
+    clock, gate = ManualClock(), Gate()
+    agents(server, {"book-flight": gate}, slots=1, clock=clock)
+    poll = await server.poll.next()
+    clock.advance(waited)
+    poll.answer(tasks=[a_task("t1", **given)], waited=to_duration(waited))
+    return Running(clock, await gate.started(), gate)
+
+
+def bare(report: HeartbeatReport) -> bool:
+    return not report.HasField("progress") and not report.HasField("details")
+
+
+async def test_heartbeats_go_out_by_themselves_and_never_move_progress(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    for _ in range(5):
+        running.clock.advance(3)
+        beat = await server.beat.next()
+        (report,) = beat.request.reports
+        assert report.task_token == "t1"
+        assert bare(report)
+        beat.answer(answers=[CARRY_ON])
+        await running.renewed()
+    assert running.task.stopped is None
+
+
+async def test_progress_and_details_go_out_once_with_the_next_beat(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.task.progress(fraction=0.25)
+    running.task.progress(fraction=0.5)
+    running.task.details({"page": 7})
+    await running.noted()
+    running.clock.advance(0)
+    beat = await server.beat.next()
+    (report,) = beat.request.reports
+    assert report.progress.fraction == 0.5
+    assert report.details == json_payload({"page": 7})
+    beat.answer(answers=[CARRY_ON])
+    await running.renewed()
+    running.clock.advance(3)
+    assert bare((await server.beat.next()).request.reports[0])
+
+
+async def test_details_that_no_beat_has_carried_go_out_before_what_ended_without_success(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.task.details({"page": 7})
+    running.end(drover.again("1s"))
+    beat = await server.beat.next()
+    assert beat.request.reports[0].details == json_payload({"page": 7})
+    beat.answer(answers=[CARRY_ON])
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.WhichOneof("kind") == "again"
+
+
+async def test_details_that_cannot_be_told_keep_nobody_from_the_report(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.task.details({"page": 7})
+    running.end(drover.again("1s"))
+    (await server.beat.next()).fail(14, "STORE_UNAVAILABLE")
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.WhichOneof("kind") == "again"
+
+
+async def test_newer_details_wait_for_the_beat_that_carries_older_ones(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.task.details({"page": 7})
+    await running.noted()
+    running.clock.advance(0)
+    older = await server.beat.next()
+    running.task.details({"page": 8})
+    running.end(drover.again("1s"))
+    older.answer(answers=[CARRY_ON])
+    newer = await server.beat.next()
+    assert newer.request.reports[0].details == json_payload({"page": 8})
+    newer.answer(answers=[CARRY_ON])
+    assert len((await server.complete.next()).request.results) == 1
+
+
+async def test_progress_of_a_beat_that_was_not_answered_is_sent_again(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.task.progress(counter=3)
+    await running.noted()
+    running.clock.advance(1)
+    (await server.beat.next()).fail(14, "STORE_UNAVAILABLE")
+    await running.clock.armed(0.5)
+    running.clock.advance(0.5)
+    assert (await server.beat.next()).request.reports[0].progress.counter == 3
+
+
+async def test_details_that_are_refused_are_dropped_and_the_beat_is_repeated_without_them(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.task.details("much too much")
+    await running.noted()
+    running.clock.advance(1)
+    refused = HeartbeatAnswer(error=status(3, "PAYLOAD_TOO_LARGE"))
+    (await server.beat.next()).answer(answers=[refused])
+    await running.clock.armed(0.5)
+    running.clock.advance(0.5)
+    assert bare((await server.beat.next()).request.reports[0])
+
+
+async def test_a_cancel_reaches_the_handler_and_is_reported_as_cancelled(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.clock.advance(3)
+    (await server.beat.next()).answer(answers=[CANCEL])
+    report = await server.complete.next()
+    assert running.task.stopped == "cancelled"
+    assert running.task.stopping.is_set()
+    assert report.request.results[0].outcome.WhichOneof("kind") == "cancelled"
+
+
+async def test_a_handler_in_a_thread_hears_a_cancel_by_its_event(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock = ManualClock()
+    started = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def perform(task: Task) -> Any:
+        loop.call_soon_threadsafe(started.set)
+        assert task.stopping.wait(20)
+        task.raise_if_stopped()
+
+    agents(server, {"book-flight": perform}, clock=clock)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    await asyncio.wait_for(started.wait(), 20)
+    clock.advance(3)
+    (await server.beat.next()).answer(answers=[CANCEL])
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.WhichOneof("kind") == "cancelled"
+
+
+async def test_a_handler_that_is_told_to_cancel_and_ends_well_is_reported_as_success(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock = ManualClock()
+    started = asyncio.Event()
+
+    async def perform(task: Task) -> Any:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "done after all"
+
+    agents(server, {"book-flight": perform}, clock=clock)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    await asyncio.wait_for(started.wait(), 20)
+    clock.advance(3)
+    (await server.beat.next()).answer(answers=[CANCEL])
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.WhichOneof("kind") == "success"
+
+
+async def test_a_lost_lease_stops_the_handler_and_is_still_reported_as_evidence(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.clock.advance(3)
+    (await server.beat.next()).answer(answers=[LOST])
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.unknown.code == "lease-lost"
+
+
+async def test_a_lease_that_nobody_renews_ends_by_the_agents_own_clock(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.clock.advance(8.999)
+    assert running.task.stopped is None
+    running.clock.advance(0.001)
+    assert running.task.stopped == "lease-ended"
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.unknown.code == "lease-ended"
+
+
+async def test_a_lease_counts_from_the_sending_of_the_poll_plus_what_the_server_waited(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents, waited=20)
+    assert running.task.left() == 9
+    running.clock.advance(8.999)
+    assert running.task.stopped is None
+
+
+async def test_a_server_that_claims_to_have_waited_longer_than_the_call_is_not_believed(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock, gate = ManualClock(), Gate()
+    agents(server, {"book-flight": gate}, clock=clock)
+    (await server.poll.next()).answer(tasks=[a_task("t1")], waited=to_duration(60))
+    assert (await gate.started()).left() == 9
+    gate.end()
+
+
+async def test_a_renewal_counts_from_the_sending_of_the_heartbeat(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.clock.advance(3)
+    beat = await server.beat.next()
+    running.clock.advance(2)
+    beat.answer(answers=[CARRY_ON])
+    await running.renewed(7)
+
+
+async def test_a_beat_that_is_not_answered_does_not_hold_up_the_next(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.clock.advance(3)
+    await server.beat.next()
+    running.clock.advance(3)
+    (await server.beat.next()).answer(answers=[CARRY_ON])
+    await running.renewed()
+
+
+async def test_the_time_of_the_attempt_ends_it_whatever_the_heartbeats_say(
+    server: FakeServer, agents: Agents
+) -> None:
+    server.beat.always(carry_on_all)
+    running = await a_running_task(server, agents, attempt_for=to_duration(5))
+    running.clock.advance(5)
+    assert running.task.stopped == "attempt-over"
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.unknown.code == "attempt-over"
+
+
+async def test_a_task_is_listed_in_heartbeats_until_its_report_is_answered(
+    server: FakeServer, agents: Agents
+) -> None:
+    running = await a_running_task(server, agents)
+    running.end("done")
+    report = await server.complete.next()
+    running.clock.advance(3)
+    beat = await server.beat.next()
+    assert [one.task_token for one in beat.request.reports] == ["t1"]
+    beat.answer(answers=[CARRY_ON])
+    report.answer(**ANSWERED, tasks=[a_task("t2")])
+    # t2 has come with the answer to t1, which is out of hand from then on.
+    await server.complete.next()
+    running.clock.advance(3)
+    later = await server.beat.next()
+    assert [one.task_token for one in later.request.reports] == ["t2"]
+
+
+async def test_a_handler_that_ignores_its_stop_is_lost_and_the_agent_drains_and_fails(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock = ManualClock()
+    started, over = asyncio.Event(), asyncio.Event()
+
+    async def deaf(task: Task) -> Any:
+        started.set()
+        while not over.is_set():
+            try:
+                await over.wait()
+            except asyncio.CancelledError:
+                pass
+
+    agent = agents(server, {"book-flight": deaf}, clock=clock, cancel_grace=4.0)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    parked = await server.poll.next()
+    await asyncio.wait_for(started.wait(), 20)
+    clock.advance(3)
+    (await server.beat.next()).answer(answers=[CANCEL])
+    await clock.armed(4)
+    await until(lambda: agent._timers)
+    server.beat.always(carry_on_all)
+    clock.advance(4)
+    await asyncio.wait_for(parked.cancelled.wait(), 20)
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.unknown.code == "handler-lost"
+    report.answer(**ANSWERED)
+    await asyncio.wait_for(agent.done, 20)
+    assert agent.failed
+    over.set()

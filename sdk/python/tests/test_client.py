@@ -1,0 +1,302 @@
+"""The client: what it sends, what it makes of the answers, and when it asks again."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from fake_server import FakeServer, status
+from manual_clock import ManualClock
+
+import drover
+from drover import rpc
+from drover.gathering import Gathering
+from drover.payloads import json_payload
+from drover.reading import to_time
+from drover.runs import Key
+from drover.schedules import Cron, Interval, Recurring
+from drover.triggers import Hmac, Http, ScheduleAction, TriggerSpec
+from drover.v1 import run_pb2, schedule_pb2
+from drover.v1.run_pb2 import Run as RunMessage
+from drover.v1.run_pb2 import RunState
+from drover.v1.run_pb2 import Step as StepMessage
+from drover.v1.scheduler_service_pb2 import BulkResult, ScheduleResult
+from drover.workflow import Step, Workflow
+
+UNAVAILABLE = 14
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """That by which runs are gathered."""
+    return ManualClock()
+
+
+@pytest.fixture
+async def client(server: FakeServer, clock: ManualClock) -> AsyncIterator[drover.Client]:
+    async with drover.Client(server.address, namespace="acme", token="s3cret") as made:
+        made._gathering = Gathering(clock, made._schedule_some)
+        yield made
+
+
+def begun(work: Any) -> asyncio.Task[Any]:
+    return asyncio.ensure_future(work)
+
+
+async def test_a_run_is_scheduled_under_a_key_of_its_own_and_a_repeat_is_the_same_request(
+    server: FakeServer, client: drover.Client
+) -> None:
+    scheduled = begun(client.schedule("w", input={"to": "Lisbon"}, labels={"a": "b"}))
+    first = await server.inbox(rpc.SCHEDULE).next()
+    assert uuid.UUID(first.request.key)
+    assert (first.request.namespace, first.request.workflow.name) == ("acme", "w")
+    assert first.metadata["authorization"] == "Bearer s3cret"
+    first.fail(UNAVAILABLE, "STORE_UNAVAILABLE", 0.001)
+    second = await server.inbox(rpc.SCHEDULE).next()
+    assert second.request == first.request
+    second.answer(run_id="run-1", created=True)
+    assert await scheduled == drover.Scheduled("run-1", first.request.key, True)
+
+
+async def test_runs_of_one_moment_share_a_call_and_each_has_its_own_answer(
+    server: FakeServer, client: drover.Client, clock: ManualClock
+) -> None:
+    lonely = begun(client.schedule("w", key="first"))
+    first = await server.inbox(rpc.SCHEDULE).next()
+    others = [begun(client.schedule("w", key=key)) for key in ("a", "b", "c")]
+    await asyncio.sleep(0)
+    clock.advance(0.002)
+    batch = await server.inbox(rpc.SCHEDULE_BATCH).next()
+    assert [one.key for one in batch.request.runs] == ["a", "b", "c"]
+    refused = ScheduleResult(status=status(9, "CONCURRENCY_LIMIT"))
+    batch.answer(results=[ScheduleResult(run_id="1"), refused, ScheduleResult(run_id="3")])
+    a, b, c = list[Any](await asyncio.gather(*others, return_exceptions=True))
+    assert (a.run_id, c.run_id) == ("1", "3")
+    assert isinstance(b, drover.CallError)
+    assert b.reason == "CONCURRENCY_LIMIT"
+    first.answer(run_id="run-0")
+    assert (await lonely).run_id == "run-0"
+
+
+async def test_a_run_that_spoils_a_whole_call_is_found_by_sending_each_alone(
+    server: FakeServer, client: drover.Client, clock: ManualClock
+) -> None:
+    lonely = begun(client.schedule("w"))
+    runs = [begun(client.schedule("w", key=key)) for key in ("good", "bad")]
+    (await server.inbox(rpc.SCHEDULE).next()).answer()
+    clock.advance(0.002)
+    (await server.inbox(rpc.SCHEDULE_BATCH).next()).fail(3, "INVALID_REQUEST")
+    (await server.inbox(rpc.SCHEDULE).next()).answer(run_id="good")
+    (await server.inbox(rpc.SCHEDULE).next()).fail(3, "INVALID_REQUEST")
+    good, bad = list[Any](await asyncio.gather(*runs, return_exceptions=True))
+    assert good.run_id == "good"
+    assert isinstance(bad, drover.CallError)
+    await lonely
+
+
+async def test_a_run_may_begin_later_share_a_key_and_name_who_is_told(
+    server: FakeServer, client: drover.Client
+) -> None:
+    moment = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
+    concurrency = drover.Concurrency("customer-17", 3, "cancel-oldest")
+    run = drover.NewRun(
+        Workflow("w", [Step("a", task="t")]),
+        start_time=moment,
+        concurrency=concurrency,
+        notify=drover.Notify("ops", "https://there.com/in"),
+        priority=1,
+    )
+    scheduled = begun(client.schedule(run))
+    call = await server.inbox(rpc.SCHEDULE).next()
+    assert call.request.definition.steps[0].task.name == "t"
+    assert call.request.start_time == to_time(moment)
+    assert call.request.concurrency.policy == run_pb2.CONCURRENCY_POLICY_CANCEL_OLDEST
+    assert (call.request.notify.hook, call.request.notify.url) == ("ops", "https://there.com/in")
+    call.answer()
+    await scheduled
+
+
+async def test_a_definite_refusal_is_raised_at_once(
+    server: FakeServer, client: drover.Client
+) -> None:
+    asked = begun(client.get_run("run-9"))
+    (await server.inbox(rpc.GET_RUN).next()).fail(5, "RUN_NOT_FOUND")
+    with pytest.raises(drover.CallError) as caught:
+        await asked
+    error = caught.value
+    assert (error.code, error.reason, error.retry_after) == ("NOT_FOUND", "RUN_NOT_FOUND", None)
+
+
+async def test_a_server_that_stays_away_is_given_up_when_patience_ends(
+    server: FakeServer,
+) -> None:
+    async with drover.Client(server.address, patience="300ms") as client:
+        await server.stop()
+        with pytest.raises(drover.CallError) as caught:
+            await client.get_run("run-1")
+        assert caught.value.code == "UNAVAILABLE"
+
+
+async def test_a_call_that_is_cancelled_ends_on_the_server_too(
+    server: FakeServer, client: drover.Client
+) -> None:
+    waiting = begun(client.wait_run("run-1"))
+    call = await server.inbox(rpc.WAIT_RUN).next()
+    waiting.cancel()
+    await asyncio.wait_for(call.cancelled.wait(), 20)
+
+
+async def test_get_run_reads_names_times_and_payloads(
+    server: FakeServer, client: drover.Client
+) -> None:
+    asked = begun(client.get_run(Key("order-7"), attempts=True))
+    call = await server.inbox(rpc.GET_RUN).next()
+    assert (call.request.run.key, call.request.include_attempts) == ("order-7", True)
+    moment = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
+    run = RunMessage(
+        run_id="run-1",
+        state=run_pb2.RUN_STATE_COMPLETED,
+        reason=run_pb2.RUN_REASON_DONE,
+        created_time=to_time(moment),
+        version=4,
+    )
+    output = json_payload({"seat": "12A"})
+    step = StepMessage(id="flight", state=run_pb2.STEP_STATE_SUCCEEDED, output=output)
+    call.answer(run=run, steps=[step])
+    details = await asked
+    assert (details.run.state, details.run.reason, details.run.ended) == ("COMPLETED", "DONE", True)
+    assert (details.run.created_time, details.run.ended_time) == (moment, None)
+    (read,) = details.steps
+    assert (read.state, read.output, read.error) == ("SUCCEEDED", {"seat": "12A"}, None)
+
+
+async def test_a_state_of_a_newer_server_is_unspecified(
+    server: FakeServer, client: drover.Client
+) -> None:
+    asked = begun(client.list_runs(filter=drover.RunFilter(states=["RUNNING"]), page_size=3))
+    call = await server.inbox(rpc.LIST_RUNS).next()
+    assert list(call.request.filter.states) == [run_pb2.RUN_STATE_RUNNING]
+    of_later: RunState = 99  # type: ignore[assignment]
+    call.answer(runs=[RunMessage(run_id="run-1", state=of_later)], next_page_token="more")
+    page = await asked
+    assert (page.runs[0].state, page.next_page_token) == ("UNSPECIFIED", "more")
+
+
+async def test_watching_goes_on_after_a_break_where_it_was(
+    server: FakeServer, client: drover.Client
+) -> None:
+    seen: list[int] = []
+
+    async def watch() -> None:
+        async for snapshot in client.watch_run("run-1"):
+            seen.append(snapshot.run.version)
+
+    watching = begun(watch())
+    inbox = server.inbox(rpc.WATCH_RUN)
+    (await inbox.next()).answer(run=RunMessage(version=3, state=run_pb2.RUN_STATE_RUNNING))
+    (await inbox.next()).fail(UNAVAILABLE)
+    again = await inbox.next()
+    assert again.request.after_version == 3
+    again.answer(run=RunMessage(version=5, state=run_pb2.RUN_STATE_COMPLETED))
+    await asyncio.wait_for(watching, 20)
+    assert seen == [3, 5]
+
+
+async def test_bulk_goes_through_all_pages_under_one_request_id(
+    server: FakeServer, client: drover.Client
+) -> None:
+    async def collect() -> list[Any]:
+        return [one async for one in client.bulk("retry", expected_count=2, reason="again")]
+
+    work = begun(collect())
+    first = await server.inbox(rpc.BULK_ACTION).next()
+    assert (first.request.expected_count, first.request.page_token) == (2, "")
+    refused = BulkResult(run_id="1", status=status(9, "RUN_STATE"))
+    first.answer(results=[refused], next_page_token="more")
+    second = await server.inbox(rpc.BULK_ACTION).next()
+    assert second.request.request_id == first.request.request_id
+    assert second.request.page_token == "more"
+    second.answer(results=[BulkResult(run_id="2", new_run_id="3")])
+    one, two = await work
+    assert (one.error.reason, one.new_run_id) == ("RUN_STATE", None)
+    assert (two.error, two.new_run_id) == (None, "3")
+
+
+async def test_a_signal_has_an_id_and_a_decision_says_who(
+    server: FakeServer, client: drover.Client
+) -> None:
+    signalled = begun(client.signal("run-1", "paid", payload={"amount": 7}))
+    signal = await server.inbox(rpc.SIGNAL).next()
+    assert uuid.UUID(signal.request.signal_id)
+    assert signal.request.payload.json == '{"amount":7}'
+    signal.answer(repeated=True)
+    assert (await signalled).repeated
+    decided = begun(client.decide("run-1", "release", "approve", approver="ada", roles=["cfo"]))
+    decision = await server.inbox(rpc.DECIDE).next()
+    assert (decision.request.approver, list(decision.request.roles)) == ("ada", ["cfo"])
+    decision.answer(run=RunMessage(run_id="run-1"))
+    assert not (await decided).repeated
+
+
+async def test_a_callback_that_ends_badly_is_a_failure(
+    server: FakeServer, client: drover.Client
+) -> None:
+    error = drover.PermanentError("no-such-street", "The street is not on the map.")
+    told = begun(client.complete_deferred("token", error=error))
+    call = await server.inbox(rpc.COMPLETE_DEFERRED).next()
+    assert call.request.failed.code == "no-such-street"
+    call.answer()
+    assert not (await told).repeated
+
+
+async def test_a_schedule_is_read_as_it_was_written(
+    server: FakeServer, client: drover.Client
+) -> None:
+    spec = Recurring("w", cron=Cron("30 2 * * *", "Europe/Lisbon"), overlap="buffer-one", input=1)
+    made = begun(client.schedules.create("nightly", spec, paused=True))
+    call = await server.inbox(rpc.CREATE_SCHEDULE).next()
+    assert call.request.spec.overlap == schedule_pb2.OVERLAP_POLICY_BUFFER_ONE
+    call.answer(created=True, schedule=schedule_pb2.Schedule(name="n", spec=call.request.spec))
+    read = (await made).schedule
+    assert read.spec.cron == spec.cron
+    assert (read.spec.input, read.spec.overlap, read.pause) == (1, "BUFFER_ONE", None)
+    every = begun(client.schedules.update("nightly", Recurring("w", interval=Interval("1h"))))
+    changed = await server.inbox(rpc.UPDATE_SCHEDULE).next()
+    assert changed.request.spec.interval.every.seconds == 3_600
+    changed.answer(schedule=schedule_pb2.Schedule(spec=changed.request.spec))
+    interval = (await every).spec.interval
+    assert interval is not None
+    assert interval.every == 3_600
+
+
+async def test_a_trigger_is_read_as_it_was_written(
+    server: FakeServer, client: drover.Client
+) -> None:
+    hmac = Hmac("X-Hub-Signature-256", "sha256=")
+    spec = TriggerSpec("push", Http(hmac), schedule=ScheduleAction("build", input={"ref": "${1}"}))
+    put = begun(client.triggers.put(spec, secret="a secret of some length"))
+    call = await server.inbox(rpc.PUT_TRIGGER).next()
+    assert call.request.definition.http.hmac.prefix == "sha256="
+    call.answer(created=True, trigger={"definition": call.request.definition, "path": "/p"})
+    assert (await put).trigger.definition == spec
+
+
+async def test_what_there_is_for_operators_is_asked_for(
+    server: FakeServer, client: drover.Client
+) -> None:
+    overview = begun(client.operations.overview())
+    (await server.inbox(rpc.GET_OVERVIEW).next()).answer(open_escalations=2)
+    assert (await overview).open_escalations == 2
+    hooks = begun(client.hooks.list())
+    (await server.inbox(rpc.LIST_HOOKS).next()).answer(hooks=[{"name": "ops", "events": ["x"]}])
+    (hook,) = await hooks
+    assert (hook.name, hook.events) == ("ops", ("x",))
+    resolved = begun(client.escalations.resolve("r", "1", "succeed", by="ada", payload=7))
+    call = await server.inbox(rpc.RESOLVE_ESCALATION).next()
+    assert (call.request.answer, call.request.payload.json) == ("succeed", "7")
+    call.answer(escalation={"id": "1", "answers": ["retry"]}, run={"run_id": "r"})
+    assert (await resolved).escalation.answers == ("retry",)
