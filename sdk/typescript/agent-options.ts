@@ -3,6 +3,7 @@
  * here is found at the start, not by a refused poll.
  */
 import { type Clock, systemClock } from "./clock.ts";
+import { type Codec, noCodec } from "./codec.ts";
 import type { Handler } from "./handler.ts";
 import { type Logger, quietLogger } from "./logger.ts";
 
@@ -25,6 +26,13 @@ export interface AgentOptions {
   readonly handlers: Readonly<Record<string, Handler>>;
   /** What running handlers get to finish when the agent stops. Default 15 s. */
   readonly graceMs?: number;
+  /**
+   * What a handler gets to end once it is told to stop. Longer: the agent drains without it, and
+   * `done` is rejected, so that the process can be replaced. Default 10 s.
+   */
+  readonly cancelGraceMs?: number;
+  /** Encrypts or compresses what handlers read and write. Default: nothing does. */
+  readonly codec?: Codec;
   /** How long a poll waits for a task, 1 to 60 s. Default 30 s. */
   readonly pollWaitMs?: number;
   /** Stops at SIGTERM and SIGINT; the second one kills. Default false. */
@@ -45,6 +53,8 @@ export interface AgentSettings {
   readonly slots: number;
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly graceMs: number;
+  readonly cancelGraceMs: number;
+  readonly codec: Codec;
   readonly pollWaitMs: number;
   readonly handleSignals: boolean;
   readonly log: Logger;
@@ -70,9 +80,10 @@ export function checkAgentOptions(options: AgentOptions): AgentSettings {
   }
   checkNumber("number of handlers", handlers.size, 1, handlersMax);
   checkNumber("number of queues", queues.length, 1, queuesMax);
-  const { slots = 10, graceMs = 15_000, pollWaitMs = 30_000 } = options;
+  const { slots = 10, graceMs = 15_000, cancelGraceMs = 10_000, pollWaitMs = 30_000 } = options;
   checkNumber("slots", slots, 1, slotsMax);
   checkNumber("graceMs", graceMs, 0, 86_400_000);
+  checkNumber("cancelGraceMs", cancelGraceMs, 0, 86_400_000);
   checkNumber("pollWaitMs", pollWaitMs, 1_000, 60_000);
   return {
     address: options.address,
@@ -84,6 +95,8 @@ export function checkAgentOptions(options: AgentOptions): AgentSettings {
     slots,
     handlers,
     graceMs,
+    cancelGraceMs,
+    codec: options.codec ?? noCodec,
     pollWaitMs,
     handleSignals: options.handleSignals ?? false,
     log: options.log ?? quietLogger,

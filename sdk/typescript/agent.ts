@@ -32,7 +32,7 @@ export interface Agent {
    * grace and then stops them, reports, and closes. May be called twice.
    */
   stop(): Promise<void>;
-  /** Resolves when the agent has stopped. */
+  /** When the agent has stopped; rejects where a handler would not, see `cancelGraceMs`. */
   readonly done: Promise<void>;
 }
 
@@ -62,6 +62,8 @@ export function createAgent(options: AgentOptions): Agent {
   const running = new Set<HeldTask>();
   const ended = Promise.withResolvers<void>();
   let state: "created" | "running" | "draining" = "created";
+  /** Why it stops by itself; null: it does not. */
+  let deaf: Error | null = null;
   /** Resolved when the last handler has ended. */
   let idle = Promise.withResolvers<void>();
 
@@ -150,7 +152,9 @@ export function createAgent(options: AgentOptions): Agent {
 
   async function run(taken: HeldTask, handler: Handler): Promise<void> {
     running.add(taken);
-    const outcome = await attempt({ handler, held: taken, log, noted: beats.hurry });
+    const { codec } = settings;
+    taken.signal.addEventListener("abort", () => expectEnd(taken), { once: true });
+    const outcome = await attempt({ handler, held: taken, codec, log, noted: beats.hurry });
     // What comes after a success has no use for them.
     if (outcome.kind.case !== "success") await within(clock, detailsMs, beats.tellDetails(taken));
     taken.end();
@@ -158,6 +162,19 @@ export function createAgent(options: AgentOptions): Agent {
     reports.add(taken, outcome);
     polling.wake();
     if (running.size === 0) idle.resolve();
+  }
+
+  /** It was told to stop. One that does not would keep its slot for ever. */
+  function expectEnd(taken: HeldTask): void {
+    const { cancelGraceMs } = settings;
+    clock.after(cancelGraceMs, () => {
+      if (!running.has(taken) || state === "draining") return;
+      const { runId, stepId, task } = taken.task;
+      const message = `a handler has ignored for ${cancelGraceMs} ms that it is to stop`;
+      log.error({ runId, stepId, task }, `${message}; the agent drains and leaves it behind`);
+      deaf = new Error(`${message}: task ${task} of run ${runId}, step ${stepId}`);
+      void stop();
+    });
   }
 
   async function drain(): Promise<void> {
@@ -173,6 +190,7 @@ export function createAgent(options: AgentOptions): Agent {
     for (const task of held) task.close();
     channel.close();
     log.info({}, "agent stopped");
+    if (deaf !== null) throw deaf;
   }
 
   async function finishHandlers(): Promise<void> {

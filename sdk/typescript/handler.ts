@@ -5,13 +5,15 @@ import { create } from "@bufbuild/protobuf";
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
 import {
   type Outcome,
+  OutcomeSchema,
   type Progress,
   ProgressSchema,
   TaskKind,
   type Task as TaskMessage,
 } from "@drover/proto/drover/v1/task_pb.ts";
+import type { Codec } from "./codec.ts";
 import type { HeldTask } from "./held-task.ts";
-import type { Logger } from "./logger.ts";
+import { type Logger, withFields } from "./logger.ts";
 import { isUnexpected, outcomeOfError, outcomeOfResult } from "./outcomes.ts";
 import { json, type Parse, readPayload, toPayload } from "./payload.ts";
 import { PermanentError } from "./task-errors.ts";
@@ -80,19 +82,24 @@ export interface TaskContext {
    * before the report of an attempt that ends without success.
    */
   details(value: unknown): void;
+  /** With run, step and attempt in each line. */
   readonly log: Logger;
 }
 
 export interface AttemptOptions {
   readonly handler: Handler;
   readonly held: HeldTask;
+  readonly codec: Codec;
   readonly log: Logger;
   /** Something was noted for the next heartbeat. */
   readonly noted: () => void;
 }
 
 /** Runs the handler to its end, however long that takes; never rejects. */
-export async function attempt({ handler, held, log, noted }: AttemptOptions): Promise<Outcome> {
+export async function attempt(options: AttemptOptions): Promise<Outcome> {
+  const { handler, held, codec, noted } = options;
+  const { runId, stepId, attempt, task } = held.task;
+  const log = withFields(options.log, { runId, stepId, attempt });
   const context: TaskContext = Object.freeze({
     signal: held.signal,
     leftMs: held.leftMs,
@@ -101,24 +108,30 @@ export async function attempt({ handler, held, log, noted }: AttemptOptions): Pr
       noted();
     },
     details(value: unknown): void {
-      held.note({ details: toPayload(value) ?? json(null) });
+      held.note({ details: codec.encode(toPayload(value) ?? json(null)) });
       noted();
     },
     log,
   });
   try {
-    return outcomeOfResult(await handler(readTask(held.task), context), held.task.kind);
+    const result = await handler(readTask(held.task, codec), context);
+    return encoded(outcomeOfResult(result, held.task.kind), codec);
   } catch (error) {
     const stopped = held.stopped();
-    if (isUnexpected(error, stopped)) {
-      const { runId, stepId, task } = held.task;
-      log.error({ runId, stepId, task, err: error }, "handler threw an error that it did not name");
-    }
+    if (isUnexpected(error, stopped))
+      log.error({ task, err: error }, "handler threw an error that it did not name");
     return outcomeOfError(error, stopped);
   }
 }
 
-function readTask(task: TaskMessage): Task {
+/** An outcome with its output as the codec makes it. */
+function encoded(outcome: Outcome, codec: Codec): Outcome {
+  if (outcome.kind.case !== "success" || outcome.kind.value.output === undefined) return outcome;
+  const value = { output: codec.encode(outcome.kind.value.output) };
+  return create(OutcomeSchema, { kind: { case: "success", value } });
+}
+
+function readTask(task: TaskMessage, codec: Codec): Task {
   return Object.freeze({
     name: task.task,
     kind: kindOf(task.kind),
@@ -134,9 +147,9 @@ function readTask(task: TaskMessage): Task {
     callbackToken: task.callbackToken,
     fence: task.fence,
     labels: task.labels,
-    input: reader(task.input, "input"),
-    output: reader(task.output, "output"),
-    lastDetails: reader(task.lastDetails, "details"),
+    input: reader(task.input, "input", codec),
+    output: reader(task.output, "output", codec),
+    lastDetails: reader(task.lastDetails, "details", codec),
   });
 }
 
@@ -145,18 +158,20 @@ function kindOf(kind: TaskKind): Task["kind"] {
   return kind === TaskKind.COMPENSATE ? "compensate" : "perform";
 }
 
-function reader(payload: Payload | undefined, what: string): Read {
-  function read(): unknown;
-  function read<T>(parse: Parse<T>): T;
-  function read<T>(parse?: Parse<T>): unknown {
-    const value = readPayload(payload);
-    if (parse === undefined) return value;
+function reader(payload: Payload | undefined, what: string, codec: Codec): Read {
+  function trying<T>(act: () => T): T {
     try {
-      return parse(value);
+      return act();
     } catch (cause) {
       const text = cause instanceof Error ? cause.message : String(cause);
       throw new PermanentError(`bad-${what}`, `The ${what} is not as expected: ${text}`, { cause });
     }
+  }
+  function read(): unknown;
+  function read<T>(parse: Parse<T>): T;
+  function read<T>(parse?: Parse<T>): unknown {
+    const value = readPayload(payload && trying(() => codec.decode(payload)));
+    return parse === undefined ? value : trying(() => parse(value));
   }
   return read;
 }

@@ -37,6 +37,7 @@ export {
   type Scheduled,
 } from "./client.ts";
 export type { Clock, Timer } from "./clock.ts";
+export { aesGcmCodec, type Codec } from "./codec.ts";
 export type {
   BulkAction,
   BulkResult,

@@ -11,6 +11,16 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
+/** The same log, with these fields in each line. */
+export function withFields(log: Logger, fields: object): Logger {
+  return Object.freeze({
+    debug: (more: object, message: string) => log.debug({ ...fields, ...more }, message),
+    info: (more: object, message: string) => log.info({ ...fields, ...more }, message),
+    warn: (more: object, message: string) => log.warn({ ...fields, ...more }, message),
+    error: (more: object, message: string) => log.error({ ...fields, ...more }, message),
+  });
+}
+
 export const quietLogger: Logger = Object.freeze({
   debug: () => undefined,
   info: () => undefined,

@@ -73,7 +73,7 @@ export const beatenLease = "6s";
 /** Where a lease is meant to end. */
 export const shortLease = "3s";
 /** What a scenario waits for at most. */
-export const patienceMs = 30_000;
+const patienceMs = 60_000;
 const everything = { attempts: true, interventions: true, escalations: true };
 
 export interface OpenedStage extends Stage {

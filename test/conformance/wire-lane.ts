@@ -34,7 +34,7 @@ export interface RawReply {
 
 /**
  * `away`: UNAVAILABLE without details, as a broken connection gives it; nobody knows whether the
- * call took effect. `full`: RESOURCE_EXHAUSTED as an overloaded server says it; nothing was changed.
+ * call took effect. `full`: RESOURCE_EXHAUSTED, as an overloaded server says; nothing was changed.
  */
 export type Failure = "away" | "full";
 

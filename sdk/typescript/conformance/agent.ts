@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { sleep, systemClock } from "../clock.ts";
 import {
+  aesGcmCodec,
   again,
   CancelledError,
   cannotTell,
@@ -157,6 +158,7 @@ const toStderr =
   (fields: Words, message: string): void =>
     void process.stderr.write(`${JSON.stringify({ level, ...fields, message })}\n`);
 
+const codecKey = process.env.DROVER_CODEC_KEY;
 const agent = createAgent({
   address: variable("DROVER_ADDRESS"),
   namespace: variable("DROVER_NAMESPACE"),
@@ -165,6 +167,8 @@ const agent = createAgent({
   slots: Number(variable("DROVER_SLOTS")),
   pollWaitMs: Number(variable("DROVER_POLL_WAIT_MS")),
   graceMs: Number(variable("DROVER_GRACE_MS")),
+  cancelGraceMs: Number(variable("DROVER_CANCEL_GRACE_MS")),
+  ...(codecKey !== undefined && { codec: aesGcmCodec(Buffer.from(codecKey, "hex")) }),
   handleSignals: true,
   log: Object.freeze({
     debug: toStderr("debug"),

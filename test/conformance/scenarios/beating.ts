@@ -215,7 +215,7 @@ export const beating: readonly Scenario[] = [
       const agent = await stage.start();
       const runId = await stage.begin(
         { perform: [[{ await: stage.never }], [{ success: 2 }]] },
-        { timeouts: { heartbeat: beatenLease, attempt: "2s", cancel: "5s" } },
+        { timeouts: { heartbeat: beatenLease, attempt: "4s", cancel: "5s" } },
       );
       const run = await stage.end(runId);
       assertOutput(run, 2);
@@ -289,7 +289,7 @@ export const beating: readonly Scenario[] = [
       const first = await stage.start({ cancelGraceMs: 500, graceMs: 500 });
       const runId = await stage.begin(
         { perform: [[{ deaf: stage.never }], [{ success: 2 }]] },
-        { timeouts: { attempt: "2s", cancel: "2s" } },
+        { timeouts: { attempt: "4s", cancel: "2s" } },
       );
       await first.line("waiting", { run: runId });
       const left = first.ended.then(({ code }) => {

@@ -1,0 +1,52 @@
+/**
+ * What happens to payloads between a handler and the wire: encryption, compression, or nothing.
+ * With a codec the server carries what it cannot read, so expressions and schemas of a workflow
+ * must not look into it.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
+import { bytes } from "./payload.ts";
+
+export interface Codec {
+  /** From what a handler gave to what is sent. What it throws is thrown to the handler. */
+  encode(payload: Payload): Payload;
+  /** From what came to what a handler reads. A payload that it did not make it returns as it is. */
+  decode(payload: Payload): Payload;
+}
+
+const sealedType = "application/x-drover-aes-gcm";
+const keyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/**
+ * Seals payloads by AES-256-GCM, the same in every SDK: 12 bytes of nonce, the message Payload, 16
+ * bytes of tag. `key` has 32 bytes; give it to agents and callers, never to the server.
+ */
+export function aesGcmCodec(key: Uint8Array): Codec {
+  if (key.length !== keyBytes)
+    throw new RangeError(`The key has ${key.length} bytes; AES-256 takes ${keyBytes}.`);
+  return Object.freeze({
+    encode(payload: Payload): Payload {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce);
+      const sealed = [nonce, cipher.update(toBinary(PayloadSchema, payload)), cipher.final()];
+      return bytes(Buffer.concat([...sealed, cipher.getAuthTag()]), sealedType);
+    },
+    decode(payload: Payload): Payload {
+      if (payload.contentType !== sealedType || payload.body.case !== "data") return payload;
+      const sealed = payload.body.value;
+      const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, nonceBytes));
+      decipher.setAuthTag(sealed.subarray(-tagBytes));
+      const text = decipher.update(sealed.subarray(nonceBytes, -tagBytes));
+      return fromBinary(PayloadSchema, Buffer.concat([text, decipher.final()]));
+    },
+  });
+}
+
+/** Payloads as they are. */
+export const noCodec: Codec = Object.freeze({
+  encode: (payload: Payload) => payload,
+  decode: (payload: Payload) => payload,
+});
