@@ -4,6 +4,7 @@ import { BROKEN_FAMILIES } from "./broken-families.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
 import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
+import { BROKEN_SCHEDULES } from "./broken-schedules.ts";
 import { BROKEN_SLOTS } from "./broken-slots.ts";
 import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
@@ -12,6 +13,7 @@ import { addFault, type Mutable, must, runOf, waitLonger } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
 import { rerunsHistory } from "./good-history-reruns.ts";
+import { schedulesHistory } from "./good-history-schedules.ts";
 import { slotsHistory } from "./good-history-slots.ts";
 import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
@@ -22,6 +24,7 @@ const BROKEN_HISTORIES = [
     good: goodHistory,
   })),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
+  ...BROKEN_SCHEDULES.map((broken) => ({ ...broken, good: schedulesHistory })),
   ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),
   ...BROKEN_WEBHOOKS.map((broken) => ({ ...broken, good: webhooksHistory })),
   ...BROKEN_RERUNS.map((broken) => ({ ...broken, good: rerunsHistory })),
@@ -47,6 +50,7 @@ describe("the checker", () => {
     expect(checkHistory(slotsHistory())).toEqual([]);
     expect(checkHistory(rerunsHistory())).toEqual([]);
     expect(checkHistory(webhooksHistory())).toEqual([]);
+    expect(checkHistory(schedulesHistory())).toEqual([]);
   });
 
   test("judges a history that was written to a file and read again as it judged it before", () => {

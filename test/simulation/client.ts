@@ -12,6 +12,7 @@ import {
   WaitRunRequestSchema,
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { keepSchedules } from "./calendars.ts";
 import type { Answer } from "./history.ts";
 import { holdSome } from "./holders.ts";
 import { startPeople } from "./people.ts";
@@ -28,7 +29,7 @@ const TRIES_MAX = 40;
 export interface Clients {
   /** Runs that some client knows of. */
   readonly runIds: readonly string[];
-  /** Whether every intended run was answered for, or given up. */
+  /** Whether every intended run was answered for, or given up, and no schedule begins any more. */
   isDone(): boolean;
 }
 
@@ -59,7 +60,11 @@ export function startClients(world: World, options: ClientOptions): Clients {
   });
   let done = false;
   void registerSome(client("registrar"), registered);
-  void scheduleAll(client("scheduler"), registered).then(() => {
+  const ending = [
+    scheduleAll(client("scheduler"), registered),
+    keepSchedules(client("keeper-of-schedules")),
+  ];
+  void Promise.all(ending).then(() => {
     done = true;
   });
   void cancelSome(client("canceller"));

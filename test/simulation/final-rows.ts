@@ -118,6 +118,8 @@ export async function finalRows(
     runs,
     keys: await keysOf(store, witness, namespaces),
     slots: await slotsOf(store, namespaces, runs),
+    schedules: await schedulesOf(store, witness, namespaces),
+    fires: witness.fires,
     hooks: await hooksOf(store, namespaces),
     deliveries: (await deliveriesOf(store, namespaces)).map(
       ({ namespace, id, hook, kind, count, runId, n, state, nextTryAt }) => ({
@@ -142,12 +144,35 @@ async function itemsOf(store: Store, runId: string, { steps }: Plan): Promise<Ma
   return found;
 }
 
-async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly string[]) {
+async function namesOf(store: Store, namespaces: readonly string[]): Promise<Map<number, string>> {
   const names = new Map<number, string>();
   for (const name of namespaces) {
     const namespace = await store.namespace(name);
     if (namespace) names.set(namespace.id, name);
   }
+  return names;
+}
+
+async function schedulesOf(
+  store: Store,
+  { schedules }: StoreWitness,
+  namespaces: readonly string[],
+): Promise<FinalRows["schedules"]> {
+  const names = await namesOf(store, namespaces);
+  const standing = await store.schedules.byId(schedules.map(({ id }) => id));
+  return schedules.map(({ id, namespaceId, name, partition, spec, createdAt }) => {
+    const { calendar, overlap, catchUpMs, jitterMs } = spec;
+    const stands = standing.find((one) => one.id === id);
+    return {
+      ...{ id, namespace: names.get(namespaceId) ?? "", name, partition, createdAt },
+      spec: { calendar, overlap, catchUpMs, jitterMs },
+      stands: stands ? { next: stands.next, pause: stands.pause } : null,
+    };
+  });
+}
+
+async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly string[]) {
+  const names = await namesOf(store, namespaces);
   // Those of re-runs are named otherwise, as no caller may name a run.
   const named = [...witness.keys.values()].filter(({ key }) => !key.startsWith("\u0001"));
   return named.map(({ namespaceId, key, runId, digest }) => ({

@@ -378,6 +378,8 @@ export function createStory() {
           runs: final,
           keys,
           slots: [],
+          schedules: [],
+          fires: [],
           hooks: [],
           deliveries: [],
           owners,

@@ -156,6 +156,7 @@ export type Request =
       readonly result: TaskReport;
     }
   | { readonly rpc: "ListEscalations"; readonly namespace: string }
+  | ({ readonly rpc: "TellSchedule"; readonly namespace: string } & ScheduleWord)
   /** To pause, and to resume. */
   | { readonly rpc: "Hold"; readonly namespace: string; readonly held: Held }
   | { readonly rpc: "LetGo"; readonly namespace: string; readonly held: Held }
@@ -192,6 +193,13 @@ export type Request =
       readonly next: PollWish | null;
     };
 
+/** What a person says about a schedule. */
+export type ScheduleWord = { readonly schedule: string } & (
+  | { readonly did: "create" | "pause" | "resume" | "delete" }
+  | { readonly did: "run"; readonly requestId: string }
+  | { readonly did: "backfill"; readonly from: Moment; readonly until: Moment }
+);
+
 /** What people may hold back beside single runs. */
 export interface Held {
   readonly what: "queue" | "workflow" | "namespace";
@@ -222,7 +230,7 @@ interface Refused {
 
 export type OkAnswer =
   | Scheduled
-  /** In the order of the batch. */
+  /** In the order of the batch, or of the moments of a backfill. */
   | { readonly kind: "batch"; readonly results: readonly (Scheduled | Refused)[] }
   | {
       readonly kind: "registered";

@@ -17,6 +17,7 @@ import {
 import { stoppedFromAbove } from "./families.ts";
 import { lostVersions } from "./registered.ts";
 import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
+import { momentsAreKept, oneMomentOneRun } from "./schedules.ts";
 import { type Scheduling, schedulings } from "./schedulings.ts";
 import { makesRoomFrom } from "./slots.ts";
 import type { Finding } from "./violation.ts";
@@ -37,6 +38,7 @@ export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostVersions(facts);
   yield* lostReruns(facts);
   yield* webhooksTell(facts);
+  yield* momentsAreKept(facts);
   yield* unaskedRows(facts);
 }
 
@@ -122,8 +124,9 @@ function* unaskedRows(facts: Facts): Iterable<Finding> {
   const marks = new Set(schedulings(facts).map(({ namespace, ask }) => `${namespace}/${ask.mark}`));
   const cancelled = new Set(callsTo(facts, "CancelRun").map(({ request }) => request.runId));
   for (const run of facts.runs.values()) {
-    const { runId, namespace, mark, reason, state } = run.run;
-    if (run.run.rerunOf === null && !marks.has(`${namespace}/${mark}`))
+    const { runId, namespace, mark, reason, state, rerunOf, scheduledBy } = run.run;
+    const isAsked = rerunOf !== null || scheduledBy !== null || marks.has(`${namespace}/${mark}`);
+    if (!isAsked)
       yield {
         runId,
         text: `run ${runId} ("${mark}" in ${namespace}) is stored; nobody asked for it`,
@@ -161,6 +164,7 @@ export function* oneKeyOneRun(facts: Facts): Iterable<Finding> {
   }
   for (const [name, calls] of byKey) yield* brokenKey(facts, name, calls);
   yield* oneRequestOneRerun(facts);
+  yield* oneMomentOneRun(facts);
   const runOfKey = new Map<string, string>();
   for (const { run } of facts.runs.values()) {
     if (run.key === null) continue;

@@ -56,10 +56,10 @@ function letGos(facts: Facts, { request: { namespace, held } }: Hold): readonly 
   );
 }
 
-/** It had been answered before the pause was asked for, and no copy of it comes later. */
-function isOver(facts: Facts, call: Call, hold: Hold): boolean {
+/** It had been answered before the other one was sent, and no copy of it comes later. */
+export function isOver(facts: Facts, call: Call, other: Call): boolean {
   const [heard] = call.answers;
-  if (!heard || heard.place > hold.place) return false;
+  if (!heard || heard.place > other.place) return false;
   return fateOf(call).kind !== "unknown" && !wasRepeated(facts, call);
 }
 

@@ -9,6 +9,7 @@ import { stoodStill } from "./hand-outs.ts";
 import { heldSpans } from "./holds.ts";
 import { type LaneOf, lanesSeen } from "./lanes.ts";
 import { placesOf } from "./places.ts";
+import { overlapsAreTrue } from "./schedules.ts";
 import { freeSlotsLeft } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
@@ -39,6 +40,7 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
     }
   }
   yield* freeSlotsLeft(facts);
+  yield* overlapsAreTrue(facts);
 }
 
 interface Span {

@@ -4,6 +4,7 @@ import type { OwnerRecord, TokenParts } from "../history.ts";
 import type { FinalRun } from "../history-rows.ts";
 import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
+import { momentsAreMet, ownersFire } from "./schedules.ts";
 import { schedulings } from "./schedulings.ts";
 import { momentsOf } from "./states.ts";
 import type { Finding } from "./violation.ts";
@@ -12,7 +13,8 @@ import type { Finding } from "./violation.ts";
  * G8. Each intervention came within `detectMs` of its due moment, or, where a server or the store
  * was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
  * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
- * declared lost while an answered beat still kept it, and no run begun before its time.
+ * declared lost while an answered beat still kept it, and no run begun before its time. The same
+ * of the moments of schedules.
  */
 export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
@@ -35,6 +37,7 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   if (late.length > total * (1 - bounds.detectShare)) yield* late;
   yield* lostTooEarly(facts);
   yield* begunTooEarly(facts);
+  yield* momentsAreMet(facts);
   for (const run of facts.runs.values()) {
     for (const { name, wakeAt } of rowsWithMoment(run)) {
       if (history.final.at <= latestAct(outages, bounds, wakeAt)) continue;
@@ -133,6 +136,7 @@ export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
     }
   }
   for (const run of facts.runs.values()) yield* rivals(run, takes, facts.clockBackMs);
+  yield* ownersFire(facts);
 }
 
 function* rivals(

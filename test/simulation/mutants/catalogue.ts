@@ -262,6 +262,44 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "lanePause(world, lane) !== undefined",
     why: "agents are sent to a service that somebody has taken down",
   },
+  {
+    name: "moment fired twice at take-over",
+    file: "scheduler/fire.ts",
+    find: `  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
+  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+  if (moves.length > 0) await tx.moveSchedules(moves);`,
+    replace: `  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+  void options.store
+    .transact({ name: "move-on" }, async (later) => {
+      await later.lockSchedules(moves.map(({ id }) => id), true);
+      await later.writeFires([...missed, ...fires]);
+      await later.moveSchedules(moves);
+    })
+    .catch(() => undefined);`,
+    why: "a run begins in one transaction and its schedule moves on in another, or never",
+  },
+  {
+    name: "moment forgotten at take-over",
+    file: "core/calendar.ts",
+    find: "const missed = missedMoments(moments, question.next, now - catchUpMs);",
+    replace:
+      "const missed = missedMoments(moments, question.next, now - Math.min(catchUpMs, 3_000));",
+    why: "what came while nobody was there to act is given up, and not caught up with",
+  },
+  {
+    name: "schedule fired by who was fenced",
+    file: "scheduler/fire.ts",
+    find: "if (!(await tx.holdWriter({ node, slot: WRITER_SLOT }))) fenced.add(node);",
+    replace: "void [tx, WRITER_SLOT, node];",
+    why: "a supervisor that was fenced fires a schedule in its old epoch",
+  },
+  {
+    name: "moment without a fire",
+    file: "scheduler/fire.ts",
+    find: "if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);",
+    replace: "if (missed.length > 0) await tx.writeFires(missed);",
+    why: "a backfill begins a second run of a moment that has one",
+  },
 ];
 
 /** Mutants that the engine has no place for yet, with what must come first. */
