@@ -110,10 +110,12 @@ async function removeRest(tx: Tx, head: StoredHead, actor: PassRecord["actor"]):
     ...(lease ? [{ step: no, of: "lease" } as const] : []),
     ...(due ? [{ step: no, of: "due" } as const] : []),
   ]);
+  // A run that has just ended takes what is still on its way to it by itself, at its owner's look.
+  const orphaned = stored.row === "missing" && stored.messages > 0;
   const saw = [
     ...(stored.open ? ["it is still among the open runs"] : []),
     ...strays.map(({ of, step }) => `there is a ${of} row of step ${step}`),
-    ...(stored.messages > 0 ? [`${stored.messages} messages wait for it`] : []),
+    ...(orphaned ? [`${stored.messages} messages wait for it`] : []),
     ...(slotOf ? [`it has a slot of the key "${slotOf.key}"`] : []),
   ];
   if (saw.length === 0 || stored.row === "open") return NOTHING;

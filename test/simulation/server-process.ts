@@ -4,7 +4,7 @@ import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { pino } from "pino";
-import { RPC_DEFAULTS } from "../../server/config.ts";
+import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { createControlPlane } from "../../server/control-plane.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
 import { AGENT_ITEM_FIELDS, createAgentService } from "../../server/rpc/agent-service.ts";
@@ -23,6 +23,12 @@ import { createSimProcess, type SimProcess } from "./sim-process.ts";
 import { createFaultyStore } from "./store-faults.ts";
 import type { StoreWitness } from "./store-witness.ts";
 import type { VirtualTime } from "./virtual-time.ts";
+
+/** A seed lasts half a minute and runs a workflow a few times: attempts that are slow are to be met. */
+const QUICK_TO_LEARN = {
+  ...SUPERVISOR_DEFAULTS,
+  ...{ slowFactor: 1, slowSamples: 2, slowMs: 50, learnEveryMs: 2_000 },
+};
 
 export interface ServerProcess {
   readonly name: string;
@@ -116,6 +122,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     isRetryable,
     post: deps.postOf(process),
     partitions: deps.partitions,
+    settings: QUICK_TO_LEARN,
   });
   const { scheduler, dispatcher } = plane;
   const drain = createDrain();

@@ -36,11 +36,12 @@ function isAfter({ partition, runId }: RunRef, after: RunRef | null): boolean {
 }
 
 function strayRuns(tables: Tables): readonly RunRef[] {
-  const held = [tables.ready, tables.lease, tables.due, tables.message].flatMap(
-    (table): readonly RunRef[] => table.all(),
+  const held = [tables.ready, tables.lease, tables.due].flatMap((table): readonly RunRef[] =>
+    table.all(),
   );
+  const orphans = tables.message.all().filter(({ runId }) => !tables.run.get(runId));
   const slots = tables.slot.all().flatMap(({ runId }) => tables.run.get(runId) ?? []);
-  const refs = [...held, ...slots].map(
+  const refs = [...held, ...orphans, ...slots].map(
     ({ runId, partition }) => [runId, { runId, partition }] as const,
   );
   return [...new Map(refs).values()].filter(({ runId }) => !tables.runOpen.get(runId));

@@ -34,6 +34,17 @@ test("it is marked once its time has passed, with its evidence, and not before",
   ]);
 });
 
+test("what is usual was learned after its wake-up had been set: it is due at that, not before", () => {
+  const world = createWorld(workflow({ a: {} }));
+  world.claim("a");
+  const { wakeAt } = leaseOf(world);
+  world.advance(20_000);
+  world.beat();
+  world.advance(10_500);
+  world.fire("a", { usual });
+  expect(world.interventions("slow")).toMatchObject([{ dueAt: wakeAt, actedAt: world.now() }]);
+});
+
 test("it is marked once, however long it goes on, and then succeeds as any other", () => {
   const world = createWorld(workflow({ a: {} }));
   const held = world.claim("a");
