@@ -19,7 +19,7 @@ import type { Definition } from "../../server/core/definition.ts";
 import { payloadField } from "../../server/rpc/payload.ts";
 import type { Chance } from "./chance.ts";
 import type { Client } from "./client.ts";
-import type { ScheduleWord } from "./history.ts";
+import type { ScheduleWord } from "./history-words.ts";
 import { untilAnswered } from "./people.ts";
 import { register } from "./registrar.ts";
 import { json, QUEUES, QUICK } from "./workload.ts";

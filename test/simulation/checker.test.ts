@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { BROKEN_BEGINNINGS } from "./broken-beginnings.ts";
 import { BROKEN_CALLS } from "./broken-calls.ts";
 import { BROKEN_FAMILIES } from "./broken-families.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
@@ -6,6 +7,7 @@ import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
 import { BROKEN_SCHEDULES } from "./broken-schedules.ts";
 import { BROKEN_SLOTS } from "./broken-slots.ts";
+import { BROKEN_WATCHING } from "./broken-watching.ts";
 import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
@@ -19,10 +21,9 @@ import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 
 const BROKEN_HISTORIES = [
-  ...[...BROKEN_CALLS, ...BROKEN_FAMILIES, ...BROKEN_ROWS].map((broken) => ({
-    ...broken,
-    good: goodHistory,
-  })),
+  ...[BROKEN_BEGINNINGS, BROKEN_CALLS, BROKEN_FAMILIES, BROKEN_ROWS, BROKEN_WATCHING].flatMap(
+    (all) => all.map((broken) => ({ ...broken, good: goodHistory })),
+  ),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
   ...BROKEN_SCHEDULES.map((broken) => ({ ...broken, good: schedulesHistory })),
   ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),

@@ -21,6 +21,7 @@ import { rerunSome } from "./reruns.ts";
 import { scheduleAll } from "./scheduling.ts";
 import { answerSeen, canariesIn, runSeen } from "./seen.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
+import { callSome } from "./triggers.ts";
 import { canaryWords, type World } from "./world.ts";
 
 const CALL_MS_MAX = 3_000;
@@ -73,6 +74,7 @@ export function startClients(world: World, options: ClientOptions): Clients {
   void rerunSome(client("redoer"));
   startPeople(client);
   void holdSome(client("holder"));
+  void callSome(client("caller"));
   return { runIds, isDone: () => done };
 }
 

@@ -21,6 +21,7 @@ export const FAULT_KINDS = [
   "agent stopped beating",
   "agent ignored a cancel",
   "agent named lost polls",
+  "agent listed all",
   "report late",
   "report repeated",
   "report contradicted",
@@ -66,6 +67,11 @@ export const FAULT_KINDS = [
   "held a queue",
   "held a workflow",
   "held a namespace",
+  "cordoned an agent",
+  "opened a circuit",
+  "push",
+  "push repeated",
+  "push forged",
   "schedule made",
   "schedule paused",
   "schedule deleted",
@@ -186,17 +192,17 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     return true;
   }
 
-  function storeFate(writes: boolean): StoreFate {
+  function storeFate({ name: of, writes }: StoreCall): StoreFate {
     if (strikes("store failed before commit")) {
-      recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
+      recorder.fault({ kind: "store", did: "before-commit", of }, "store", false);
       return chance.happens(0.5) ? "before-commit" : "before-commit, known";
     }
     if (strikes("store failed after commit")) {
-      recorder.fault({ kind: "store", did: "after-commit" }, "store", false);
+      recorder.fault({ kind: "store", did: "after-commit", of }, "store", false);
       return chance.happens(0.7) ? "after-commit, found-out" : "after-commit";
     }
     if (!writes || !strikes("flight failed and may be repeated")) return "fine";
-    recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
+    recorder.fault({ kind: "store", did: "before-commit", of }, "store", false);
     return "repeatable";
   }
 
@@ -227,9 +233,9 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
       record("repeated");
       return { kind: "arrives", inMs, againInMs: inMs + chance.between(0, 2_000) };
     },
-    store({ writes }: StoreCall): StoreWay {
+    store(call: StoreCall): StoreWay {
       const [toMs, backMs] = [chance.between(0, 2), chance.between(0, 2)];
-      return { fate: storeFate(writes), toMs, backMs };
+      return { fate: storeFate(call), toMs, backMs };
     },
     heal() {
       calm = true;

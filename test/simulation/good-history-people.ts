@@ -190,7 +190,8 @@ export function peopleHistory(): History {
     records,
     final: {
       ...{ at: at + 1_000, drained: true, runs: [{ ...run, ...kept }] },
-      ...{ keys: [], slots: [], schedules: [], fires: [], hooks: [], deliveries: [] },
+      ...{ keys: [], slots: [], schedules: [], fires: [] },
+      ...{ triggers: [], refusals: [], hooks: [], deliveries: [] },
       definitions: [{ id: 1, definition: DEFINITION }],
       owners: [{ partition: 7, node: "node-1", epoch: 1 }],
     },

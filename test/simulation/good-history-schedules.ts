@@ -1,9 +1,10 @@
-// A sixth history as it should be: the runs of the third one are those of a schedule that comes each
-// second. It is paused and resumed; a moment is overlapped, and one that passed is backfilled.
+// A sixth history as it should be: the runs of the third one are those of a schedule that comes
+// each second. It is paused and resumed; a moment is overlapped, and one that passed is backfilled.
 import { type Mutable, must } from "./damage.ts";
 import { SLOT_KEY, slotsHistory } from "./good-history-slots.ts";
-import { type History, historyOf, historyText, type ScheduleWord } from "./history.ts";
+import { type History, historyOf, historyText } from "./history.ts";
 import type { FinalFire } from "./history-rows.ts";
+import type { ScheduleWord } from "./history-words.ts";
 
 export const SCHEDULE = "clock";
 const EVERY_MS = 1_000;

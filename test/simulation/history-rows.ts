@@ -1,7 +1,7 @@
 // The rows of the store at the end of a history, as its reads give them, and what is kept of them.
 import type { Moment, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import type { Reason, RunState, Step } from "../../server/core/model.ts";
+import type { EndKind, Reason, RunState, Step } from "../../server/core/model.ts";
 import type { Concurrency } from "../../server/core/slots.ts";
 import { SCHEDULE_LABEL } from "../../server/scheduler/fire.ts";
 import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
@@ -40,6 +40,10 @@ export interface FinalRows {
   readonly schedules: readonly FinalSchedule[];
   /** What became of their moments, in the order in which it was written. */
   readonly fires: readonly FinalFire[];
+  /** Those that have waited for the ends of runs all the time. */
+  readonly triggers: readonly EndTrigger[];
+  /** What they could not set off, in words. */
+  readonly refusals: readonly string[];
   readonly hooks: readonly {
     readonly namespace: string;
     readonly name: string;
@@ -68,6 +72,14 @@ export interface FinalSchedule {
 
 export interface FinalFire extends Omit<Fire, "message"> {
   readonly firedAt: Moment;
+}
+
+/** A trigger that waits for runs of a workflow to end in some states. */
+export interface EndTrigger {
+  readonly namespace: string;
+  readonly name: string;
+  readonly workflow: string;
+  readonly states: readonly EndKind[];
 }
 
 export interface FinalDelivery

@@ -97,7 +97,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
     schedules: createSchedules(world, transactions),
-    triggers: createTriggers({ tables, now, namespaceName }, transactions),
+    triggers: createTriggers(world, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(isVersion),
     operators: createOperators({ ...world, nodes: partitions.nodes }, transactions),

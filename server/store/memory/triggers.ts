@@ -2,7 +2,7 @@
 // of the same names do.
 import type { Moment } from "../../core/attempt.ts";
 import type { End } from "../../core/model.ts";
-import type { NewRun, RunId } from "../store.ts";
+import type { Namespace, NewRun, RunId } from "../store.ts";
 import {
   END_AGAIN_MS,
   type EndedFor,
@@ -19,7 +19,7 @@ import { refusalKey, type TriggerEndRow, triggerKey } from "./trigger-tables.ts"
 export interface TriggerWorld {
   readonly tables: Tables;
   readonly now: () => Moment;
-  readonly namespaceName: (id: number) => string;
+  readonly namespaceOf: (id: number) => Namespace;
 }
 
 export function createTriggers(world: TriggerWorld, { run }: Transactions): Triggers {
@@ -142,7 +142,7 @@ export function insertTriggered(tables: Tables, { runId, triggered }: NewRun): v
   if (triggered) tables.triggered.insert({ runId, ...triggered });
 }
 
-function endedFor({ tables, namespaceName }: TriggerWorld, row: TriggerEndRow): EndedFor {
+function endedFor({ tables, namespaceOf }: TriggerWorld, row: TriggerEndRow): EndedFor {
   const { id, trigger, namespaceId, runId } = row;
   const { definitionId, ended } = tables.run.expect(runId);
   if (!ended) throw new Error(`run ${runId} has set off ${trigger}, and has not ended`);
@@ -150,7 +150,7 @@ function endedFor({ tables, namespaceName }: TriggerWorld, row: TriggerEndRow): 
   const known = tables.trigger.get(triggerKey(namespaceId, trigger));
   return {
     ...{ id, trigger, definition: known?.definition ?? null, runId, definitionId, state, reason },
-    namespace: { id: namespaceId, name: namespaceName(namespaceId), region: 0 },
+    namespace: namespaceOf(namespaceId),
     depth: depthOf(tables, runId),
   };
 }

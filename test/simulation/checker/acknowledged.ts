@@ -4,6 +4,7 @@
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { TokenParts } from "../history.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
+import { endsSetOff, setOffBy } from "./ends.ts";
 import {
   callsTo,
   endedBySupervisor,
@@ -39,6 +40,7 @@ export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostReruns(facts);
   yield* webhooksTell(facts);
   yield* momentsAreKept(facts);
+  yield* endsSetOff(facts);
   yield* unaskedRows(facts);
 }
 
@@ -120,13 +122,16 @@ function wasLeft(facts: Facts, runId: string): boolean {
   );
 }
 
+function beginsByItself({ run: { rerunOf, scheduledBy, key } }: RunFacts): boolean {
+  return rerunOf !== null || scheduledBy !== null || setOffBy(key) !== null;
+}
+
 function* unaskedRows(facts: Facts): Iterable<Finding> {
   const marks = new Set(schedulings(facts).map(({ namespace, ask }) => `${namespace}/${ask.mark}`));
   const cancelled = new Set(callsTo(facts, "CancelRun").map(({ request }) => request.runId));
   for (const run of facts.runs.values()) {
-    const { runId, namespace, mark, reason, state, rerunOf, scheduledBy } = run.run;
-    const isAsked = rerunOf !== null || scheduledBy !== null || marks.has(`${namespace}/${mark}`);
-    if (!isAsked)
+    const { runId, namespace, mark, reason, state } = run.run;
+    if (!beginsByItself(run) && !marks.has(`${namespace}/${mark}`))
       yield {
         runId,
         text: `run ${runId} ("${mark}" in ${namespace}) is stored; nobody asked for it`,

@@ -31,7 +31,8 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
         const until = Math.min(wait.until, span.until);
         const missedMs = until - from;
         if (missedMs <= facts.bounds.meetMs) continue;
-        if (held.some((one) => one.from <= until && one.until >= from)) continue;
+        const own = held.filter(({ agent }) => agent === null || agent === wait.call.sent.process);
+        if (own.some((one) => one.from <= until && one.until >= from)) continue;
         if (faults.some((fault) => excuses(fault, wait.call, { from, until }, facts))) continue;
         const text = `${stepName(run, span.step)} was ready, and a poll of ${wait.call.sent.process} waited for it, from ${from} to ${until}: ${missedMs} ms`;
         yield { runId: run.run.runId, text };

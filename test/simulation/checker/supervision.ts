@@ -3,7 +3,9 @@ import type { Moment } from "../../../server/core/attempt.ts";
 import type { OwnerRecord, TokenParts } from "../history.ts";
 import type { FinalRun } from "../history-rows.ts";
 import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
+import { forgottenIsTrue } from "./forgotten.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
+import { regionsAreKept } from "./regions.ts";
 import { momentsAreMet, ownersFire } from "./schedules.ts";
 import { schedulings } from "./schedulings.ts";
 import { momentsOf } from "./states.ts";
@@ -36,6 +38,7 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   }
   if (late.length > total * (1 - bounds.detectShare)) yield* late;
   yield* lostTooEarly(facts);
+  yield* forgottenIsTrue(facts);
   yield* begunTooEarly(facts);
   yield* momentsAreMet(facts);
   for (const run of facts.runs.values()) {
@@ -123,7 +126,8 @@ function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: Moment 
 
 /**
  * G9. No two interventions have one key; the epochs of a partition grow with each take-over; what
- * an epoch's owner did was done by that owner, and not after the next owner had taken over.
+ * an epoch's owner did was done by that owner, and not after the next owner had taken over. Who
+ * takes a partition is there for its region.
  */
 export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
   const takes = takesByPartition(facts.owners);
@@ -137,6 +141,7 @@ export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
   }
   for (const run of facts.runs.values()) yield* rivals(run, takes, facts.clockBackMs);
   yield* ownersFire(facts);
+  yield* regionsAreKept(facts);
 }
 
 function* rivals(

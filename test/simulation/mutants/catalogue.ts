@@ -300,6 +300,82 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (missed.length > 0) await tx.writeFires(missed);",
     why: "a backfill begins a second run of a moment that has one",
   },
+  {
+    name: "end settled before what it sets off",
+    file: "triggers/run-ends.ts",
+    find: "    if (rows.length === 0) return 0;\n",
+    replace: `    if (rows.length === 0) return 0;
+    await store.triggers.settle(rows.map(({ id }) => ({ id, again: false })));
+`,
+    why: "a server that dies in between has forgotten the end of the run",
+  },
+  {
+    name: "end given up where nobody knows",
+    file: "triggers/run-ends.ts",
+    find: 'again: came.kind === "again" })),',
+    replace: "again: false })),",
+    why: "what could not be set off while the store was away never is",
+  },
+  {
+    name: "end sets off without a key",
+    file: "triggers/run-ends.ts",
+    find: `target: { kind: "named", name, version }, input, key, labels, priority },
+    ...{ notify: null, startAt: null, concurrency: null },
+    // By`,
+    replace: `target: { kind: "named", name, version }, input, key: null, labels, priority },
+    ...{ notify: null, startAt: null, concurrency: null },
+    // By`,
+    why: "an end that is looked at twice begins two runs",
+  },
+  {
+    name: "a part of a list taken for all of it",
+    file: "dispatch/heartbeats.ts",
+    find: "tries === 0 ? beat : { ...beat, reports, listsAllTo: 0 },",
+    replace: "{ ...beat, reports },",
+    why: "a task whose lease was busy at the first try is taken from the agent that works on it",
+  },
+  {
+    name: "list of all taken for polls to come",
+    file: "store/memory/beats.ts",
+    find: "const isForgotten = pollSeq <= upTo && !listed.has(secret);",
+    replace: "const isForgotten = upTo > 0 && pollSeq > 0 && !listed.has(secret);",
+    why: "a task that is on its way to its agent is taken from it by a beat",
+  },
+  {
+    name: "region ignored",
+    file: "supervisor/ownership.ts",
+    find: "return all.filter((one) => watched === null || watched.includes(regionOf(one)));",
+    replace: "void [watched, regionOf];\n    return all;",
+    why: "what is to be watched within its region is taken over by another one",
+  },
+  {
+    name: "standby takes part",
+    file: "supervisor/assignment.ts",
+    find: "const active = watching.filter(({ standby }) => !standby);",
+    replace: "const active = watching;",
+    why: "a standby shares the work of whom it stands behind, and is no reserve",
+  },
+  {
+    name: "cordon ignored",
+    file: "dispatch/gate.ts",
+    find: "if (of.cordoned.size > 0 && isCordoned(of, waiter)) return [];",
+    replace: "if (of.cordoned.size > 99 && isCordoned(of, waiter)) return [];",
+    why: "an agent that was taken out of work gets more of it",
+  },
+  {
+    name: "open circuit ignored",
+    file: "dispatch/gate.ts",
+    find: 'return flow(of, lane, "") !== "nothing" && flow(of, lane, agentId) !== "nothing";',
+    replace: 'return flow(of, lane, agentId) !== "nothing";',
+    why: "tasks go to a remote service that is known to be down",
+  },
+  {
+    name: "signature unchecked",
+    file: "rpc/trigger-route.ts",
+    find: "if (stranger) return listed(NOBODY, stranger);",
+    replace: "if (stranger) listed(NOBODY, stranger);",
+    why: "whoever knows the address of a trigger sets it off",
+  },
 ];
 
 /** Mutants that the engine has no place for yet, with what must come first. */
