@@ -1,4 +1,10 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+
+// The processes that tests start share what one of them has compiled.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
+  new URL("node_modules/.cache/compiled", import.meta.url),
+);
 
 export default defineConfig({
   test: {

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import type { Claims } from "./dispatch/claims.ts";
 import type { Lanes } from "./dispatch/lanes.ts";
+import type { Marks } from "./dispatch/marks.ts";
 import type { Roster } from "./dispatch/roster.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
 import { createLoop, type Loop } from "./loop.ts";
@@ -26,12 +27,13 @@ export interface BeatOptions {
   readonly waiters: Waiters;
   readonly lanes: Lanes;
   readonly claims: Claims;
+  readonly marks: Marks;
   readonly watch: Watch;
   readonly roster: Roster;
 }
 
 export function createBeat(options: BeatOptions): Loop {
-  const { store, clock, log, waiters, watch, roster } = options;
+  const { store, clock, log, waiters, marks, watch, roster } = options;
   const markedAtMs = new Map<number, number>();
 
   async function runOnce(): Promise<void> {
@@ -43,9 +45,12 @@ export function createBeat(options: BeatOptions): Loop {
     await refreshWildcards(options);
     const lanes = waiters.lanes();
     const runs = watch.watched();
-    if (lanes.length === 0 && runs.length === 0) return;
+    const known = marks.asked();
+    if (lanes.length === 0 && runs.length === 0 && known.length === 0) return;
     await mark(lanes);
-    const pulse = await store.pulse(lanes, runs);
+    const pulse = await store.pulse({ lanes, runs, marks: known });
+    // Its look left out what stands before marks that no longer count.
+    if (pulse.marks && !marks.seen(pulse.marks)) void options.claims.look(lanes);
     if (pulse.lanes.length > 0) void options.claims.look(pulse.lanes);
     watch.pulsed(runs, pulse.runs);
   }

@@ -11,6 +11,7 @@ import { createEnds } from "./dispatch/ends.ts";
 import { createGate } from "./dispatch/gate.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes } from "./dispatch/lanes.ts";
+import { createMarks } from "./dispatch/marks.ts";
 import { createRoster } from "./dispatch/roster.ts";
 import { createWaiters } from "./dispatch/waiters.ts";
 import { DroverError } from "./errors.ts";
@@ -103,6 +104,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const plans = createPlans(store, judgeOf);
   const waiters = createWaiters();
   const gate = createGate(clock);
+  const marks = createMarks(clock);
   const ends = createEnds(clock);
   const watch = createWatch();
   const lanes = createLanes(store);
@@ -138,7 +140,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
   const schedules = createFire(timed);
   const claims = createClaims({
-    ...{ store, plans, waiters, gate, clock, random, onError },
+    ...{ store, plans, waiters, gate, marks, clock, random, onError },
     onGranted: (leases) => measures?.granted(leases),
     giveBack({ ready, secret }) {
       const { step, fence } = ready;
@@ -172,7 +174,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
   const node = randomUuid(random);
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
-  const beat = createBeat({ store, clock, log, node, address, ...parked });
+  const beat = createBeat({ store, clock, log, node, address, marks, ...parked });
   const loops = [beat, circuits, inbox, triggers, housekeeping, learning, sweep];
 
   const onCalls = { store, clock, random, advance, onError, ...parked, heartbeats };

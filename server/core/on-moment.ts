@@ -85,7 +85,7 @@ function slow(
   intervene(pass, "slow", {
     step,
     fence: lease.fence,
-    // What is usual may have been learned only after the wake-up was set: nobody owed a look before.
+    // Where it was learned only after the wake-up was set, nobody owed a look before that.
     dueAt: Math.max(slowAt, Math.min(lease.wakeAt, now)),
     saw: `attempt ${lease.attempt} by ${lease.agentId} runs for ${inWords(now - lease.grantedAt)}: ${evidence}`,
     did: "marked it as suspect; it goes on",

@@ -98,16 +98,21 @@ export function makeReady(
     beginChild(pass, step, work.strategies);
     return;
   }
+  const until = task === "perform" ? attemptsEndAt(pass, step) : null;
+  const wakeAt = readyWakeAt(pass, step, task);
   const ready: Ready = {
     kind: "READY",
     task,
     fence: task === "verify" ? step.fence : step.fence + 1,
     attempt: (task === "verify" ? step.verifies : step.attempt) + 1,
     readyAt: now,
-    until: task === "perform" ? attemptsEndAt(pass, step) : null,
+    until,
     avoid: avoidSession === null ? null : { session: avoidSession, until: now + AVOID_SESSION_MS },
     alarms: 0,
-    wakeAt: readyWakeAt(pass, step, task),
+    // A circuit has moved the end of its time by what no row says: it is looked at by the last
+    // moment that one does say.
+    wakeAt:
+      until !== null && pass.view.stood.has(no) ? Math.min(wakeAt, Math.max(until, now)) : wakeAt,
   };
   emit(pass, { kind: "made-ready", step: no, ready });
 }

@@ -16,6 +16,7 @@ import { deal, type FullQueue } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import type { Gate } from "./gate.ts";
 import { handedTasks, type Won } from "./handed-task.ts";
+import type { Marks } from "./marks.ts";
 import { letThrough } from "./trials.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
@@ -41,6 +42,7 @@ export interface ClaimsOptions {
   readonly plans: Plans;
   readonly waiters: Waiters;
   readonly gate: Gate;
+  readonly marks: Marks;
   readonly clock: Clock;
   readonly random: Random;
   /** Gives back what nobody took. */
@@ -51,7 +53,7 @@ export interface ClaimsOptions {
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { store, waiters, gate, clock, random } = options;
+  const { store, waiters, gate, marks, clock, random } = options;
   let wanted = new Set<number>();
   let round = Promise.withResolvers<void>();
   let looking: Promise<void> | null = null;
@@ -67,7 +69,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     waiters.reserve(takers);
     const startedAtMs = clock.monotonicMs();
     try {
-      const { matches, drained, cut, full, queues } = await deal(tx, askers);
+      const { matches, drained, cut, full, queues } = await deal(tx, askers, marks);
       const wished = matches.map(({ taker: { waiter }, row }): WishedGrant => {
         const { agent, pollSeq } = waiter;
         const secret = Buffer.from(random.bytes(16)).toString("hex");
@@ -87,6 +89,7 @@ export function createClaims(options: ClaimsOptions): Claims {
         drained,
         deliver() {
           free(left);
+          marks.used(granted.map(({ ready }) => ready));
           for (const queue of full) lookWhenOpen(queue, startedAtMs);
           if (cut.size > 0) void look(cut);
           options.onGranted?.(granted);

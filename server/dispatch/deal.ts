@@ -4,9 +4,11 @@
 // Lanes without limits cost one statement. A queue with limits is locked, counted and asked by
 // three more, so of two claims that want its last place the second counts what the first has taken.
 import { opensAt, room, taken } from "../core/limits.ts";
+import type { Mark } from "../store/marks.ts";
 import type { LimitedLane, LockedQueue } from "../store/queues.ts";
 import type { ReadyRow, Tx } from "../store/store.ts";
 import type { Asker } from "./gate.ts";
+import type { Marks } from "./marks.ts";
 import { type Match, match, type Room } from "./matching.ts";
 import { type Demand, sharesOf } from "./shares.ts";
 
@@ -58,9 +60,10 @@ interface Look {
  * Locks rows and says who gets which. Rows kept for other sessions hide nothing that stands behind
  * them: as many more are locked, once.
  */
-export async function deal(tx: Tx, takers: readonly Asker[]): Promise<Dealt> {
+export async function deal(tx: Tx, takers: readonly Asker[], marks: Marks): Promise<Dealt> {
   let asked = askedBy(takers);
-  let look = await lookAt(tx, takers, asked, null);
+  const from = marks.of(asked.map(({ lane }) => lane));
+  let look = await lookAt(tx, takers, { asked, from }, null);
   const kept = look.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
   const places = takers.reduce((sum, taker) => sum + taker.places, 0);
   if (kept.length > 0 && look.matches.length < places) {
@@ -71,7 +74,7 @@ export async function deal(tx: Tx, takers: readonly Asker[]): Promise<Dealt> {
     const grows = more.some((one) => limitOf(one, look.books) > limitOf(one, look.books, 0));
     if (grows) {
       asked = more;
-      look = await lookAt(tx, takers, more, look.books);
+      look = await lookAt(tx, takers, { asked, from }, look.books);
     }
   }
   return dealt(tx, asked, look);
@@ -80,14 +83,15 @@ export async function deal(tx: Tx, takers: readonly Asker[]): Promise<Dealt> {
 async function lookAt(
   tx: Tx,
   takers: readonly Asker[],
-  asked: readonly Asked[],
+  { asked, from }: { readonly asked: readonly Asked[]; readonly from: readonly Mark[] },
   known: readonly Book[] | null,
 ): Promise<Look> {
-  const found = await tx.lockReady(withLimits(asked, []));
+  const found = await tx.lockReady(withLimits(asked, []), false, from);
   const lanes = new Set(found.limited.map(({ lane }) => lane));
   const books = known ?? (await openBooks(tx, found.limited));
   const open = asked.filter((one) => lanes.has(one.lane) && limitOf(one, books) > 0);
-  const more = open.length === 0 ? [] : (await tx.lockReady(withLimits(open, books), true)).rows;
+  const more =
+    open.length === 0 ? [] : (await tx.lockReady(withLimits(open, books), true, from)).rows;
   const rows = [...found.rows, ...more];
   return { rows, books, matches: match(rows, takers, tx.now, books) };
 }

@@ -25,10 +25,12 @@ import type { DueKind, DueLook, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
+import type { Mark } from "./marks.ts";
 import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
 import type { Partitions } from "./partition-session.ts";
+import type { Pulse, PulseQuestion } from "./pulse.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
@@ -242,11 +244,12 @@ export interface Tx extends ScheduleTx {
   /**
    * Locks up to `limit` ready rows of each lane, by priority and age; locked ones are skipped. A
    * lane whose queue or namespace is paused gives none; one of a queue with limits only when the
-   * caller has locked that queue, and so says `queuesLocked`.
+   * caller has locked that queue, and so says `queuesLocked`. Rows before a mark are not looked at.
    */
   lockReady(
     lanes: readonly { readonly lane: number; readonly limit: number }[],
     queuesLocked?: boolean,
+    marks?: readonly Mark[],
   ): Promise<LockedReady>;
   /** Locks queues with limits, in one order, and then counts; those without any are left out. */
   lockQueues(queues: readonly QueueRef[]): Promise<readonly LockedQueue[]>;
@@ -302,13 +305,6 @@ export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
 export interface WatchedRun {
   readonly runId: RunId;
   readonly version: number;
-}
-
-export interface Pulse {
-  /** Lanes of the question that have a ready row which may be taken. */
-  readonly lanes: readonly number[];
-  /** Watched runs that are still open, with their version; one left out has ended. */
-  readonly runs: readonly WatchedRun[];
 }
 
 export interface Store extends SweptRows {
@@ -386,7 +382,7 @@ export interface Store extends SweptRows {
   /** Rows that were scheduled go; those that were refused are kept with the reason. */
   settleInbox(answers: readonly InboxAnswer[]): Promise<void>;
   /** One statement for everything that waits in this process. */
-  pulse(lanes: readonly number[], runs: readonly RunRef[]): Promise<Pulse>;
+  pulse(asked: PulseQuestion): Promise<Pulse>;
   /**
    * Rows of the partitions whose moment has come, earliest first, and the moment after them; now,
    * where there are more. A lease whose session has beaten since, and of which nothing else is due,

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { movingSide } from "../../server/core/model.ts";
+import type { Mark } from "../../server/store/marks.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import { named } from "../support/rows-to-load.ts";
 import {
@@ -285,14 +286,48 @@ export function describeClaims(opened: Opened): void {
     await pass(store, done, cancel(false));
     const [a = 0] = run.lanes;
     const lanes = [...run.lanes, ...done.lanes];
-    expect(await store.pulse(lanes, [run.ref, done.ref])).toEqual({
+    expect(await store.pulse({ lanes, runs: [run.ref, done.ref], marks: [] })).toEqual({
       lanes: [a],
       runs: [{ runId: run.ref.runId, version: 1 }],
+      marks: null,
     });
     await pass(store, run, report(await claimOne(store, run), success));
-    const after = await store.pulse([a], [run.ref]);
-    expect(after).toEqual({ lanes: [], runs: [{ runId: run.ref.runId, version: 2 }] });
-    expect(await store.pulse([], [])).toEqual({ lanes: [], runs: [] });
+    const after = await store.pulse({ lanes: [a], runs: [run.ref], marks: [] });
+    expect(after).toEqual({ lanes: [], runs: [{ runId: run.ref.runId, version: 2 }], marks: null });
+    expect(await store.pulse({ lanes: [], runs: [], marks: [] })).toEqual({
+      lanes: [],
+      runs: [],
+      marks: null,
+    });
+  });
+
+  test("a mark leaves out what stands before it, of its lane and priority alone", async () => {
+    const { store } = opened();
+    const placed = await place(store, workflow({ a: {} }));
+    const of = (priority: number) =>
+      store.transact({ name: "schedule" }, (tx) => insert(tx, placed, { priority }));
+    const [one, two, other] = [await of(5), await of(5), await of(7)];
+    const [lane = 0] = one.lanes;
+    const look = async (marks: readonly Mark[]) => {
+      const { rows } = await store.transact({ name: "look" }, (tx) =>
+        tx.lockReady([{ lane, limit: 9 }], false, marks),
+      );
+      return rows.map(({ runId }) => runId);
+    };
+    const ids = [one, two, other].map(({ ref }) => ref.runId);
+    expect(await look([])).toEqual(ids);
+    const asked = [{ lane, priority: 5, from: 0n }];
+    const { marks } = await store.pulse({ lanes: [lane], runs: [], marks: asked });
+    const first = marks?.marks[0]?.first ?? 0n;
+    expect(marks).toMatchObject({ marks: [{ lane, priority: 5, first: expect.any(BigInt) }] });
+    expect(marks?.oldest).toBeGreaterThan(first);
+    const behind = { lane, priority: 5, from: first + 1n };
+    expect(await look([behind])).toEqual(ids.slice(1));
+    expect(await look([{ ...behind, lane: lane + 1 }])).toEqual(ids);
+    expect(await look([{ ...behind, from: marks?.oldest ?? 0n }])).toEqual(ids.slice(2));
+    await claim(store, one);
+    const after = await store.pulse({ lanes: [lane], runs: [], marks: asked });
+    expect(after).toMatchObject({ lanes: [], marks: { marks: [{ first: null }] } });
   });
 
   test("a step that waits for its next try is in no lane", async () => {

@@ -33,6 +33,7 @@ export const FAULT_KINDS = [
   "task forgotten",
   "store failed before commit",
   "store failed after commit",
+  "store slow",
   "store away",
   "store lost its tail",
   "database clock jumped ahead",
@@ -119,6 +120,8 @@ export interface StoreCall {
   readonly name: string;
   /** A plain read is nobody's victim. */
   readonly writes: boolean;
+  /** Others that begin later may commit before it. */
+  readonly isTransaction?: boolean;
 }
 
 export interface StoreWay {
@@ -161,6 +164,7 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "progress stood still": 0.08,
   "callback without deferral": 0.06,
   "task forgotten": 0.04,
+  "store slow": 0.08,
   "store failed before commit": 0.03,
   "store failed after commit": 0.03,
   "flight failed and may be repeated": 0.04,
@@ -172,6 +176,8 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "answer to a webhook lost": 0.4,
 };
 const ABSENT_SHARE = 0.25;
+/** Of a transaction: less than a server waits for its answer. */
+export const SLOW_MS_MAX = 900;
 
 export function createFaults(chance: Chance, recorder: Recorder): Faults {
   const counts = new Map<FaultKind, number>();
@@ -234,7 +240,10 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
       return { kind: "arrives", inMs, againInMs: inMs + chance.between(0, 2_000) };
     },
     store(call: StoreCall): StoreWay {
-      const [toMs, backMs] = [chance.between(0, 2), chance.between(0, 2)];
+      const [usualMs, backMs] = [chance.between(0, 2), chance.between(0, 2)];
+      const isSlow = call.isTransaction === true && strikes("store slow");
+      if (isSlow) recorder.fault({ kind: "store", did: "slow" }, "store", false);
+      const toMs = usualMs + (isSlow ? chance.between(50, SLOW_MS_MAX) : 0);
       return { fate: storeFate(call), toMs, backMs };
     },
     heal() {

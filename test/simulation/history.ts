@@ -315,7 +315,7 @@ export interface FaultRecord extends Happened {
     | { readonly kind: "network"; readonly did: "cut" | "join" | MessageFault }
     | {
         readonly kind: "store";
-        readonly did: "down" | "up" | "tail-lost" | "before-commit" | "after-commit";
+        readonly did: "down" | "up" | "tail-lost" | "before-commit" | "after-commit" | "slow";
         /** The name of the statement or transaction that it hit. */
         readonly of?: string;
       }

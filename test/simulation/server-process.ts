@@ -17,9 +17,9 @@ import { createRunLookup } from "../../server/rpc/run-lookup.ts";
 import { createSchedulerService } from "../../server/rpc/scheduler-service.ts";
 import { createTriggerActions } from "../../server/rpc/trigger-actions.ts";
 import { createTriggerRoute } from "../../server/rpc/trigger-route.ts";
+import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { regionOf } from "../../server/store/partition.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
-import type { Store } from "../../server/store/store.ts";
 import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
 import type { Chance } from "./chance.ts";
@@ -30,7 +30,7 @@ import { createFaultyStore } from "./store-faults.ts";
 import type { StoreWitness } from "./store-witness.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** A seed lasts half a minute and runs a workflow a few times, and slow attempts are to be met. */
+/** A seed lasts half a minute and runs a workflow a few times: slow attempts are to be met. */
 const QUICK_TO_LEARN = {
   ...SUPERVISOR_DEFAULTS,
   ...{ slowFactor: 1, slowSamples: 2, slowMs: 50, learnEveryMs: 2_000 },
@@ -53,7 +53,7 @@ export interface ServerProcess {
 export interface ServerDeps {
   readonly time: VirtualTime;
   readonly chance: Chance;
-  readonly store: Store;
+  readonly store: MemoryStore;
   readonly faults: Faults;
   readonly witness: StoreWitness;
   readonly partitions: readonly number[];
@@ -178,7 +178,9 @@ function planeLog(onDefect: (what: string) => void) {
     {
       write(line: string) {
         if (
-          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|partitions\./.test(line)
+          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|partitions\.|circuit\.moved/.test(
+            line,
+          )
         )
           onDefect(`warned: ${line.trim()}`);
       },

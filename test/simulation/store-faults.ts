@@ -3,8 +3,10 @@
 //
 // A call that has begun is carried out whatever becomes of its process; only its answer then finds
 // nobody. A transaction needs its process, so it waits while that is paused; it takes no time of
-// its own, as the memory store runs one after the other.
+// its own, as the memory store runs one after the other. But its number is of when it began, so
+// that those which began later commit before it.
 
+import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts";
 import type { RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
 import type { Faults } from "./faults.ts";
@@ -13,7 +15,7 @@ import { faultyPartitions } from "./store-sessions.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
 export interface StoreWire {
-  readonly store: Store;
+  readonly store: MemoryStore;
   readonly process: SimProcess;
   readonly faults: Faults;
   readonly witness: StoreWitness;
@@ -34,6 +36,8 @@ export function spread(partitions: readonly number[], of: number): readonly numb
   );
 }
 
+/** The database ends what has begun and does nothing. */
+const TRANSACTION_MS_MAX = 5_000;
 /** How long the fate of a commit without an answer is asked for, at most. */
 const FATE_MS_MAX = 2_000;
 
@@ -160,22 +164,29 @@ function transact<T>(
   const { process, faults, store } = wire;
   return new Promise((resolve, reject) => {
     const settle = (ms: number, fn: () => void): void => void process.post(ms, fn);
-    const call = { process: process.name, name: options.name, writes: true };
+    const call = { process: process.name, name: options.name, writes: true, isTransaction: true };
     const { fate, toMs, backMs } = faults.store(call);
+    const begun = store.begin();
+    wire.witness.after(TRANSACTION_MS_MAX, begun.end);
     if (options.name === "advance" && faults.strikes("server paused in a flight")) wire.freeze();
     settle(toMs, () => {
       if (!wire.isReachable()) {
+        begun.end();
         settle(backMs, () => reject(away()));
         return;
       }
       const seen = wire.witness.transaction();
-      const run = store.transact(options, async (tx) => {
-        const result = await work(watched(wire, seen.watch(tx), options));
-        if (fate === "before-commit") throw away();
-        if (fate === "before-commit, known" || fate === "repeatable")
-          throw rolledBack(new Error("the commit did not count"));
-        return result;
-      });
+      const run = store.transact(
+        options,
+        async (tx) => {
+          const result = await work(watched(wire, seen.watch(tx), options));
+          if (fate === "before-commit") throw away();
+          if (fate === "before-commit, known" || fate === "repeatable")
+            throw rolledBack(new Error("the commit did not count"));
+          return result;
+        },
+        begun,
+      );
       run.then(
         (result) => {
           seen.committed();

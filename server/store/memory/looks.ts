@@ -4,12 +4,15 @@ import { beatenUntil } from "../../core/evolve.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import { POLLED_MS } from "../../core/plan.ts";
 import { dueLook, leaseOf } from "../due.ts";
+import type { Pulse, PulseQuestion } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
-import type { DueLook, DueRow, Pulse, RunRef, SessionLease } from "../store.ts";
+import type { DueLook, DueRow, RunRef, SessionLease } from "../store.ts";
 import { workflowKey } from "./queue-tables.ts";
+import { mayBeTaken, seeMarks } from "./ready-rows.ts";
 import { scheduleMoments } from "./schedules.ts";
 import { stepKey, type Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
 
 /** What keeps a lane, if it is paused. */
 export type PauseOf = (lane: number) => LanePause | null;
@@ -38,22 +41,20 @@ export function undelivered(
 export function pulse(
   tables: Tables,
   now: Moment,
-  lanes: readonly number[],
-  runs: readonly RunRef[],
-  pauseOf: PauseOf,
+  { lanes, runs, marks }: PulseQuestion,
+  world: { readonly pauseOf: PauseOf; readonly transactions: Transactions },
 ): Pulse {
   return {
     lanes: lanes.filter(
       (lane) =>
-        !pauseOf(lane) &&
-        tables.ready
-          .where("lane", lane)
-          .some(({ ready }) => ready.until === null || ready.until > now),
+        !world.pauseOf(lane) &&
+        tables.ready.where("lane", lane).some((row) => mayBeTaken(row, now, marks)),
     ),
     runs: runs.flatMap(({ runId, partition }) => {
       const open = tables.runOpen.get(runId);
       return open?.partition === partition ? [{ runId, version: open.run.version }] : [];
     }),
+    marks: marks.length === 0 ? null : seeMarks(tables, marks, world.transactions),
   };
 }
 

@@ -37,7 +37,7 @@ import { createSchedules } from "./schedules.ts";
 import { sweptRows } from "./stored-runs.ts";
 import { createTables, type Tables } from "./tables.ts";
 import { openTransaction } from "./transaction.ts";
-import { createTransactions, type Transactions } from "./transactions.ts";
+import { type BegunTransaction, createTransactions, type Transactions } from "./transactions.ts";
 import { createTriggers } from "./triggers.ts";
 import { claimEscalation } from "./write.ts";
 
@@ -49,6 +49,13 @@ export interface MemoryStoreOptions {
 }
 
 export interface MemoryStore extends Store {
+  /** A number for a transaction that runs later: others may begin after it and commit before. */
+  begin(): BegunTransaction;
+  transact<T>(
+    options: TransactOptions,
+    work: (tx: Tx) => Promise<T>,
+    begun?: BegunTransaction,
+  ): Promise<T>;
   /**
    * What a fail-over to a standby does that had not received the last transactions, so many at
    * most: they never were. Definitions, lanes and namespaces are kept.
@@ -71,7 +78,11 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
   const partitions = createPartitions(tables, transactions, { now, elapsedMs, regions });
   const { run } = transactions;
 
-  function transact<T>({ name }: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T> {
+  function transact<T>(
+    { name }: TransactOptions,
+    work: (tx: Tx) => Promise<T>,
+    begun?: BegunTransaction,
+  ): Promise<T> {
     return run(async (transaction) => {
       const { tx, end } = openTransaction(world, { now: now(), transaction, name });
       try {
@@ -79,7 +90,7 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
       } finally {
         end();
       }
-    });
+    }, begun);
   }
 
   return Object.freeze({
@@ -122,11 +133,12 @@ export function createMemoryStore({ now, elapsedMs = now }: MemoryStoreOptions):
     // Users fill the inbox by SQL, so here it is always empty.
     takeInbox: async () => [],
     settleInbox: async () => undefined,
-    pulse: (lanes, runs) => run(() => pulse(tables, now(), lanes, runs, pauseOf)),
+    pulse: (asked) => run(() => pulse(tables, now(), asked, { pauseOf, transactions })),
     dueRows: (of, limit) => run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf })),
     overdue: (of, byMs) =>
       run(() => overdue(tables, now(), { partitions: of, byMs, live: partitions.live() })),
     ready: () => run(() => undefined),
+    begin: transactions.begin,
     loseTail: transactions.loseTail,
     close: async () => {
       partitions.close();

@@ -15,6 +15,7 @@ import {
 } from "../queues.ts";
 import type { LaneKey, Tx } from "../store.ts";
 import { type QueueRow, queueKey, workflowKey } from "./queue-tables.ts";
+import { byAge } from "./ready-rows.ts";
 import type { ReadyRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -73,11 +74,13 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
         return pause;
       }),
     resumeWorkflow: (of: WorkflowRef) =>
-      run(() => {
+      run((transaction) => {
         const known = tables.pausedWorkflow.get(workflowKey(of));
         if (known) tables.pausedWorkflow.removeRow(known);
         const held = tables.ready.all().filter((row) => row.lane < 0 && isOf(tables, row, of));
-        for (const row of held) tables.ready.put({ ...row, lane: -row.lane });
+        // As if they had become ready now, in their order.
+        for (const [number, row] of held.sort(byAge).entries())
+          tables.ready.put({ ...row, lane: -row.lane, transaction, number });
         return [...new Set(held.map(({ lane }) => -lane))];
       }),
     workflowPause: (of: WorkflowRef) =>

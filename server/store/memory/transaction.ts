@@ -24,6 +24,7 @@ import { itemOutputsOf } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
+import { byAge, mayBeTaken } from "./ready-rows.ts";
 import { type ScheduleWorld, schedulesLockedBy } from "./schedules.ts";
 import { stepOfRow } from "./step-rows.ts";
 import { sweepingOf } from "./stored-runs.ts";
@@ -338,7 +339,7 @@ function claimingOf(
   return {
     ...queueLocksOf(world, () => open.enter("writes and claims")),
     ...trialsOf(open, () => open.enter("writes and claims")),
-    lockReady: async (lanes, queuesLocked = false) => {
+    lockReady: async (lanes, queuesLocked = false, marks = []) => {
       open.enter("writes and claims");
       const free = lanes.filter(({ lane }) => lanePause(world, lane) === null);
       const limited = queuesLocked
@@ -348,7 +349,7 @@ function claimingOf(
       const rows = served.flatMap(({ lane, limit }) =>
         tables.ready
           .where("lane", lane)
-          .filter(({ ready: { until } }) => until === null || until > now)
+          .filter((row) => mayBeTaken(row, now, marks))
           .sort(byAge)
           .slice(0, limit)
           .map(claimable),
@@ -360,10 +361,6 @@ function claimingOf(
       return grants.map((one) => grant(tables, now, one));
     },
   };
-}
-
-function byAge(a: ReadyRow, b: ReadyRow): number {
-  return a.priority - b.priority || a.transaction - b.transaction || a.number - b.number;
 }
 
 function claimable(row: ReadyRow): ClaimableRow {

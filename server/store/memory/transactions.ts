@@ -10,51 +10,85 @@ export interface Journal {
 export interface Transactions {
   readonly journal: Journal;
   /** Runs when all before have ended; a throw takes back every change. Numbers grow by one. */
-  run<T>(work: (number: number) => Promise<T> | T): Promise<T>;
+  run<T>(work: (number: number) => Promise<T> | T, begun?: BegunTransaction): Promise<T>;
+  /** Takes a number for a transaction that runs later, beside others that begin after it. */
+  begin(): BegunTransaction;
+  /** The least number of those that have begun and not ended, as one sees it that runs. */
+  oldest(): number;
+  /** Numbers are given out again after a fail-over that lost some: then this grows. */
+  incarnation(): number;
   /** Takes back the last so many that changed something, as a fail-over does that lost them. */
   loseTail(most: number): Promise<void>;
   /** From now on every call fails; what has begun comes to its end. */
   close(): Promise<void>;
 }
 
+export interface BegunTransaction {
+  readonly number: number;
+  /** Nobody waits for it any more. Should it run all the same, it begins then. */
+  end(): void;
+}
+
 /** So many transactions can be taken back. */
 const TAIL_MAX = 100;
 
 export function createTransactions(): Transactions {
-  const committed: (readonly (() => void)[])[] = [];
+  const committed: { readonly number: number; readonly undos: readonly (() => void)[] }[] = [];
+  const begunBefore = new Set<number>();
   let tail: Promise<unknown> = Promise.resolve();
   let undos: (() => void)[] = [];
   let count = 0;
+  let incarnation = 1;
   let closed = false;
 
-  async function attempt<T>(work: (number: number) => Promise<T> | T): Promise<T> {
-    count++;
+  async function attempt<T>(
+    work: (number: number) => Promise<T> | T,
+    { number, end }: BegunTransaction,
+  ): Promise<T> {
     undos = [];
     try {
-      const result = await work(count);
-      if (undos.length > 0 && committed.push(undos) > TAIL_MAX) committed.shift();
+      const result = await work(number);
+      if (undos.length > 0 && committed.push({ number, undos }) > TAIL_MAX) committed.shift();
       return result;
     } catch (error) {
       for (const undo of undos.reverse()) undo();
       throw error;
+    } finally {
+      end();
     }
   }
 
-  function run<T>(work: (number: number) => Promise<T> | T): Promise<T> {
+  function begin(): BegunTransaction {
+    const number = ++count;
+    begunBefore.add(number);
+    return Object.freeze({ number, end: () => void begunBefore.delete(number) });
+  }
+
+  function isOpen(begun: BegunTransaction | undefined): begun is BegunTransaction {
+    return begun !== undefined && begunBefore.has(begun.number);
+  }
+
+  function run<T>(work: (number: number) => Promise<T> | T, begun?: BegunTransaction): Promise<T> {
     if (closed) return Promise.reject(new Error("the memory store is closed: create another one"));
-    const result = tail.then(() => attempt(work));
+    const result = tail.then(() => attempt(work, isOpen(begun) ? begun : begin()));
     tail = result.catch(() => undefined);
     return result;
   }
 
   function loseTail(most: number): Promise<void> {
     return run(() => {
-      for (const changes of committed.splice(-most).reverse())
+      const lost = committed.splice(-most);
+      for (const { undos: changes } of lost.toReversed())
         for (const undo of changes.toReversed()) undo();
+      count = Math.min(count, ...lost.map(({ number }) => number - 1));
+      incarnation++;
     });
   }
 
   return Object.freeze({
+    begin,
+    oldest: () => Math.min(...begunBefore),
+    incarnation: () => incarnation,
     loseTail,
     journal: Object.freeze({ note: (undo: () => void) => void undos.push(undo) }),
     run,

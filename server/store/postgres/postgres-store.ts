@@ -8,7 +8,7 @@ import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import { KEPT_FOR_DEFAULT, type LaneKey, type Pulse, type RunRef, type Store } from "../store.ts";
+import { KEPT_FOR_DEFAULT, type LaneKey, type Store } from "../store.ts";
 import { beat } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
 import { columns } from "./columns.ts";
@@ -24,6 +24,7 @@ import { overdue } from "./overdue.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
 import { createPool } from "./pool.ts";
+import { pulse } from "./pulse.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
@@ -135,7 +136,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     },
     ...inboxOf(query),
     ...sweptRows(query),
-    pulse: (lanes, runs) => pulse(query, lanes, runs),
+    pulse: (asked) => pulse(query, asked),
     dueRows: (partitions, limit) => dueRows(query, partitions, limit),
     overdue: (partitions, byMs) => overdue(query, partitions, byMs),
     async ready() {
@@ -220,30 +221,4 @@ async function internLanes(query: Query, keys: readonly LaneKey[]): Promise<read
   if (known.length === keys.length) return known.map((row) => row.id);
   await query("intern_lanes", values);
   return (await find()).map((row) => row.id);
-}
-
-async function pulse(
-  query: Query,
-  lanes: readonly number[],
-  runs: readonly RunRef[],
-): Promise<Pulse> {
-  const rows = await query<{
-    kind: number;
-    lane: number | null;
-    run_id: string | null;
-    version: number | null;
-  }>("pulse", [
-    lanes,
-    ...columns(
-      runs,
-      (run) => run.partition,
-      (run) => run.runId,
-    ),
-  ]);
-  return {
-    lanes: rows.flatMap((row) => (row.lane === null ? [] : [row.lane])),
-    runs: rows.flatMap((row) =>
-      row.run_id === null ? [] : [{ runId: row.run_id, version: row.version ?? 0 }],
-    ),
-  };
 }

@@ -1,5 +1,6 @@
 // The transaction of the contract on PostgreSQL: locks and loads, then writes and claims.
 import type { EndedAttempt } from "../../core/attempt.ts";
+import type { Mark } from "../marks.ts";
 import type {
   AttemptKey,
   Grant,
@@ -20,6 +21,7 @@ import { byRun, columns } from "./columns.ts";
 import { loadFacts } from "./facts.ts";
 import { loadItemOutputs } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
+import { rangeArrays } from "./marks.ts";
 import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
@@ -94,7 +96,8 @@ export function createTx({ now, query }: Begun): Tx {
     ...schedulesLockedBy(query),
     insertRuns: (runs) => insertRuns(query, runs),
     write: (passes) => writePasses(query, passes),
-    lockReady: (lanes, queuesLocked = false) => lockReady(query, lanes, queuesLocked),
+    lockReady: (lanes, queuesLocked = false, marks = []) =>
+      lockReady(query, lanes, queuesLocked, marks),
     lockQueues: (queues) => lockQueues(query, queues),
     writeBuckets: (queues) => writeBuckets(query, queues),
     takeTrials: (trials) => takeTrials(query, trials),
@@ -204,6 +207,7 @@ async function lockReady(
   query: Query,
   lanes: readonly { readonly lane: number; readonly limit: number }[],
   queuesLocked: boolean,
+  marks: readonly Mark[],
 ): Promise<LockedReady> {
   const found = await query<LockedReadyRow | LimitedRow>("lock_ready", [
     ...columns(
@@ -212,6 +216,7 @@ async function lockReady(
       (lane) => lane.limit,
     ),
     queuesLocked,
+    ...rangeArrays(lanes, marks),
   ]);
   const limited = found.flatMap((row) => (row.run_id === null ? [row] : []));
   return {

@@ -66,6 +66,19 @@ async function ends(agent: Agent, count: number, outcome: typeof busy | typeof s
   await agent.complete(tasks, outcome);
 }
 
+async function openedSecondsAgo(seconds: number): Promise<void> {
+  await hand.query(
+    `with earlier as (
+       update circuit_outage set opened_at = now() - $2::integer * interval '1 second'
+       where lane = (select id from lane where task = $1)
+       returning lane
+     )
+     update circuit as c set version = nextval('circuit_version') from earlier as e
+     where c.lane = e.lane`,
+    [task, seconds],
+  );
+}
+
 /** Circuits of the lane by agent, "" its own. */
 async function circuits(): Promise<Readonly<Record<string, string>>> {
   const rows = await hand.query<{ agent_id: string; state: number }>(
@@ -184,16 +197,7 @@ describe("the circuit of a queue's task", () => {
     const said = { forced: "open", by: "ada", why: "moving house" } as const;
     await here.scheduler.sayCircuit(of, "", said);
     // Its minute is over, and half of it the circuit was open.
-    await hand.query(
-      `with earlier as (
-         update circuit_outage set opened_at = now() - interval '50 seconds'
-         where lane = (select id from lane where task = $1)
-         returning lane
-       )
-       update circuit as c set version = nextval('circuit_version') from earlier as e
-       where c.lane = e.lane`,
-      [task],
-    );
+    await openedSecondsAgo(50);
     await hand.query(
       "update step set first_ready_at = now() - interval '70 seconds' where run_id = $1",
       [run.runId],
@@ -221,6 +225,33 @@ describe("the circuit of a queue's task", () => {
     expect(told.get(0)).toMatchObject({ until: null, said: { by: "ada", why: "moving house" } });
     await here.scheduler.sayCircuit(of, "", null);
     expect(await newAgent(here).take(task)).toMatchObject({ runId: run.runId });
+  });
+
+  it("that has moved the end of a step's time past the run's deadline breaks no row", async () => {
+    const timeouts = { pickupMs: 600_000, totalMs: 60_000 };
+    const run = await schedule(here, { ...many(1, { timeouts }), timeoutMs: 20_000 });
+    const agent = newAgent(here);
+    const held = await agent.take(task);
+    const of = { namespaceId: here.namespace.id, queue: "default", task };
+    await here.scheduler.sayCircuit(of, "", { forced: "open", by: "ada", why: "moving house" });
+    await openedSecondsAgo(50);
+    await hand.query(
+      "update step set first_ready_at = now() - interval '70 seconds' where run_id = $1",
+      [run.runId],
+    );
+    await here.circuits.runOnce();
+    await agent.report(held, busy);
+    const [ready] = await until("it is ready again", async () => {
+      await due(here);
+      const rows = await hand.query<{ late: boolean }>(
+        "select wake_at > until as late from ready where run_id = $1",
+        [run.runId],
+      );
+      return rows.length > 0 ? rows : null;
+    });
+    expect(ready).toEqual({ late: false });
+    expect(await here.sweep.roundOnce()).toBe(0);
+    await here.scheduler.sayCircuit(of, "", null);
   });
 
   it("is opened and closed by hand, here at once and there within a second", async () => {

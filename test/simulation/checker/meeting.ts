@@ -3,6 +3,7 @@
 import type { Moment } from "../../../server/core/attempt.ts";
 import { AVOID_SESSION_MS } from "../../../server/core/plan.ts";
 import { plannedTask } from "../../../server/core/plan-at.ts";
+import { SLOW_MS_MAX } from "../faults.ts";
 import type { FaultRecord } from "../history.ts";
 import { type Call, callsTo, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
 import { stoodStill } from "./hand-outs.ts";
@@ -30,7 +31,8 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
         const from = Math.max(wait.from, span.from);
         const until = Math.min(wait.until, span.until);
         const missedMs = until - from;
-        if (missedMs <= facts.bounds.meetMs) continue;
+        const slowMs = faults.some((fault) => isSlowNear(fault, span)) ? SLOW_MS_MAX : 0;
+        if (missedMs <= facts.bounds.meetMs + slowMs) continue;
         const own = held.filter(({ agent }) => agent === null || agent === wait.call.sent.process);
         if (own.some((one) => one.from <= until && one.until >= from)) continue;
         if (faults.some((fault) => excuses(fault, wait.call, { from, until }, facts))) continue;
@@ -135,6 +137,12 @@ function readyFrom(
   return back ? before.end.at + AVOID_SESSION_MS : null;
 }
 
+/** A claim that takes its time holds the row for that long, and no longer. */
+function isSlowNear({ fault, at }: FaultRecord, { from, until }: Span): boolean {
+  const isSlow = fault.kind === "store" && fault.did === "slow";
+  return isSlow && at <= until && at >= from - SLOW_MS_MAX;
+}
+
 /**
  * A fault near the span, of a server or the store (a claim of a server that is gone may hold the
  * row for a while), or of a message from or to this waiter.
@@ -145,6 +153,7 @@ function excuses(fault: FaultRecord, { sent }: Call, span: Span, { bounds }: Fac
   if (Math.min(before, fault.at) > span.until) return false;
   if (Math.max(before, fault.at) < span.from - bounds.frozenMs) return false;
   if (fault.fault.kind === "heal") return false;
+  if (fault.fault.kind === "store" && fault.fault.did === "slow") return false;
   const message = fault.fault.kind === "network" && !["cut", "join"].includes(fault.fault.did);
   return (
     (fault.server && !message) ||

@@ -144,6 +144,11 @@ export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
   yield* regionsAreKept(facts);
 }
 
+/** Told of a run, and done by the owner of the lane, whose epoch is of another partition. */
+function isOfLane({ rule }: { readonly rule: string }): boolean {
+  return rule === "queue-circuit" || rule === "agent-circuit";
+}
+
 function* rivals(
   run: RunFacts,
   takes: ReadonlyMap<number, readonly OwnerRecord[]>,
@@ -158,7 +163,7 @@ function* rivals(
     const key = `${step}/${fence}/${rule}/${n}`;
     if (known.has(key)) yield { runId, text: `${what} acted twice on fence ${fence} (n ${n})` };
     known.add(key);
-    if (epoch === null) continue;
+    if (epoch === null || isOfLane(act)) continue;
     const taken = takes.get(partition) ?? [];
     const owner = taken.find((record) => record.epoch === epoch);
     if (owner && owner.node !== node)
@@ -169,7 +174,8 @@ function* rivals(
     const surelyBefore = actedAt - clockBackMs;
     const next = taken.find((record) => record.epoch > epoch && record.at < surelyBefore);
     const higher = acts.find(
-      (one) => one.epoch !== null && one.epoch > epoch && one.actedAt < surelyBefore,
+      (one) =>
+        one.epoch !== null && !isOfLane(one) && one.epoch > epoch && one.actedAt < surelyBefore,
     );
     if (next || higher) {
       const since = next ? `epoch ${next.epoch} of ${next.node}` : `epoch ${higher?.epoch}`;

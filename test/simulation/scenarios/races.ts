@@ -67,8 +67,11 @@ export const RACES: Readonly<Record<number, Race>> = {
       "integration/control-plane/waking.test.ts": [
         "costs no more when the row came from nowhere, behind every server's back",
       ],
+      "integration/control-plane/marks.test.ts": [
+        "finds the row of a transaction that began before others and commits after them",
+        "finds the row that another claim had locked when the mark was moved, and gave up",
+      ],
     },
-    waitsFor: ["the low-water mark of claims"],
   },
   6: {
     trap: "Undoing or retrying while a lost attempt may still act",

@@ -4,14 +4,17 @@
 -- Up to `most` rows of each lane in its order; what another claim or a pass holds is skipped, and so
 -- is a row whose time is over: its ready moment ends it. A paused lane gives nothing: this look is what
 -- a pause relies on (claims_under_way). A lane of a queue with limits gives a row without a run, which
--- names the queue, until $3 says that this transaction has locked it.
+-- names the queue, until $3 says that this transaction has locked it. A lane is walked in ranges (from
+-- priorities $4 and transactions $5 up to priorities $6), which leave out what is dead (store/marks.ts).
 -- Plan: ready_lane, one probe a lane.
 select w.lane as asked, w.namespace_id, w.queue, r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.ready_at,
   r.until, encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
   r.cancel_ms, r.stall_ms
 from (
-  select u.lane, u.most, s.namespace_id, s.queue
-  from unnest($1::integer[], $2::integer[]) as u (lane, most)
+  select u.lane, u.most, u.priorities::smallint[] as priorities, u.firsts::xid8[] as firsts,
+    u.lasts::smallint[] as lasts, s.namespace_id, s.queue
+  from unnest($1::integer[], $2::integer[], $4::text[], $5::text[], $6::text[])
+    as u (lane, most, priorities, firsts, lasts)
   left join lateral (
     select l.namespace_id, bool_or(q.paused_at is not null) as paused,
       max(q.name) filter (where q.leases_max is not null or q.rate is not null) as queue
@@ -24,12 +27,19 @@ from (
   offset 0
 ) as w
 left join lateral (
-  select *
-  from ready as c
-  where c.lane = w.lane and (w.queue is null or $3::boolean) and (c.until is null or c.until > now())
-  order by c.priority, c.ordered_by, c.ordinal
+  select c.*
+  from unnest(w.priorities, w.firsts, w.lasts) as g (priority, first, last)
+  cross join lateral (
+    select *
+    from ready as x
+    where x.lane = w.lane and (x.priority, x.ordered_by) >= (g.priority, g.first)
+      and x.priority <= g.last and (w.queue is null or $3::boolean)
+      and (x.until is null or x.until > now())
+    order by x.priority, x.ordered_by, x.ordinal
+    limit w.most
+    for update skip locked
+  ) as c
   limit w.most
-  for update skip locked
 ) as r on true
 where r.run_id is not null or (w.queue is not null and not $3::boolean);
 
@@ -69,15 +79,31 @@ order by u.lane
 on conflict (lane, node) do update set seen_at = excluded.seen_at;
 
 -- name: pulse
--- One statement for everything that waits in a process. Plan: ready_lane, run_open by key.
-select 0 as kind, w.lane, null::uuid as run_id, null::integer as version
-from unnest($1::integer[]) as w (lane)
+-- One statement for everything that waits in a process; lanes in ranges, as lock_ready has them. Of each
+-- mark ($7, $8, $9) the first row from there on, and the oldest transaction that writes, in one snapshot.
+-- Plan: ready_lane, run_open by key.
+select 0 as kind, w.lane, null::uuid as run_id, null::integer as version, null::smallint as priority,
+  null::text as first, null::text as oldest, null::text as incarnation
+from unnest($1::integer[], $4::smallint[], $5::text[], $6::smallint[]) as w (lane, priority, first, last)
 where exists (
   select from ready as r
-  where r.lane = w.lane and (r.until is null or r.until > now())
+  where r.lane = w.lane and (r.priority, r.ordered_by) >= (w.priority, w.first::xid8)
+    and r.priority <= w.last and (r.until is null or r.until > now())
 )
 and not exists (select from paused_lane as p where p.lane = w.lane)
 union all
-select 1, null, o.run_id, o.version
+select 1, null, o.run_id, o.version, null, null, null, null
 from unnest($2::smallint[], $3::uuid[]) as u (partition, run_id)
-join run_open as o on o.partition = u.partition and o.run_id = u.run_id;
+join run_open as o on o.partition = u.partition and o.run_id = u.run_id
+union all
+select 2, u.lane, null, null, u.priority, x.ordered_by::text,
+  pg_snapshot_xmin(pg_current_snapshot())::text,
+  (select concat_ws(' ', pg_postmaster_start_time(), w.stats_reset) from pg_stat_wal as w)
+from unnest($7::integer[], $8::smallint[], $9::text[]) as u (lane, priority, mark)
+left join lateral (
+  select r.ordered_by
+  from ready as r
+  where r.lane = u.lane and r.priority = u.priority and r.ordered_by >= u.mark::xid8
+  order by r.ordered_by
+  limit 1
+) as x on true;

@@ -88,7 +88,7 @@ order by a.run_id, a.step_no, a.fence, a.n;
 -- name: stray_runs
 -- Whether the runs of the next $2 rows of each table are open. A message is left to a run that was
 -- ever there: it takes it, even when it has ended.
--- Plan: ready, lease, due and message by the run's key, run by key.
+-- Plan: ready, lease, due and message by the run's key.
 with next as (
   (select 0 as of, x.run_id, x.partition from ready as x
     where x.run_id > $1::uuid order by x.run_id limit $2::integer)
@@ -100,7 +100,8 @@ with next as (
     where x.run_id > $1::uuid order by x.run_id limit $2::integer)
   union all
   (select 3, x.run_id, x.partition from message as x
-    where x.run_id > $1::uuid and not exists (select from run as r where r.id = x.run_id)
+    where x.run_id > $1::uuid
+      and (select count(*) from (select from run as r where r.id = x.run_id limit 1) as r) = 0
     order by x.run_id limit $2::integer)
   union all
   (select 4, x.run_id, null from slot as x

@@ -163,7 +163,8 @@ select (
 
 -- name: release_ready
 -- Puts back up to $1 ready rows whose workflow is not paused any more, and says in which lanes, and
--- whether there are more. Rows are moved by their key, and `-lane > 0` is a filter that no index offers
+-- whether there are more. They stand behind all that are ready by then, as if they had become so now:
+-- a claim may have left the place where they stood behind (store/marks.ts). Rows are moved by their key, and `-lane > 0` is a filter that no index offers
 -- itself for: statistics may not know yet how many are held.
 -- Plan: ready_lane, ready by key.
 with held as materialized (
@@ -179,19 +180,23 @@ with held as materialized (
   limit $1::integer
 ),
 mine as materialized (
-  select r.run_id, r.step_no
+  select r.run_id, r.step_no, r.ordered_by, r.ordinal
   from held as h
   cross join lateral (
-    select x.run_id, x.step_no
+    select x.run_id, x.step_no, x.ordered_by, x.ordinal
     from ready as x
     where x.run_id = h.run_id and x.step_no = h.step_no and -x.lane > 0
     for update skip locked
   ) as r
 ),
+ranked as (
+  select m.run_id, m.step_no, row_number() over (order by m.ordered_by, m.ordinal) as place
+  from mine as m
+),
 moved as (
   update ready as r
-  set lane = -r.lane
-  from mine as m
+  set lane = -r.lane, ordered_by = pg_current_xact_id(), ordinal = m.place
+  from ranked as m
   where r.run_id = m.run_id and r.step_no = m.step_no
   returning r.lane
 )

@@ -1,0 +1,63 @@
+// What the beat asks. Numbers of transactions are text on the way: 64 bits.
+import { rangesOf } from "../marks.ts";
+import type { Pulse, PulseQuestion } from "../pulse.ts";
+import { columns } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+interface PulseRow {
+  readonly kind: number;
+  readonly lane: number | null;
+  readonly run_id: string | null;
+  readonly version: number | null;
+  readonly priority: number | null;
+  readonly first: string | null;
+  readonly oldest: string | null;
+  readonly incarnation: string | null;
+}
+
+const LANE = 0;
+const RUN = 1;
+const MARK = 2;
+
+export async function pulse(query: Query, { lanes, runs, marks }: PulseQuestion): Promise<Pulse> {
+  const ranges = lanes.flatMap((lane) => rangesOf(lane, marks));
+  const rows = await query<PulseRow>("pulse", [
+    ranges.map(({ lane }) => lane),
+    ...columns(
+      runs,
+      (run) => run.partition,
+      (run) => run.runId,
+    ),
+    ...columns(
+      ranges,
+      ({ priority }) => priority,
+      ({ from }) => String(from),
+      ({ lastPriority }) => lastPriority,
+    ),
+    ...columns(
+      marks,
+      (mark) => mark.lane,
+      (mark) => mark.priority,
+      (mark) => String(mark.from),
+    ),
+  ]);
+  const of = (kind: number): readonly PulseRow[] => rows.filter((row) => row.kind === kind);
+  return {
+    lanes: [...new Set(of(LANE).map((row) => row.lane ?? 0))],
+    runs: of(RUN).map((row) => ({ runId: row.run_id ?? "", version: row.version ?? 0 })),
+    marks: marksSeen(of(MARK)),
+  };
+}
+
+function marksSeen(rows: readonly PulseRow[]): Pulse["marks"] {
+  const [any] = rows;
+  if (!any?.oldest) return null;
+  return {
+    marks: rows.map(({ lane, priority, first }) => {
+      const known = first === null ? null : BigInt(first);
+      return { lane: lane ?? 0, priority: priority ?? 0, first: known };
+    }),
+    oldest: BigInt(any.oldest),
+    incarnation: any.incarnation ?? "",
+  };
+}

@@ -1,0 +1,19 @@
+// What a process asks once a second, whatever waits in it.
+import type { Mark, SeenMarks } from "./marks.ts";
+import type { RunRef, WatchedRun } from "./store.ts";
+
+export interface PulseQuestion {
+  readonly lanes: readonly number[];
+  readonly runs: readonly RunRef[];
+  /** Rows before them are not looked at. */
+  readonly marks: readonly Mark[];
+}
+
+export interface Pulse {
+  /** Lanes of the question that have a ready row which may be taken. */
+  readonly lanes: readonly number[];
+  /** Watched runs that are still open, with their version; one left out has ended. */
+  readonly runs: readonly WatchedRun[];
+  /** What stands from the marks on; null: there was none in the question. */
+  readonly marks: SeenMarks | null;
+}

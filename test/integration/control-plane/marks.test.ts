@@ -1,0 +1,99 @@
+/**
+ * Claims begin behind what is dead, and pass over nothing that lives: rows stand in the order in
+ * which their transactions began, and those end in any order.
+ */
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import type { RunRef } from "../../../server/store/store.ts";
+import type { TestPlane } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  type Agent,
+  chain,
+  gatedStore,
+  type Hand,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  schedule,
+} from "./fixture.ts";
+
+const gates = gatedStore();
+let database: TestDatabase;
+let hand: Hand;
+let gated: TestPlane;
+let plane: TestPlane;
+let agent: Agent;
+let name: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  hand = await openHand(database.connectionString);
+  gated = await openQuietPlane(database.connectionString, gates.wrap);
+  plane = await openQuietPlane(database.connectionString);
+});
+beforeEach(async () => {
+  name = newTask();
+  agent = newAgent(plane);
+  // A lane has a mark once something of it was claimed.
+  await schedule(plane, chain(name, 1));
+  await agent.take(name);
+});
+afterAll(async () => {
+  await gated?.close();
+  await plane?.close();
+  await hand?.close();
+  await database?.drop();
+});
+
+async function placeOf({ runId }: RunRef): Promise<bigint> {
+  const [row] = await hand.query<{ ordered_by: string }>(
+    "select ordered_by::text from ready where run_id = $1",
+    [runId],
+  );
+  return BigInt(row?.ordered_by ?? 0);
+}
+
+it("finds the row of a transaction that began before others and commits after them", async () => {
+  const gate = gates.stopNext("schedule");
+  const early = schedule(gated, chain(name, 1));
+  await gate.reached;
+  const late = await schedule(plane, chain(name, 1));
+  const latePlace = await placeOf(late);
+  expect(await agent.take(name)).toMatchObject({ runId: late.runId });
+  await plane.beat.runOnce();
+  gate.open();
+  const run = await early;
+  expect(await placeOf(run)).toBeLessThan(latePlace);
+  expect(await agent.take(name)).toMatchObject({ runId: run.runId });
+});
+
+it("finds the row that another claim had locked when the mark was moved, and gave up", async () => {
+  const run = await schedule(plane, chain(name, 1));
+  const gate = gates.stopNext("claim");
+  const polled = newAgent(gated)
+    .poll(name, { waitMs: 0 })
+    .catch(() => "its claim has failed");
+  await gate.reached;
+  await plane.beat.runOnce();
+  await hand.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and state = 'idle in transaction'`,
+  );
+  gate.open();
+  await polled;
+  expect(await agent.take(name)).toMatchObject({ runId: run.runId });
+});
+
+it("begins behind what was claimed, and sees each row that comes", async () => {
+  await plane.beat.runOnce();
+  const [lane] = await hand.query<{ id: number }>("select id from lane where task = $1", [name]);
+  const marks = [{ lane: lane?.id ?? 0, priority: 5, from: 1n }];
+  const { marks: seen } = await plane.store.pulse({ lanes: [], runs: [], marks });
+  expect(seen?.marks).toEqual([{ lane: lane?.id, priority: 5, first: null }]);
+  for (const priority of [5, 9, 1, 5]) {
+    const run = await schedule(plane, chain(name, 1), { priority });
+    expect(await agent.take(name)).toMatchObject({ runId: run.runId });
+    await plane.beat.runOnce();
+  }
+});

@@ -1,0 +1,89 @@
+/**
+ * A mark never passes a row that may still be handed out, in whatever order transactions begin,
+ * write, commit, fail and claim.
+ */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { markAfter, rangesOf } from "../../server/store/marks.ts";
+
+interface Writer {
+  readonly number: number;
+  state: "writes" | "committed" | "failed";
+  isClaimed: boolean;
+}
+
+const acts = fc.array(
+  fc.record({
+    act: fc.constantFrom("begin", "begin", "commit", "fail", "claim", "see"),
+    pick: fc.nat(),
+  }),
+  { maxLength: 60 },
+);
+
+it("all rows before it are gone for good", () => {
+  fc.assert(
+    fc.property(acts, (script) => {
+      const writers: Writer[] = [];
+      let mark = 0n;
+      const pickOf = (state: Writer["state"], pick: number): Writer | undefined => {
+        const found = writers.filter((one) => one.state === state && !one.isClaimed);
+        return found[pick % Math.max(1, found.length)];
+      };
+      for (const { act, pick } of script) {
+        if (act === "begin")
+          writers.push({ number: writers.length + 1, state: "writes", isClaimed: false });
+        const writer = pickOf("writes", pick);
+        if (act === "commit" && writer) writer.state = "committed";
+        if (act === "fail" && writer) writer.state = "failed";
+        const row = pickOf("committed", pick);
+        if (act === "claim" && row) row.isClaimed = true;
+        if (act === "see") {
+          const writing = writers.filter(({ state }) => state === "writes");
+          const visible = writers
+            .filter(({ state, isClaimed }) => state === "committed" && !isClaimed)
+            .filter(({ number }) => BigInt(number) >= mark);
+          const least = (of: readonly Writer[]) => Math.min(...of.map(({ number }) => number));
+          const oldest = writing.length > 0 ? least(writing) : writers.length + 1;
+          const next = markAfter(
+            visible.length > 0 ? BigInt(least(visible)) : null,
+            BigInt(oldest),
+          );
+          expect(next).toBeGreaterThanOrEqual(mark);
+          mark = next;
+        }
+        const hidden = writers.filter(
+          ({ number, state, isClaimed }) =>
+            BigInt(number) < mark && state !== "failed" && !isClaimed,
+        );
+        expect(hidden).toEqual([]);
+      }
+    }),
+  );
+});
+
+it("the ranges of a lane hold each place but those before a mark, once and in order", () => {
+  const marks = fc.uniqueArray(
+    fc.record({ priority: fc.integer({ min: 1, max: 9 }), from: fc.bigInt({ min: 1n, max: 9n }) }),
+    { selector: ({ priority }) => priority, maxLength: 9 },
+  );
+  const places = Array.from({ length: 90 }, (_, place) => {
+    return { priority: 1 + Math.floor(place / 10), at: BigInt(place % 10) };
+  });
+  fc.assert(
+    fc.property(marks, (of) => {
+      const ranges = rangesOf(
+        7,
+        of.map((mark) => ({ lane: 7, ...mark })),
+      );
+      const walked = ranges.flatMap(({ priority, from, lastPriority }) =>
+        places.filter(
+          (place) =>
+            (place.priority > priority || (place.priority === priority && place.at >= from)) &&
+            place.priority <= lastPriority,
+        ),
+      );
+      const markOf = (priority: number) => of.find((mark) => mark.priority === priority)?.from;
+      expect(walked).toEqual(places.filter(({ priority, at }) => at >= (markOf(priority) ?? 0n)));
+    }),
+  );
+});
