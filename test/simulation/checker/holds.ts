@@ -1,5 +1,6 @@
 // What people hold back, a queue, a workflow or a namespace: a part of G16, and what excuses G15.
 import type { Moment } from "../../../server/core/attempt.ts";
+import { SLOW_MS_MAX } from "../faults.ts";
 import type { FaultRecord } from "../history.ts";
 import type { Held } from "../history-words.ts";
 import {
@@ -93,8 +94,8 @@ function agentOf({ run }: RunFacts, { step, task, fence, attempt }: HandOut): st
   return row?.agentId ?? null;
 }
 
-/** Cordons and circuits are learned by the other servers once a second. */
-const KNOWN_MS = 1_300;
+/** Cordons and circuits are learned by the other servers once a second; a claim may be slow. */
+const KNOWN_MS = 1_300 + SLOW_MS_MAX;
 
 function isToldLate({ request: { held } }: Hold): boolean {
   return held.what === "agent" || held.what === "circuit";
@@ -109,6 +110,7 @@ const LOOKS: ReadonlySet<string> = new Set([
 function mayNotKnow({ faults }: Facts, from: Moment, until: Moment): boolean {
   const isNear = ({ at }: FaultRecord): boolean => at >= from - KNOWN_MS && at <= until;
   return faults.filter(isNear).some(({ fault, server }) => {
+    if (fault.kind === "store" && fault.did === "slow") return false;
     if (fault.kind === "store") return fault.of === undefined || LOOKS.has(fault.of);
     return fault.kind === "clock" || (server && (fault.kind === "process" || isCut(fault)));
   });
