@@ -56,7 +56,8 @@ export async function holdSome(client: Client): Promise<void> {
     world.faults.count(COUNTED[what.what]);
     // The others hear of cordons and circuits within a second.
     const isToldLate = what.what === "agent" || what.what === "circuit";
-    void holdFor(client, what, chance.between(100, isToldLate ? 5_000 : 2_500));
+    const [least, most] = isToldLate ? [1_000, 8_000] : [100, 2_500];
+    void holdFor(client, what, chance.between(least, most));
   }
   // A pause may still be on its way.
   for (;;) {
