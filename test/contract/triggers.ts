@@ -121,6 +121,17 @@ export function describeTriggers(opened: Opened): void {
     });
   });
 
+  test("what an end sets off is of the region of its namespace", async () => {
+    const region = `region-${newUuid()}`;
+    const { id, name, region: number } = await store().createNamespace(`ns-${newUuid()}`, region);
+    const partition = ownPartition();
+    await put(id, atEnd("any"));
+    await end(await begin(id, partition));
+    const [first] = await store().triggers.ended([partition], 1);
+    expect(first?.namespace).toEqual({ id, name, region: number });
+    expect(number).toBeGreaterThan(0);
+  });
+
   test("an end that is settled is gone, and one to be looked at again is not there at once", async () => {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();

@@ -102,7 +102,7 @@ export async function heartbeat(
     namespace: shape.namespace,
     session: caller.id,
     tokens: listed.map(({ token }) => token),
-    lostPolls,
+    ...{ lostPolls, listsAllTo },
   });
   const counter = process.clock.monotonicMs();
   const reply = await world.network.unary(

@@ -7,12 +7,23 @@
 // own clock from when the call was sent that granted it.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
-import { type AgentCaller, type Handed, heartbeat, pollTask } from "./agent-calls.ts";
+import {
+  type AgentCaller,
+  type BeatCall,
+  type Handed,
+  heartbeat,
+  pollTask,
+} from "./agent-calls.ts";
 import { work } from "./agent-work.ts";
 import type { PollWish } from "./history.ts";
 import { tokenSeen } from "./seen.ts";
 import { createSimProcess } from "./sim-process.ts";
 import type { World } from "./world.ts";
+
+/** What a beat tells of. */
+interface Told extends BeatCall {
+  readonly listed: readonly Held[];
+}
 
 export interface AgentShape {
   readonly id: string;
@@ -42,16 +53,22 @@ export interface Session extends AgentCaller {
   wish(tasksMax: number): PollWish;
   /** A poll that ended without an answer. */
   lost(pollSeq: number): void;
+  /** A poll was answered, and its tasks are held. */
+  ended(pollSeq: number): void;
   take(tasks: readonly Task[], sentAtMs: number, waitedMs: number): void;
 }
 
 const LOST_KEPT_MS = 30_000;
 const BEAT_EVERY_MS = 650;
+/** The others state nothing of what they do not list. */
+const LISTS_ALL_SHARE = 0.4;
 
 export function startAgent(world: World, shape: AgentShape): Session {
   const process = createSimProcess(shape.id, world.time, world.chance.fork());
   const bytes = process.chance.bytes(16);
   const lostPolls = new Map<number, number>();
+  const openPolls = new Set<number>();
+  const listsAll = process.chance.happens(LISTS_ALL_SHARE);
   let pollSeq = 0;
 
   const session: Session = {
@@ -64,9 +81,12 @@ export function startAgent(world: World, shape: AgentShape): Session {
     muteUntilMs: 0,
     wish(tasksMax) {
       pollSeq += 1;
+      openPolls.add(pollSeq);
       return { pollSeq, queues: shape.queues, tasks: shape.tasks, tasksMax };
     },
+    ended: (poll) => void openPolls.delete(poll),
     lost(poll) {
+      openPolls.delete(poll);
       lostPolls.set(poll, process.clock.monotonicMs() + LOST_KEPT_MS);
     },
     take(tasks, sentAtMs, waitedMs) {
@@ -92,8 +112,14 @@ export function startAgent(world: World, shape: AgentShape): Session {
     return [...lostPolls.keys()];
   }
 
+  function toldOfAll(): Told {
+    const before = Math.min(pollSeq, ...[...openPolls].map((open) => open - 1));
+    const listed = [...session.held];
+    return { listed, lostPolls: lostNow(), ...(listsAll ? { listsAllTo: before } : {}) };
+  }
+
   void pollFor(session, lostNow);
-  void beatFor(session, lostNow);
+  void beatFor(session, toldOfAll);
   return session;
 }
 
@@ -115,6 +141,7 @@ async function pollFor(session: Session, lostNow: () => readonly number[]): Prom
     if (reply.kind === "ok") {
       const { waited } = reply.message;
       session.take(reply.message.tasks, sentAtMs, waited ? durationMs(waited) : 0);
+      session.ended(wish.pollSeq);
     } else {
       session.lost(wish.pollSeq);
       await clock.sleep(chance.between(20, 300));
@@ -122,31 +149,31 @@ async function pollFor(session: Session, lostNow: () => readonly number[]): Prom
   }
 }
 
-async function beatFor(session: Session, lostNow: () => readonly number[]): Promise<void> {
+async function beatFor(session: Session, toldOfAll: () => Told): Promise<void> {
   const { world, process, held } = session;
+  let saidNothing = true;
   for (;;) {
     await process.clock.sleep(BEAT_EVERY_MS);
     if (process.clock.monotonicMs() < session.muteUntilMs) continue;
-    if (held.size === 0) continue;
-    const lostPolls = lostNow();
+    // What it has forgotten is told once more, when nothing is left.
+    if (held.size === 0 && saidNothing) continue;
+    const beaten = toldOfAll();
+    saidNothing = held.size === 0 || beaten.listsAllTo === undefined;
     if (world.faults.strikes("agent stopped beating"))
       session.muteUntilMs = process.clock.monotonicMs() + process.chance.between(1_000, 6_000);
-    else void beat(session, [...held], lostPolls);
+    else void beat(session, beaten);
   }
 }
 
-async function beat(
-  session: Session,
-  listed: readonly Held[],
-  lostPolls: readonly number[],
-): Promise<void> {
+async function beat(session: Session, beaten: Told): Promise<void> {
   const { world, process } = session;
   const server = process.chance.pick(world.servers);
   const sentAtMs = process.clock.monotonicMs();
-  const answer = await heartbeat(session, { listed, lostPolls }, { server });
+  if (beaten.listsAllTo) world.faults.count("agent listed all");
+  const answer = await heartbeat(session, beaten, { server });
   if (answer.kind !== "beaten") return;
   for (const [place, one] of answer.answers.entries()) {
-    const held = listed[place];
+    const held = beaten.listed[place];
     if (!held) continue;
     if (one.kind === "carry-on")
       held.leaseUntilMs = Math.max(held.leaseUntilMs, sentAtMs + one.leaseMs);

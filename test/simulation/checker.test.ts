@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { BROKEN_BEGINNINGS } from "./broken-beginnings.ts";
 import { BROKEN_CALLS } from "./broken-calls.ts";
 import { BROKEN_FAMILIES } from "./broken-families.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
 import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
+import { BROKEN_SCHEDULES } from "./broken-schedules.ts";
 import { BROKEN_SLOTS } from "./broken-slots.ts";
+import { BROKEN_WATCHING } from "./broken-watching.ts";
 import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
@@ -12,16 +15,17 @@ import { addFault, type Mutable, must, runOf, waitLonger } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
 import { rerunsHistory } from "./good-history-reruns.ts";
+import { schedulesHistory } from "./good-history-schedules.ts";
 import { slotsHistory } from "./good-history-slots.ts";
 import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 
 const BROKEN_HISTORIES = [
-  ...[...BROKEN_CALLS, ...BROKEN_FAMILIES, ...BROKEN_ROWS].map((broken) => ({
-    ...broken,
-    good: goodHistory,
-  })),
+  ...[BROKEN_BEGINNINGS, BROKEN_CALLS, BROKEN_FAMILIES, BROKEN_ROWS, BROKEN_WATCHING].flatMap(
+    (all) => all.map((broken) => ({ ...broken, good: goodHistory })),
+  ),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
+  ...BROKEN_SCHEDULES.map((broken) => ({ ...broken, good: schedulesHistory })),
   ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),
   ...BROKEN_WEBHOOKS.map((broken) => ({ ...broken, good: webhooksHistory })),
   ...BROKEN_RERUNS.map((broken) => ({ ...broken, good: rerunsHistory })),
@@ -47,6 +51,7 @@ describe("the checker", () => {
     expect(checkHistory(slotsHistory())).toEqual([]);
     expect(checkHistory(rerunsHistory())).toEqual([]);
     expect(checkHistory(webhooksHistory())).toEqual([]);
+    expect(checkHistory(schedulesHistory())).toEqual([]);
   });
 
   test("judges a history that was written to a file and read again as it judged it before", () => {

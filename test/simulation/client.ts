@@ -12,6 +12,7 @@ import {
   WaitRunRequestSchema,
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { keepSchedules } from "./calendars.ts";
 import type { Answer } from "./history.ts";
 import { holdSome } from "./holders.ts";
 import { startPeople } from "./people.ts";
@@ -20,6 +21,7 @@ import { rerunSome } from "./reruns.ts";
 import { scheduleAll } from "./scheduling.ts";
 import { answerSeen, canariesIn, runSeen } from "./seen.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
+import { callSome } from "./triggers.ts";
 import { canaryWords, type World } from "./world.ts";
 
 const CALL_MS_MAX = 3_000;
@@ -28,7 +30,7 @@ const TRIES_MAX = 40;
 export interface Clients {
   /** Runs that some client knows of. */
   readonly runIds: readonly string[];
-  /** Whether every intended run was answered for, or given up. */
+  /** Whether every intended run was answered for, or given up, and no schedule begins any more. */
   isDone(): boolean;
 }
 
@@ -59,7 +61,11 @@ export function startClients(world: World, options: ClientOptions): Clients {
   });
   let done = false;
   void registerSome(client("registrar"), registered);
-  void scheduleAll(client("scheduler"), registered).then(() => {
+  const ending = [
+    scheduleAll(client("scheduler"), registered),
+    keepSchedules(client("keeper-of-schedules")),
+  ];
+  void Promise.all(ending).then(() => {
     done = true;
   });
   void cancelSome(client("canceller"));
@@ -68,6 +74,7 @@ export function startClients(world: World, options: ClientOptions): Clients {
   void rerunSome(client("redoer"));
   startPeople(client);
   void holdSome(client("holder"));
+  void callSome(client("caller"));
   return { runIds, isDone: () => done };
 }
 

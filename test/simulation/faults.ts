@@ -21,6 +21,7 @@ export const FAULT_KINDS = [
   "agent stopped beating",
   "agent ignored a cancel",
   "agent named lost polls",
+  "agent listed all",
   "report late",
   "report repeated",
   "report contradicted",
@@ -67,6 +68,16 @@ export const FAULT_KINDS = [
   "held a queue",
   "held a workflow",
   "held a namespace",
+  "cordoned an agent",
+  "opened a circuit",
+  "push",
+  "push repeated",
+  "push forged",
+  "schedule made",
+  "schedule paused",
+  "schedule deleted",
+  "schedule run now",
+  "schedule backfilled",
   "signal sent",
   "signal repeated",
   "approved",
@@ -187,17 +198,17 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     return true;
   }
 
-  function storeFate(writes: boolean): StoreFate {
+  function storeFate({ name: of, writes }: StoreCall): StoreFate {
     if (strikes("store failed before commit")) {
-      recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
+      recorder.fault({ kind: "store", did: "before-commit", of }, "store", false);
       return chance.happens(0.5) ? "before-commit" : "before-commit, known";
     }
     if (strikes("store failed after commit")) {
-      recorder.fault({ kind: "store", did: "after-commit" }, "store", false);
+      recorder.fault({ kind: "store", did: "after-commit", of }, "store", false);
       return chance.happens(0.7) ? "after-commit, found-out" : "after-commit";
     }
     if (!writes || !strikes("flight failed and may be repeated")) return "fine";
-    recorder.fault({ kind: "store", did: "before-commit" }, "store", false);
+    recorder.fault({ kind: "store", did: "before-commit", of }, "store", false);
     return "repeatable";
   }
 
@@ -228,12 +239,12 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
       record("repeated");
       return { kind: "arrives", inMs, againInMs: inMs + chance.between(0, 2_000) };
     },
-    store({ writes, isTransaction = false }: StoreCall): StoreWay {
+    store(call: StoreCall): StoreWay {
       const [usualMs, backMs] = [chance.between(0, 2), chance.between(0, 2)];
-      const isSlow = isTransaction && strikes("store slow");
+      const isSlow = call.isTransaction === true && strikes("store slow");
       if (isSlow) recorder.fault({ kind: "store", did: "slow" }, "store", false);
       const toMs = usualMs + (isSlow ? chance.between(50, SLOW_MS_MAX) : 0);
-      return { fate: storeFate(writes), toMs, backMs };
+      return { fate: storeFate(call), toMs, backMs };
     },
     heal() {
       calm = true;

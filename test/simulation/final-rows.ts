@@ -13,10 +13,11 @@ import {
 } from "../../server/core/model.ts";
 import { ITEMS_MAX } from "../../server/core/place.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
+import { keyOfEnd } from "../../server/core/trigger.ts";
 import { partitionOf } from "../../server/store/partition.ts";
 import type { RunRef, Store } from "../../server/store/store.ts";
 import { everyRow } from "../support/rows-to-load.ts";
-import { type FinalRows, type FinalRun, finalRun } from "./history-rows.ts";
+import { type EndTrigger, type FinalRows, type FinalRun, finalRun } from "./history-rows.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
 export interface AtRest {
@@ -49,12 +50,22 @@ async function everyRun(store: Store, namespaces: readonly string[]) {
   return found;
 }
 
-export async function atRest(store: Store, namespaces: readonly string[]): Promise<AtRest> {
+export async function atRest(
+  store: Store,
+  namespaces: readonly string[],
+  triggers: readonly EndTrigger[],
+): Promise<AtRest> {
   const runs = await everyRun(store, namespaces);
+  const keys = new Set(runs.map(({ run, namespace }) => `${namespace.name} ${run.key}`));
   const unsettled: string[] = [];
   const open: string[] = [];
-  for (const { run } of runs) {
-    if (run.endedAt !== null) continue;
+  for (const { run, namespace } of runs) {
+    if (run.endedAt !== null) {
+      for (const { name } of triggers.filter((one) => setsOff(one, namespace.name, run)))
+        if (!keys.has(`${namespace.name} ${keyOfEnd(name, run.runId)}`))
+          open.push(`the end of ${run.runId} has set off no ${name}`);
+      continue;
+    }
     const detail =
       run.state === "ESCALATED" ? await store.reads.runDetail(run.runId, EVERYTHING) : null;
     const asks = detail?.escalations.some(({ closedAt }) => closedAt === null) ?? false;
@@ -62,6 +73,26 @@ export async function atRest(store: Store, namespaces: readonly string[]): Promi
     if (!asks) unsettled.push(`${run.runId} is ${run.state}`);
   }
   return { unsettled, open };
+}
+
+export function setsOff(
+  { namespace, workflow, states }: EndTrigger,
+  of: string,
+  run: { readonly workflow: string; readonly state: string },
+): boolean {
+  const isMeant: boolean = states.some((state) => state === run.state);
+  return namespace === of && workflow === run.workflow && isMeant;
+}
+
+async function refusalsOf(store: Store, namespaces: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of namespaces) {
+    const namespaceId = (await store.namespace(name))?.id ?? 0;
+    const refused = await store.triggers.refusals(namespaceId, null, NAMESPACE_RUNS_MAX);
+    for (const { runId, trigger, reason, message } of refused)
+      if (runId !== null) found.push(`${trigger} after ${runId}: ${reason}, ${message}`);
+  }
+  return found;
 }
 
 export async function deliveriesOf(store: Store, namespaces: readonly string[]) {
@@ -81,6 +112,7 @@ export interface Ended {
   readonly drained: boolean;
   /** Ids of webhooks that somebody has made of what there was to tell. */
   readonly deliveriesMade: ReadonlySet<string>;
+  readonly triggers: readonly EndTrigger[];
 }
 
 export interface Ending {
@@ -92,7 +124,7 @@ export interface Ending {
 export async function finalRows(
   store: Store,
   witness: StoreWitness,
-  { namespaces, at, drained, deliveriesMade }: Ended,
+  { namespaces, at, drained, deliveriesMade, triggers }: Ended,
   /** Every moment that is still to come, by run. */
   momentOf: ReadonlyMap<string, number>,
 ): Promise<Ending> {
@@ -118,6 +150,10 @@ export async function finalRows(
     runs,
     keys: await keysOf(store, witness, namespaces),
     slots: await slotsOf(store, namespaces, runs),
+    schedules: await schedulesOf(store, witness, namespaces),
+    fires: witness.fires,
+    triggers,
+    refusals: await refusalsOf(store, namespaces),
     hooks: await hooksOf(store, namespaces),
     deliveries: (await deliveriesOf(store, namespaces)).map(
       ({ namespace, id, hook, kind, count, runId, n, state, nextTryAt }) => ({
@@ -142,12 +178,35 @@ async function itemsOf(store: Store, runId: string, { steps }: Plan): Promise<Ma
   return found;
 }
 
-async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly string[]) {
+async function namesOf(store: Store, namespaces: readonly string[]): Promise<Map<number, string>> {
   const names = new Map<number, string>();
   for (const name of namespaces) {
     const namespace = await store.namespace(name);
     if (namespace) names.set(namespace.id, name);
   }
+  return names;
+}
+
+async function schedulesOf(
+  store: Store,
+  { schedules }: StoreWitness,
+  namespaces: readonly string[],
+): Promise<FinalRows["schedules"]> {
+  const names = await namesOf(store, namespaces);
+  const standing = await store.schedules.byId(schedules.map(({ id }) => id));
+  return schedules.map(({ id, namespaceId, name, partition, spec, createdAt }) => {
+    const { calendar, overlap, catchUpMs, jitterMs } = spec;
+    const stands = standing.find((one) => one.id === id);
+    return {
+      ...{ id, namespace: names.get(namespaceId) ?? "", name, partition, createdAt },
+      spec: { calendar, overlap, catchUpMs, jitterMs },
+      stands: stands ? { next: stands.next, pause: stands.pause } : null,
+    };
+  });
+}
+
+async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly string[]) {
+  const names = await namesOf(store, namespaces);
   // Those of re-runs are named otherwise, as no caller may name a run.
   const named = [...witness.keys.values()].filter(({ key }) => !key.startsWith("\u0001"));
   return named.map(({ namespaceId, key, runId, digest }) => ({

@@ -190,7 +190,8 @@ export function peopleHistory(): History {
     records,
     final: {
       ...{ at: at + 1_000, drained: true, runs: [{ ...run, ...kept }] },
-      ...{ keys: [], slots: [], hooks: [], deliveries: [] },
+      ...{ keys: [], slots: [], schedules: [], fires: [] },
+      ...{ triggers: [], refusals: [], hooks: [], deliveries: [] },
       definitions: [{ id: 1, definition: DEFINITION }],
       owners: [{ partition: 7, node: "node-1", epoch: 1 }],
     },
@@ -225,6 +226,7 @@ function endedRun({ version, createdAt, visaAt, paidAt, endedAt }: Ended) {
       wakeAt: null,
     },
     ...{ steps, concurrency: null, rerunOf: null, parent: null, kept: [], pivoted: false },
+    scheduledBy: null,
     signals: [{ id: "g1", name: "go", takenBy: 3 }],
     decisions: ["ann", "bob"].map((approver) => ({ step: 2, approver, approved: true })),
   };

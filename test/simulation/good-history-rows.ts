@@ -57,6 +57,7 @@ export function newRun(
     ...{ state: "RUNNING", reason: null, endedAt: null, wakeAt: createdAt + 3_600_000 },
     ...{ attempts: [], interventions: [], escalations: [], signals: [], decisions: [] },
     ...{ pivoted: false, concurrency: null, rerunOf: null, parent: null, kept: [] },
+    scheduledBy: null,
   };
 }
 

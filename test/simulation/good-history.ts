@@ -289,7 +289,10 @@ export function createStory() {
     ) {
       const { namespace } = of(token.runId);
       const request = { rpc: "Heartbeat", namespace, session: agent, tokens: [token] } as const;
-      ask(agent, { ...request, lostPolls: [] }, () => ({ kind: "beaten", answers: [answer] }));
+      ask(agent, { ...request, lostPolls: [], listsAllTo: 0 }, () => ({
+        kind: "beaten",
+        answers: [answer],
+      }));
     },
     cancel(process: string, runId: string) {
       const { namespace } = of(runId);
@@ -378,6 +381,10 @@ export function createStory() {
           runs: final,
           keys,
           slots: [],
+          schedules: [],
+          fires: [],
+          triggers: [],
+          refusals: [],
           hooks: [],
           deliveries: [],
           owners,

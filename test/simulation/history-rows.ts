@@ -1,8 +1,9 @@
 // The rows of the store at the end of a history, as its reads give them, and what is kept of them.
 import type { Moment, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import type { Reason, RunState, Step } from "../../server/core/model.ts";
+import type { EndKind, Reason, RunState, Step } from "../../server/core/model.ts";
 import type { Concurrency } from "../../server/core/slots.ts";
+import { SCHEDULE_LABEL } from "../../server/scheduler/fire.ts";
 import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
 import type {
   AttemptRecord,
@@ -14,6 +15,7 @@ import type {
   RunDetail,
   SignalRecord,
 } from "../../server/store/reads.ts";
+import type { Fire, ScheduleRecord, ScheduleSpec } from "../../server/store/schedules.ts";
 
 export interface FinalRows {
   readonly at: Moment;
@@ -34,6 +36,14 @@ export interface FinalRows {
     readonly runId: string;
     readonly holds: boolean;
   }[];
+  /** Every schedule that was ever made. */
+  readonly schedules: readonly FinalSchedule[];
+  /** What became of their moments, in the order in which it was written. */
+  readonly fires: readonly FinalFire[];
+  /** Those that have waited for the ends of runs all the time. */
+  readonly triggers: readonly EndTrigger[];
+  /** What they could not set off, in words. */
+  readonly refusals: readonly string[];
   readonly hooks: readonly {
     readonly namespace: string;
     readonly name: string;
@@ -47,6 +57,29 @@ export interface FinalRows {
     readonly node: string;
     readonly epoch: number;
   }[];
+}
+
+export interface FinalSchedule {
+  readonly id: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly partition: number;
+  readonly spec: Pick<ScheduleSpec, "calendar" | "overlap" | "catchUpMs" | "jitterMs">;
+  readonly createdAt: Moment;
+  /** null: it was deleted. */
+  readonly stands: Pick<ScheduleRecord, "next" | "pause"> | null;
+}
+
+export interface FinalFire extends Omit<Fire, "message"> {
+  readonly firedAt: Moment;
+}
+
+/** A trigger that waits for runs of a workflow to end in some states. */
+export interface EndTrigger {
+  readonly namespace: string;
+  readonly name: string;
+  readonly workflow: string;
+  readonly states: readonly EndKind[];
 }
 
 export interface FinalDelivery
@@ -67,6 +100,8 @@ export interface FinalRun {
   readonly key: string | null;
   /** The label `request`. */
   readonly mark: string | null;
+  /** The name of the schedule that began it. */
+  readonly scheduledBy: string | null;
   readonly concurrency: Concurrency | null;
   readonly rerunOf: RerunOf | null;
   /** Steps of the run that it does again; `of`: the one that made their effects. */
@@ -144,6 +179,7 @@ export function finalRun(
     definitionId: run.definitionId,
     key: run.key,
     mark: run.labels[MARK_LABEL] ?? null,
+    scheduledBy: run.labels[SCHEDULE_LABEL] ?? null,
     concurrency: run.concurrency,
     rerunOf: run.rerunOf,
     parent: run.parent,

@@ -17,6 +17,7 @@ import type { RunState } from "../../server/core/model.ts";
 import type { Concurrency } from "../../server/core/slots.ts";
 
 import type { FinalRows, OutcomeFact } from "./history-rows.ts";
+import type { Held, ScheduleWord } from "./history-words.ts";
 
 export interface History {
   readonly meta: HistoryMeta;
@@ -29,6 +30,15 @@ export interface HistoryMeta {
   readonly seed: number | null;
   /** A word for each namespace that was put into all of its inputs, outputs, keys and labels. */
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
+  /** Left out: every server watches all regions. */
+  readonly watchers?: readonly Watcher[];
+}
+
+/** What a server watches, by the id of the region; null: all. */
+export interface Watcher {
+  readonly server: string;
+  readonly regions: readonly number[] | null;
+  readonly standby: boolean;
 }
 
 interface Happened {
@@ -106,6 +116,11 @@ export interface ScheduleAsk {
 
 export type Request =
   | ({ readonly rpc: "Schedule"; readonly namespace: string } & ScheduleAsk)
+  | ({
+      readonly rpc: "CallTrigger";
+      readonly namespace: string;
+      readonly forged: boolean;
+    } & ScheduleAsk)
   | {
       readonly rpc: "ScheduleBatch";
       readonly namespace: string;
@@ -156,6 +171,7 @@ export type Request =
       readonly result: TaskReport;
     }
   | { readonly rpc: "ListEscalations"; readonly namespace: string }
+  | ({ readonly rpc: "TellSchedule"; readonly namespace: string } & ScheduleWord)
   /** To pause, and to resume. */
   | { readonly rpc: "Hold"; readonly namespace: string; readonly held: Held }
   | { readonly rpc: "LetGo"; readonly namespace: string; readonly held: Held }
@@ -183,6 +199,8 @@ export type Request =
       readonly session: string;
       readonly tokens: readonly TokenParts[];
       readonly lostPolls: readonly number[];
+      /** 0: it states nothing of what it does not list. */
+      readonly listsAllTo: number;
     }
   | {
       readonly rpc: "Complete";
@@ -191,12 +209,6 @@ export type Request =
       readonly results: readonly TaskReport[];
       readonly next: PollWish | null;
     };
-
-/** What people may hold back beside single runs. */
-export interface Held {
-  readonly what: "queue" | "workflow" | "namespace";
-  readonly name: string;
-}
 
 export type ReadRpc = "GetRun" | "WatchRun" | "WaitRun";
 export type StandRpc = "PauseRun" | "ResumeRun";
@@ -222,7 +234,7 @@ interface Refused {
 
 export type OkAnswer =
   | Scheduled
-  /** In the order of the batch. */
+  /** In the order of the batch, or of the moments of a backfill. */
   | { readonly kind: "batch"; readonly results: readonly (Scheduled | Refused)[] }
   | {
       readonly kind: "registered";
@@ -304,6 +316,8 @@ export interface FaultRecord extends Happened {
     | {
         readonly kind: "store";
         readonly did: "down" | "up" | "tail-lost" | "before-commit" | "after-commit" | "slow";
+        /** The name of the statement or transaction that it hit. */
+        readonly of?: string;
       }
     /** Nobody may depend on a notification, so a lost one excuses nothing. */
     | { readonly kind: "notification"; readonly did: "lost" }

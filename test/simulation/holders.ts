@@ -1,6 +1,12 @@
-// People of one namespace who hold back a queue, a workflow or all of the namespace for a while;
-// once nothing goes wrong any more they let go of all that anybody has held.
+// People of one namespace who hold back a queue, a workflow or all of the namespace for a while,
+// cordon an agent or open a circuit; once nothing goes wrong any more they let go of all of it.
 import { create } from "@bufbuild/protobuf";
+import {
+  CircuitSetting,
+  CordonAgentRequestSchema,
+  SetCircuitRequestSchema,
+  UncordonAgentRequestSchema,
+} from "@drover/proto/drover/v1/circuit_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import {
   PauseNamespaceRequestSchema,
@@ -11,12 +17,21 @@ import {
   ResumeWorkflowRequestSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Client } from "./client.ts";
-import type { Held } from "./history.ts";
+import type { FaultKind } from "./faults.ts";
+import type { Request } from "./history.ts";
+import type { Held } from "./history-words.ts";
 import { untilAnswered } from "./people.ts";
 import { workflowNames } from "./registrar.ts";
-import { QUEUES } from "./workload.ts";
+import { QUEUES, TASKS, UNDO_TASK } from "./workload.ts";
 import { canaryOf } from "./world.ts";
 
+const COUNTED: Readonly<Record<Held["what"], FaultKind>> = {
+  queue: "held a queue",
+  workflow: "held a workflow",
+  namespace: "held a namespace",
+  agent: "cordoned an agent",
+  circuit: "opened a circuit",
+};
 /** In the others ready work is to be handed out at once. */
 const HOLDING_SHARE = 0.4;
 
@@ -33,10 +48,16 @@ export async function holdSome(client: Client): Promise<void> {
       ...QUEUES.map((name) => ({ what: "queue" as const, name })),
       ...names.map((name) => ({ what: "workflow" as const, name })),
       { what: "namespace", name: namespace },
+      ...[1, 2].map((no) => ({ what: "agent" as const, name: `agent-${no}-of-${namespace}` })),
+      { what: "circuit", name: `${chance.pick(QUEUES)}/${chance.pick(TASKS)}` },
+      { what: "circuit", name: `${chance.pick(QUEUES)}/${UNDO_TASK}` },
     ]);
     held.push(what);
-    world.faults.count(`held a ${what.what}`);
-    void holdFor(client, what, chance.between(100, 2_500));
+    world.faults.count(COUNTED[what.what]);
+    // The others hear of cordons and circuits within a second.
+    const isToldLate = what.what === "agent" || what.what === "circuit";
+    const [least, most] = isToldLate ? [1_000, 8_000] : [100, 2_500];
+    void holdFor(client, what, chance.between(least, most));
   }
   // A pause may still be on its way.
   for (;;) {
@@ -58,7 +79,7 @@ const reason = "chance";
 function hold(client: Client, held: Held): Promise<void> {
   const { namespace } = client;
   const asked = { rpc: "Hold", namespace, held } as const;
-  const { pauseQueue, pauseWorkflow, pauseNamespace } = OperatorService.method;
+  const { pauseQueue, pauseWorkflow, pauseNamespace, cordonAgent } = OperatorService.method;
   const common = { namespace, reason };
   if (held.what === "queue") {
     const request = create(PauseQueueRequestSchema, { ...common, queue: held.name });
@@ -68,14 +89,32 @@ function hold(client: Client, held: Held): Promise<void> {
     const request = create(PauseWorkflowRequestSchema, { ...common, workflow: held.name });
     return untilAnswered(client, { method: pauseWorkflow, request, asked, ok });
   }
+  if (held.what === "agent") {
+    const agent = { namespace, of: { case: "agentId" as const, value: held.name } };
+    const request = create(CordonAgentRequestSchema, { ...agent, by: "chance", why: reason });
+    return untilAnswered(client, { method: cordonAgent, request, asked, ok });
+  }
+  if (held.what === "circuit") return setCircuit(client, asked, CircuitSetting.OPEN);
   const request = create(PauseNamespaceRequestSchema, common);
   return untilAnswered(client, { method: pauseNamespace, request, asked, ok });
+}
+
+function setCircuit(
+  client: Client,
+  asked: Extract<Request, { rpc: "Hold" | "LetGo" }>,
+  setting: CircuitSetting,
+): Promise<void> {
+  const { namespace } = client;
+  const [queue = "", task = ""] = asked.held.name.split("/");
+  const said = { setting, by: "chance", why: reason };
+  const request = create(SetCircuitRequestSchema, { namespace, queue, task, ...said });
+  return untilAnswered(client, { method: OperatorService.method.setCircuit, request, asked, ok });
 }
 
 function letGo(client: Client, held: Held): Promise<void> {
   const { namespace } = client;
   const asked = { rpc: "LetGo", namespace, held } as const;
-  const { resumeQueue, resumeWorkflow, resumeNamespace } = OperatorService.method;
+  const { resumeQueue, resumeWorkflow, resumeNamespace, uncordonAgent } = OperatorService.method;
   if (held.what === "queue") {
     const request = create(ResumeQueueRequestSchema, { namespace, queue: held.name });
     return untilAnswered(client, { method: resumeQueue, request, asked, ok });
@@ -84,6 +123,12 @@ function letGo(client: Client, held: Held): Promise<void> {
     const request = create(ResumeWorkflowRequestSchema, { namespace, workflow: held.name });
     return untilAnswered(client, { method: resumeWorkflow, request, asked, ok });
   }
+  if (held.what === "agent") {
+    const of = { case: "agentId" as const, value: held.name };
+    const request = create(UncordonAgentRequestSchema, { namespace, of });
+    return untilAnswered(client, { method: uncordonAgent, request, asked, ok });
+  }
+  if (held.what === "circuit") return setCircuit(client, asked, CircuitSetting.UNSPECIFIED);
   const request = create(ResumeNamespaceRequestSchema, { namespace });
   return untilAnswered(client, { method: resumeNamespace, request, asked, ok });
 }

@@ -15,6 +15,7 @@ import { DroverError } from "../../server/errors.ts";
 import { StandardError, toStatus } from "../../server/rpc/errors.ts";
 import type { Call } from "../../server/rpc/mount.ts";
 import type { Faults } from "./faults.ts";
+import type { HttpCall, HttpReply } from "./http-call.ts";
 import { nameIn } from "./seen.ts";
 import type { ServerProcess } from "./server-process.ts";
 import type { SimProcess } from "./sim-process.ts";
@@ -37,6 +38,13 @@ export interface Network {
     request: MessageShape<M["input"]>,
     deadlineMs: number,
   ): Promise<Reply<MessageShape<M["output"]>>>;
+  /** null: nothing was heard. */
+  post(
+    caller: SimProcess,
+    server: ServerProcess,
+    message: HttpCall,
+    deadlineMs: number,
+  ): Promise<HttpReply | null>;
   /** Calls back for each message and resolves at the end of the stream. */
   stream<M extends DescMethodServerStreaming>(
     caller: SimProcess,
@@ -158,6 +166,18 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
             .run(fromBinary(method.input, bytes), call)
             .then((message) => ({ bytes: toBinary(method.output, message) }), errorReply);
           answer(server, caller, () => caller.hear(reply, true));
+        });
+      });
+    },
+    post(process, server, message, deadlineMs) {
+      return new Promise((resolve) => {
+        let answered: HttpReply | null = null;
+        const caller = createCaller(process, deadlineMs, (reply) =>
+          resolve("kind" in reply ? null : answered),
+        );
+        send(server, caller, deadlineMs, {}, async () => {
+          answered = await server.post(message);
+          answer(server, caller, () => caller.hear({ bytes: NO_BYTES }, true));
         });
       });
     },

@@ -58,7 +58,7 @@ function definitionOf(chance: Chance, canary: string, place: number): Definition
 }
 
 /** null: nobody knows. */
-async function register(client: Client, definition: Definition): Promise<number | null> {
+export async function register(client: Client, definition: Definition): Promise<number | null> {
   const { world, process, namespace } = client;
   const server = process.chance.pick(world.servers);
   const asked = { rpc: "RegisterWorkflow", namespace, definition } as const;

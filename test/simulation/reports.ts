@@ -69,6 +69,7 @@ async function isAnswered(
   if (reply.kind === "ok") {
     const { tasks, waited } = reply.message;
     session.take(tasks, sentAtMs, waited ? durationMs(waited) : 0);
+    if (next) session.ended(next.pollSeq);
   } else if (next) session.lost(next.pollSeq);
   return answer.kind !== "unknown";
 }

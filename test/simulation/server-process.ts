@@ -13,12 +13,18 @@ import { createMount, type Mounted } from "../../server/rpc/mount.ts";
 import { createNamespaces } from "../../server/rpc/namespaces.ts";
 import { createOperatorService } from "../../server/rpc/operator-service.ts";
 import { createRequestCheck, type RequestCheck } from "../../server/rpc/request-check.ts";
+import { createRunLookup } from "../../server/rpc/run-lookup.ts";
 import { createSchedulerService } from "../../server/rpc/scheduler-service.ts";
+import { createTriggerActions } from "../../server/rpc/trigger-actions.ts";
+import { createTriggerRoute } from "../../server/rpc/trigger-route.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
+import { regionOf } from "../../server/store/partition.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
 import type { Post } from "../../server/supervisor/deliveries.ts";
+import type { Supervision } from "../../server/supervisor/ownership.ts";
 import type { Chance } from "./chance.ts";
 import type { Faults } from "./faults.ts";
+import { callOf, type HttpCall, type HttpHandler, type HttpReply } from "./http-call.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
 import { createFaultyStore } from "./store-faults.ts";
 import type { StoreWitness } from "./store-witness.ts";
@@ -35,6 +41,8 @@ export interface ServerProcess {
   /** The present incarnation; null while it is down. */
   process(): SimProcess | null;
   method(name: string): Mounted;
+  /** A call over HTTP. */
+  post(message: HttpCall): Promise<HttpReply>;
   cutOff: boolean;
   start(): void;
   crash(): void;
@@ -49,6 +57,8 @@ export interface ServerDeps {
   readonly faults: Faults;
   readonly witness: StoreWitness;
   readonly partitions: readonly number[];
+  /** Left out: it watches all. */
+  readonly supervision?: Supervision | undefined;
   readonly isStoreUp: () => boolean;
   readonly freeze: (process: SimProcess) => void;
   /** How a process sends webhooks. */
@@ -66,7 +76,7 @@ const trusting: RequestCheck = Object.freeze({ ...checking, check: () => new Map
 
 export function createServerProcess(name: string, deps: ServerDeps): ServerProcess {
   let process: SimProcess | null = null;
-  let booted: Booted = { methods: new Map(), stop: async () => undefined };
+  let booted: Booted = { methods: new Map(), hooks: () => false, stop: async () => undefined };
   const server: ServerProcess = {
     name,
     cutOff: false,
@@ -76,6 +86,7 @@ export function createServerProcess(name: string, deps: ServerDeps): ServerProce
       if (!found) throw new Error(`no method ${wanted} is mounted`);
       return found;
     },
+    post: (message) => callOf(booted.hooks, message),
     start() {
       if (process) return;
       const begun = createSimProcess(name, deps.time, deps.chance.fork());
@@ -97,6 +108,7 @@ export function createServerProcess(name: string, deps: ServerDeps): ServerProce
 
 interface Booted {
   readonly methods: ReadonlyMap<string, Mounted>;
+  readonly hooks: HttpHandler;
   readonly stop: () => Promise<void>;
 }
 
@@ -110,7 +122,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     faults,
     witness,
     isReachable,
-    partitions: deps.partitions.length,
+    partitions: deps.partitions.filter((one) => regionOf(one) === 0).length,
     freeze: () => deps.freeze(process),
   });
   const plane = createControlPlane({
@@ -122,6 +134,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     isRetryable,
     post: deps.postOf(process),
     partitions: deps.partitions,
+    ...(deps.supervision && { supervision: deps.supervision }),
     settings: QUICK_TO_LEARN,
   });
   const { scheduler, dispatcher } = plane;
@@ -137,6 +150,9 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
   const { triggers } = plane;
   const shared = { ...common, drain, clock, log, check, triggers };
   const service = { ...shared, definitionCheck: checkDefinition };
+  const runs = createRunLookup(store, common.namespaces);
+  const actions = createTriggerActions({ ...shared, runs });
+  const hooks = { ...shared, actions, config: RPC_DEFAULTS, wallMs: clock.wallMs };
   const mounted = [
     ...mount.service(SchedulerService, createSchedulerService(service)),
     ...mount.service(OperatorService, createOperatorService(service)),
@@ -145,6 +161,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
   plane.start().catch((error: unknown) => onDefect(`start: ${stackOf(error)}`));
   return {
     methods: new Map(mounted.map((one) => [one.method.name, one])),
+    hooks: createTriggerRoute(hooks).handle,
     // In the order of main.ts: the port drains, then the control plane stops.
     async stop() {
       drain.begin();

@@ -15,6 +15,7 @@ import { createEdges, type EdgeName } from "./edges.ts";
 import { createFaults, type FaultKind } from "./faults.ts";
 import { atRest, deliveriesOf, finalRows } from "./final-rows.ts";
 import { type History, historyText } from "./history.ts";
+import { drawLayout, PARTITIONS_PER_REGION, watcherOf } from "./layout.ts";
 import { createNetwork } from "./network.ts";
 import { putHooks, receiversFor } from "./receivers.ts";
 import { createRecorder } from "./recorder.ts";
@@ -22,7 +23,8 @@ import { createRemote } from "./remote.ts";
 import { createServerProcess } from "./server-process.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
 import { spread } from "./store-faults.ts";
-import { createStoreWitness } from "./store-witness.ts";
+import { createStoreWitness, type StoreWitness } from "./store-witness.ts";
+import { endTriggers, putTriggers } from "./triggers.ts";
 import { unheardRejections } from "./unheard-rejections.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 import { QUEUES } from "./workload.ts";
@@ -38,8 +40,9 @@ export interface Simulated {
 }
 
 const START_MS = 1_700_000_000_000;
-const PARTITIONS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7];
 const NAMESPACES: readonly string[] = ["default", "other"];
+const CANARIES = NAMESPACES.map((namespace) => ({ namespace, word: `canary-of-${namespace}` }));
+const TRIGGERS = CANARIES.flatMap(endTriggers);
 const RUNS_PER_NAMESPACE = 12;
 /** Requests are checked by the rules of the contract in one of so many seeds. */
 const CHECKED_SEEDS = 20;
@@ -55,12 +58,12 @@ const DRAIN_MS_MAX = 180_000;
 const LOOK_EVERY_MS = 1_000;
 
 export async function simulate(seed: number): Promise<Simulated> {
-  const chance = createChance(seed, PARTITIONS.length - 1);
+  const chance = createChance(seed, PARTITIONS_PER_REGION - 1);
+  const { region, partitions, supervision } = drawLayout(chance.fork());
   const time = createVirtualTime(START_MS);
   const databaseClock = createDatabaseClock(time);
   let databaseMs = databaseClock.now;
   const store = createMemoryStore({ now: () => databaseMs(), elapsedMs: time.now });
-  for (const name of NAMESPACES) await store.createNamespace(name);
   const recorder = createRecorder(databaseClock.now);
   const faults = createFaults(chance.fork(), recorder);
   const edges = createEdges();
@@ -70,30 +73,25 @@ export async function simulate(seed: number): Promise<Simulated> {
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
   const seen = { onDefect, isChecked, witness };
-  await putHooks(store, NAMESPACES);
+  await furnish(store, witness, region);
   const postOf = (process: SimProcess) => receiversFor({ time, faults, recorder }, process);
   const freeze = (process: SimProcess): void => chaos.freeze(world, process);
   const { isStoreUp } = chaos;
-  const common = { time, store, faults, isStoreUp, postOf, freeze, partitions: PARTITIONS };
-  const servers = Array.from({ length: chance.between(2, 3) }, (_, place) =>
-    createServerProcess(`server-${place + 1}`, { ...seen, ...common, chance: chance.fork() }),
-  );
+  const common = { time, store, faults, isStoreUp, postOf, freeze, partitions };
+  const servers = Array.from({ length: chance.between(2, 3) }, (_, place) => {
+    const own = { chance: chance.fork(), supervision: supervision[place] };
+    return createServerProcess(`server-${place + 1}`, { ...seen, ...common, ...own });
+  });
+  const watchers = servers.map(({ name }, place) => watcherOf(name, supervision[place]));
   const network = createNetwork(time, faults);
   const remote = createRemote(recorder);
-  const canaries = NAMESPACES.map((namespace) => ({ namespace, word: `canary-of-${namespace}` }));
   const shared = { time, databaseClock, chance, faults, recorder, silentRuns: [] };
   const callbacks = new Map<string, Callbacks>();
-  const world: World = { ...shared, network, remote, servers, canaries, callbacks };
-  for (const namespace of NAMESPACES) {
-    const process = createSimProcess(`remote-of-${namespace}`, time, chance.fork());
-    callbacks.set(namespace, createCallbacks(world, process, namespace));
-  }
-
+  const world: World = { ...shared, network, remote, servers, canaries: CANARIES, callbacks };
+  for (const namespace of NAMESPACES) callbacks.set(namespace, callbacksOf(world, namespace));
   for (const server of servers) server.start();
-  chaos.start(
-    world,
-    NAMESPACES.flatMap((namespace) => agentShapes(chance, namespace)),
-  );
+  const shapes = NAMESPACES.flatMap((namespace) => agentShapes(chance, namespace));
+  chaos.start(world, shapes);
   const faultsMs = chance.between(FAULTS_MS_MIN, FAULTS_MS_MAX);
   const clients = NAMESPACES.map((namespace) =>
     startClients(world, { namespace, runs: RUNS_PER_NAMESPACE, withinMs: faultsMs * 0.7 }),
@@ -112,13 +110,14 @@ export async function simulate(seed: number): Promise<Simulated> {
     violations.push(`not at rest ${DRAIN_MS_MAX} ms after the heal: ${drained}`);
 
   databaseMs = () => Number.MAX_SAFE_INTEGER;
-  const { deliveriesMade, moments } = await allThatIsToCome(store);
+  const { deliveriesMade, moments } = await allThatIsToCome(store, partitions);
   databaseMs = databaseClock.now;
   const at = databaseClock.now();
-  const ending = { namespaces: NAMESPACES, at, drained: drained === null, deliveriesMade };
+  const whose = { namespaces: NAMESPACES, triggers: TRIGGERS };
+  const ending = { ...whose, at, drained: drained === null, deliveriesMade };
   const { rows, broken } = await finalRows(store, witness, ending, moments);
   const history: History = {
-    meta: { source: "simulation", seed, canaries },
+    meta: { source: "simulation", seed, canaries: CANARIES, watchers },
     records: recorder.records,
     final: rows,
   };
@@ -127,6 +126,18 @@ export async function simulate(seed: number): Promise<Simulated> {
   violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
   const runs = runsOf(history);
   return { seed, history, violations, runs, faults: faults.counts, edges: edges.taken };
+}
+
+function callbacksOf(world: World, namespace: string): Callbacks {
+  const { time, chance } = world;
+  const process = createSimProcess(`remote-of-${namespace}`, time, chance.fork());
+  return createCallbacks(world, process, namespace);
+}
+
+async function furnish(store: Store, witness: StoreWitness, region: string): Promise<void> {
+  for (const name of NAMESPACES) await store.createNamespace(name, region);
+  await putHooks(store, NAMESPACES);
+  await putTriggers(store, witness, CANARIES);
 }
 
 /** Those that are there, and those that were acknowledged before a fail-over forgot them. */
@@ -140,7 +151,7 @@ function runsOf({ records, final }: History): number {
 
 /** null: nothing. */
 async function leftToDo(store: Store, withWebhooks: boolean): Promise<string | null> {
-  const { open } = await atRest(store, NAMESPACES);
+  const { open } = await atRest(store, NAMESPACES, TRIGGERS);
   if (open.length > 0) return open.join(", ");
   const untold = withWebhooks ? await deliveriesOf(store, NAMESPACES) : [];
   const pending = untold.filter(({ state }) => state === "pending").length;
@@ -148,10 +159,10 @@ async function leftToDo(store: Store, withWebhooks: boolean): Promise<string | n
 }
 
 /** By a clock that is far ahead: moments of runs, and deliveries of what nobody has looked at. */
-async function allThatIsToCome(store: Store) {
+async function allThatIsToCome(store: Store, partitions: readonly number[]) {
   const made = await deliveriesOf(store, NAMESPACES);
-  const { due } = await store.dueRows(PARTITIONS, Number.MAX_SAFE_INTEGER);
-  await store.outbox.due(spread(PARTITIONS, PARTITIONS.length), 0);
+  const { due } = await store.dueRows(partitions, Number.MAX_SAFE_INTEGER);
+  await store.outbox.due(spread(partitions, PARTITIONS_PER_REGION), 0);
   const moments = new Map(
     due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
   );

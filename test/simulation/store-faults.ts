@@ -23,7 +23,7 @@ export interface StoreWire {
   readonly isReachable: () => boolean;
   /** The process stands still for a while. */
   readonly freeze: () => void;
-  /** How many partitions the world has. */
+  /** How many partitions each region of the world has. */
   readonly partitions: number;
 }
 

@@ -1,13 +1,14 @@
 // Sees what the store commits, for what the history and the counts of the state table need and no
 // caller is told: passes, grants, reserved keys, cancels that were heard, owners.
 
-import type { TaskKind } from "../../server/core/attempt.ts";
+import type { Moment, TaskKind } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import { sideOf } from "../../server/core/evolve-step.ts";
 
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import type { PassRecord } from "../../server/store/changes.ts";
 import type { TakenPartition } from "../../server/store/partition-session.ts";
+import type { Fire, NewSchedule } from "../../server/store/schedules.ts";
 import type {
   BeatAnswer,
   Grant,
@@ -17,6 +18,7 @@ import type {
   Tx,
 } from "../../server/store/store.ts";
 import type { Edges } from "./edges.ts";
+import type { FinalFire } from "./history-rows.ts";
 import type { Recorder } from "./recorder.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
@@ -24,6 +26,8 @@ export interface StoreWitness {
   readonly definitions: ReadonlyMap<number, Definition>;
   readonly keys: ReadonlyMap<string, KeyHolder>;
   readonly owners: ReadonlyMap<number, { readonly node: string; readonly epoch: number }>;
+  readonly schedules: readonly MadeSchedule[];
+  readonly fires: readonly FinalFire[];
   /** Time that passes outside of every process. */
   after(ms: number, fn: () => void): void;
   transaction(): SeenTransaction;
@@ -31,6 +35,10 @@ export interface StoreWitness {
   beaten(beats: readonly SessionBeat[], answers: readonly (readonly BeatAnswer[])[]): void;
   took(process: string, node: string, taken: readonly TakenPartition[]): void;
   gave(process: string, node: string, partitions: readonly number[]): void;
+}
+
+export interface MadeSchedule extends NewSchedule {
+  readonly createdAt: Moment;
 }
 
 export interface SeenTransaction {
@@ -48,6 +56,8 @@ export function createStoreWitness(
   const plans = new Map<number, Plan>();
   const keys = new Map<string, KeyHolder>();
   const owners = new Map<number, { node: string; epoch: number }>();
+  const schedules: MadeSchedule[] = [];
+  const fires: FinalFire[] = [];
   const taskOf = new Map<string, TaskKind>();
   const heard = new Set<string>();
 
@@ -55,6 +65,8 @@ export function createStoreWitness(
     const passes: PassRecord[] = [];
     const grants: Grant[] = [];
     const reserved: KeyHolder[] = [];
+    const made: MadeSchedule[] = [];
+    const fired: FinalFire[] = [];
     return {
       watch: (tx) => ({
         ...tx,
@@ -81,6 +93,15 @@ export function createStoreWitness(
           grants.push(...wanted);
           return granted;
         },
+        insertSchedule: async (schedule: NewSchedule) => {
+          const isNew = await tx.insertSchedule(schedule);
+          if (isNew) made.push({ ...schedule, createdAt: tx.now });
+          return isNew;
+        },
+        writeFires: async (written: readonly Fire[]) => {
+          await tx.writeFires(written);
+          fired.push(...written.map(({ message: _, ...fire }) => ({ ...fire, firedAt: tx.now })));
+        },
       }),
       committed() {
         for (const record of passes) {
@@ -93,6 +114,8 @@ export function createStoreWitness(
         }
         for (const holder of reserved)
           if (holder.mine) keys.set(`${holder.namespaceId}/${holder.key}`, holder);
+        schedules.push(...made);
+        fires.push(...fired);
       },
     };
   }
@@ -101,6 +124,8 @@ export function createStoreWitness(
     definitions,
     keys,
     owners,
+    schedules,
+    fires,
     after: (ms: number, fn: () => void) => void time.after(ms, fn),
     transaction,
     defined(id: number, definition: Definition) {

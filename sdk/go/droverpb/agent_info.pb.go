@@ -55,7 +55,12 @@ type AgentInfo struct {
 	// When a success that it reported was last taken. Absent: none was yet.
 	LastSuccessTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=last_success_time,json=lastSuccessTime,proto3" json:"last_success_time,omitempty"`
 	// Tasks that it holds. Counted up to 1,000.
-	Held          int32 `protobuf:"varint,12,opt,name=held,proto3" json:"held,omitempty"`
+	Held int32 `protobuf:"varint,12,opt,name=held,proto3" json:"held,omitempty"`
+	// Why it gets nothing new: its own cordon, that of its version, or both. Empty: it is not cordoned.
+	Cordons []*Cordon `protobuf:"bytes,13,rep,name=cordons,proto3" json:"cordons,omitempty"`
+	// Its circuits that are not closed or are set by hand, one for each task of a queue; the first
+	// 1,000 of a page. Those of all sessions of its id.
+	Circuits      []*Circuit `protobuf:"bytes,14,rep,name=circuits,proto3" json:"circuits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +177,20 @@ func (x *AgentInfo) GetHeld() int32 {
 		return x.Held
 	}
 	return 0
+}
+
+func (x *AgentInfo) GetCordons() []*Cordon {
+	if x != nil {
+		return x.Cordons
+	}
+	return nil
+}
+
+func (x *AgentInfo) GetCircuits() []*Circuit {
+	if x != nil {
+		return x.Circuits
+	}
+	return nil
 }
 
 // A task in an agent's hands.
@@ -571,7 +590,7 @@ var File_drover_v1_agent_info_proto protoreflect.FileDescriptor
 
 const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\n" +
-	"\x1adrover/v1/agent_info.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xae\x04\n" +
+	"\x1adrover/v1/agent_info.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\x05\n" +
 	"\tAgentInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asession\x18\x02 \x01(\fR\asession\x12\x18\n" +
@@ -585,7 +604,9 @@ const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\x0elast_beat_time\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\flastBeatTime\x12F\n" +
 	"\x11last_success_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x0flastSuccessTime\x12\x12\n" +
-	"\x04held\x18\f \x01(\x05R\x04held\x1a9\n" +
+	"\x04held\x18\f \x01(\x05R\x04held\x12+\n" +
+	"\acordons\x18\r \x03(\v2\x11.drover.v1.CordonR\acordons\x12.\n" +
+	"\bcircuits\x18\x0e \x03(\v2\x12.drover.v1.CircuitR\bcircuits\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfa\x03\n" +
@@ -647,8 +668,10 @@ var file_drover_v1_agent_info_proto_goTypes = []any{
 	(*GetAgentResponse)(nil),      // 5: drover.v1.GetAgentResponse
 	nil,                           // 6: drover.v1.AgentInfo.LabelsEntry
 	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
-	(TaskKind)(0),                 // 8: drover.v1.TaskKind
-	(*Progress)(nil),              // 9: drover.v1.Progress
+	(*Cordon)(nil),                // 8: drover.v1.Cordon
+	(*Circuit)(nil),               // 9: drover.v1.Circuit
+	(TaskKind)(0),                 // 10: drover.v1.TaskKind
+	(*Progress)(nil),              // 11: drover.v1.Progress
 }
 var file_drover_v1_agent_info_proto_depIdxs = []int32{
 	6,  // 0: drover.v1.AgentInfo.labels:type_name -> drover.v1.AgentInfo.LabelsEntry
@@ -656,19 +679,21 @@ var file_drover_v1_agent_info_proto_depIdxs = []int32{
 	7,  // 2: drover.v1.AgentInfo.last_seen_time:type_name -> google.protobuf.Timestamp
 	7,  // 3: drover.v1.AgentInfo.last_beat_time:type_name -> google.protobuf.Timestamp
 	7,  // 4: drover.v1.AgentInfo.last_success_time:type_name -> google.protobuf.Timestamp
-	8,  // 5: drover.v1.HeldTask.kind:type_name -> drover.v1.TaskKind
-	7,  // 6: drover.v1.HeldTask.granted_time:type_name -> google.protobuf.Timestamp
-	7,  // 7: drover.v1.HeldTask.attempt_deadline_time:type_name -> google.protobuf.Timestamp
-	9,  // 8: drover.v1.HeldTask.progress:type_name -> drover.v1.Progress
-	7,  // 9: drover.v1.HeldTask.progress_time:type_name -> google.protobuf.Timestamp
-	0,  // 10: drover.v1.ListAgentsResponse.agents:type_name -> drover.v1.AgentInfo
-	0,  // 11: drover.v1.GetAgentResponse.agent:type_name -> drover.v1.AgentInfo
-	1,  // 12: drover.v1.GetAgentResponse.tasks:type_name -> drover.v1.HeldTask
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	8,  // 5: drover.v1.AgentInfo.cordons:type_name -> drover.v1.Cordon
+	9,  // 6: drover.v1.AgentInfo.circuits:type_name -> drover.v1.Circuit
+	10, // 7: drover.v1.HeldTask.kind:type_name -> drover.v1.TaskKind
+	7,  // 8: drover.v1.HeldTask.granted_time:type_name -> google.protobuf.Timestamp
+	7,  // 9: drover.v1.HeldTask.attempt_deadline_time:type_name -> google.protobuf.Timestamp
+	11, // 10: drover.v1.HeldTask.progress:type_name -> drover.v1.Progress
+	7,  // 11: drover.v1.HeldTask.progress_time:type_name -> google.protobuf.Timestamp
+	0,  // 12: drover.v1.ListAgentsResponse.agents:type_name -> drover.v1.AgentInfo
+	0,  // 13: drover.v1.GetAgentResponse.agent:type_name -> drover.v1.AgentInfo
+	1,  // 14: drover.v1.GetAgentResponse.tasks:type_name -> drover.v1.HeldTask
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_agent_info_proto_init() }
@@ -676,6 +701,7 @@ func file_drover_v1_agent_info_proto_init() {
 	if File_drover_v1_agent_info_proto != nil {
 		return
 	}
+	file_drover_v1_circuit_proto_init()
 	file_drover_v1_task_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -137,6 +137,10 @@ const (
 	// ALREADY_EXISTS. There is a namespace of this name in another region; metadata has `region`. A
 	// namespace stays in its region: take another name.
 	ErrorReason_ERROR_REASON_NAMESPACE_EXISTS ErrorReason = 50
+	// RESOURCE_EXHAUSTED, with RetryInfo. The namespace has as many runs that have not ended as it may,
+	// or begins as many per second; metadata has `limit`, which of them, and `most`. Nothing was stored:
+	// repeat it after the delay, under the same key if you like.
+	ErrorReason_ERROR_REASON_NAMESPACE_LIMIT ErrorReason = 51
 )
 
 // Enum value maps for ErrorReason.
@@ -180,6 +184,7 @@ var (
 		42: "ERROR_REASON_MAPPING_FAILED",
 		43: "ERROR_REASON_AGENT_NOT_FOUND",
 		50: "ERROR_REASON_NAMESPACE_EXISTS",
+		51: "ERROR_REASON_NAMESPACE_LIMIT",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -220,6 +225,7 @@ var (
 		"ERROR_REASON_MAPPING_FAILED":       42,
 		"ERROR_REASON_AGENT_NOT_FOUND":      43,
 		"ERROR_REASON_NAMESPACE_EXISTS":     50,
+		"ERROR_REASON_NAMESPACE_LIMIT":      51,
 	}
 )
 
@@ -254,7 +260,7 @@ var File_drover_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	"\x1cdrover/v1/error_reason.proto\x12\tdrover.v1*\x8d\n" +
+	"\x1cdrover/v1/error_reason.proto\x12\tdrover.v1*\xaf\n" +
 	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
@@ -295,7 +301,8 @@ const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\x1eERROR_REASON_TRIGGER_NOT_FOUND\x10)\x12\x1f\n" +
 	"\x1bERROR_REASON_MAPPING_FAILED\x10*\x12 \n" +
 	"\x1cERROR_REASON_AGENT_NOT_FOUND\x10+\x12!\n" +
-	"\x1dERROR_REASON_NAMESPACE_EXISTS\x102B\x85\x01\n" +
+	"\x1dERROR_REASON_NAMESPACE_EXISTS\x102\x12 \n" +
+	"\x1cERROR_REASON_NAMESPACE_LIMIT\x103B\x85\x01\n" +
 	"\rcom.drover.v1B\x10ErrorReasonProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 

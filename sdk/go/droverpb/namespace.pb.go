@@ -15,6 +15,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -36,7 +37,11 @@ type Namespace struct {
 	// Its region, fixed when it was created.
 	Region string `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
 	// When it was created.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// How long its runs are kept after their end. Absent: for ever.
+	Retention *durationpb.Duration `protobuf:"bytes,4,opt,name=retention,proto3" json:"retention,omitempty"`
+	// What it may take. Absent: it has no limits.
+	Limits        *NamespaceLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -92,6 +97,99 @@ func (x *Namespace) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Namespace) GetRetention() *durationpb.Duration {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
+func (x *Namespace) GetLimits() *NamespaceLimits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// What a namespace may take. Each server judges by itself, by a count that is up to 5 s old and what
+// it has begun since: several may go beyond it by what they begin meanwhile, and each has a bucket of
+// its own. A run that is refused is NAMESPACE_LIMIT. Runs of calendars, children, and runs that the
+// end of another sets off count, and are not refused.
+type NamespaceLimits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Most runs that have not ended, 0 to 10,000,000; 0: any number.
+	OpenRuns int32 `protobuf:"varint,1,opt,name=open_runs,json=openRuns,proto3" json:"open_runs,omitempty"`
+	// Most runs begun per second, on average: 0.001 to 100,000, or 0: any number. A call that repeats
+	// another counts too.
+	RunsPerSecond float64 `protobuf:"fixed64,2,opt,name=runs_per_second,json=runsPerSecond,proto3" json:"runs_per_second,omitempty"`
+	// Most of them at once, after a time without any, 0 to 100,000; 0 means those of one second, and
+	// at least 1. Without `runs_per_second` it means nothing.
+	Burst int32 `protobuf:"varint,3,opt,name=burst,proto3" json:"burst,omitempty"`
+	// Most bytes of one payload, 0 to 2 MiB; 0: what the server allows, 256 KiB unless changed. What is
+	// larger is PAYLOAD_TOO_LARGE. Callbacks and bodies of triggers go by the server's.
+	PayloadBytes  int32 `protobuf:"varint,4,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NamespaceLimits) Reset() {
+	*x = NamespaceLimits{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NamespaceLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NamespaceLimits) ProtoMessage() {}
+
+func (x *NamespaceLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NamespaceLimits.ProtoReflect.Descriptor instead.
+func (*NamespaceLimits) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NamespaceLimits) GetOpenRuns() int32 {
+	if x != nil {
+		return x.OpenRuns
+	}
+	return 0
+}
+
+func (x *NamespaceLimits) GetRunsPerSecond() float64 {
+	if x != nil {
+		return x.RunsPerSecond
+	}
+	return 0
+}
+
+func (x *NamespaceLimits) GetBurst() int32 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
+func (x *NamespaceLimits) GetPayloadBytes() int32 {
+	if x != nil {
+		return x.PayloadBytes
+	}
+	return 0
+}
+
 // A region, which has come with its first namespace.
 type Region struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -108,7 +206,7 @@ type Region struct {
 
 func (x *Region) Reset() {
 	*x = Region{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[1]
+	mi := &file_drover_v1_namespace_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -120,7 +218,7 @@ func (x *Region) String() string {
 func (*Region) ProtoMessage() {}
 
 func (x *Region) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[1]
+	mi := &file_drover_v1_namespace_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -133,7 +231,7 @@ func (x *Region) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Region.ProtoReflect.Descriptor instead.
 func (*Region) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{1}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Region) GetName() string {
@@ -171,7 +269,7 @@ type CreateNamespaceRequest struct {
 
 func (x *CreateNamespaceRequest) Reset() {
 	*x = CreateNamespaceRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[2]
+	mi := &file_drover_v1_namespace_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -183,7 +281,7 @@ func (x *CreateNamespaceRequest) String() string {
 func (*CreateNamespaceRequest) ProtoMessage() {}
 
 func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[2]
+	mi := &file_drover_v1_namespace_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -196,7 +294,7 @@ func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CreateNamespaceRequest) GetName() string {
@@ -226,7 +324,7 @@ type CreateNamespaceResponse struct {
 
 func (x *CreateNamespaceResponse) Reset() {
 	*x = CreateNamespaceResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[3]
+	mi := &file_drover_v1_namespace_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -238,7 +336,7 @@ func (x *CreateNamespaceResponse) String() string {
 func (*CreateNamespaceResponse) ProtoMessage() {}
 
 func (x *CreateNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[3]
+	mi := &file_drover_v1_namespace_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -251,7 +349,7 @@ func (x *CreateNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CreateNamespaceResponse) GetNamespace() *Namespace {
@@ -268,6 +366,300 @@ func (x *CreateNamespaceResponse) GetExisted() bool {
 	return false
 }
 
+// Asks for one namespace.
+type GetNamespaceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name. Empty: "default".
+	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNamespaceRequest) Reset() {
+	*x = GetNamespaceRequest{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNamespaceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNamespaceRequest) ProtoMessage() {}
+
+func (x *GetNamespaceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNamespaceRequest.ProtoReflect.Descriptor instead.
+func (*GetNamespaceRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetNamespaceRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+// One namespace.
+type GetNamespaceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace     *Namespace `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNamespaceResponse) Reset() {
+	*x = GetNamespaceResponse{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNamespaceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNamespaceResponse) ProtoMessage() {}
+
+func (x *GetNamespaceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNamespaceResponse.ProtoReflect.Descriptor instead.
+func (*GetNamespaceResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *GetNamespaceResponse) GetNamespace() *Namespace {
+	if x != nil {
+		return x.Namespace
+	}
+	return nil
+}
+
+// Says for how long runs are kept.
+type SetNamespaceRetentionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// How long a run is kept after its end, with all that is of it: 1 h to 3,650 d. Absent: for ever.
+	Retention     *durationpb.Duration `protobuf:"bytes,2,opt,name=retention,proto3" json:"retention,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNamespaceRetentionRequest) Reset() {
+	*x = SetNamespaceRetentionRequest{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNamespaceRetentionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNamespaceRetentionRequest) ProtoMessage() {}
+
+func (x *SetNamespaceRetentionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNamespaceRetentionRequest.ProtoReflect.Descriptor instead.
+func (*SetNamespaceRetentionRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SetNamespaceRetentionRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SetNamespaceRetentionRequest) GetRetention() *durationpb.Duration {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
+// It is said.
+type SetNamespaceRetentionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace after the call.
+	Namespace     *Namespace `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNamespaceRetentionResponse) Reset() {
+	*x = SetNamespaceRetentionResponse{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNamespaceRetentionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNamespaceRetentionResponse) ProtoMessage() {}
+
+func (x *SetNamespaceRetentionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNamespaceRetentionResponse.ProtoReflect.Descriptor instead.
+func (*SetNamespaceRetentionResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SetNamespaceRetentionResponse) GetNamespace() *Namespace {
+	if x != nil {
+		return x.Namespace
+	}
+	return nil
+}
+
+// Sets the limits of a namespace.
+type SetNamespaceLimitsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// All of them: what is left out has no limit any more. Absent: none has.
+	Limits        *NamespaceLimits `protobuf:"bytes,2,opt,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNamespaceLimitsRequest) Reset() {
+	*x = SetNamespaceLimitsRequest{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNamespaceLimitsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNamespaceLimitsRequest) ProtoMessage() {}
+
+func (x *SetNamespaceLimitsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNamespaceLimitsRequest.ProtoReflect.Descriptor instead.
+func (*SetNamespaceLimitsRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SetNamespaceLimitsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SetNamespaceLimitsRequest) GetLimits() *NamespaceLimits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// They are set.
+type SetNamespaceLimitsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace after the call.
+	Namespace     *Namespace `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNamespaceLimitsResponse) Reset() {
+	*x = SetNamespaceLimitsResponse{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNamespaceLimitsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNamespaceLimitsResponse) ProtoMessage() {}
+
+func (x *SetNamespaceLimitsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNamespaceLimitsResponse.ProtoReflect.Descriptor instead.
+func (*SetNamespaceLimitsResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SetNamespaceLimitsResponse) GetNamespace() *Namespace {
+	if x != nil {
+		return x.Namespace
+	}
+	return nil
+}
+
 // Asks for namespaces.
 type ListNamespacesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -281,7 +673,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[4]
+	mi := &file_drover_v1_namespace_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -293,7 +685,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[4]
+	mi := &file_drover_v1_namespace_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -306,7 +698,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListNamespacesRequest) GetPageSize() int32 {
@@ -338,7 +730,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[5]
+	mi := &file_drover_v1_namespace_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -350,7 +742,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[5]
+	mi := &file_drover_v1_namespace_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -363,7 +755,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -391,12 +783,20 @@ var File_drover_v1_namespace_proto protoreflect.FileDescriptor
 
 const file_drover_v1_namespace_proto_rawDesc = "" +
 	"\n" +
-	"\x19drover/v1/namespace.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"t\n" +
+	"\x19drover/v1/namespace.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06region\x18\x02 \x01(\tR\x06region\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"k\n" +
+	"createTime\x127\n" +
+	"\tretention\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\tretention\x122\n" +
+	"\x06limits\x18\x05 \x01(\v2\x1a.drover.v1.NamespaceLimitsR\x06limits\"\xcc\x02\n" +
+	"\x0fNamespaceLimits\x12)\n" +
+	"\topen_runs\x18\x01 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\xad\xe2\x04(\x00R\bopenRuns\x12\xb7\x01\n" +
+	"\x0fruns_per_second\x18\x02 \x01(\x01B\x8e\x01\xbaH\x8a\x01\xba\x01\x86\x01\n" +
+	" namespace_limits.runs_per_second\x12.must be 0, for any number, or 0.001 to 100,000\x1a2this == 0.0 || (this >= 0.001 && this <= 100000.0)R\rrunsPerSecond\x12!\n" +
+	"\x05burst\x18\x03 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\x05burst\x121\n" +
+	"\rpayload_bytes\x18\x04 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\x80\x01(\x00R\fpayloadBytes\"k\n" +
 	"\x06Region\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
 	"\x12watched_partitions\x18\x02 \x01(\x05R\x11watchedPartitions\x12\x1e\n" +
@@ -408,7 +808,21 @@ const file_drover_v1_namespace_proto_rawDesc = "" +
 	"\x06region\x18\x02 \x01(\tB\x18\xbaH\x15r\x132\x11^[a-z0-9-]{0,64}$R\x06region\"g\n" +
 	"\x17CreateNamespaceResponse\x122\n" +
 	"\tnamespace\x18\x01 \x01(\v2\x14.drover.v1.NamespaceR\tnamespace\x12\x18\n" +
-	"\aexisted\x18\x02 \x01(\bR\aexisted\"i\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"S\n" +
+	"\x13GetNamespaceRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"J\n" +
+	"\x14GetNamespaceResponse\x122\n" +
+	"\tnamespace\x18\x01 \x01(\v2\x14.drover.v1.NamespaceR\tnamespace\"\xaa\x01\n" +
+	"\x1cSetNamespaceRetentionRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12L\n" +
+	"\tretention\x18\x02 \x01(\v2\x19.google.protobuf.DurationB\x13\xbaH\x10\xaa\x01\r\"\x06\b\x80\x86\xb0\x96\x012\x03\b\x90\x1cR\tretention\"S\n" +
+	"\x1dSetNamespaceRetentionResponse\x122\n" +
+	"\tnamespace\x18\x01 \x01(\v2\x14.drover.v1.NamespaceR\tnamespace\"\x8d\x01\n" +
+	"\x19SetNamespaceLimitsRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x122\n" +
+	"\x06limits\x18\x02 \x01(\v2\x1a.drover.v1.NamespaceLimitsR\x06limits\"P\n" +
+	"\x1aSetNamespaceLimitsResponse\x122\n" +
+	"\tnamespace\x18\x01 \x01(\v2\x14.drover.v1.NamespaceR\tnamespace\"i\n" +
 	"\x15ListNamespacesRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
@@ -435,26 +849,41 @@ func file_drover_v1_namespace_proto_rawDescGZIP() []byte {
 	return file_drover_v1_namespace_proto_rawDescData
 }
 
-var file_drover_v1_namespace_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_drover_v1_namespace_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_drover_v1_namespace_proto_goTypes = []any{
-	(*Namespace)(nil),               // 0: drover.v1.Namespace
-	(*Region)(nil),                  // 1: drover.v1.Region
-	(*CreateNamespaceRequest)(nil),  // 2: drover.v1.CreateNamespaceRequest
-	(*CreateNamespaceResponse)(nil), // 3: drover.v1.CreateNamespaceResponse
-	(*ListNamespacesRequest)(nil),   // 4: drover.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),  // 5: drover.v1.ListNamespacesResponse
-	(*timestamppb.Timestamp)(nil),   // 6: google.protobuf.Timestamp
+	(*Namespace)(nil),                     // 0: drover.v1.Namespace
+	(*NamespaceLimits)(nil),               // 1: drover.v1.NamespaceLimits
+	(*Region)(nil),                        // 2: drover.v1.Region
+	(*CreateNamespaceRequest)(nil),        // 3: drover.v1.CreateNamespaceRequest
+	(*CreateNamespaceResponse)(nil),       // 4: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceRequest)(nil),           // 5: drover.v1.GetNamespaceRequest
+	(*GetNamespaceResponse)(nil),          // 6: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionRequest)(nil),  // 7: drover.v1.SetNamespaceRetentionRequest
+	(*SetNamespaceRetentionResponse)(nil), // 8: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsRequest)(nil),     // 9: drover.v1.SetNamespaceLimitsRequest
+	(*SetNamespaceLimitsResponse)(nil),    // 10: drover.v1.SetNamespaceLimitsResponse
+	(*ListNamespacesRequest)(nil),         // 11: drover.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),        // 12: drover.v1.ListNamespacesResponse
+	(*timestamppb.Timestamp)(nil),         // 13: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),           // 14: google.protobuf.Duration
 }
 var file_drover_v1_namespace_proto_depIdxs = []int32{
-	6, // 0: drover.v1.Namespace.create_time:type_name -> google.protobuf.Timestamp
-	0, // 1: drover.v1.CreateNamespaceResponse.namespace:type_name -> drover.v1.Namespace
-	0, // 2: drover.v1.ListNamespacesResponse.namespaces:type_name -> drover.v1.Namespace
-	1, // 3: drover.v1.ListNamespacesResponse.regions:type_name -> drover.v1.Region
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	13, // 0: drover.v1.Namespace.create_time:type_name -> google.protobuf.Timestamp
+	14, // 1: drover.v1.Namespace.retention:type_name -> google.protobuf.Duration
+	1,  // 2: drover.v1.Namespace.limits:type_name -> drover.v1.NamespaceLimits
+	0,  // 3: drover.v1.CreateNamespaceResponse.namespace:type_name -> drover.v1.Namespace
+	0,  // 4: drover.v1.GetNamespaceResponse.namespace:type_name -> drover.v1.Namespace
+	14, // 5: drover.v1.SetNamespaceRetentionRequest.retention:type_name -> google.protobuf.Duration
+	0,  // 6: drover.v1.SetNamespaceRetentionResponse.namespace:type_name -> drover.v1.Namespace
+	1,  // 7: drover.v1.SetNamespaceLimitsRequest.limits:type_name -> drover.v1.NamespaceLimits
+	0,  // 8: drover.v1.SetNamespaceLimitsResponse.namespace:type_name -> drover.v1.Namespace
+	0,  // 9: drover.v1.ListNamespacesResponse.namespaces:type_name -> drover.v1.Namespace
+	2,  // 10: drover.v1.ListNamespacesResponse.regions:type_name -> drover.v1.Region
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_namespace_proto_init() }
@@ -468,7 +897,7 @@ func file_drover_v1_namespace_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_namespace_proto_rawDesc), len(file_drover_v1_namespace_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

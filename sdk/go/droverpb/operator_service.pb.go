@@ -1276,7 +1276,7 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\xbb\x18\n" +
+	"escalation2\xaf\x1b\n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
@@ -1317,12 +1317,16 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\n" +
 	"ListAgents\x12\x1c.drover.v1.ListAgentsRequest\x1a\x1d.drover.v1.ListAgentsResponse\x12C\n" +
 	"\bGetAgent\x12\x1a.drover.v1.GetAgentRequest\x1a\x1b.drover.v1.GetAgentResponse\x12U\n" +
-	"\x0eListPartitions\x12 .drover.v1.ListPartitionsRequest\x1a!.drover.v1.ListPartitionsResponse\x12X\n" +
+	"\x0eListPartitions\x12 .drover.v1.ListPartitionsRequest\x1a!.drover.v1.ListPartitionsResponse\x12R\n" +
+	"\rListHandOvers\x12\x1f.drover.v1.ListHandOversRequest\x1a .drover.v1.ListHandOversResponse\x12X\n" +
 	"\x0fListSupervisors\x12!.drover.v1.ListSupervisorsRequest\x1a\".drover.v1.ListSupervisorsResponse\x12^\n" +
 	"\x11ListInterventions\x12#.drover.v1.ListInterventionsRequest\x1a$.drover.v1.ListInterventionsResponse\x12L\n" +
 	"\vGetOverview\x12\x1d.drover.v1.GetOverviewRequest\x1a\x1e.drover.v1.GetOverviewResponse\x12U\n" +
 	"\x0eGetClusterInfo\x12 .drover.v1.GetClusterInfoRequest\x1a!.drover.v1.GetClusterInfoResponse\x12X\n" +
-	"\x0fCreateNamespace\x12!.drover.v1.CreateNamespaceRequest\x1a\".drover.v1.CreateNamespaceResponse\x12U\n" +
+	"\x0fCreateNamespace\x12!.drover.v1.CreateNamespaceRequest\x1a\".drover.v1.CreateNamespaceResponse\x12O\n" +
+	"\fGetNamespace\x12\x1e.drover.v1.GetNamespaceRequest\x1a\x1f.drover.v1.GetNamespaceResponse\x12j\n" +
+	"\x15SetNamespaceRetention\x12'.drover.v1.SetNamespaceRetentionRequest\x1a(.drover.v1.SetNamespaceRetentionResponse\x12a\n" +
+	"\x12SetNamespaceLimits\x12$.drover.v1.SetNamespaceLimitsRequest\x1a%.drover.v1.SetNamespaceLimitsResponse\x12U\n" +
 	"\x0eListNamespaces\x12 .drover.v1.ListNamespacesRequest\x1a!.drover.v1.ListNamespacesResponseB\x89\x01\n" +
 	"\rcom.drover.v1B\x14OperatorServiceProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
@@ -1341,90 +1345,98 @@ func file_drover_v1_operator_service_proto_rawDescGZIP() []byte {
 
 var file_drover_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_drover_v1_operator_service_proto_goTypes = []any{
-	(*ListEscalationsRequest)(nil),    // 0: drover.v1.ListEscalationsRequest
-	(*ListEscalationsResponse)(nil),   // 1: drover.v1.ListEscalationsResponse
-	(*GetEscalationRequest)(nil),      // 2: drover.v1.GetEscalationRequest
-	(*GetEscalationResponse)(nil),     // 3: drover.v1.GetEscalationResponse
-	(*ResolveEscalationRequest)(nil),  // 4: drover.v1.ResolveEscalationRequest
-	(*ResolveEscalationResponse)(nil), // 5: drover.v1.ResolveEscalationResponse
-	(*PutHookRequest)(nil),            // 6: drover.v1.PutHookRequest
-	(*PutHookResponse)(nil),           // 7: drover.v1.PutHookResponse
-	(*ListHooksRequest)(nil),          // 8: drover.v1.ListHooksRequest
-	(*ListHooksResponse)(nil),         // 9: drover.v1.ListHooksResponse
-	(*DeleteHookRequest)(nil),         // 10: drover.v1.DeleteHookRequest
-	(*DeleteHookResponse)(nil),        // 11: drover.v1.DeleteHookResponse
-	(*ListDeliveriesRequest)(nil),     // 12: drover.v1.ListDeliveriesRequest
-	(*ListDeliveriesResponse)(nil),    // 13: drover.v1.ListDeliveriesResponse
-	(*ClaimEscalationRequest)(nil),    // 14: drover.v1.ClaimEscalationRequest
-	(*ClaimEscalationResponse)(nil),   // 15: drover.v1.ClaimEscalationResponse
-	(*ReleaseEscalationRequest)(nil),  // 16: drover.v1.ReleaseEscalationRequest
-	(*ReleaseEscalationResponse)(nil), // 17: drover.v1.ReleaseEscalationResponse
-	(*Escalation)(nil),                // 18: drover.v1.Escalation
-	(*RunRef)(nil),                    // 19: drover.v1.RunRef
-	(*Run)(nil),                       // 20: drover.v1.Run
-	(*Step)(nil),                      // 21: drover.v1.Step
-	(*Attempt)(nil),                   // 22: drover.v1.Attempt
-	(*Payload)(nil),                   // 23: drover.v1.Payload
-	(*Hook)(nil),                      // 24: drover.v1.Hook
-	(*Delivery)(nil),                  // 25: drover.v1.Delivery
-	(*PutTriggerRequest)(nil),         // 26: drover.v1.PutTriggerRequest
-	(*GetTriggerRequest)(nil),         // 27: drover.v1.GetTriggerRequest
-	(*ListTriggersRequest)(nil),       // 28: drover.v1.ListTriggersRequest
-	(*DeleteTriggerRequest)(nil),      // 29: drover.v1.DeleteTriggerRequest
-	(*ListRefusalsRequest)(nil),       // 30: drover.v1.ListRefusalsRequest
-	(*TryTriggerRequest)(nil),         // 31: drover.v1.TryTriggerRequest
-	(*ListQueuesRequest)(nil),         // 32: drover.v1.ListQueuesRequest
-	(*GetQueueRequest)(nil),           // 33: drover.v1.GetQueueRequest
-	(*PauseQueueRequest)(nil),         // 34: drover.v1.PauseQueueRequest
-	(*ResumeQueueRequest)(nil),        // 35: drover.v1.ResumeQueueRequest
-	(*SetQueueLimitsRequest)(nil),     // 36: drover.v1.SetQueueLimitsRequest
-	(*PauseNamespaceRequest)(nil),     // 37: drover.v1.PauseNamespaceRequest
-	(*ResumeNamespaceRequest)(nil),    // 38: drover.v1.ResumeNamespaceRequest
-	(*PauseWorkflowRequest)(nil),      // 39: drover.v1.PauseWorkflowRequest
-	(*ResumeWorkflowRequest)(nil),     // 40: drover.v1.ResumeWorkflowRequest
-	(*SetCircuitRequest)(nil),         // 41: drover.v1.SetCircuitRequest
-	(*ListCircuitsRequest)(nil),       // 42: drover.v1.ListCircuitsRequest
-	(*CordonAgentRequest)(nil),        // 43: drover.v1.CordonAgentRequest
-	(*UncordonAgentRequest)(nil),      // 44: drover.v1.UncordonAgentRequest
-	(*ListCordonsRequest)(nil),        // 45: drover.v1.ListCordonsRequest
-	(*ListAgentsRequest)(nil),         // 46: drover.v1.ListAgentsRequest
-	(*GetAgentRequest)(nil),           // 47: drover.v1.GetAgentRequest
-	(*ListPartitionsRequest)(nil),     // 48: drover.v1.ListPartitionsRequest
-	(*ListSupervisorsRequest)(nil),    // 49: drover.v1.ListSupervisorsRequest
-	(*ListInterventionsRequest)(nil),  // 50: drover.v1.ListInterventionsRequest
-	(*GetOverviewRequest)(nil),        // 51: drover.v1.GetOverviewRequest
-	(*GetClusterInfoRequest)(nil),     // 52: drover.v1.GetClusterInfoRequest
-	(*CreateNamespaceRequest)(nil),    // 53: drover.v1.CreateNamespaceRequest
-	(*ListNamespacesRequest)(nil),     // 54: drover.v1.ListNamespacesRequest
-	(*PutTriggerResponse)(nil),        // 55: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),        // 56: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),      // 57: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),     // 58: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),      // 59: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),        // 60: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),        // 61: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),          // 62: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),        // 63: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),       // 64: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),    // 65: drover.v1.SetQueueLimitsResponse
-	(*PauseNamespaceResponse)(nil),    // 66: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),   // 67: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),     // 68: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),    // 69: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),        // 70: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),      // 71: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),       // 72: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),     // 73: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),       // 74: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),        // 75: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),          // 76: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),    // 77: drover.v1.ListPartitionsResponse
-	(*ListSupervisorsResponse)(nil),   // 78: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil), // 79: drover.v1.ListInterventionsResponse
-	(*GetOverviewResponse)(nil),       // 80: drover.v1.GetOverviewResponse
-	(*GetClusterInfoResponse)(nil),    // 81: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),   // 82: drover.v1.CreateNamespaceResponse
-	(*ListNamespacesResponse)(nil),    // 83: drover.v1.ListNamespacesResponse
+	(*ListEscalationsRequest)(nil),        // 0: drover.v1.ListEscalationsRequest
+	(*ListEscalationsResponse)(nil),       // 1: drover.v1.ListEscalationsResponse
+	(*GetEscalationRequest)(nil),          // 2: drover.v1.GetEscalationRequest
+	(*GetEscalationResponse)(nil),         // 3: drover.v1.GetEscalationResponse
+	(*ResolveEscalationRequest)(nil),      // 4: drover.v1.ResolveEscalationRequest
+	(*ResolveEscalationResponse)(nil),     // 5: drover.v1.ResolveEscalationResponse
+	(*PutHookRequest)(nil),                // 6: drover.v1.PutHookRequest
+	(*PutHookResponse)(nil),               // 7: drover.v1.PutHookResponse
+	(*ListHooksRequest)(nil),              // 8: drover.v1.ListHooksRequest
+	(*ListHooksResponse)(nil),             // 9: drover.v1.ListHooksResponse
+	(*DeleteHookRequest)(nil),             // 10: drover.v1.DeleteHookRequest
+	(*DeleteHookResponse)(nil),            // 11: drover.v1.DeleteHookResponse
+	(*ListDeliveriesRequest)(nil),         // 12: drover.v1.ListDeliveriesRequest
+	(*ListDeliveriesResponse)(nil),        // 13: drover.v1.ListDeliveriesResponse
+	(*ClaimEscalationRequest)(nil),        // 14: drover.v1.ClaimEscalationRequest
+	(*ClaimEscalationResponse)(nil),       // 15: drover.v1.ClaimEscalationResponse
+	(*ReleaseEscalationRequest)(nil),      // 16: drover.v1.ReleaseEscalationRequest
+	(*ReleaseEscalationResponse)(nil),     // 17: drover.v1.ReleaseEscalationResponse
+	(*Escalation)(nil),                    // 18: drover.v1.Escalation
+	(*RunRef)(nil),                        // 19: drover.v1.RunRef
+	(*Run)(nil),                           // 20: drover.v1.Run
+	(*Step)(nil),                          // 21: drover.v1.Step
+	(*Attempt)(nil),                       // 22: drover.v1.Attempt
+	(*Payload)(nil),                       // 23: drover.v1.Payload
+	(*Hook)(nil),                          // 24: drover.v1.Hook
+	(*Delivery)(nil),                      // 25: drover.v1.Delivery
+	(*PutTriggerRequest)(nil),             // 26: drover.v1.PutTriggerRequest
+	(*GetTriggerRequest)(nil),             // 27: drover.v1.GetTriggerRequest
+	(*ListTriggersRequest)(nil),           // 28: drover.v1.ListTriggersRequest
+	(*DeleteTriggerRequest)(nil),          // 29: drover.v1.DeleteTriggerRequest
+	(*ListRefusalsRequest)(nil),           // 30: drover.v1.ListRefusalsRequest
+	(*TryTriggerRequest)(nil),             // 31: drover.v1.TryTriggerRequest
+	(*ListQueuesRequest)(nil),             // 32: drover.v1.ListQueuesRequest
+	(*GetQueueRequest)(nil),               // 33: drover.v1.GetQueueRequest
+	(*PauseQueueRequest)(nil),             // 34: drover.v1.PauseQueueRequest
+	(*ResumeQueueRequest)(nil),            // 35: drover.v1.ResumeQueueRequest
+	(*SetQueueLimitsRequest)(nil),         // 36: drover.v1.SetQueueLimitsRequest
+	(*PauseNamespaceRequest)(nil),         // 37: drover.v1.PauseNamespaceRequest
+	(*ResumeNamespaceRequest)(nil),        // 38: drover.v1.ResumeNamespaceRequest
+	(*PauseWorkflowRequest)(nil),          // 39: drover.v1.PauseWorkflowRequest
+	(*ResumeWorkflowRequest)(nil),         // 40: drover.v1.ResumeWorkflowRequest
+	(*SetCircuitRequest)(nil),             // 41: drover.v1.SetCircuitRequest
+	(*ListCircuitsRequest)(nil),           // 42: drover.v1.ListCircuitsRequest
+	(*CordonAgentRequest)(nil),            // 43: drover.v1.CordonAgentRequest
+	(*UncordonAgentRequest)(nil),          // 44: drover.v1.UncordonAgentRequest
+	(*ListCordonsRequest)(nil),            // 45: drover.v1.ListCordonsRequest
+	(*ListAgentsRequest)(nil),             // 46: drover.v1.ListAgentsRequest
+	(*GetAgentRequest)(nil),               // 47: drover.v1.GetAgentRequest
+	(*ListPartitionsRequest)(nil),         // 48: drover.v1.ListPartitionsRequest
+	(*ListHandOversRequest)(nil),          // 49: drover.v1.ListHandOversRequest
+	(*ListSupervisorsRequest)(nil),        // 50: drover.v1.ListSupervisorsRequest
+	(*ListInterventionsRequest)(nil),      // 51: drover.v1.ListInterventionsRequest
+	(*GetOverviewRequest)(nil),            // 52: drover.v1.GetOverviewRequest
+	(*GetClusterInfoRequest)(nil),         // 53: drover.v1.GetClusterInfoRequest
+	(*CreateNamespaceRequest)(nil),        // 54: drover.v1.CreateNamespaceRequest
+	(*GetNamespaceRequest)(nil),           // 55: drover.v1.GetNamespaceRequest
+	(*SetNamespaceRetentionRequest)(nil),  // 56: drover.v1.SetNamespaceRetentionRequest
+	(*SetNamespaceLimitsRequest)(nil),     // 57: drover.v1.SetNamespaceLimitsRequest
+	(*ListNamespacesRequest)(nil),         // 58: drover.v1.ListNamespacesRequest
+	(*PutTriggerResponse)(nil),            // 59: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 60: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 61: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 62: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 63: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 64: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 65: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 66: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 67: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 68: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 69: drover.v1.SetQueueLimitsResponse
+	(*PauseNamespaceResponse)(nil),        // 70: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 71: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 72: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 73: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 74: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 75: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 76: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 77: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 78: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 79: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 80: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 81: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 82: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 83: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 84: drover.v1.ListInterventionsResponse
+	(*GetOverviewResponse)(nil),           // 85: drover.v1.GetOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 86: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 87: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 88: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 89: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 90: drover.v1.SetNamespaceLimitsResponse
+	(*ListNamespacesResponse)(nil),        // 91: drover.v1.ListNamespacesResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	18, // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
@@ -1475,52 +1487,60 @@ var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	46, // 45: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
 	47, // 46: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
 	48, // 47: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
-	49, // 48: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
-	50, // 49: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
-	51, // 50: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
-	52, // 51: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
-	53, // 52: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
-	54, // 53: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	1,  // 54: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	3,  // 55: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	5,  // 56: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	15, // 57: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	17, // 58: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	7,  // 59: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	9,  // 60: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	11, // 61: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	13, // 62: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	55, // 63: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	56, // 64: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	57, // 65: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	58, // 66: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	59, // 67: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	60, // 68: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	61, // 69: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	62, // 70: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	63, // 71: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	64, // 72: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	65, // 73: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	66, // 74: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	67, // 75: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	68, // 76: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	69, // 77: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	70, // 78: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	71, // 79: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	72, // 80: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	73, // 81: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	74, // 82: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	75, // 83: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	76, // 84: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	77, // 85: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	78, // 86: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	79, // 87: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	80, // 88: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	81, // 89: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	82, // 90: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	83, // 91: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	54, // [54:92] is the sub-list for method output_type
-	16, // [16:54] is the sub-list for method input_type
+	49, // 48: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
+	50, // 49: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
+	51, // 50: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
+	52, // 51: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
+	53, // 52: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
+	54, // 53: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
+	55, // 54: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
+	56, // 55: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
+	57, // 56: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
+	58, // 57: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	1,  // 58: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	3,  // 59: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	5,  // 60: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	15, // 61: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	17, // 62: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	7,  // 63: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	9,  // 64: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	11, // 65: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	13, // 66: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	59, // 67: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	60, // 68: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	61, // 69: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	62, // 70: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	63, // 71: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	64, // 72: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	65, // 73: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	66, // 74: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	67, // 75: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	68, // 76: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	69, // 77: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	70, // 78: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	71, // 79: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	72, // 80: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	73, // 81: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	74, // 82: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	75, // 83: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	76, // 84: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	77, // 85: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	78, // 86: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	79, // 87: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	80, // 88: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	81, // 89: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	82, // 90: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	83, // 91: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	84, // 92: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	85, // 93: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	86, // 94: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	87, // 95: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	88, // 96: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	89, // 97: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	90, // 98: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	91, // 99: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	58, // [58:100] is the sub-list for method output_type
+	16, // [16:58] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name

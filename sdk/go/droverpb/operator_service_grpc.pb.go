@@ -24,44 +24,48 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	OperatorService_ListEscalations_FullMethodName   = "/drover.v1.OperatorService/ListEscalations"
-	OperatorService_GetEscalation_FullMethodName     = "/drover.v1.OperatorService/GetEscalation"
-	OperatorService_ResolveEscalation_FullMethodName = "/drover.v1.OperatorService/ResolveEscalation"
-	OperatorService_ClaimEscalation_FullMethodName   = "/drover.v1.OperatorService/ClaimEscalation"
-	OperatorService_ReleaseEscalation_FullMethodName = "/drover.v1.OperatorService/ReleaseEscalation"
-	OperatorService_PutHook_FullMethodName           = "/drover.v1.OperatorService/PutHook"
-	OperatorService_ListHooks_FullMethodName         = "/drover.v1.OperatorService/ListHooks"
-	OperatorService_DeleteHook_FullMethodName        = "/drover.v1.OperatorService/DeleteHook"
-	OperatorService_ListDeliveries_FullMethodName    = "/drover.v1.OperatorService/ListDeliveries"
-	OperatorService_PutTrigger_FullMethodName        = "/drover.v1.OperatorService/PutTrigger"
-	OperatorService_GetTrigger_FullMethodName        = "/drover.v1.OperatorService/GetTrigger"
-	OperatorService_ListTriggers_FullMethodName      = "/drover.v1.OperatorService/ListTriggers"
-	OperatorService_DeleteTrigger_FullMethodName     = "/drover.v1.OperatorService/DeleteTrigger"
-	OperatorService_ListRefusals_FullMethodName      = "/drover.v1.OperatorService/ListRefusals"
-	OperatorService_TryTrigger_FullMethodName        = "/drover.v1.OperatorService/TryTrigger"
-	OperatorService_ListQueues_FullMethodName        = "/drover.v1.OperatorService/ListQueues"
-	OperatorService_GetQueue_FullMethodName          = "/drover.v1.OperatorService/GetQueue"
-	OperatorService_PauseQueue_FullMethodName        = "/drover.v1.OperatorService/PauseQueue"
-	OperatorService_ResumeQueue_FullMethodName       = "/drover.v1.OperatorService/ResumeQueue"
-	OperatorService_SetQueueLimits_FullMethodName    = "/drover.v1.OperatorService/SetQueueLimits"
-	OperatorService_PauseNamespace_FullMethodName    = "/drover.v1.OperatorService/PauseNamespace"
-	OperatorService_ResumeNamespace_FullMethodName   = "/drover.v1.OperatorService/ResumeNamespace"
-	OperatorService_PauseWorkflow_FullMethodName     = "/drover.v1.OperatorService/PauseWorkflow"
-	OperatorService_ResumeWorkflow_FullMethodName    = "/drover.v1.OperatorService/ResumeWorkflow"
-	OperatorService_SetCircuit_FullMethodName        = "/drover.v1.OperatorService/SetCircuit"
-	OperatorService_ListCircuits_FullMethodName      = "/drover.v1.OperatorService/ListCircuits"
-	OperatorService_CordonAgent_FullMethodName       = "/drover.v1.OperatorService/CordonAgent"
-	OperatorService_UncordonAgent_FullMethodName     = "/drover.v1.OperatorService/UncordonAgent"
-	OperatorService_ListCordons_FullMethodName       = "/drover.v1.OperatorService/ListCordons"
-	OperatorService_ListAgents_FullMethodName        = "/drover.v1.OperatorService/ListAgents"
-	OperatorService_GetAgent_FullMethodName          = "/drover.v1.OperatorService/GetAgent"
-	OperatorService_ListPartitions_FullMethodName    = "/drover.v1.OperatorService/ListPartitions"
-	OperatorService_ListSupervisors_FullMethodName   = "/drover.v1.OperatorService/ListSupervisors"
-	OperatorService_ListInterventions_FullMethodName = "/drover.v1.OperatorService/ListInterventions"
-	OperatorService_GetOverview_FullMethodName       = "/drover.v1.OperatorService/GetOverview"
-	OperatorService_GetClusterInfo_FullMethodName    = "/drover.v1.OperatorService/GetClusterInfo"
-	OperatorService_CreateNamespace_FullMethodName   = "/drover.v1.OperatorService/CreateNamespace"
-	OperatorService_ListNamespaces_FullMethodName    = "/drover.v1.OperatorService/ListNamespaces"
+	OperatorService_ListEscalations_FullMethodName       = "/drover.v1.OperatorService/ListEscalations"
+	OperatorService_GetEscalation_FullMethodName         = "/drover.v1.OperatorService/GetEscalation"
+	OperatorService_ResolveEscalation_FullMethodName     = "/drover.v1.OperatorService/ResolveEscalation"
+	OperatorService_ClaimEscalation_FullMethodName       = "/drover.v1.OperatorService/ClaimEscalation"
+	OperatorService_ReleaseEscalation_FullMethodName     = "/drover.v1.OperatorService/ReleaseEscalation"
+	OperatorService_PutHook_FullMethodName               = "/drover.v1.OperatorService/PutHook"
+	OperatorService_ListHooks_FullMethodName             = "/drover.v1.OperatorService/ListHooks"
+	OperatorService_DeleteHook_FullMethodName            = "/drover.v1.OperatorService/DeleteHook"
+	OperatorService_ListDeliveries_FullMethodName        = "/drover.v1.OperatorService/ListDeliveries"
+	OperatorService_PutTrigger_FullMethodName            = "/drover.v1.OperatorService/PutTrigger"
+	OperatorService_GetTrigger_FullMethodName            = "/drover.v1.OperatorService/GetTrigger"
+	OperatorService_ListTriggers_FullMethodName          = "/drover.v1.OperatorService/ListTriggers"
+	OperatorService_DeleteTrigger_FullMethodName         = "/drover.v1.OperatorService/DeleteTrigger"
+	OperatorService_ListRefusals_FullMethodName          = "/drover.v1.OperatorService/ListRefusals"
+	OperatorService_TryTrigger_FullMethodName            = "/drover.v1.OperatorService/TryTrigger"
+	OperatorService_ListQueues_FullMethodName            = "/drover.v1.OperatorService/ListQueues"
+	OperatorService_GetQueue_FullMethodName              = "/drover.v1.OperatorService/GetQueue"
+	OperatorService_PauseQueue_FullMethodName            = "/drover.v1.OperatorService/PauseQueue"
+	OperatorService_ResumeQueue_FullMethodName           = "/drover.v1.OperatorService/ResumeQueue"
+	OperatorService_SetQueueLimits_FullMethodName        = "/drover.v1.OperatorService/SetQueueLimits"
+	OperatorService_PauseNamespace_FullMethodName        = "/drover.v1.OperatorService/PauseNamespace"
+	OperatorService_ResumeNamespace_FullMethodName       = "/drover.v1.OperatorService/ResumeNamespace"
+	OperatorService_PauseWorkflow_FullMethodName         = "/drover.v1.OperatorService/PauseWorkflow"
+	OperatorService_ResumeWorkflow_FullMethodName        = "/drover.v1.OperatorService/ResumeWorkflow"
+	OperatorService_SetCircuit_FullMethodName            = "/drover.v1.OperatorService/SetCircuit"
+	OperatorService_ListCircuits_FullMethodName          = "/drover.v1.OperatorService/ListCircuits"
+	OperatorService_CordonAgent_FullMethodName           = "/drover.v1.OperatorService/CordonAgent"
+	OperatorService_UncordonAgent_FullMethodName         = "/drover.v1.OperatorService/UncordonAgent"
+	OperatorService_ListCordons_FullMethodName           = "/drover.v1.OperatorService/ListCordons"
+	OperatorService_ListAgents_FullMethodName            = "/drover.v1.OperatorService/ListAgents"
+	OperatorService_GetAgent_FullMethodName              = "/drover.v1.OperatorService/GetAgent"
+	OperatorService_ListPartitions_FullMethodName        = "/drover.v1.OperatorService/ListPartitions"
+	OperatorService_ListHandOvers_FullMethodName         = "/drover.v1.OperatorService/ListHandOvers"
+	OperatorService_ListSupervisors_FullMethodName       = "/drover.v1.OperatorService/ListSupervisors"
+	OperatorService_ListInterventions_FullMethodName     = "/drover.v1.OperatorService/ListInterventions"
+	OperatorService_GetOverview_FullMethodName           = "/drover.v1.OperatorService/GetOverview"
+	OperatorService_GetClusterInfo_FullMethodName        = "/drover.v1.OperatorService/GetClusterInfo"
+	OperatorService_CreateNamespace_FullMethodName       = "/drover.v1.OperatorService/CreateNamespace"
+	OperatorService_GetNamespace_FullMethodName          = "/drover.v1.OperatorService/GetNamespace"
+	OperatorService_SetNamespaceRetention_FullMethodName = "/drover.v1.OperatorService/SetNamespaceRetention"
+	OperatorService_SetNamespaceLimits_FullMethodName    = "/drover.v1.OperatorService/SetNamespaceLimits"
+	OperatorService_ListNamespaces_FullMethodName        = "/drover.v1.OperatorService/ListNamespaces"
 )
 
 // OperatorServiceClient is the client API for OperatorService service.
@@ -170,6 +174,9 @@ type OperatorServiceClient interface {
 	GetAgent(ctx context.Context, in *GetAgentRequest, opts ...grpc.CallOption) (*GetAgentResponse, error)
 	// Lists the partitions by number, page by page. Errors: PAGE_TOKEN_INVALID.
 	ListPartitions(ctx context.Context, in *ListPartitionsRequest, opts ...grpc.CallOption) (*ListPartitionsResponse, error)
+	// Lists who had which partition from when to when, newest first, page by page. Errors:
+	// PAGE_TOKEN_INVALID.
+	ListHandOvers(ctx context.Context, in *ListHandOversRequest, opts ...grpc.CallOption) (*ListHandOversResponse, error)
 	// Lists the supervisors, the longest there first.
 	ListSupervisors(ctx context.Context, in *ListSupervisorsRequest, opts ...grpc.CallOption) (*ListSupervisorsResponse, error)
 	// Lists what supervisors did in a namespace, newest first, page by page. Errors:
@@ -182,6 +189,17 @@ type OperatorServiceClient interface {
 	// Makes a namespace, and its region if that is new. Idempotent: OK without change when it is there
 	// in the same region. Errors: NAMESPACE_EXISTS; INVALID_REQUEST for the 129th region.
 	CreateNamespace(ctx context.Context, in *CreateNamespaceRequest, opts ...grpc.CallOption) (*CreateNamespaceResponse, error)
+	// Returns one namespace with its retention and limits. Errors: none but those of every call.
+	GetNamespace(ctx context.Context, in *GetNamespaceRequest, opts ...grpc.CallOption) (*GetNamespaceResponse, error)
+	// Says how long runs of a namespace are kept after their end. From then on those that are older go
+	// within minutes, also those that ended before, and for them RUN_NOT_FOUND is answered. Those stay
+	// which somebody still asks about: an open escalation, an open parent, a webhook or a trigger that
+	// is still to be told. Keys are kept for their own time. Idempotent. Errors: none but those of every
+	// call.
+	SetNamespaceRetention(ctx context.Context, in *SetNamespaceRetentionRequest, opts ...grpc.CallOption) (*SetNamespaceRetentionResponse, error)
+	// Sets what a namespace may take: on this server once it has answered, on others within 5 s.
+	// Idempotent. Errors: none but those of every call.
+	SetNamespaceLimits(ctx context.Context, in *SetNamespaceLimitsRequest, opts ...grpc.CallOption) (*SetNamespaceLimitsResponse, error)
 	// Lists all namespaces by name, page by page, and all regions with how much of each is watched.
 	// Errors: PAGE_TOKEN_INVALID.
 	ListNamespaces(ctx context.Context, in *ListNamespacesRequest, opts ...grpc.CallOption) (*ListNamespacesResponse, error)
@@ -515,6 +533,16 @@ func (c *operatorServiceClient) ListPartitions(ctx context.Context, in *ListPart
 	return out, nil
 }
 
+func (c *operatorServiceClient) ListHandOvers(ctx context.Context, in *ListHandOversRequest, opts ...grpc.CallOption) (*ListHandOversResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListHandOversResponse)
+	err := c.cc.Invoke(ctx, OperatorService_ListHandOvers_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operatorServiceClient) ListSupervisors(ctx context.Context, in *ListSupervisorsRequest, opts ...grpc.CallOption) (*ListSupervisorsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListSupervisorsResponse)
@@ -559,6 +587,36 @@ func (c *operatorServiceClient) CreateNamespace(ctx context.Context, in *CreateN
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateNamespaceResponse)
 	err := c.cc.Invoke(ctx, OperatorService_CreateNamespace_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) GetNamespace(ctx context.Context, in *GetNamespaceRequest, opts ...grpc.CallOption) (*GetNamespaceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetNamespaceResponse)
+	err := c.cc.Invoke(ctx, OperatorService_GetNamespace_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) SetNamespaceRetention(ctx context.Context, in *SetNamespaceRetentionRequest, opts ...grpc.CallOption) (*SetNamespaceRetentionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetNamespaceRetentionResponse)
+	err := c.cc.Invoke(ctx, OperatorService_SetNamespaceRetention_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) SetNamespaceLimits(ctx context.Context, in *SetNamespaceLimitsRequest, opts ...grpc.CallOption) (*SetNamespaceLimitsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetNamespaceLimitsResponse)
+	err := c.cc.Invoke(ctx, OperatorService_SetNamespaceLimits_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -681,6 +739,9 @@ type OperatorServiceServer interface {
 	GetAgent(context.Context, *GetAgentRequest) (*GetAgentResponse, error)
 	// Lists the partitions by number, page by page. Errors: PAGE_TOKEN_INVALID.
 	ListPartitions(context.Context, *ListPartitionsRequest) (*ListPartitionsResponse, error)
+	// Lists who had which partition from when to when, newest first, page by page. Errors:
+	// PAGE_TOKEN_INVALID.
+	ListHandOvers(context.Context, *ListHandOversRequest) (*ListHandOversResponse, error)
 	// Lists the supervisors, the longest there first.
 	ListSupervisors(context.Context, *ListSupervisorsRequest) (*ListSupervisorsResponse, error)
 	// Lists what supervisors did in a namespace, newest first, page by page. Errors:
@@ -693,6 +754,17 @@ type OperatorServiceServer interface {
 	// Makes a namespace, and its region if that is new. Idempotent: OK without change when it is there
 	// in the same region. Errors: NAMESPACE_EXISTS; INVALID_REQUEST for the 129th region.
 	CreateNamespace(context.Context, *CreateNamespaceRequest) (*CreateNamespaceResponse, error)
+	// Returns one namespace with its retention and limits. Errors: none but those of every call.
+	GetNamespace(context.Context, *GetNamespaceRequest) (*GetNamespaceResponse, error)
+	// Says how long runs of a namespace are kept after their end. From then on those that are older go
+	// within minutes, also those that ended before, and for them RUN_NOT_FOUND is answered. Those stay
+	// which somebody still asks about: an open escalation, an open parent, a webhook or a trigger that
+	// is still to be told. Keys are kept for their own time. Idempotent. Errors: none but those of every
+	// call.
+	SetNamespaceRetention(context.Context, *SetNamespaceRetentionRequest) (*SetNamespaceRetentionResponse, error)
+	// Sets what a namespace may take: on this server once it has answered, on others within 5 s.
+	// Idempotent. Errors: none but those of every call.
+	SetNamespaceLimits(context.Context, *SetNamespaceLimitsRequest) (*SetNamespaceLimitsResponse, error)
 	// Lists all namespaces by name, page by page, and all regions with how much of each is watched.
 	// Errors: PAGE_TOKEN_INVALID.
 	ListNamespaces(context.Context, *ListNamespacesRequest) (*ListNamespacesResponse, error)
@@ -802,6 +874,9 @@ func (UnimplementedOperatorServiceServer) GetAgent(context.Context, *GetAgentReq
 func (UnimplementedOperatorServiceServer) ListPartitions(context.Context, *ListPartitionsRequest) (*ListPartitionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPartitions not implemented")
 }
+func (UnimplementedOperatorServiceServer) ListHandOvers(context.Context, *ListHandOversRequest) (*ListHandOversResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHandOvers not implemented")
+}
 func (UnimplementedOperatorServiceServer) ListSupervisors(context.Context, *ListSupervisorsRequest) (*ListSupervisorsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListSupervisors not implemented")
 }
@@ -816,6 +891,15 @@ func (UnimplementedOperatorServiceServer) GetClusterInfo(context.Context, *GetCl
 }
 func (UnimplementedOperatorServiceServer) CreateNamespace(context.Context, *CreateNamespaceRequest) (*CreateNamespaceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateNamespace not implemented")
+}
+func (UnimplementedOperatorServiceServer) GetNamespace(context.Context, *GetNamespaceRequest) (*GetNamespaceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetNamespace not implemented")
+}
+func (UnimplementedOperatorServiceServer) SetNamespaceRetention(context.Context, *SetNamespaceRetentionRequest) (*SetNamespaceRetentionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetNamespaceRetention not implemented")
+}
+func (UnimplementedOperatorServiceServer) SetNamespaceLimits(context.Context, *SetNamespaceLimitsRequest) (*SetNamespaceLimitsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetNamespaceLimits not implemented")
 }
 func (UnimplementedOperatorServiceServer) ListNamespaces(context.Context, *ListNamespacesRequest) (*ListNamespacesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNamespaces not implemented")
@@ -1417,6 +1501,24 @@ func _OperatorService_ListPartitions_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_ListHandOvers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListHandOversRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).ListHandOvers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_ListHandOvers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).ListHandOvers(ctx, req.(*ListHandOversRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperatorService_ListSupervisors_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListSupervisorsRequest)
 	if err := dec(in); err != nil {
@@ -1503,6 +1605,60 @@ func _OperatorService_CreateNamespace_Handler(srv interface{}, ctx context.Conte
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OperatorServiceServer).CreateNamespace(ctx, req.(*CreateNamespaceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_GetNamespace_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetNamespaceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).GetNamespace(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_GetNamespace_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).GetNamespace(ctx, req.(*GetNamespaceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_SetNamespaceRetention_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetNamespaceRetentionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).SetNamespaceRetention(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_SetNamespaceRetention_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).SetNamespaceRetention(ctx, req.(*SetNamespaceRetentionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_SetNamespaceLimits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetNamespaceLimitsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).SetNamespaceLimits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_SetNamespaceLimits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).SetNamespaceLimits(ctx, req.(*SetNamespaceLimitsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1661,6 +1817,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _OperatorService_ListPartitions_Handler,
 		},
 		{
+			MethodName: "ListHandOvers",
+			Handler:    _OperatorService_ListHandOvers_Handler,
+		},
+		{
 			MethodName: "ListSupervisors",
 			Handler:    _OperatorService_ListSupervisors_Handler,
 		},
@@ -1679,6 +1839,18 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateNamespace",
 			Handler:    _OperatorService_CreateNamespace_Handler,
+		},
+		{
+			MethodName: "GetNamespace",
+			Handler:    _OperatorService_GetNamespace_Handler,
+		},
+		{
+			MethodName: "SetNamespaceRetention",
+			Handler:    _OperatorService_SetNamespaceRetention_Handler,
+		},
+		{
+			MethodName: "SetNamespaceLimits",
+			Handler:    _OperatorService_SetNamespaceLimits_Handler,
 		},
 		{
 			MethodName: "ListNamespaces",

@@ -30,6 +30,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Why a partition was free to be taken.
+type HandOverReason int32
+
+const (
+	// Never sent by this version; a newer server may send one that a client does not know.
+	HandOverReason_HAND_OVER_REASON_UNSPECIFIED HandOverReason = 0
+	// Nobody had had it yet.
+	HandOverReason_HAND_OVER_REASON_FIRST HandOverReason = 1
+	// The one before had given it back: it stopped, or another was entitled to it.
+	HandOverReason_HAND_OVER_REASON_GIVEN_BACK HandOverReason = 2
+	// The one before was killed, hung, or cut off. Its flights are fenced.
+	HandOverReason_HAND_OVER_REASON_LOST HandOverReason = 3
+)
+
+// Enum value maps for HandOverReason.
+var (
+	HandOverReason_name = map[int32]string{
+		0: "HAND_OVER_REASON_UNSPECIFIED",
+		1: "HAND_OVER_REASON_FIRST",
+		2: "HAND_OVER_REASON_GIVEN_BACK",
+		3: "HAND_OVER_REASON_LOST",
+	}
+	HandOverReason_value = map[string]int32{
+		"HAND_OVER_REASON_UNSPECIFIED": 0,
+		"HAND_OVER_REASON_FIRST":       1,
+		"HAND_OVER_REASON_GIVEN_BACK":  2,
+		"HAND_OVER_REASON_LOST":        3,
+	}
+)
+
+func (x HandOverReason) Enum() *HandOverReason {
+	p := new(HandOverReason)
+	*p = x
+	return p
+}
+
+func (x HandOverReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HandOverReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_drover_v1_partition_proto_enumTypes[0].Descriptor()
+}
+
+func (HandOverReason) Type() protoreflect.EnumType {
+	return &file_drover_v1_partition_proto_enumTypes[0]
+}
+
+func (x HandOverReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HandOverReason.Descriptor instead.
+func (HandOverReason) EnumDescriptor() ([]byte, []int) {
+	return file_drover_v1_partition_proto_rawDescGZIP(), []int{0}
+}
+
 // A share of all runs.
 type Partition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -250,6 +307,226 @@ func (x *ListPartitionsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// A partition in one supervisor's hands.
+type HandOver struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number.
+	Partition uint32 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// Partition.epoch from then on.
+	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Id of the supervisor that took it.
+	Supervisor string `protobuf:"bytes,3,opt,name=supervisor,proto3" json:"supervisor,omitempty"`
+	// The address of that supervisor's server, as that was told to listen.
+	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	// Why it was free.
+	Reason HandOverReason `protobuf:"varint,5,opt,name=reason,proto3,enum=drover.v1.HandOverReason" json:"reason,omitempty"`
+	// When it was taken.
+	TakenTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=taken_time,json=takenTime,proto3" json:"taken_time,omitempty"`
+	// When it was given back, or the next one took it. Absent: nobody has taken it since.
+	LeftTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=left_time,json=leftTime,proto3" json:"left_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HandOver) Reset() {
+	*x = HandOver{}
+	mi := &file_drover_v1_partition_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HandOver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HandOver) ProtoMessage() {}
+
+func (x *HandOver) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_partition_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HandOver.ProtoReflect.Descriptor instead.
+func (*HandOver) Descriptor() ([]byte, []int) {
+	return file_drover_v1_partition_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *HandOver) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *HandOver) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *HandOver) GetSupervisor() string {
+	if x != nil {
+		return x.Supervisor
+	}
+	return ""
+}
+
+func (x *HandOver) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *HandOver) GetReason() HandOverReason {
+	if x != nil {
+		return x.Reason
+	}
+	return HandOverReason_HAND_OVER_REASON_UNSPECIFIED
+}
+
+func (x *HandOver) GetTakenTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.TakenTime
+	}
+	return nil
+}
+
+func (x *HandOver) GetLeftTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LeftTime
+	}
+	return nil
+}
+
+// Asks for hand-overs.
+type ListHandOversRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those of this partition, 0 to 32,767. Absent: of all.
+	Partition *uint32 `protobuf:"varint,1,opt,name=partition,proto3,oneof" json:"partition,omitempty"`
+	// Most hand-overs in the answer, 0 to 1,000; 0 means 50.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the page before, with the same `partition`; with another it is
+	// PAGE_TOKEN_INVALID. Empty: the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHandOversRequest) Reset() {
+	*x = ListHandOversRequest{}
+	mi := &file_drover_v1_partition_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHandOversRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHandOversRequest) ProtoMessage() {}
+
+func (x *ListHandOversRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_partition_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHandOversRequest.ProtoReflect.Descriptor instead.
+func (*ListHandOversRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_partition_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListHandOversRequest) GetPartition() uint32 {
+	if x != nil && x.Partition != nil {
+		return *x.Partition
+	}
+	return 0
+}
+
+func (x *ListHandOversRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListHandOversRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One page of hand-overs.
+type ListHandOversResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The hand-overs, newest first. The last 20 of each partition are kept.
+	HandOvers []*HandOver `protobuf:"bytes,1,rep,name=hand_overs,json=handOvers,proto3" json:"hand_overs,omitempty"`
+	// For the next page. Empty: this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHandOversResponse) Reset() {
+	*x = ListHandOversResponse{}
+	mi := &file_drover_v1_partition_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHandOversResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHandOversResponse) ProtoMessage() {}
+
+func (x *ListHandOversResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_partition_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHandOversResponse.ProtoReflect.Descriptor instead.
+func (*ListHandOversResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_partition_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ListHandOversResponse) GetHandOvers() []*HandOver {
+	if x != nil {
+		return x.HandOvers
+	}
+	return nil
+}
+
+func (x *ListHandOversResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // One membership of a server among those that watch: a server that was cut off joins under a new id.
 type Supervisor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -271,7 +548,7 @@ type Supervisor struct {
 
 func (x *Supervisor) Reset() {
 	*x = Supervisor{}
-	mi := &file_drover_v1_partition_proto_msgTypes[3]
+	mi := &file_drover_v1_partition_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -283,7 +560,7 @@ func (x *Supervisor) String() string {
 func (*Supervisor) ProtoMessage() {}
 
 func (x *Supervisor) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_partition_proto_msgTypes[3]
+	mi := &file_drover_v1_partition_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -296,7 +573,7 @@ func (x *Supervisor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supervisor.ProtoReflect.Descriptor instead.
 func (*Supervisor) Descriptor() ([]byte, []int) {
-	return file_drover_v1_partition_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_partition_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Supervisor) GetId() string {
@@ -350,7 +627,7 @@ type ListSupervisorsRequest struct {
 
 func (x *ListSupervisorsRequest) Reset() {
 	*x = ListSupervisorsRequest{}
-	mi := &file_drover_v1_partition_proto_msgTypes[4]
+	mi := &file_drover_v1_partition_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -362,7 +639,7 @@ func (x *ListSupervisorsRequest) String() string {
 func (*ListSupervisorsRequest) ProtoMessage() {}
 
 func (x *ListSupervisorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_partition_proto_msgTypes[4]
+	mi := &file_drover_v1_partition_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -375,7 +652,7 @@ func (x *ListSupervisorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSupervisorsRequest.ProtoReflect.Descriptor instead.
 func (*ListSupervisorsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_partition_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_partition_proto_rawDescGZIP(), []int{7}
 }
 
 // The supervisors.
@@ -389,7 +666,7 @@ type ListSupervisorsResponse struct {
 
 func (x *ListSupervisorsResponse) Reset() {
 	*x = ListSupervisorsResponse{}
-	mi := &file_drover_v1_partition_proto_msgTypes[5]
+	mi := &file_drover_v1_partition_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +678,7 @@ func (x *ListSupervisorsResponse) String() string {
 func (*ListSupervisorsResponse) ProtoMessage() {}
 
 func (x *ListSupervisorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_partition_proto_msgTypes[5]
+	mi := &file_drover_v1_partition_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +691,7 @@ func (x *ListSupervisorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSupervisorsResponse.ProtoReflect.Descriptor instead.
 func (*ListSupervisorsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_partition_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_partition_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListSupervisorsResponse) GetSupervisors() []*Supervisor {
@@ -450,6 +727,29 @@ const file_drover_v1_partition_proto_rawDesc = "" +
 	"\n" +
 	"partitions\x18\x01 \x03(\v2\x14.drover.v1.PartitionR\n" +
 	"partitions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9f\x02\n" +
+	"\bHandOver\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1e\n" +
+	"\n" +
+	"supervisor\x18\x03 \x01(\tR\n" +
+	"supervisor\x12\x18\n" +
+	"\aaddress\x18\x04 \x01(\tR\aaddress\x121\n" +
+	"\x06reason\x18\x05 \x01(\x0e2\x19.drover.v1.HandOverReasonR\x06reason\x129\n" +
+	"\n" +
+	"taken_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\ttakenTime\x127\n" +
+	"\tleft_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bleftTime\"\xa4\x01\n" +
+	"\x14ListHandOversRequest\x12,\n" +
+	"\tpartition\x18\x01 \x01(\rB\t\xbaH\x06*\x04\x18\xff\xff\x01H\x00R\tpartition\x88\x01\x01\x12'\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageTokenB\f\n" +
+	"\n" +
+	"_partition\"s\n" +
+	"\x15ListHandOversResponse\x122\n" +
+	"\n" +
+	"hand_overs\x18\x01 \x03(\v2\x13.drover.v1.HandOverR\thandOvers\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xed\x01\n" +
 	"\n" +
 	"Supervisor\x12\x0e\n" +
@@ -463,7 +763,12 @@ const file_drover_v1_partition_proto_rawDesc = "" +
 	"partitions\"\x18\n" +
 	"\x16ListSupervisorsRequest\"R\n" +
 	"\x17ListSupervisorsResponse\x127\n" +
-	"\vsupervisors\x18\x01 \x03(\v2\x15.drover.v1.SupervisorR\vsupervisorsB\x83\x01\n" +
+	"\vsupervisors\x18\x01 \x03(\v2\x15.drover.v1.SupervisorR\vsupervisors*\x8a\x01\n" +
+	"\x0eHandOverReason\x12 \n" +
+	"\x1cHAND_OVER_REASON_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16HAND_OVER_REASON_FIRST\x10\x01\x12\x1f\n" +
+	"\x1bHAND_OVER_REASON_GIVEN_BACK\x10\x02\x12\x19\n" +
+	"\x15HAND_OVER_REASON_LOST\x10\x03B\x83\x01\n" +
 	"\rcom.drover.v1B\x0ePartitionProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 
@@ -479,30 +784,39 @@ func file_drover_v1_partition_proto_rawDescGZIP() []byte {
 	return file_drover_v1_partition_proto_rawDescData
 }
 
-var file_drover_v1_partition_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_drover_v1_partition_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_drover_v1_partition_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_drover_v1_partition_proto_goTypes = []any{
-	(*Partition)(nil),               // 0: drover.v1.Partition
-	(*ListPartitionsRequest)(nil),   // 1: drover.v1.ListPartitionsRequest
-	(*ListPartitionsResponse)(nil),  // 2: drover.v1.ListPartitionsResponse
-	(*Supervisor)(nil),              // 3: drover.v1.Supervisor
-	(*ListSupervisorsRequest)(nil),  // 4: drover.v1.ListSupervisorsRequest
-	(*ListSupervisorsResponse)(nil), // 5: drover.v1.ListSupervisorsResponse
-	(*timestamppb.Timestamp)(nil),   // 6: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 7: google.protobuf.Duration
+	(HandOverReason)(0),             // 0: drover.v1.HandOverReason
+	(*Partition)(nil),               // 1: drover.v1.Partition
+	(*ListPartitionsRequest)(nil),   // 2: drover.v1.ListPartitionsRequest
+	(*ListPartitionsResponse)(nil),  // 3: drover.v1.ListPartitionsResponse
+	(*HandOver)(nil),                // 4: drover.v1.HandOver
+	(*ListHandOversRequest)(nil),    // 5: drover.v1.ListHandOversRequest
+	(*ListHandOversResponse)(nil),   // 6: drover.v1.ListHandOversResponse
+	(*Supervisor)(nil),              // 7: drover.v1.Supervisor
+	(*ListSupervisorsRequest)(nil),  // 8: drover.v1.ListSupervisorsRequest
+	(*ListSupervisorsResponse)(nil), // 9: drover.v1.ListSupervisorsResponse
+	(*timestamppb.Timestamp)(nil),   // 10: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 11: google.protobuf.Duration
 }
 var file_drover_v1_partition_proto_depIdxs = []int32{
-	6, // 0: drover.v1.Partition.last_seen_time:type_name -> google.protobuf.Timestamp
-	6, // 1: drover.v1.Partition.taken_time:type_name -> google.protobuf.Timestamp
-	7, // 2: drover.v1.Partition.lag:type_name -> google.protobuf.Duration
-	0, // 3: drover.v1.ListPartitionsResponse.partitions:type_name -> drover.v1.Partition
-	6, // 4: drover.v1.Supervisor.started_time:type_name -> google.protobuf.Timestamp
-	6, // 5: drover.v1.Supervisor.last_seen_time:type_name -> google.protobuf.Timestamp
-	3, // 6: drover.v1.ListSupervisorsResponse.supervisors:type_name -> drover.v1.Supervisor
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	10, // 0: drover.v1.Partition.last_seen_time:type_name -> google.protobuf.Timestamp
+	10, // 1: drover.v1.Partition.taken_time:type_name -> google.protobuf.Timestamp
+	11, // 2: drover.v1.Partition.lag:type_name -> google.protobuf.Duration
+	1,  // 3: drover.v1.ListPartitionsResponse.partitions:type_name -> drover.v1.Partition
+	0,  // 4: drover.v1.HandOver.reason:type_name -> drover.v1.HandOverReason
+	10, // 5: drover.v1.HandOver.taken_time:type_name -> google.protobuf.Timestamp
+	10, // 6: drover.v1.HandOver.left_time:type_name -> google.protobuf.Timestamp
+	4,  // 7: drover.v1.ListHandOversResponse.hand_overs:type_name -> drover.v1.HandOver
+	10, // 8: drover.v1.Supervisor.started_time:type_name -> google.protobuf.Timestamp
+	10, // 9: drover.v1.Supervisor.last_seen_time:type_name -> google.protobuf.Timestamp
+	7,  // 10: drover.v1.ListSupervisorsResponse.supervisors:type_name -> drover.v1.Supervisor
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_partition_proto_init() }
@@ -510,18 +824,20 @@ func file_drover_v1_partition_proto_init() {
 	if File_drover_v1_partition_proto != nil {
 		return
 	}
+	file_drover_v1_partition_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_partition_proto_rawDesc), len(file_drover_v1_partition_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   6,
+			NumEnums:      1,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_drover_v1_partition_proto_goTypes,
 		DependencyIndexes: file_drover_v1_partition_proto_depIdxs,
+		EnumInfos:         file_drover_v1_partition_proto_enumTypes,
 		MessageInfos:      file_drover_v1_partition_proto_msgTypes,
 	}.Build()
 	File_drover_v1_partition_proto = out.File

@@ -121,7 +121,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
     schedules: createSchedules(world, transactions),
-    triggers: createTriggers({ tables, now, namespaceName }, transactions),
+    triggers: createTriggers(world, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(isVersion),
     namespaces: createNamespaces({ tables, now, namespaceRecords, set }, transactions),

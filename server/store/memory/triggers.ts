@@ -2,7 +2,7 @@
 // of the same names do.
 import type { Moment } from "../../core/attempt.ts";
 import type { End } from "../../core/model.ts";
-import type { NewRun, RunId } from "../store.ts";
+import type { Namespace, NewRun, RunId } from "../store.ts";
 import {
   END_AGAIN_MS,
   type EndedFor,
@@ -19,7 +19,7 @@ import { refusalKey, type TriggerEndRow, triggerKey } from "./trigger-tables.ts"
 export interface TriggerWorld {
   readonly tables: Tables;
   readonly now: () => Moment;
-  readonly namespaceName: (id: number) => string;
+  readonly namespaceOf: (id: number) => Namespace;
 }
 
 export function createTriggers(world: TriggerWorld, { run }: Transactions): Triggers {
@@ -157,7 +157,7 @@ export function forgetTriggered(tables: Tables, by: Moment, rowsMax: number): vo
   for (const row of old.slice(0, rowsMax)) tables.triggered.removeRow(row);
 }
 
-function endedFor({ tables, namespaceName }: TriggerWorld, row: TriggerEndRow): EndedFor {
+function endedFor({ tables, namespaceOf }: TriggerWorld, row: TriggerEndRow): EndedFor {
   const { id, trigger, namespaceId, runId } = row;
   const { definitionId, ended } = tables.run.expect(runId);
   if (!ended) throw new Error(`run ${runId} has set off ${trigger}, and has not ended`);
@@ -165,7 +165,7 @@ function endedFor({ tables, namespaceName }: TriggerWorld, row: TriggerEndRow): 
   const known = tables.trigger.get(triggerKey(namespaceId, trigger));
   return {
     ...{ id, trigger, definition: known?.definition ?? null, runId, definitionId, state, reason },
-    namespace: { id: namespaceId, name: namespaceName(namespaceId), region: 0 },
+    namespace: namespaceOf(namespaceId),
     depth: depthOf(tables, runId),
   };
 }

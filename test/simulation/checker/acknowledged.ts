@@ -4,6 +4,7 @@
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { TokenParts } from "../history.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
+import { endsSetOff, setOffBy } from "./ends.ts";
 import {
   callsTo,
   endedBySupervisor,
@@ -17,6 +18,7 @@ import {
 import { stoppedFromAbove } from "./families.ts";
 import { lostVersions } from "./registered.ts";
 import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
+import { momentsAreKept, oneMomentOneRun } from "./schedules.ts";
 import { type Scheduling, schedulings } from "./schedulings.ts";
 import { makesRoomFrom } from "./slots.ts";
 import type { Finding } from "./violation.ts";
@@ -37,6 +39,8 @@ export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostVersions(facts);
   yield* lostReruns(facts);
   yield* webhooksTell(facts);
+  yield* momentsAreKept(facts);
+  yield* endsSetOff(facts);
   yield* unaskedRows(facts);
 }
 
@@ -118,12 +122,16 @@ function wasLeft(facts: Facts, runId: string): boolean {
   );
 }
 
+function beginsByItself({ run: { rerunOf, scheduledBy, key } }: RunFacts): boolean {
+  return rerunOf !== null || scheduledBy !== null || setOffBy(key) !== null;
+}
+
 function* unaskedRows(facts: Facts): Iterable<Finding> {
   const marks = new Set(schedulings(facts).map(({ namespace, ask }) => `${namespace}/${ask.mark}`));
   const cancelled = new Set(callsTo(facts, "CancelRun").map(({ request }) => request.runId));
   for (const run of facts.runs.values()) {
     const { runId, namespace, mark, reason, state } = run.run;
-    if (run.run.rerunOf === null && !marks.has(`${namespace}/${mark}`))
+    if (!beginsByItself(run) && !marks.has(`${namespace}/${mark}`))
       yield {
         runId,
         text: `run ${runId} ("${mark}" in ${namespace}) is stored; nobody asked for it`,
@@ -161,6 +169,7 @@ export function* oneKeyOneRun(facts: Facts): Iterable<Finding> {
   }
   for (const [name, calls] of byKey) yield* brokenKey(facts, name, calls);
   yield* oneRequestOneRerun(facts);
+  yield* oneMomentOneRun(facts);
   const runOfKey = new Map<string, string>();
   for (const { run } of facts.runs.values()) {
     if (run.key === null) continue;

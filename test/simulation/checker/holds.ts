@@ -1,5 +1,8 @@
 // What people hold back, a queue, a workflow or a namespace: a part of G16, and what excuses G15.
 import type { Moment } from "../../../server/core/attempt.ts";
+import { SLOW_MS_MAX } from "../faults.ts";
+import type { FaultRecord } from "../history.ts";
+import type { Held } from "../history-words.ts";
 import {
   allHandOuts,
   type Call,
@@ -14,6 +17,11 @@ import { type LaneOf, lanesSeen } from "./lanes.ts";
 import { wasRepeated } from "./schedulings.ts";
 import type { Finding } from "./violation.ts";
 
+const HOW: Readonly<Record<Held["what"], string>> = {
+  ...{ queue: "pause", workflow: "pause", namespace: "pause", agent: "cordon" },
+  circuit: "opening",
+};
+
 type Hold = ReturnType<typeof holdsOf>[number];
 
 function holdsOf(facts: Facts) {
@@ -22,8 +30,8 @@ function holdsOf(facts: Facts) {
 
 /**
  * From the answer to an accepted pause to the next call that may end it, nothing of what was paused
- * is handed out. Where such a call was still on its way, it may have come after the pause: no word
- * then.
+ * is handed out, once the servers know. Where such a call was still on its way, it may have come
+ * after the pause: no word then.
  */
 export function* whatIsHeldStays(facts: Facts): Iterable<Finding> {
   const laneOf = lanesSeen(facts);
@@ -33,14 +41,16 @@ export function* whatIsHeldStays(facts: Facts): Iterable<Finding> {
     const ends = letGos(facts, hold).filter((call) => !isOver(facts, call, hold));
     if (ends.some(({ place }) => place < heard.place)) continue;
     const untilAt = ends[0]?.sent.at ?? Number.POSITIVE_INFINITY;
+    const sinceAt = heard.at + (isToldLate(hold) ? KNOWN_MS : 0);
     for (const run of facts.runs.values()) {
       if (run.run.namespace !== hold.request.namespace) continue;
       for (const task of [...allHandOuts(run), ...[...run.verifies.values()].flat()]) {
         if (!isOf(hold, run, task, laneOf)) continue;
-        if (task.startedAt <= heard.at + facts.clockBackMs) continue;
+        if (task.startedAt <= sinceAt + facts.clockBackMs) continue;
         if (task.startedAt + facts.clockBackMs >= untilAt) continue;
+        if (isToldLate(hold) && mayNotKnow(facts, heard.at, task.startedAt)) continue;
         const { what, name } = hold.request.held;
-        const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the pause of ${what} "${name}" was acknowledged at ${heard.at}`;
+        const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the ${HOW[what]} of ${what} "${name}" was acknowledged at ${heard.at}`;
         yield { runId: run.run.runId, text };
       }
     }
@@ -56,22 +66,71 @@ function letGos(facts: Facts, { request: { namespace, held } }: Hold): readonly 
   );
 }
 
-/** It had been answered before the pause was asked for, and no copy of it comes later. */
-function isOver(facts: Facts, call: Call, hold: Hold): boolean {
+/** It had been answered before the other one was sent, and no copy of it comes later. */
+export function isOver(facts: Facts, call: Call, other: Call): boolean {
   const [heard] = call.answers;
-  if (!heard || heard.place > hold.place) return false;
+  if (!heard || heard.place > other.place) return false;
   return fateOf(call).kind !== "unknown" && !wasRepeated(facts, call);
 }
 
 function isOf({ request: { held } }: Hold, run: RunFacts, task: HandOut, laneOf: LaneOf): boolean {
   if (held.what === "namespace") return true;
   if (held.what === "workflow") return run.plan.workflow === held.name;
-  return laneOf(run, task)?.queue === held.name;
+  if (held.what === "agent") return agentOf(run, task) === held.name;
+  const lane = laneOf(run, task);
+  if (held.what === "circuit")
+    return lane !== undefined && `${lane.queue}/${lane.task}` === held.name;
+  return lane?.queue === held.name;
+}
+
+function agentOf({ run }: RunFacts, { step, task, fence, attempt }: HandOut): string | null {
+  const row = run.attempts.find(
+    (one) =>
+      one.step === step &&
+      one.kind === task &&
+      one.fence === fence &&
+      (task !== "verify" || one.n === attempt),
+  );
+  return row?.agentId ?? null;
+}
+
+/** Cordons and circuits are learned by the other servers once a second; a claim may be slow. */
+const KNOWN_MS = 1_300 + SLOW_MS_MAX;
+
+function isToldLate({ request: { held } }: Hold): boolean {
+  return held.what === "agent" || held.what === "circuit";
+}
+
+/** What a look at circuits and cordons is made of. */
+const LOOKS: ReadonlySet<string> = new Set([
+  ...["countEnds", "circuitLook", "circuitEvidence", "changeCircuits"],
+]);
+
+/** A server that could not ask meanwhile, or stood still. */
+function mayNotKnow({ faults }: Facts, from: Moment, until: Moment): boolean {
+  const isNear = ({ at }: FaultRecord): boolean => at >= from - KNOWN_MS && at <= until;
+  return faults.filter(isNear).some(({ fault, server }) => {
+    if (fault.kind === "store" && fault.did === "slow") return false;
+    if (fault.kind === "store") return fault.of === undefined || LOOKS.has(fault.of);
+    return fault.kind === "clock" || (server && (fault.kind === "process" || isCut(fault)));
+  });
+}
+
+function isCut(fault: FaultRecord["fault"]): boolean {
+  return fault.kind === "network" && (fault.did === "cut" || fault.did === "join");
+}
+
+interface HeldSpan {
+  readonly from: Moment;
+  readonly until: Moment;
+  /** Of which nobody else is concerned; null: all may be. */
+  readonly agent: string | null;
 }
 
 /** Moments between which something of the namespace may have been held back. */
 export function heldSpans(facts: Facts, namespace: string) {
-  return holdsOf(facts).flatMap((hold): { readonly from: Moment; readonly until: Moment }[] => {
+  return holdsOf(facts).flatMap((hold): HeldSpan[] => {
+    const { held } = hold.request;
     if (hold.request.namespace !== namespace) return [];
     // One without a definite answer may not have been carried out.
     const ends = letGos(facts, hold).flatMap((call) =>
@@ -80,6 +139,7 @@ export function heldSpans(facts: Facts, namespace: string) {
         : [],
     );
     const from = hold.sent.at - facts.clockBackMs;
-    return [{ from, until: (ends[0] ?? Number.POSITIVE_INFINITY) + facts.bounds.frozenMs }];
+    const until = (ends[0] ?? Number.POSITIVE_INFINITY) + facts.bounds.frozenMs;
+    return [{ from, until, agent: held.what === "agent" ? held.name : null }];
   });
 }

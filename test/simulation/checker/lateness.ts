@@ -1,6 +1,6 @@
 // How late somebody may act on what is due, by the faults before.
 import type { Moment } from "../../../server/core/attempt.ts";
-import type { FaultRecord } from "../history.ts";
+import type { FaultRecord, Watcher } from "../history.ts";
 import type { Facts } from "./facts.ts";
 import type { Bounds } from "./violation.ts";
 
@@ -16,22 +16,28 @@ export interface Outage {
 
 /**
  * Supervisors see the store and not the messages of clients and agents. One that ended, or stands
- * still, is an outage until a server is at work: another one has to take over what it watched.
+ * still, is an outage until a server is at work for each region: another one has to take over what
+ * it watched.
  */
-export function outagesOf({ calls, faults, bounds }: Facts): readonly Outage[] {
+export function outagesOf({ calls, faults, bounds, history }: Facts): readonly Outage[] {
+  const { watchers } = history.meta;
   const watching = faults.filter(concernsWatching);
   const atWork = new Set([
     ...calls.flatMap(({ sent }) => (sent.server === null ? [] : [sent.server])),
     ...watching.flatMap(({ fault, target }) => (fault.kind === "process" ? [target] : [])),
   ]);
-  return watching.map((record, place): Outage => {
-    const { at, fault, target } = record;
-    const byMs = fault.kind === "clock" ? fault.byMs : 0;
+  const isWatched = watching.map(({ fault, target }) => {
     if (fault.kind === "process" && GONE.has(fault.did)) atWork.delete(target);
     else if (fault.kind === "process") atWork.add(target);
+    if (!watchers) return atWork.size > 0;
+    return regionsOf(watchers).every((region) => isAtWork(watchers, region, atWork));
+  });
+  return watching.map((record, place): Outage => {
+    const { at, fault } = record;
+    const byMs = fault.kind === "clock" ? fault.byMs : 0;
     const end =
-      fault.kind === "process" && atWork.size > 0
-        ? record
+      fault.kind === "process"
+        ? watching.find((_, later) => later >= place && isWatched[later])
         : watching.slice(place).find((later) => ends(later, record));
     const isLong = fault.kind !== "heal" && LONG_FAULTS.has(fault.did);
     return {
@@ -70,15 +76,29 @@ const ENDS: Readonly<Record<string, string>> = {
   down: "up",
 };
 
+/** Those that are named, and the one that is always there. */
+function regionsOf(watchers: readonly Watcher[]): readonly number[] {
+  return [...new Set([0, ...watchers.flatMap(({ regions }) => regions ?? [])])];
+}
+
+function isAtWork(
+  watchers: readonly Watcher[],
+  region: number,
+  atWork: ReadonlySet<string>,
+): boolean {
+  return watchers.some((one) => watches(one, region) && atWork.has(one.server));
+}
+
+export function watches({ regions }: Watcher, region: number): boolean {
+  return regions === null || regions.includes(region);
+}
+
 /** The others are over within `killedMs`: a process that is gone, or one lost transaction. */
 const LONG_FAULTS: ReadonlySet<string> = new Set([
   ...["pause", "resume", "cut", "join", "down", "up", "jump"],
 ]);
 
 function ends({ fault, target }: FaultRecord, { fault: begun, target: of }: FaultRecord): boolean {
-  // No server is left: the first one that is back ends it.
-  if (begun.kind === "process" && GONE.has(begun.did))
-    return fault.kind === "process" && (fault.did === "start" || fault.did === "resume");
   if (fault.kind === "heal" || begun.kind === "heal") return false;
   return target === of && fault.did === ENDS[begun.did];
 }

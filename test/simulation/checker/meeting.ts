@@ -10,6 +10,7 @@ import { stoodStill } from "./hand-outs.ts";
 import { heldSpans } from "./holds.ts";
 import { type LaneOf, lanesSeen } from "./lanes.ts";
 import { placesOf } from "./places.ts";
+import { overlapsAreTrue } from "./schedules.ts";
 import { freeSlotsLeft } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
@@ -32,7 +33,8 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
         const missedMs = until - from;
         const slowMs = faults.some((fault) => isSlowNear(fault, span)) ? SLOW_MS_MAX : 0;
         if (missedMs <= facts.bounds.meetMs + slowMs) continue;
-        if (held.some((one) => one.from <= until && one.until >= from)) continue;
+        const own = held.filter(({ agent }) => agent === null || agent === wait.call.sent.process);
+        if (own.some((one) => one.from <= until && one.until >= from)) continue;
         if (faults.some((fault) => excuses(fault, wait.call, { from, until }, facts))) continue;
         const text = `${stepName(run, span.step)} was ready, and a poll of ${wait.call.sent.process} waited for it, from ${from} to ${until}: ${missedMs} ms`;
         yield { runId: run.run.runId, text };
@@ -41,6 +43,7 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
     }
   }
   yield* freeSlotsLeft(facts);
+  yield* overlapsAreTrue(facts);
 }
 
 interface Span {

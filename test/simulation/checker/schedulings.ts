@@ -16,7 +16,7 @@ export function schedulings(facts: Facts): readonly Scheduling[] {
 }
 
 function alone(facts: Facts): readonly Scheduling[] {
-  return callsTo(facts, "Schedule").map((call) => {
+  return callsTo(facts, "Schedule", "CallTrigger").map((call) => {
     const { namespace } = call.request;
     const fate = surely(facts, call, fateOf(call));
     return { call, namespace, ask: call.request, answers: call.answers, fate };

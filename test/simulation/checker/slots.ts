@@ -84,12 +84,19 @@ function* refusedForNothing(facts: Facts): Iterable<Finding> {
   }
 }
 
+/** A person may have cancelled it once more, and a question may be open still. */
+const MAY_HAVE_MADE_ROOM: readonly (string | null)[] = [
+  "CANCELLED_BY_NEWER",
+  "CANCELLED_BY_USER",
+  null,
+];
+
 /**
  * From when on it may have been cancelled for a newer run of its key; infinite: no run of the key
  * asks for that, or it was not.
  */
 export function makesRoomFrom({ runs }: Facts, { run }: RunFacts): Moment {
-  if (run.reason !== "CANCELLED_BY_NEWER" || !run.concurrency) return Number.POSITIVE_INFINITY;
+  if (!MAY_HAVE_MADE_ROOM.includes(run.reason) || !run.concurrency) return Number.POSITIVE_INFINITY;
   const name = keyName(run.namespace, run.concurrency.key);
   const newer = [...runs.values()].flatMap(({ run: other }) =>
     other.runId !== run.runId &&

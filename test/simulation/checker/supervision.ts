@@ -3,7 +3,10 @@ import type { Moment } from "../../../server/core/attempt.ts";
 import type { OwnerRecord, TokenParts } from "../history.ts";
 import type { FinalRun } from "../history-rows.ts";
 import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
+import { forgottenIsTrue } from "./forgotten.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
+import { regionsAreKept } from "./regions.ts";
+import { momentsAreMet, ownersFire } from "./schedules.ts";
 import { schedulings } from "./schedulings.ts";
 import { momentsOf } from "./states.ts";
 import type { Finding } from "./violation.ts";
@@ -12,7 +15,8 @@ import type { Finding } from "./violation.ts";
  * G8. Each intervention came within `detectMs` of its due moment, or, where a server or the store
  * was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
  * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
- * declared lost while an answered beat still kept it, and no run begun before its time.
+ * declared lost while an answered beat still kept it, and no run begun before its time. The same
+ * of the moments of schedules.
  */
 export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
@@ -34,7 +38,9 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   }
   if (late.length > total * (1 - bounds.detectShare)) yield* late;
   yield* lostTooEarly(facts);
+  yield* forgottenIsTrue(facts);
   yield* begunTooEarly(facts);
+  yield* momentsAreMet(facts);
   for (const run of facts.runs.values()) {
     for (const { name, wakeAt } of rowsWithMoment(run)) {
       if (history.final.at <= latestAct(outages, bounds, wakeAt)) continue;
@@ -120,7 +126,8 @@ function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: Moment 
 
 /**
  * G9. No two interventions have one key; the epochs of a partition grow with each take-over; what
- * an epoch's owner did was done by that owner, and not after the next owner had taken over.
+ * an epoch's owner did was done by that owner, and not after the next owner had taken over. Who
+ * takes a partition is there for its region.
  */
 export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
   const takes = takesByPartition(facts.owners);
@@ -133,6 +140,8 @@ export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
     }
   }
   for (const run of facts.runs.values()) yield* rivals(run, takes, facts.clockBackMs);
+  yield* ownersFire(facts);
+  yield* regionsAreKept(facts);
 }
 
 /** Told of a run, and done by the owner of the lane, whose epoch is of another partition. */

@@ -21,6 +21,7 @@ import { taskName, tasksOf } from "./hand-outs.ts";
 import { whatIsHeldStays } from "./holds.ts";
 import { pausesHold } from "./pauses.ts";
 import { placeIn, placesOf } from "./places.ts";
+import { pausedSchedulesRest } from "./schedules.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
@@ -250,7 +251,8 @@ function madeTooLate(
  * G16. After the answer to an accepted CancelRun was heard, no perform task of the run is handed
  * out but of its `always` steps, by its row or to a poll sent later, and no beat sent later lets
  * one carry on. And from an acknowledged PauseRun to the next call that lets the run move, nothing
- * of it is handed out; nor of a queue, a workflow or a namespace that is paused.
+ * of it is handed out; nor of a queue, a workflow or a namespace that is paused; nor does a paused
+ * schedule begin runs.
  */
 export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
   for (const cancel of callsTo(facts, "CancelRun")) {
@@ -276,6 +278,7 @@ export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
   yield* cancelsReachChildren(facts);
   yield* pausesHold(facts);
   yield* whatIsHeldStays(facts);
+  yield* pausedSchedulesRest(facts);
 }
 
 function* carriedOn(facts: Facts, run: RunFacts, place: number, since: string): Iterable<Finding> {

@@ -2,14 +2,14 @@
 
 export const PROMISES = Object.freeze({
   G1: "nothing acknowledged is lost, and nothing is stored unasked",
-  G2: "one idempotency key, one run",
+  G2: "one idempotency key, one run; one moment of a schedule, one run",
   G3: "one valid attempt of a step at a time, fences grow; no more runs of a key than its limit",
   G4: "once another task of its step was handed out, an attempt changes no state and is told so",
   G5: "a step's completion is recorded once, and wakes each successor once",
   G6: "states move only along the published machine",
   G7: "everything open has a due moment that someone watches, or a person",
   G8: "what is due is acted upon in time, and not before",
-  G9: "no two supervisors act on the same attempt",
+  G9: "no two supervisors act on the same attempt, and each within its regions",
   G10: "every run ends, or waits where a person sees why",
   G11: "a compensated run has undone every effect, in reverse order, and not too early",
   G12: "retries obey the policy",

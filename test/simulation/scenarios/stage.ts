@@ -146,7 +146,7 @@ export async function play(
   defects.push(...(await unheardRejections()));
   const ending = {
     ...{ namespaces: NAMESPACES, at: databaseClock.now(), drained: rest === "" },
-    deliveriesMade: new Set<string>(),
+    ...{ deliveriesMade: new Set<string>(), triggers: [] },
   };
   const moments = new Map<string, number>();
   // Makes deliveries of what nobody has looked at yet.
@@ -191,7 +191,7 @@ export function flow(
 async function untilAtRest({ time }: World, store: Store): Promise<string> {
   const untilMs = time.now() + REST_MS_MAX;
   for (;;) {
-    const { unsettled } = await atRest(store, NAMESPACES);
+    const { unsettled } = await atRest(store, NAMESPACES, []);
     if (unsettled.length === 0 || time.now() >= untilMs) return unsettled.join(", ");
     await time.run(time.now() + 1_000, () => false);
   }

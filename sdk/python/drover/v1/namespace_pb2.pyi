@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -10,14 +11,30 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Namespace(_message.Message):
-    __slots__ = ("name", "region", "create_time")
+    __slots__ = ("name", "region", "create_time", "retention", "limits")
     NAME_FIELD_NUMBER: _ClassVar[int]
     REGION_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
     name: str
     region: str
     create_time: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., region: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    retention: _duration_pb2.Duration
+    limits: NamespaceLimits
+    def __init__(self, name: _Optional[str] = ..., region: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retention: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limits: _Optional[_Union[NamespaceLimits, _Mapping]] = ...) -> None: ...
+
+class NamespaceLimits(_message.Message):
+    __slots__ = ("open_runs", "runs_per_second", "burst", "payload_bytes")
+    OPEN_RUNS_FIELD_NUMBER: _ClassVar[int]
+    RUNS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    BURST_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_BYTES_FIELD_NUMBER: _ClassVar[int]
+    open_runs: int
+    runs_per_second: float
+    burst: int
+    payload_bytes: int
+    def __init__(self, open_runs: _Optional[int] = ..., runs_per_second: _Optional[float] = ..., burst: _Optional[int] = ..., payload_bytes: _Optional[int] = ...) -> None: ...
 
 class Region(_message.Message):
     __slots__ = ("name", "watched_partitions", "partitions")
@@ -44,6 +61,46 @@ class CreateNamespaceResponse(_message.Message):
     namespace: Namespace
     existed: bool
     def __init__(self, namespace: _Optional[_Union[Namespace, _Mapping]] = ..., existed: _Optional[bool] = ...) -> None: ...
+
+class GetNamespaceRequest(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    def __init__(self, namespace: _Optional[str] = ...) -> None: ...
+
+class GetNamespaceResponse(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: Namespace
+    def __init__(self, namespace: _Optional[_Union[Namespace, _Mapping]] = ...) -> None: ...
+
+class SetNamespaceRetentionRequest(_message.Message):
+    __slots__ = ("namespace", "retention")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    retention: _duration_pb2.Duration
+    def __init__(self, namespace: _Optional[str] = ..., retention: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class SetNamespaceRetentionResponse(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: Namespace
+    def __init__(self, namespace: _Optional[_Union[Namespace, _Mapping]] = ...) -> None: ...
+
+class SetNamespaceLimitsRequest(_message.Message):
+    __slots__ = ("namespace", "limits")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    limits: NamespaceLimits
+    def __init__(self, namespace: _Optional[str] = ..., limits: _Optional[_Union[NamespaceLimits, _Mapping]] = ...) -> None: ...
+
+class SetNamespaceLimitsResponse(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: Namespace
+    def __init__(self, namespace: _Optional[_Union[Namespace, _Mapping]] = ...) -> None: ...
 
 class ListNamespacesRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

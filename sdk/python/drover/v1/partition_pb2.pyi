@@ -3,12 +3,24 @@ import datetime
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class HandOverReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    HAND_OVER_REASON_UNSPECIFIED: _ClassVar[HandOverReason]
+    HAND_OVER_REASON_FIRST: _ClassVar[HandOverReason]
+    HAND_OVER_REASON_GIVEN_BACK: _ClassVar[HandOverReason]
+    HAND_OVER_REASON_LOST: _ClassVar[HandOverReason]
+HAND_OVER_REASON_UNSPECIFIED: HandOverReason
+HAND_OVER_REASON_FIRST: HandOverReason
+HAND_OVER_REASON_GIVEN_BACK: HandOverReason
+HAND_OVER_REASON_LOST: HandOverReason
 
 class Partition(_message.Message):
     __slots__ = ("partition", "watched", "supervisor", "address", "last_seen_time", "epoch", "taken_time", "lag")
@@ -45,6 +57,42 @@ class ListPartitionsResponse(_message.Message):
     partitions: _containers.RepeatedCompositeFieldContainer[Partition]
     next_page_token: str
     def __init__(self, partitions: _Optional[_Iterable[_Union[Partition, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class HandOver(_message.Message):
+    __slots__ = ("partition", "epoch", "supervisor", "address", "reason", "taken_time", "left_time")
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    SUPERVISOR_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    TAKEN_TIME_FIELD_NUMBER: _ClassVar[int]
+    LEFT_TIME_FIELD_NUMBER: _ClassVar[int]
+    partition: int
+    epoch: int
+    supervisor: str
+    address: str
+    reason: HandOverReason
+    taken_time: _timestamp_pb2.Timestamp
+    left_time: _timestamp_pb2.Timestamp
+    def __init__(self, partition: _Optional[int] = ..., epoch: _Optional[int] = ..., supervisor: _Optional[str] = ..., address: _Optional[str] = ..., reason: _Optional[_Union[HandOverReason, str]] = ..., taken_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., left_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListHandOversRequest(_message.Message):
+    __slots__ = ("partition", "page_size", "page_token")
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    partition: int
+    page_size: int
+    page_token: str
+    def __init__(self, partition: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListHandOversResponse(_message.Message):
+    __slots__ = ("hand_overs", "next_page_token")
+    HAND_OVERS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    hand_overs: _containers.RepeatedCompositeFieldContainer[HandOver]
+    next_page_token: str
+    def __init__(self, hand_overs: _Optional[_Iterable[_Union[HandOver, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class Supervisor(_message.Message):
     __slots__ = ("id", "address", "started_time", "last_seen_time", "alive", "partitions")

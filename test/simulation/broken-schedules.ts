@@ -1,0 +1,158 @@
+// The history of a schedule, broken by hand.
+import { type Broken, type BrokenHistory, callsWith, must } from "./damage.ts";
+import { SCHEDULE } from "./good-history-schedules.ts";
+
+function fire(history: Broken, place: number) {
+  return must(history.final.fires[place], `fire ${place}`);
+}
+
+function schedule(history: Broken) {
+  return must(history.final.schedules[0], "schedule");
+}
+
+export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
+  {
+    promise: "G1",
+    what: "a schedule was acknowledged and is not there",
+    break: (history) => {
+      history.final.schedules = [];
+    },
+    says: /schedule "clock" of blue was acknowledged at \d+; it is not stored/,
+  },
+  {
+    promise: "G1",
+    what: "a schedule is there that nobody asked for",
+    break: (history) => {
+      for (const { request } of callsWith(history, "TellSchedule"))
+        if (request.rpc === "TellSchedule" && request.did === "create") request.schedule = "other";
+    },
+    says: /schedule "clock" is stored; nobody asked for it/,
+  },
+  {
+    promise: "G1",
+    what: "a moment was forgotten",
+    break: (history) => {
+      history.final.fires.splice(1, 1);
+    },
+    says: /moment 1970-01-01T00:16:41.000Z of schedule "clock" of blue has passed, and nothing/,
+  },
+  {
+    promise: "G1",
+    what: "a moment passed behind those that were marked",
+    break: (history) => {
+      must(fire(history, 2).missed ?? undefined, "mark").until -= 1_000;
+    },
+    says: /moment 1970-01-01T00:16:43.000Z of schedule "clock" of blue has passed, and nothing/,
+  },
+  {
+    promise: "G1",
+    what: "a moment that was backfilled has no run",
+    break: (history) => {
+      const [last] = history.final.fires.splice(4, 1);
+      for (const run of history.final.runs) if (run.runId === last?.runId) run.scheduledBy = null;
+    },
+    says: /moment 1970-01-01T00:16:42.000Z of schedule "clock" of blue was backfilled, and has no run/,
+  },
+  {
+    promise: "G1",
+    what: "a run of a schedule is of none of its moments",
+    break: (history) => {
+      fire(history, 3).runId = null;
+    },
+    says: /run q2 of schedule "clock" is of no moment of it/,
+  },
+  {
+    promise: "G2",
+    what: "a moment has two runs",
+    break: (history) => {
+      history.final.fires.push({ ...fire(history, 0), runId: "q9" });
+      history.final.runs.push({ ...must(history.final.runs[2], "run"), runId: "q9" });
+      must(history.final.runs[2], "run").key = null;
+    },
+    also: ["G1"],
+    says: /moment 1970-01-01T00:16:40.000Z of schedule "clock" of blue has two runs, q1 and q9/,
+  },
+  {
+    promise: "G8",
+    what: "a moment fired before its time",
+    break: (history) => {
+      fire(history, 3).firedAt -= 20;
+    },
+    says: /moment .* was due at 1004000, and fired at 1003995/,
+  },
+  {
+    promise: "G8",
+    what: "a moment fired late",
+    break: (history) => {
+      fire(history, 3).firedAt += 5_000;
+    },
+    says: /moment .* was due at 1004000, and fired late, at 1009015/,
+  },
+  {
+    promise: "G8",
+    what: "moments were given up within their catch-up window",
+    break: (history) => {
+      const mark = fire(history, 2);
+      Object.assign(mark, { outcome: "missed", firedAt: mark.at + 1_200 });
+    },
+    also: ["G16"],
+    says: /were given up at 1003200, within the 10000 ms of their catch-up/,
+  },
+  {
+    promise: "G8",
+    what: "the next moment is overdue",
+    break: (history) => {
+      history.final.at += 10_000;
+    },
+    says: /moment .* was due at 1005000, and at \d+ it had not fired/,
+  },
+  {
+    promise: "G9",
+    what: "a moment was fired in an epoch of another",
+    break: (history) => {
+      for (const one of history.final.fires) if (one.actor) one.actor.node = "node-2";
+    },
+    says: /was fired by node-2 in epoch 1, which is node-1's/,
+  },
+  {
+    promise: "G9",
+    what: "a moment was fired after a take-over",
+    break: (history) => {
+      const place = history.records.findIndex(({ at }) => at > 1_003_000);
+      const took = { partition: 7, node: "node-2", epoch: 2, did: "took" } as const;
+      history.records.splice(place, 0, { kind: "owner", at: 1_003_000, process: "b", ...took });
+    },
+    says: /was fired at 1004015 in epoch 1, after epoch 2 of node-2 began/,
+  },
+  {
+    promise: "G15",
+    what: "a moment was overlapped by no run",
+    break: (history) => {
+      const [first] = history.final.runs;
+      for (const run of history.final.runs) if (run !== first) run.concurrency = null;
+      if (first?.concurrency) first.concurrency.key = "another";
+    },
+    says: /was overlapped at 1001015 by 0 runs, and its policy is skip/,
+  },
+  {
+    promise: "G16",
+    what: "a moment fired while its schedule was paused",
+    break: (history) => {
+      const mark = fire(history, 2);
+      Object.assign(mark, { outcome: "started", series: 1, missed: null, firedAt: mark.at + 15 });
+    },
+    also: ["G1"],
+    says: /fired at \d+, though the pause was acknowledged at 1001510/,
+  },
+  {
+    promise: "G16",
+    what: "a moment fired after its schedule was deleted",
+    break: (history) => {
+      schedule(history).stands = null;
+      for (const { request } of callsWith(history, "TellSchedule"))
+        if (request.rpc === "TellSchedule" && request.schedule === SCHEDULE)
+          if (request.did === "pause") Object.assign(request, { did: "delete" });
+    },
+    says: /fired at 1004015, though the deletion was acknowledged at 1001510/,
+  },
+];

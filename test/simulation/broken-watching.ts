@@ -1,0 +1,61 @@
+// The good history, broken by hand in who watches what, and in what is kept from agents.
+import { type Broken, type BrokenHistory, must, own, runOf } from "./damage.ts";
+import type { Held } from "./history-words.ts";
+
+/** Asked for and acknowledged before the second try of r1. */
+function hold(history: Broken, held: Held): void {
+  const place = history.records.findIndex((record) => record.kind === "fault");
+  const { at } = must(history.records[place], "fault");
+  const own = { process: "holder", call: 900, at };
+  const answer = { kind: "done", run: null, repeated: false } as const;
+  const request = { rpc: "Hold", namespace: "blue", held } as const;
+  history.records.splice(
+    place + 1,
+    0,
+    { kind: "call", server: "node-1", ...own, request },
+    { kind: "answer", ...own, answer, canaries: [] },
+  );
+}
+
+export const BROKEN_WATCHING: readonly BrokenHistory[] = [
+  {
+    promise: "G8",
+    what: "a task was declared forgotten, and no beat had left it out",
+    break: (history) => {
+      must(runOf(history, "r1").interventions[0], "intervention").rule = "forgotten";
+    },
+    says: /fence 1 of step "flight" of run r1 was declared forgotten at \d+, and no beat/,
+  },
+  {
+    promise: "G9",
+    what: "a partition was taken by one who does not watch its region",
+    break: (history) => {
+      history.meta.watchers = [{ server: "node-1", regions: [1], standby: false }];
+    },
+    says: /node-1 took partition 7 of region 0 at \d+, which it does not watch/,
+  },
+  {
+    promise: "G9",
+    what: "a standby took a partition of one who was there",
+    break: (history) => {
+      history.meta.watchers = [
+        { server: "node-1", regions: null, standby: true },
+        { server: "node-2", regions: null, standby: false },
+      ];
+      own(history, { node: "node-1", epoch: 2, at: history.final.at + 20_000 });
+    },
+    says: /node-1 took partition 7 of region 0 at \d+ as a standby, and node-2 was there/,
+  },
+  {
+    promise: "G16",
+    what: "a cordoned agent got a task",
+    break: (history) => hold(history, { what: "agent", name: "agent-2" }),
+    says: /was handed out at \d+, though the cordon of agent "agent-2" was acknowledged at/,
+  },
+  {
+    promise: "G16",
+    what: "a task went through an open circuit",
+    break: (history) => hold(history, { what: "circuit", name: "default/send-mail" }),
+    says: /was handed out at \d+, though the opening of circuit "default\/send-mail" was acknowledged/,
+  },
+];

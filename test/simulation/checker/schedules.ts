@@ -1,0 +1,259 @@
+// Schedules: each moment has one run, at its time, whatever becomes of servers and clocks; what has
+// none says why, truly; and nothing begins while a schedule is paused or after it was deleted.
+import type { Moment } from "../../../server/core/attempt.ts";
+import { placed, type ScheduledMoment } from "../../../server/core/calendar.ts";
+import { momentsOf } from "../../../server/scheduler/moments.ts";
+import type { FinalFire, FinalSchedule } from "../history-rows.ts";
+import { callsTo, type Facts, fateOf } from "./facts.ts";
+import { isOver } from "./holds.ts";
+import { latestAct, outagesOf } from "./lateness.ts";
+import type { Finding } from "./violation.ts";
+
+type Word = ReturnType<typeof wordsOf>[number];
+
+function wordsOf(facts: Facts) {
+  return callsTo(facts, "TellSchedule");
+}
+
+/** In UTC: a moment's own time zone is that of its calendar. */
+function nameOf({ name, namespace }: FinalSchedule, moment: number): string {
+  return `moment ${new Date(moment).toISOString()} of schedule "${name}" of ${namespace}`;
+}
+
+function about(facts: Facts, { name, namespace }: FinalSchedule, ...did: Word["request"]["did"][]) {
+  return wordsOf(facts).filter(
+    ({ request }) =>
+      request.schedule === name && request.namespace === namespace && did.includes(request.did),
+  );
+}
+
+function firesOf(facts: Facts, { id }: FinalSchedule): readonly FinalFire[] {
+  return facts.history.final.fires.filter(({ scheduleId }) => scheduleId === id);
+}
+
+/** Those since it was made, up to the one that is still to come. */
+function* passed({ spec, createdAt, stands }: FinalSchedule): Iterable<ScheduledMoment> {
+  if (!stands) return;
+  const moments = momentsOf(spec.calendar);
+  const until = stands.next?.moment ?? Number.POSITIVE_INFINITY;
+  let one = moments.firstAfter(createdAt);
+  for (; one && one.moment < until; one = moments.after(one.moment)) yield one;
+}
+
+/**
+ * A part of G1. A schedule that was acknowledged is there, and one that is there was asked for;
+ * each of its moments has a fire, by itself or with others that passed unmet; a fire has the run
+ * that it names, and a run of a schedule its fire; moments that were backfilled have runs.
+ */
+export function* momentsAreKept(facts: Facts): Iterable<Finding> {
+  const { schedules, fires } = facts.history.final;
+  for (const { request, answers } of wordsOf(facts)) {
+    const { did, schedule: name, namespace } = request;
+    const isKnown = schedules.some((one) => one.name === name && one.namespace === namespace);
+    const heard = answers.find(
+      ({ answer }) => answer.kind !== "unknown" && answer.kind !== "refused",
+    );
+    if (did !== "create" || !heard || isKnown) continue;
+    const text = `schedule "${name}" of ${namespace} was acknowledged at ${heard.at}; it is not stored`;
+    yield { runId: null, text };
+  }
+  for (const schedule of schedules) {
+    if (about(facts, schedule, "create").length === 0)
+      yield { runId: null, text: `schedule "${schedule.name}" is stored; nobody asked for it` };
+    yield* lostMoments(facts, schedule);
+    yield* lostBackfills(facts, schedule);
+  }
+  const fired = new Set(fires.flatMap(({ runId }) => runId ?? []));
+  for (const runId of fired)
+    if (!facts.runs.has(runId))
+      yield { runId, text: `a moment is stored with run ${runId}, which is not stored` };
+  for (const { run } of facts.runs.values()) {
+    const { runId, scheduledBy } = run;
+    if (scheduledBy === null || run.rerunOf || fired.has(runId)) continue;
+    yield { runId, text: `run ${runId} of schedule "${scheduledBy}" is of no moment of it` };
+  }
+}
+
+function* lostMoments(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
+  const fires = firesOf(facts, schedule);
+  const has = new Set(fires.flatMap(({ series, moment }) => (series > 0 ? [moment] : [])));
+  const marks = fires.filter(({ missed }) => missed !== null);
+  for (const { moment, at } of passed(schedule)) {
+    const isMarked = marks.some((mark) => mark.at <= at && at < (mark.missed?.until ?? 0));
+    if (has.has(moment) || isMarked) continue;
+    const text = `${nameOf(schedule, moment)} has passed, and nothing is stored of it`;
+    yield { runId: null, text };
+  }
+}
+
+function* lostBackfills(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
+  const fires = firesOf(facts, schedule);
+  const moments = momentsOf(schedule.spec.calendar);
+  for (const call of about(facts, schedule, "backfill")) {
+    const { request } = call;
+    // Of a deleted one of its name, maybe.
+    if (request.did !== "backfill" || fateOf(call).kind !== "accepted") continue;
+    if (about(facts, schedule, "delete").length > 0) continue;
+    let one = moments.firstAfter(request.from - 1);
+    for (; one && one.at < request.until; one = moments.after(one.moment)) {
+      const { moment } = one;
+      if (fires.some((fire) => fire.series > 0 && fire.moment === moment && fire.runId)) continue;
+      const text = `${nameOf(schedule, moment)} was backfilled, and has no run`;
+      yield { runId: null, text };
+    }
+  }
+}
+
+/** A part of G2. A moment has one run, and a run one moment; so has the request of a run now. */
+export function* oneMomentOneRun(facts: Facts): Iterable<Finding> {
+  const { schedules, fires } = facts.history.final;
+  const runOf = new Map<string, string>();
+  const momentOf = new Map<string, string>();
+  for (const { scheduleId, series, moment, runId } of fires) {
+    if (runId === null) continue;
+    const key = `${scheduleId}/${series}/${moment}`;
+    const schedule = schedules.find(({ id }) => id === scheduleId);
+    const [other, before] = [runOf.get(key), momentOf.get(runId)];
+    if (schedule && other !== undefined)
+      yield { runId, text: `${nameOf(schedule, moment)} has two runs, ${other} and ${runId}` };
+    if (before !== undefined)
+      yield { runId, text: `run ${runId} is of two moments of a schedule, ${before} and ${key}` };
+    runOf.set(key, runId);
+    momentOf.set(runId, key);
+  }
+  const runOfRequest = new Map<string, string>();
+  for (const { request, answers } of wordsOf(facts)) {
+    if (request.did !== "run") continue;
+    // A schedule of the name that was made anew is another one.
+    const isAnew = wordsOf(facts).some(
+      (other) => other.request.did === "delete" && other.request.schedule === request.schedule,
+    );
+    const key = `request "${request.requestId}" of schedule "${request.schedule}"`;
+    for (const { answer } of isAnew ? [] : answers) {
+      if (answer.kind !== "scheduled") continue;
+      const { runId } = answer;
+      const other = runOfRequest.get(`${request.namespace} ${key}`) ?? runId;
+      if (other !== runId) yield { runId, text: `${key} has two runs, ${other} and ${runId}` };
+      runOfRequest.set(`${request.namespace} ${key}`, runId);
+    }
+  }
+}
+
+/**
+ * A part of G8. The moments of a calendar fire when they have come, not before and not late, and
+ * those that are given up are older than the catch-up window; the next one is not overdue.
+ */
+export function* momentsAreMet(facts: Facts): Iterable<Finding> {
+  const { bounds, history } = facts;
+  const outages = outagesOf(facts);
+  for (const schedule of history.final.schedules) {
+    const { id, spec, stands } = schedule;
+    const moments = momentsOf(spec.calendar);
+    for (const { moment, at, cause, outcome, firedAt, missed } of firesOf(facts, schedule)) {
+      if (cause !== "calendar" || outcome === "paused") continue;
+      const name = nameOf(schedule, moment);
+      const { wakeAt } = placed({ moments, jitterMs: spec.jitterMs, seed: id }, { moment, at });
+      if (firedAt < wakeAt)
+        yield { runId: null, text: `${name} was due at ${wakeAt}, and fired at ${firedAt}` };
+      if (firedAt > latestAct(outages, bounds, wakeAt))
+        yield { runId: null, text: `${name} was due at ${wakeAt}, and fired late, at ${firedAt}` };
+      if (missed && missed.until > firedAt - spec.catchUpMs)
+        yield {
+          runId: null,
+          text: `${name} and others up to ${missed.until} were given up at ${firedAt}, within the ${spec.catchUpMs} ms of their catch-up`,
+        };
+    }
+    const due = stands?.pause ? null : stands?.next;
+    if (!due || history.final.at <= latestAct(outages, bounds, due.wakeAt)) continue;
+    const text = `${nameOf(schedule, due.moment)} was due at ${due.wakeAt}, and at ${history.final.at} it had not fired`;
+    yield { runId: null, text };
+  }
+}
+
+/** A part of G9. A moment is fired by the owner of its partition, in its epoch. */
+export function* ownersFire(facts: Facts): Iterable<Finding> {
+  for (const schedule of facts.history.final.schedules) {
+    const taken = facts.owners.filter(
+      ({ did, partition }) => did === "took" && partition === schedule.partition,
+    );
+    for (const { actor, moment, firedAt } of firesOf(facts, schedule)) {
+      if (!actor) continue;
+      const name = nameOf(schedule, moment);
+      const owner = taken.find(({ epoch }) => epoch === actor.epoch);
+      if (owner && owner.node !== actor.node)
+        yield {
+          runId: null,
+          text: `${name} was fired by ${actor.node} in epoch ${actor.epoch}, which is ${owner.node}'s`,
+        };
+      const next = taken.find(
+        ({ epoch, at }) => epoch > actor.epoch && at < firedAt - facts.clockBackMs,
+      );
+      if (!next) continue;
+      const text = `${name} was fired at ${firedAt} in epoch ${actor.epoch}, after epoch ${next.epoch} of ${next.node} began`;
+      yield { runId: null, text };
+    }
+  }
+}
+
+/**
+ * A part of G15. A moment is overlapped only by the policy, and while another run of its schedule
+ * was under way; none is refused, as the workflow is there.
+ */
+export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
+  const { transactionMs } = facts.bounds;
+  for (const schedule of facts.history.final.schedules) {
+    const { name, namespace, spec } = schedule;
+    for (const { moment, outcome, firedAt } of firesOf(facts, schedule)) {
+      if (outcome === "refused")
+        yield { runId: null, text: `${nameOf(schedule, moment)} was refused, and has no run` };
+      if (outcome !== "overlapped") continue;
+      const others = [...facts.runs.values()].filter(
+        ({ run }) =>
+          run.concurrency?.key === `schedule/${name}` &&
+          run.namespace === namespace &&
+          run.createdAt <= firedAt + transactionMs &&
+          (run.endedAt ?? firedAt) >= firedAt - transactionMs,
+      );
+      const least = { skip: 1, "buffer-one": 2 }[String(spec.overlap)];
+      if (least !== undefined && others.length >= least) continue;
+      const text = `${nameOf(schedule, moment)} was overlapped at ${firedAt} by ${others.length} runs, and its policy is ${spec.overlap}`;
+      yield { runId: null, text };
+    }
+  }
+}
+
+/**
+ * A part of G16. From the answer to an accepted pause to the next call that may end it, and after
+ * that to an accepted deletion, no moment fires. Where such a call was on its way: no word.
+ */
+export function* pausedSchedulesRest(facts: Facts): Iterable<Finding> {
+  for (const schedule of facts.history.final.schedules) {
+    const deletions = about(facts, schedule, "delete");
+    const isMadeOnce = deletions.length === 0;
+    const pauses = isMadeOnce ? about(facts, schedule, "pause") : [];
+    for (const pause of pauses)
+      yield* firedMeanwhile(facts, schedule, pause, about(facts, schedule, "resume"));
+    for (const deletion of deletions)
+      yield* firedMeanwhile(facts, schedule, deletion, about(facts, schedule, "create"));
+  }
+}
+
+function* firedMeanwhile(
+  facts: Facts,
+  schedule: FinalSchedule,
+  stop: Word,
+  starts: readonly Word[],
+): Iterable<Finding> {
+  const [heard] = stop.answers;
+  if (!heard || fateOf(stop).kind !== "accepted") return;
+  const open = starts.filter((call) => !isOver(facts, call, stop));
+  if (open.some(({ place }) => place < heard.place)) return;
+  const untilAt: Moment = open[0]?.sent.at ?? Number.POSITIVE_INFINITY;
+  for (const { moment, cause, firedAt, outcome } of firesOf(facts, schedule)) {
+    if (cause !== "calendar" || outcome === "paused") continue;
+    if (firedAt <= heard.at + facts.clockBackMs || firedAt + facts.clockBackMs >= untilAt) continue;
+    const did = stop.request.did === "delete" ? "deletion" : "pause";
+    const text = `${nameOf(schedule, moment)} fired at ${firedAt}, though the ${did} was acknowledged at ${heard.at}`;
+    yield { runId: null, text };
+  }
+}

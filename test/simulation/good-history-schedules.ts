@@ -1,0 +1,62 @@
+// A sixth history as it should be: the runs of the third one are those of a schedule that comes
+// each second. It is paused and resumed; a moment is overlapped, and one that passed is backfilled.
+import { type Mutable, must } from "./damage.ts";
+import { SLOT_KEY, slotsHistory } from "./good-history-slots.ts";
+import { type History, historyOf, historyText } from "./history.ts";
+import type { FinalFire } from "./history-rows.ts";
+import type { ScheduleWord } from "./history-words.ts";
+
+export const SCHEDULE = "clock";
+const EVERY_MS = 1_000;
+const ACTOR = { node: "node-1", epoch: 1 };
+
+export function schedulesHistory(): History {
+  const text = historyText(slotsHistory()).replaceAll(SLOT_KEY, `schedule/${SCHEDULE}`);
+  const history = structuredClone(historyOf(text)) as Mutable<History>;
+  const startAt = must(history.records[0], "record").at;
+  let calls = 500;
+  const tell = (at: number, word: ScheduleWord): void => {
+    const request = { rpc: "TellSchedule", namespace: "blue", ...word } as const;
+    const call = calls++;
+    const own = { process: "keeper", call };
+    history.records.push({ kind: "call", at, server: "node-1", ...own, request });
+    const answer = { kind: "done", run: null, repeated: false } as const;
+    history.records.push({ kind: "answer", at: at + 10, ...own, answer, canaries: [] });
+  };
+  const second = (no: number): number => startAt + no * EVERY_MS;
+  const about = { scheduleId: "c1", series: 1, missed: null, actor: ACTOR } as const;
+  const fire = (no: number, what: Pick<FinalFire, "outcome" | "runId">): FinalFire => {
+    const at = second(no);
+    return { ...about, moment: at, at, cause: "calendar", firedAt: at + 15, ...what };
+  };
+  tell(startAt - 20, { schedule: SCHEDULE, did: "create" });
+  tell(second(1) + 500, { schedule: SCHEDULE, did: "pause" });
+  tell(second(3) + 500, { schedule: SCHEDULE, did: "resume" });
+  const past = { did: "backfill", from: second(2), until: second(3) } as const;
+  tell(second(4) + 500, { schedule: SCHEDULE, ...past });
+  const owner = { partition: 7, node: ACTOR.node, epoch: ACTOR.epoch, did: "took" } as const;
+  history.records.push({ kind: "owner", at: startAt - 30, process: "node-1", ...owner });
+  history.records.sort((a, b) => a.at - b.at);
+  const resumedAt = second(3) + 505;
+  const passed = { outcome: "paused", runId: null } as const;
+  const mark = { series: -1, actor: null, missed: { count: 2, until: resumedAt } } as const;
+  const backfilled = { cause: "backfill", actor: null, firedAt: second(4) + 505 } as const;
+  history.final.fires = [
+    fire(0, { outcome: "started", runId: "q1" }),
+    fire(1, { outcome: "overlapped", runId: null }),
+    { ...fire(2, passed), ...mark, firedAt: resumedAt },
+    fire(4, { outcome: "started", runId: "q2" }),
+    { ...fire(2, { outcome: "started", runId: "q3" }), ...backfilled },
+  ];
+  for (const run of history.final.runs) run.scheduledBy = SCHEDULE;
+  const next = { moment: second(5), at: second(5), wakeAt: second(5) };
+  history.final.schedules.push({
+    ...{ id: "c1", namespace: "blue", name: SCHEDULE, partition: 7, createdAt: startAt - 15 },
+    spec: {
+      calendar: { kind: "interval", everyMs: EVERY_MS, offsetMs: startAt % EVERY_MS },
+      ...{ overlap: "skip", catchUpMs: 10_000, jitterMs: 0 },
+    },
+    stands: { next, pause: null },
+  });
+  return history as History;
+}
