@@ -299,7 +299,7 @@ func (a *Agent) giveUp(task *held) {
 	}
 	a.settings.log.Error("handler does not end, though it was told to", taskFields(task.task)...)
 	a.onceDeaf.Do(func() { close(a.deafened) })
-	a.report(task, unknownOutcome("handler-deaf", "The handler did not end when it was told to stop."))
+	a.report(task, unknownOutcome("handler-lost", "The handler did not end when it was told to stop."))
 }
 
 func (a *Agent) report(task *held, outcome *droverpb.Outcome) {

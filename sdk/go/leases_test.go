@@ -316,7 +316,7 @@ func TestAHandlerThatIgnoresItsCancelIsReportedAndEndsTheAgent(t *testing.T) {
 		})
 		report := server.complete.next()
 		equal(t, "moment", time.Since(told), 10*time.Second)
-		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "handler-deaf")
+		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "handler-lost")
 		accepted(report)
 		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerDeaf) {
 			t.Fatalf("Run returned %v", err)
