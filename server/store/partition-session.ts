@@ -17,6 +17,12 @@ export interface TakenPartition {
   readonly epoch: number;
 }
 
+/** A row that a flight of the node locks: one of each that can be out at a time. */
+export interface Writer {
+  readonly node: string;
+  readonly slot: number;
+}
+
 export interface PartitionLook {
   /** Partitions that some session holds, this one included. */
   readonly held: readonly number[];

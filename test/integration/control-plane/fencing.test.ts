@@ -1,7 +1,7 @@
 /**
  * Take-over. Each flight of a supervisor holds its own writer row, so whoever takes over waits for
- * the flight that is in the air, and whatever the former owner sends after that changes nothing. Nor
- * does an owner's word about what its node does not own, by the lease row.
+ * the flight that is in the air, and whatever the former owner sends after that changes nothing.
+ * Nor does an owner's word about what its node does not own, by the lease row.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";

@@ -1,8 +1,8 @@
 /**
- * Why a flight locks a row of its own. The same interleaving is played twice on PostgreSQL: with the
- * statement as it is, and with a twin of its text in which one rule is another. By a plain read of
- * the epoch a server that was frozen writes after the take-over; by a shared lock on the lease row
- * the take-over starves for as long as flights overlap.
+ * Why a flight locks a row of its own. The same interleaving is played twice on PostgreSQL: with
+ * the statement as it is, and with a twin of its text in which one rule is another. By a plain read
+ * of the epoch a server that was frozen writes after the take-over; by a shared lock on the lease
+ * row the take-over starves for as long as flights overlap.
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
