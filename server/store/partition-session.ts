@@ -23,6 +23,12 @@ export const HAND_OVERS_KEPT = 20;
 export const HAND_OVER_WHYS = ["first", "given-back", "lost"] as const;
 export type HandOverWhy = (typeof HAND_OVER_WHYS)[number];
 
+/** A row that a flight of the node locks: one of each that can be out at a time. */
+export interface Writer {
+  readonly node: string;
+  readonly slot: number;
+}
+
 export interface PartitionLook {
   /** Partitions that some session holds, this one included. */
   readonly held: readonly number[];

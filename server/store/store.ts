@@ -31,7 +31,7 @@ import type { Namespaces } from "./namespaces.ts";
 import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
-import type { Partitions, TakenPartition } from "./partition-session.ts";
+import type { Partitions, TakenPartition, Writer } from "./partition-session.ts";
 import type { Pulse, PulseQuestion } from "./pulse.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
@@ -261,11 +261,6 @@ export interface Tx extends ScheduleTx, SweepTx {
   takeTrials(trials: readonly Trial[]): Promise<readonly CircuitRef[]>;
   /** Moves locked ready rows to `lease`. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
-}
-
-export interface Writer {
-  readonly node: string;
-  readonly slot: number;
 }
 
 export interface TransactOptions {
