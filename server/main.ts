@@ -113,6 +113,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         ...parseAddress(address),
         insecureNoAuth: options.insecureNoAuth ?? false,
       },
+      overdueMs: options.health?.overdueMs ?? settings.overdueMs,
       clock: systemClock,
       log,
       health: itself.health,

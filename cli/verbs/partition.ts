@@ -15,16 +15,12 @@ import {
   PartitionSchema,
   SupervisorSchema,
 } from "@drover/proto/drover/v1/partition_pb.ts";
-import { HEALTH_DEFAULTS } from "@drover/server/config.ts";
 import type { Command } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
 import { between, clean, durationWords, moment } from "../words.ts";
-
-/** As `drover status` counts them. */
-const { overdueMs: lateMs } = HEALTH_DEFAULTS;
 
 /** What a smallint of the database holds. */
 const partitionMax = 32_767;
@@ -79,7 +75,7 @@ function addList(partition: Command, ended: Ended): void {
   partition
     .command("list")
     .description("list the shares of all runs: who watches each, and how late he is")
-    .option("--late", "only those that nobody watches, or that are late by more than 5 s")
+    .option("--late", "only those that nobody watches, or that the server calls late (--overdue)")
     .action(async ({ late }: { late?: boolean }, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator } = connect();
@@ -87,7 +83,7 @@ function addList(partition: Command, ended: Ended): void {
         const answer = await operator.listPartitions(page);
         return { items: answer.partitions, nextPageToken: answer.nextPageToken };
       });
-      const partitions = late ? items.filter(isLate) : items;
+      const partitions = late ? items.filter((one) => one.late) : items;
       const answer = create(ListPartitionsResponseSchema, { partitions });
       writeList(output, [ListPartitionsResponseSchema, answer], [PartitionSchema, partitions]);
       const headers = ["PARTITION", "WATCHED BY", "AT", "TAKEN", "HAND-OVERS", "LATE BY"];
@@ -103,10 +99,6 @@ function addList(partition: Command, ended: Ended): void {
       if (rows.length === 0) output.note("every partition is watched, and none is late");
       ended(exitCodes.done);
     });
-}
-
-export function isLate({ watched, lag }: Partition): boolean {
-  return !watched || (lag !== undefined && durationMs(lag) > lateMs);
 }
 
 function watcherWords({ watched, supervisor, lastSeenTime }: Partition): string {

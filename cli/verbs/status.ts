@@ -1,6 +1,7 @@
 /** `drover status`: what needs a person, on one screen, and what runs here. */
 import { toJson } from "@bufbuild/protobuf";
 import { durationMs, type Timestamp } from "@bufbuild/protobuf/wkt";
+import { type Circuit, CircuitSchema } from "@drover/proto/drover/v1/circuit_pb.ts";
 import {
   type GetClusterInfoResponse,
   GetClusterInfoResponseSchema,
@@ -16,6 +17,10 @@ import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted, durationWords, moment, phrase } from "../words.ts";
+import { isClosed, stateWords } from "./circuit.ts";
+
+/** Circuits that are looked at: those that are open, and those that people have closed. */
+const CIRCUITS_MAX = 1_000;
 
 export function addStatus(program: Command, ended: Ended): void {
   program
@@ -25,28 +30,32 @@ export function addStatus(program: Command, ended: Ended): void {
       const { output, address, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const overview = await operator.getOverview({ namespace });
+      const { circuits } = await operator.listCircuits({ namespace, pageSize: CIRCUITS_MAX });
+      const open = circuits.filter((one) => !isClosed(one));
       const cluster = await operator.getClusterInfo({});
       if (output.format === "table") {
-        const rows = concerns(overview);
+        const rows = [...concerns(overview), ...open.map(circuitRow)];
         printTable(output, ["WHAT NEEDS A PERSON", "SINCE", "NEXT"], rows);
         if (rows.length > 0) output.line("");
         printCluster(cluster, address, output);
         if (rows.length === 0) output.note(`nothing needs a person in ${clean(namespace)}`);
-      } else writeBoth(overview, cluster, output);
+      } else writeAll(overview, open, cluster, output);
       ended(exitCodes.done);
     });
 }
 
-function writeBoth(
+function writeAll(
   overview: GetOverviewResponse,
+  openCircuits: readonly Circuit[],
   cluster: GetClusterInfoResponse,
   output: Output,
 ): void {
-  const both = {
+  const all = {
     overview: toJson(GetOverviewResponseSchema, overview),
+    openCircuits: openCircuits.map((one) => toJson(CircuitSchema, one)),
     cluster: toJson(GetClusterInfoResponseSchema, cluster),
   };
-  output.line(JSON.stringify(both, null, output.format === "json" ? 2 : 0));
+  output.line(JSON.stringify(all, null, output.format === "json" ? 2 : 0));
 }
 
 type Row = readonly [what: string, since: string, next: string];
@@ -84,6 +93,20 @@ function row(what: string, since: Timestamp | undefined, next: string): Row {
 function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
   const why = pause?.reason ? `: ${clean(pause.reason)}` : "";
   return row(`${what} is paused${why}`, pause?.sinceTime, next);
+}
+
+/** What a person has opened stays so until it is released; the rules are overruled by closing. */
+function circuitRow(circuit: Circuit): Row {
+  const { queue, task, agentId, setTime, sinceTime } = circuit;
+  const isSaid = setTime !== undefined;
+  const whose = agentId === "" ? "" : ` for agent ${clean(agentId)}`;
+  const agent = agentId === "" ? "" : ` --agent ${clean(agentId)}`;
+  const verb = isSaid ? "release" : "close";
+  return row(
+    `circuit of "${clean(task)}" of queue "${clean(queue)}"${whose} ${stateWords(circuit)}`,
+    setTime ?? sinceTime,
+    `drover queue circuit ${verb} ${clean(queue)} ${clean(task)}${agent} --by NAME`,
+  );
 }
 
 function partitionRows(late: readonly Partition[]): readonly Row[] {

@@ -93,6 +93,8 @@ export interface Partition {
   readonly takenTime: Date | null;
   /** How long ago the oldest moment came that nobody has acted upon; null: there is none. */
   readonly lagMs: number | null;
+  /** Nobody watches it, or it lags by more than the server calls overdue: 5 s unless told. */
+  readonly late: boolean;
 }
 
 export interface PartitionPage {
@@ -332,9 +334,9 @@ function readCluster(answer: overview.GetClusterInfoResponse): ClusterInfo {
 }
 
 function readPartition(one: partitions.Partition): Partition {
-  const { partition, watched, supervisor, address, epoch, lag } = one;
+  const { partition, watched, supervisor, address, epoch, lag, late } = one;
   return Object.freeze({
-    ...{ partition, watched, supervisor, address, epoch },
+    ...{ partition, watched, supervisor, address, epoch, late },
     lastSeenTime: readTime(one.lastSeenTime),
     takenTime: readTime(one.takenTime),
     lagMs: lag === undefined ? null : durationMs(lag),

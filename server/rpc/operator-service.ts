@@ -61,6 +61,7 @@ export interface OperatorServiceDeps {
   readonly check: Pick<RequestCheck, "check">;
   readonly triggers: TriggerWork;
   readonly clock: Pick<Clock, "wallMs">;
+  readonly overdueMs: number;
 }
 
 const HISTORY_MAX = 1_000;

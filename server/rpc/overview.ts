@@ -5,7 +5,6 @@ import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../clock.ts";
-import { HEALTH_DEFAULTS } from "../config.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
 import type { Pause } from "../store/queues.ts";
@@ -17,21 +16,22 @@ import { pauseMessage } from "./queues.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-/** Late by as much as a server's health calls overdue. */
-const { overdueMs: LATE_MS } = HEALTH_DEFAULTS;
 const PARTITIONS_LOOKED_AT_MAX = 4_096;
 const LATE_PARTITIONS_MAX = 1_000;
 
 export interface OverviewDeps extends OperatorCallDeps {
   readonly clock: Pick<Clock, "wallMs">;
+  /** A partition is late by more than that, as a server's health calls it overdue. */
+  readonly overdueMs: number;
 }
 
 type OverviewCalls = "listPartitions" | "listSupervisors" | "getOverview" | "getClusterInfo";
 
 export function createOverviewCalls({
-  store: { operators },
+  store,
   namespaces,
   clock,
+  overdueMs,
 }: OverviewDeps): Pick<Handlers<typeof OperatorService>, OverviewCalls> {
   const serverVersion = versionOfServer();
 
@@ -40,16 +40,19 @@ export function createOverviewCalls({
       const list = "partitions";
       const page = pageOf(list, pageSize);
       const after = parsePageToken(list, pageToken, (item) => /^\d{1,5}$/.test(item)) ?? -1;
-      const look = await operators.partitions({ after: Number(after), limit: page.limit + 1 });
+      const look = await store.operators.partitions({
+        after: Number(after),
+        limit: page.limit + 1,
+      });
       const { now, partitions: rows } = look;
       return {
-        partitions: rows.slice(0, page.limit).map((row) => partitionMessage(row, now)),
+        partitions: rows.slice(0, page.limit).map((row) => partitionMessage(row, now, overdueMs)),
         nextPageToken: page.nextToken(rows, ({ partition }) => String(partition)),
       };
     },
 
     async listSupervisors() {
-      const rows = await operators.supervisors();
+      const rows = await store.operators.supervisors();
       const supervisors = rows.map(({ node, address, alive, partitions, ...row }) => ({
         ...{ id: node, address, alive, partitions },
         startedTime: timestampFromMs(row.startedAt),
@@ -61,16 +64,16 @@ export function createOverviewCalls({
     async getOverview({ namespace }) {
       const { id } = await namespaces.find(namespace);
       const wanted = { after: -1, limit: PARTITIONS_LOOKED_AT_MAX };
-      const { now, partitions } = await operators.partitions(wanted);
-      const seen = await operators.attention(id);
+      const { now, partitions } = await store.operators.partitions(wanted);
+      const seen = await store.operators.attention(id);
       const { namespacePause: pause } = seen;
       return {
         openEscalations: seen.escalations,
         unservedTasks: seen.orphans.map(unservedMessage),
         latePartitions: partitions
-          .filter((one) => isLate(one, now))
-          .slice(0, LATE_PARTITIONS_MAX)
-          .map((one) => partitionMessage(one, now)),
+          .map((one) => partitionMessage(one, now, overdueMs))
+          .filter(({ late }) => late)
+          .slice(0, LATE_PARTITIONS_MAX),
         ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
         pausedQueues: seen.pausedQueues.map(namedPause),
         pausedWorkflows: seen.pausedWorkflows.map(namedPause),
@@ -79,10 +82,10 @@ export function createOverviewCalls({
 
     async getClusterInfo() {
       const sentMs = clock.wallMs();
-      const now = await operators.now();
+      const now = await store.operators.now();
       // Read half-way there and back, as far as anybody can tell.
       const differenceMs = Math.round((sentMs + clock.wallMs()) / 2 - now);
-      const record = await operators.cluster();
+      const record = await store.operators.cluster();
       return {
         serverVersion,
         databaseVersion: record.database,
@@ -99,16 +102,14 @@ export function createOverviewCalls({
   };
 }
 
-function isLate({ watched, overdueAt }: PartitionRecord, now: Moment): boolean {
-  return !watched || (overdueAt !== null && now - overdueAt > LATE_MS);
-}
-
 function partitionMessage(
   { partition, epoch, takenAt, owner, watched, overdueAt }: PartitionRecord,
   now: Moment,
+  overdueMs: number,
 ): MessageInitShape<typeof PartitionSchema> {
+  const late = !watched || (overdueAt !== null && now - overdueAt > overdueMs);
   return {
-    ...{ partition, watched, epoch: BigInt(epoch) },
+    ...{ partition, watched, late, epoch: BigInt(epoch) },
     supervisor: owner?.node ?? "",
     address: owner?.address ?? "",
     ...timeField("lastSeenTime", owner?.lastSeenAt ?? null),

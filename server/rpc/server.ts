@@ -67,6 +67,8 @@ export interface RpcServerDeps {
   /** What a namespace has said; null, or left out: `config` says it. */
   readonly payloadBytesMax?: (namespace: string) => number | null;
   readonly config: RpcConfig;
+  /** From when on a partition is late. */
+  readonly overdueMs: number;
   readonly clock: Clock;
   readonly log: Log;
   /** What /healthz tells; left out: ok. */

@@ -4,6 +4,8 @@
 import type { Definition } from "../core/definition.ts";
 import type { ScheduleSpec } from "./schedules.ts";
 
+/** Where a payload keeps its bytes. */
+const BYTES_FIELD = "data";
 const BYTES_KEY = "$bytes";
 
 export function definitionText(definition: Definition): string {
@@ -25,14 +27,20 @@ export function specFromText(text: string): ScheduleSpec {
 }
 
 function contentText(content: object): string {
-  return JSON.stringify(content, (_key, value: unknown) => {
+  return JSON.stringify(content, function (this: object, key: string, shown: unknown) {
+    // A Buffer, and such comes from the wire, has made JSON of its own of itself by now: `shown`.
+    const value: unknown = Reflect.get(this, key);
     if (value instanceof Uint8Array) return { [BYTES_KEY]: Buffer.from(value).toString("base64") };
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+    if (typeof shown !== "object" || shown === null || Array.isArray(shown)) return shown;
+    return Object.fromEntries(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }
 
-function withBytes(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || !(BYTES_KEY in value)) return value;
-  return new Uint8Array(Buffer.from(String(value[BYTES_KEY]), "base64"));
+/** Only a payload's field: labels have names of any kind, these keys among them. */
+function withBytes(key: string, value: unknown): unknown {
+  if (key !== BYTES_FIELD || typeof value !== "object" || value === null) return value;
+  if (BYTES_KEY in value) return new Uint8Array(Buffer.from(String(value[BYTES_KEY]), "base64"));
+  // Rows of before 0.1.0 hold what a Buffer makes of itself.
+  if ("data" in value && Array.isArray(value.data)) return Uint8Array.from(value.data);
+  return value;
 }

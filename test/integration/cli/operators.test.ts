@@ -207,11 +207,14 @@ test("the status says what needs a person, and the command that helps", async ()
   await drover("queue pause mail --reason mending");
   await drover("workflow pause refund");
   await drover("namespace pause --reason moving");
+  await drover("queue circuit open mail send --by ada --why leaks");
   const held = (await drover("status")).stdout;
   expect(held).toMatch(/^1 escalation open +drover escalation list$/m);
   expect(held).toMatch(/^the namespace is paused: moving +\S+ \S+Z +drover namespace resume$/m);
   expect(held).toMatch(/^queue "mail" is paused: mending .*drover queue resume mail$/m);
   expect(held).toMatch(/^workflow "refund" is paused .*drover workflow resume refund$/m);
+  expect(held).toMatch(/^circuit of "send" of queue "mail" is open, said ada .*: leaks /m);
+  expect(held).toMatch(/drover queue circuit release mail send --by NAME$/m);
   expect(held).not.toContain("no agent asks");
   await drover("namespace resume");
   const { stdout } = await drover("status");

@@ -3,7 +3,7 @@ import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { BulkKind, SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
-import { RPC_DEFAULTS } from "../../../server/config.ts";
+import { HEALTH_DEFAULTS, RPC_DEFAULTS } from "../../../server/config.ts";
 import type { Reported } from "../../../server/core/event.ts";
 import { createRpcServer, type RpcServer } from "../../../server/rpc/server.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
@@ -27,6 +27,7 @@ beforeAll(async () => {
     clock: systemClock,
     log: quietLog,
     config: { ...RPC_DEFAULTS, port: 0 },
+    overdueMs: HEALTH_DEFAULTS.overdueMs,
   });
   grpc = grpcClient((await server.start()).port);
 });

@@ -130,6 +130,33 @@ describe("partitions", () => {
     expect(reason).toBe("PAGE_TOKEN_INVALID");
   });
 
+  test.for<[string, { overdueMs?: number }, number[]]>([
+    ["5 s, unless it is told otherwise", {}, [3, 4]],
+    ["a minute, if it is told so", { overdueMs: 60_000 }, [4]],
+    ["a second, if it is told so", { overdueMs: 1_000 }, [2, 3, 4]],
+  ])("are late for a server where nobody watches, or by more than %s", async ([, told, late]) => {
+    grpc.close();
+    await world.close();
+    world = await startWorld(told);
+    grpc = grpcClient(world.port);
+    const lags = [null, 500, 3_000, 7_000];
+    const row = { epoch: 1, takenAt: NOW, owner: null, watched: true };
+    const partitions = [
+      ...lags.map((lag, partition) => ({ ...row, partition, overdueAt: lag && NOW - lag })),
+      { ...row, partition: 4, watched: false, overdueAt: null },
+    ];
+    world.store.operators = {
+      ...world.store.operators,
+      partitions: async () => ({ now: NOW, partitions }),
+    };
+    const listed = await answerTo(listPartitions, {});
+    expect(listed.partitions.filter((one) => one.late).map(({ partition }) => partition)).toEqual(
+      late,
+    );
+    const { latePartitions } = await answerTo(getOverview, {});
+    expect(latePartitions.map(({ partition }) => partition)).toEqual(late);
+  });
+
   test("have supervisors only where somebody has joined", async () => {
     expect((await answerTo(listSupervisors, {})).supervisors).toEqual([]);
   });

@@ -2,7 +2,7 @@
 // store. Clients for both transports stand in rpc-clients.ts.
 
 import { type Clock, systemClock, systemRandom } from "../../../server/clock.ts";
-import { RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
+import { HEALTH_DEFAULTS, RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { RunState } from "../../../server/core/model.ts";
 import type { Dispatcher, HandedTask } from "../../../server/dispatch/dispatcher.ts";
@@ -50,6 +50,7 @@ export interface World {
 export interface WorldOptions {
   readonly config?: Partial<RpcConfig>;
   readonly clock?: Clock;
+  readonly overdueMs?: number;
 }
 
 export const DEFINITION: Definition = {
@@ -228,7 +229,11 @@ const HOLIDAY = {
   ...{ name: "holiday", defaultVersion: 2, latestVersion: 3, createdAt: 1_700_000_000_000 },
 };
 
-export async function startWorld({ config = {}, clock = systemClock }: WorldOptions = {}) {
+export async function startWorld({
+  config = {},
+  clock = systemClock,
+  overdueMs = HEALTH_DEFAULTS.overdueMs,
+}: WorldOptions = {}) {
   const logged: string[] = [];
   const say = (_fields: object, text: string) => void logged.push(text);
   const log: Log = { info: say, warn: say, error: say };
@@ -296,6 +301,7 @@ export async function startWorld({ config = {}, clock = systemClock }: WorldOpti
     clock,
     log,
     config: { ...RPC_DEFAULTS, port: 0, drainMs: 5_000, ...config },
+    overdueMs,
   });
   const { host, port } = await server.start();
   const close = () => server.stop();

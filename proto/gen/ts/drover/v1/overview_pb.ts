@@ -67,8 +67,8 @@ export type GetOverviewResponse = Message<"drover.v1.GetOverviewResponse"> & {
   unservedTasks: UnservedTask[];
 
   /**
-   * Partitions that nobody watches, or where something is overdue by more than 5 seconds; the first
-   * 1,000. They belong to no namespace.
+   * Partitions that are late: nobody watches them, or something is overdue there. The first 1,000.
+   * They belong to no namespace.
    *
    * @generated from field: repeated drover.v1.Partition late_partitions = 3;
    */
