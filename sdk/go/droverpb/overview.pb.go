@@ -81,8 +81,8 @@ type GetOverviewResponse struct {
 	// Tasks of the namespace that wait and may be taken, and nobody has asked for them in the last
 	// minute; by queue and task.
 	UnservedTasks []*UnservedTask `protobuf:"bytes,2,rep,name=unserved_tasks,json=unservedTasks,proto3" json:"unserved_tasks,omitempty"`
-	// Partitions that nobody watches, or where something is overdue by more than 5 seconds; the first
-	// 1,000. They belong to no namespace.
+	// Partitions that are late: nobody watches them, or something is overdue there. The first 1,000.
+	// They belong to no namespace.
 	LatePartitions []*Partition `protobuf:"bytes,3,rep,name=late_partitions,json=latePartitions,proto3" json:"late_partitions,omitempty"`
 	// The pause of the namespace. Absent: it is not paused.
 	NamespacePause *Pause `protobuf:"bytes,4,opt,name=namespace_pause,json=namespacePause,proto3" json:"namespace_pause,omitempty"`

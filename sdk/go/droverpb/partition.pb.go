@@ -106,7 +106,10 @@ type Partition struct {
 	TakenTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=taken_time,json=takenTime,proto3" json:"taken_time,omitempty"`
 	// How long ago the oldest moment came that nobody has acted upon yet. Absent: there is none. Some
 	// milliseconds are as it should be.
-	Lag           *durationpb.Duration `protobuf:"bytes,8,opt,name=lag,proto3" json:"lag,omitempty"`
+	Lag *durationpb.Duration `protobuf:"bytes,8,opt,name=lag,proto3" json:"lag,omitempty"`
+	// Nobody watches it, or it lags by more than the server calls overdue: 5 seconds, unless its
+	// --overdue says otherwise.
+	Late          bool `protobuf:"varint,9,opt,name=late,proto3" json:"late,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -195,6 +198,13 @@ func (x *Partition) GetLag() *durationpb.Duration {
 		return x.Lag
 	}
 	return nil
+}
+
+func (x *Partition) GetLate() bool {
+	if x != nil {
+		return x.Late
+	}
+	return false
 }
 
 // Asks for partitions.
@@ -705,7 +715,7 @@ var File_drover_v1_partition_proto protoreflect.FileDescriptor
 
 const file_drover_v1_partition_proto_rawDesc = "" +
 	"\n" +
-	"\x19drover/v1/partition.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbd\x02\n" +
+	"\x19drover/v1/partition.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd1\x02\n" +
 	"\tPartition\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x18\n" +
 	"\awatched\x18\x02 \x01(\bR\awatched\x12\x1e\n" +
@@ -717,7 +727,8 @@ const file_drover_v1_partition_proto_rawDesc = "" +
 	"\x05epoch\x18\x06 \x01(\x04R\x05epoch\x129\n" +
 	"\n" +
 	"taken_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\ttakenTime\x12+\n" +
-	"\x03lag\x18\b \x01(\v2\x19.google.protobuf.DurationR\x03lag\"i\n" +
+	"\x03lag\x18\b \x01(\v2\x19.google.protobuf.DurationR\x03lag\x12\x12\n" +
+	"\x04late\x18\t \x01(\bR\x04late\"i\n" +
 	"\x15ListPartitionsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +

@@ -23,7 +23,7 @@ HAND_OVER_REASON_GIVEN_BACK: HandOverReason
 HAND_OVER_REASON_LOST: HandOverReason
 
 class Partition(_message.Message):
-    __slots__ = ("partition", "watched", "supervisor", "address", "last_seen_time", "epoch", "taken_time", "lag")
+    __slots__ = ("partition", "watched", "supervisor", "address", "last_seen_time", "epoch", "taken_time", "lag", "late")
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     WATCHED_FIELD_NUMBER: _ClassVar[int]
     SUPERVISOR_FIELD_NUMBER: _ClassVar[int]
@@ -32,6 +32,7 @@ class Partition(_message.Message):
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TAKEN_TIME_FIELD_NUMBER: _ClassVar[int]
     LAG_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
     partition: int
     watched: bool
     supervisor: str
@@ -40,7 +41,8 @@ class Partition(_message.Message):
     epoch: int
     taken_time: _timestamp_pb2.Timestamp
     lag: _duration_pb2.Duration
-    def __init__(self, partition: _Optional[int] = ..., watched: _Optional[bool] = ..., supervisor: _Optional[str] = ..., address: _Optional[str] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., epoch: _Optional[int] = ..., taken_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lag: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    late: bool
+    def __init__(self, partition: _Optional[int] = ..., watched: _Optional[bool] = ..., supervisor: _Optional[str] = ..., address: _Optional[str] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., epoch: _Optional[int] = ..., taken_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lag: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., late: _Optional[bool] = ...) -> None: ...
 
 class ListPartitionsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")
