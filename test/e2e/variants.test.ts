@@ -30,6 +30,9 @@ afterEach(async () => {
   await database.drop();
 });
 
+/** By default four partitions move a second: half of them take half a minute. */
+const MOVES = 64;
+
 async function start(line: string, ready: string): Promise<DroverProcess> {
   const env = { DATABASE_URL: database.connectionString };
   const started = startDrover(line.split(" "), { env });
@@ -39,11 +42,14 @@ async function start(line: string, ready: string): Promise<DroverProcess> {
 }
 
 const startServer = (address: string, how: "embedded" | "none") =>
-  start(`server --address ${address} --supervisor ${how}`, "next: drover run list");
+  start(
+    `server --address ${address} --supervisor ${how} --owner-moves ${MOVES}`,
+    "next: drover run list",
+  );
 
 async function startSupervisor(options = ""): Promise<{ process: DroverProcess; pages: string }> {
   const process = await start(
-    `supervisor --listen 127.0.0.1:0${options === "" ? "" : ` ${options}`}`,
+    `supervisor --listen 127.0.0.1:0 --owner-moves ${MOVES}${options === "" ? "" : ` ${options}`}`,
     "/healthz",
   );
   const pages = /pages +(http:\/\/[\d.:]+)/.exec(await process.wrote("/partitions"))?.[1] ?? "";

@@ -310,6 +310,11 @@ LIST_PARTITIONS = Method(
     partition_pb2.ListPartitionsRequest,
     partition_pb2.ListPartitionsResponse,
 )
+LIST_HAND_OVERS = Method(
+    "/drover.v1.OperatorService/ListHandOvers",
+    partition_pb2.ListHandOversRequest,
+    partition_pb2.ListHandOversResponse,
+)
 LIST_SUPERVISORS = Method(
     "/drover.v1.OperatorService/ListSupervisors",
     partition_pb2.ListSupervisorsRequest,
@@ -334,6 +339,21 @@ CREATE_NAMESPACE = Method(
     "/drover.v1.OperatorService/CreateNamespace",
     namespace_pb2.CreateNamespaceRequest,
     namespace_pb2.CreateNamespaceResponse,
+)
+GET_NAMESPACE = Method(
+    "/drover.v1.OperatorService/GetNamespace",
+    namespace_pb2.GetNamespaceRequest,
+    namespace_pb2.GetNamespaceResponse,
+)
+SET_NAMESPACE_RETENTION = Method(
+    "/drover.v1.OperatorService/SetNamespaceRetention",
+    namespace_pb2.SetNamespaceRetentionRequest,
+    namespace_pb2.SetNamespaceRetentionResponse,
+)
+SET_NAMESPACE_LIMITS = Method(
+    "/drover.v1.OperatorService/SetNamespaceLimits",
+    namespace_pb2.SetNamespaceLimitsRequest,
+    namespace_pb2.SetNamespaceLimitsResponse,
 )
 LIST_NAMESPACES = Method(
     "/drover.v1.OperatorService/ListNamespaces",

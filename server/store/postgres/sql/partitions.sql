@@ -106,6 +106,10 @@ noted as (
   from taken as t
   join before as b on b.partition = t.partition
   left join node as n on n.id = $2::uuid
+  -- Whatever the history says, it is no reason not to watch.
+  on conflict (partition, epoch) do update
+  set node = excluded.node, address = excluded.address, why = excluded.why,
+    taken_at = excluded.taken_at, left_at = null
 )
 select t.partition, t.epoch from taken as t;
 
