@@ -168,12 +168,13 @@ describe("the variants of the supervisor", () => {
     await work.goesOn();
 
     const runs = await work.over();
-    expect(work.performed.size).toBe(2 * runs.length);
-    expect([...new Set(work.performed.values())]).toEqual([1]);
-    const { rows } = await db.query<{ rule: string }>(
-      "select distinct rule from intervention_view order by rule",
+    // First what tells why, should something have been done twice.
+    const { rows } = await db.query<{ rule: string; saw: string }>(
+      "select rule, min(saw) as saw from intervention_view where rule <> 'timer' group by rule",
     );
-    expect(rows).toEqual([{ rule: "timer" }]);
+    expect(rows).toEqual([]);
+    expect(work.performed.size).toBe(2 * runs.length);
+    expect([...work.performed].filter(([, count]) => count > 1)).toEqual([]);
     const { stdout } = await drover(["namespace", "list", "-o", "json"], {
       env: { DROVER_ADDRESS: address },
     });
