@@ -39,12 +39,18 @@ export function markAfter(first: bigint | null, oldest: bigint): bigint {
   return first !== null && first < oldest ? first : oldest;
 }
 
-/** All rows of the lane but those before its marks, in the order in which they are handed out. */
-export function rangesOf(lane: number, marks: readonly Mark[]): readonly LaneRange[] {
-  const own = marks.filter((mark) => mark.lane === lane).sort((a, b) => a.priority - b.priority);
-  const begins = [{ priority: 0, from: 0n }, ...own];
-  return begins.map(({ priority, from }, place) => {
-    const next = begins[place + 1];
-    return { lane, priority, from, lastPriority: next ? next.priority - 1 : LAST_PRIORITY };
+/** Of each lane all rows but those before its marks, in the order in which they are handed out. */
+export function rangesOf(
+  lanes: readonly number[],
+  marks: readonly Mark[],
+): readonly (readonly LaneRange[])[] {
+  const byLane = Map.groupBy(marks, ({ lane }) => lane);
+  return lanes.map((lane) => {
+    const own = (byLane.get(lane) ?? []).sort((a, b) => a.priority - b.priority);
+    const begins = [{ priority: 0, from: 0n }, ...own];
+    return begins.map(({ priority, from }, place) => {
+      const next = begins[place + 1];
+      return { lane, priority, from, lastPriority: next ? next.priority - 1 : LAST_PRIORITY };
+    });
   });
 }

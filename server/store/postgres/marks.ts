@@ -9,7 +9,10 @@ export function rangeArrays(
 ): unknown[] {
   const arrayOf = (ranges: readonly LaneRange[], value: (range: LaneRange) => unknown): string =>
     `{${ranges.map(value).join()}}`;
-  const looks = lanes.map(({ lane }) => rangesOf(lane, marks));
+  const looks = rangesOf(
+    lanes.map(({ lane }) => lane),
+    marks,
+  );
   return columns(
     looks,
     (ranges) => arrayOf(ranges, ({ priority }) => priority),

@@ -20,7 +20,7 @@ const RUN = 1;
 const MARK = 2;
 
 export async function pulse(query: Query, { lanes, runs, marks }: PulseQuestion): Promise<Pulse> {
-  const ranges = lanes.flatMap((lane) => rangesOf(lane, marks));
+  const ranges = rangesOf(lanes, marks).flat();
   const rows = await query<PulseRow>("pulse", [
     ranges.map(({ lane }) => lane),
     ...columns(
