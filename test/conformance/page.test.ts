@@ -1,9 +1,9 @@
 /** The table in the docs is that of the scenarios and agents that there are. */
 import { expect, test } from "vitest";
+import { isRequired } from "../support/required-tools.ts";
 import { agents } from "./agents.ts";
 import { conformancePage, marksOf, readPage } from "./page.ts";
 import { scenarios } from "./scenarios/scenarios.ts";
-import { isRequired } from "./toolbox.ts";
 
 test("docs/CONFORMANCE.md names every agent and every scenario, as they are", () => {
   expect(conformancePage(marksOf([]))).toBe(readPage());

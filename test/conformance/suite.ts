@@ -1,9 +1,10 @@
 /** A run of the suite: which agents, which scenarios, how each went. */
+
+import { isRequired } from "../support/required-tools.ts";
 import type { AgentUnderTest } from "./agents.ts";
 import { play } from "./play.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Servers } from "./stage.ts";
-import { isRequired } from "./toolbox.ts";
 
 export type Mark =
   | { readonly kind: "passed"; readonly ms: number }

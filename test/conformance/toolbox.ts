@@ -170,12 +170,3 @@ export function withShell(agent: string, folder: string): Promise<Ready> {
     command: { program: "sh", args: ["agent.sh"], cwd: join(root, folder) },
   });
 }
-
-/** Whether its lack is a failure: DROVER_REQUIRE names it, or says `all`. */
-export function isRequired(
-  tool: string,
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
-  const required = (env.DROVER_REQUIRE ?? "").split(/[\s,]+/);
-  return required.includes(tool) || required.includes("all");
-}

@@ -6,6 +6,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { TestContext } from "vitest";
+import { isRequired } from "./required-tools.ts";
 
 export const goFolder = join(import.meta.dirname, "../../sdk/go");
 const why = "go is not on this machine: CONTRIBUTING.md says where it comes from";
@@ -30,8 +31,7 @@ export async function needsGo(context: TestContext): Promise<void> {
   try {
     await promisify(execFile)("go", ["version"]);
   } catch {
-    const required = (process.env.DROVER_REQUIRE ?? "").split(/[\s,]+/);
-    if (required.includes("all") || required.includes("go")) throw new Error(why);
+    if (isRequired("go")) throw new Error(why);
     context.skip(why);
   }
 }
