@@ -9,7 +9,7 @@ import { type Callbacks, createCallbacks } from "./callbacks.ts";
 import { type Chance, createChance } from "./chance.ts";
 import { createChaos } from "./chaos.ts";
 import { checkHistory } from "./checker/check-history.ts";
-import { startClients } from "./client.ts";
+import { type Clients, startClients } from "./client.ts";
 import { createDatabaseClock } from "./database-clock.ts";
 import { createEdges, type EdgeName } from "./edges.ts";
 import { createFaults, type FaultKind } from "./faults.ts";
@@ -124,7 +124,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   violations.push(...(await unheardRejections()));
   violations.push(...defects, ...broken, ...edges.strange);
   violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
-  const runs = runsOf(history);
+  const runs = runsOf(history, clients);
   return { seed, history, violations, runs, faults: faults.counts, edges: edges.taken };
 }
 
@@ -140,13 +140,10 @@ async function furnish(store: Store, witness: StoreWitness, region: string): Pro
   await putTriggers(store, witness, CANARIES);
 }
 
-/** Those that are there, and those that were acknowledged before a fail-over forgot them. */
-function runsOf({ records, final }: History): number {
-  const ids = new Set(final.runs.map(({ runId }) => runId));
-  for (const record of records)
-    if (record.kind === "answer" && record.answer.kind === "scheduled")
-      ids.add(record.answer.runId);
-  return ids.size;
+/** Those that are there, and those that a client heard of before a fail-over forgot them. */
+function runsOf({ final }: History, clients: readonly Clients[]): number {
+  const known = clients.flatMap(({ runIds }) => runIds);
+  return new Set([...final.runs.map(({ runId }) => runId), ...known]).size;
 }
 
 /** null: nothing. */
