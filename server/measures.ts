@@ -55,9 +55,9 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
     },
     dispatcher(of) {
       return Object.freeze({
-        poll(request, signal) {
+        poll(request, ends) {
           seen(request.agent.session);
-          return of.poll(request, signal);
+          return of.poll(request, ends);
         },
         heartbeat(request) {
           seen(request.agent.session);

@@ -12,6 +12,7 @@ import type {
   CompleteRequest,
   Dispatcher,
   PollAnswer,
+  PollEnds,
   PollRequest,
   ResultAnswer,
 } from "./dispatcher.ts";
@@ -19,7 +20,7 @@ import type { Heartbeats } from "./heartbeats.ts";
 import type { Lanes } from "./lanes.ts";
 import type { Roster } from "./roster.ts";
 import { parseTaskToken, type TaskToken } from "./token.ts";
-import type { Parked, ServedTasks, Waiters } from "./waiters.ts";
+import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.ts";
 
 export interface DispatchOptions {
   readonly store: Store;
@@ -61,7 +62,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
   }
 
   return Object.freeze({
-    async poll(request: PollRequest, signal: AbortSignal): Promise<PollAnswer> {
+    async poll(request: PollRequest, { over, gone }: PollEnds): Promise<PollAnswer> {
       const arrivedAtMs = clock.monotonicMs();
       await giveBackLost(request.agent.session, request.lostPolls);
       const parked = await park(request, false);
@@ -69,16 +70,18 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       // However short it waits, it has looked once.
       const left = roster.parked(request.agent, request.namespace.id, pollOf(request));
       const timer = clock.after(request.waitMs, () => void looked.then(parked.end));
-      if (signal.aborted) parked.end();
-      signal.addEventListener("abort", parked.end, { once: true });
+      for (const end of [over, gone]) {
+        if (end.aborted) parked.end();
+        end.addEventListener("abort", parked.end, { once: true });
+      }
       try {
         const served = await parked.served;
-        if (signal.aborted) giveBack(options, request.namespace, served);
+        if (gone.aborted) return giveBack(options, request.namespace, served);
         return answerOf(served, arrivedAtMs);
       } finally {
         timer.cancel();
         left();
-        signal.removeEventListener("abort", parked.end);
+        for (const end of [over, gone]) end.removeEventListener("abort", parked.end);
       }
     },
 
@@ -118,11 +121,11 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
         if (answers.some((answer, index) => isSuccess(answer, request.results[index])))
           roster.succeeded(agent);
         rider?.end();
-        const served = rider ? await rider.served : null;
-        if (served && signal.aborted) giveBack(options, namespace, served);
+        const served = rider ? await rider.served : NOTHING;
+        const isGone = signal.aborted;
         return {
           answers,
-          ...(served ? answerOf(served, arrivedAtMs) : { tasks: [], waitedMs: 0 }),
+          ...(isGone ? giveBack(options, namespace, served) : answerOf(served, arrivedAtMs)),
         };
       } catch (error) {
         rider?.end();
@@ -155,8 +158,11 @@ function answerOf(served: ServedTasks, arrivedAtMs: number): PollAnswer {
   return { tasks: served.tasks, waitedMs };
 }
 
-/** The call was cancelled before its answer went to the transport. */
-function giveBack(options: DispatchOptions, namespace: Namespace, served: ServedTasks): void {
+/**
+ * The call was cancelled before its answer went to the transport. What goes back is never handed
+ * over as well: it would be performed twice.
+ */
+function giveBack(options: DispatchOptions, namespace: Namespace, served: ServedTasks): PollAnswer {
   for (const { runId, token } of served.tasks) {
     const parsed = parseTaskToken(token);
     if (!parsed) throw new Error("a token that this server made cannot be read");
@@ -166,6 +172,7 @@ function giveBack(options: DispatchOptions, namespace: Namespace, served: Served
       .submit(run, { kind: "undelivered", step, fence, secret })
       .catch(options.onError);
   }
+  return { tasks: [], waitedMs: 0 };
 }
 
 async function report(

@@ -99,12 +99,18 @@ export type ResultAnswer =
   | { readonly kind: "accepted"; readonly repeated: boolean }
   | { readonly kind: "refused"; readonly error: Error };
 
+/** How a poll may end before its time. */
+export interface PollEnds {
+  /** It waits no longer; what is being claimed for it at that moment is handed over still. */
+  readonly over: AbortSignal;
+  /** Nobody hears its answer: what was claimed for it is given back, and the answer is empty. */
+  readonly gone: AbortSignal;
+}
+
 export interface Dispatcher {
-  /**
-   * Aborting the signal before the answer is handed over gives back what had been claimed for it.
-   */
-  poll(request: PollRequest, signal: AbortSignal): Promise<PollAnswer>;
+  poll(request: PollRequest, ends: PollEnds): Promise<PollAnswer>;
   heartbeat(request: BeatRequest): Promise<readonly BeatVerdict[]>;
+  /** What was claimed for `next` is given back if the signal is aborted before the answer. */
   complete(
     request: CompleteRequest,
     signal: AbortSignal,

@@ -69,7 +69,7 @@ interface Settling {
   readonly reject: (error: unknown) => void;
 }
 
-const NOTHING: ServedTasks = Object.freeze({ tasks: [], grantedAtMs: Number.NaN });
+export const NOTHING: ServedTasks = Object.freeze({ tasks: [], grantedAtMs: Number.NaN });
 
 export function createWaiters(): Waiters {
   const parked = new Map<Waiter, Settling>();

@@ -59,8 +59,8 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
     async pollTask(request, { signal, deadlineMs }) {
       const namespace = await namespaces.find(request.namespace);
       const poll = pollFrom(request, namespace, waitMs(request.wait, deadlineMs));
-      const answer = await whileWaiting(deps, signal, {}, (waiting) =>
-        dispatcher.poll(poll, waiting).catch(emptyWhenDraining(deps.drain)),
+      const answer = await whileWaiting(deps, signal, {}, (over) =>
+        dispatcher.poll(poll, { over, gone: signal }).catch(emptyWhenDraining(deps.drain)),
       );
       return { tasks: answer.tasks.map(taskMessage), waited: waitedField(answer) };
     },

@@ -53,6 +53,14 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
   },
   {
     promise: "G3",
+    what: "a task that an agent had was given back as if it had not",
+    break: (history) => {
+      rowOf(history, "r4", 0, 1).outcome = { kind: "undelivered" };
+    },
+    says: /perform fence 1 of step "flight" of run r4 reached an agent, but was given back/,
+  },
+  {
+    promise: "G3",
     what: "a lost attempt was told to carry on beside the next one",
     break: (history) => {
       for (const { request } of calls(history))

@@ -15,6 +15,8 @@ export interface Chaos {
   start(world: World, shapes: readonly AgentShape[]): void;
   /** A server stands still for a while, whatever it was about to do. */
   freeze(world: World, server: SimProcess): void;
+  /** A server ends as at SIGTERM, whatever it was about to do. */
+  stop(world: World, server: string): void;
   /** All processes are back and the store answers. */
   heal(): void;
 }
@@ -171,6 +173,9 @@ export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">
   return Object.freeze({
     isStoreUp: () => storeUp,
     freeze: (world: World, server: SimProcess) => pause(world, server, true),
+    stop(world: World, name: string) {
+      for (const server of world.servers) if (server.name === name) stopServer(world, server);
+    },
     start(world: World, shapes: readonly AgentShape[]) {
       const agents: Session[] = [];
       for (const [place, shape] of shapes.entries()) keepAgent(world, shape, agents, place);

@@ -61,6 +61,7 @@ export interface ServerDeps {
   readonly supervision?: Supervision | undefined;
   readonly isStoreUp: () => boolean;
   readonly freeze: (process: SimProcess) => void;
+  readonly stop: (server: string) => void;
   /** How a process sends webhooks. */
   readonly postOf: (process: SimProcess) => Post;
   /** Whether requests go through the rules of the contract. */
@@ -124,6 +125,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     isReachable,
     partitions: deps.partitions.filter((one) => regionOf(one) === 0).length,
     freeze: () => deps.freeze(process),
+    stop: () => deps.stop(process.name),
   });
   const plane = createControlPlane({
     store,

@@ -76,8 +76,9 @@ export async function simulate(seed: number): Promise<Simulated> {
   await furnish(store, witness, region);
   const postOf = (process: SimProcess) => receiversFor({ time, faults, recorder }, process);
   const freeze = (process: SimProcess): void => chaos.freeze(world, process);
+  const stop = (server: string): void => chaos.stop(world, server);
   const { isStoreUp } = chaos;
-  const common = { time, store, faults, isStoreUp, postOf, freeze, partitions };
+  const common = { time, store, faults, isStoreUp, postOf, freeze, stop, partitions };
   const servers = Array.from({ length: chance.between(2, 3) }, (_, place) => {
     const own = { chance: chance.fork(), supervision: supervision[place] };
     return createServerProcess(`server-${place + 1}`, { ...seen, ...common, ...own });

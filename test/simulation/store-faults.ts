@@ -23,6 +23,8 @@ export interface StoreWire {
   readonly isReachable: () => boolean;
   /** The process stands still for a while. */
   readonly freeze: () => void;
+  /** Its server is told to end. */
+  readonly stop: () => void;
   /** How many partitions each region of the world has. */
   readonly partitions: number;
 }
@@ -171,6 +173,7 @@ function transact<T>(
     const begun = store.begin();
     wire.witness.after(TRANSACTION_MS_MAX, begun.end);
     if (options.name === "advance" && faults.strikes("server paused in a flight")) wire.freeze();
+    if (options.name === "claim" && faults.strikes("server stopped in a claim")) wire.stop();
     settle(toMs, () => {
       if (!wire.isReachable()) {
         begun.end();

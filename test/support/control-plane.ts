@@ -5,7 +5,7 @@ import { systemClock, systemRandom } from "../../server/clock.ts";
 import { type ControlPlane, createControlPlane } from "../../server/control-plane.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Reported } from "../../server/core/event.ts";
-import type { HandedTask } from "../../server/dispatch/dispatcher.ts";
+import type { HandedTask, PollEnds } from "../../server/dispatch/dispatcher.ts";
 import { parseTaskToken } from "../../server/dispatch/token.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../server/store/postgres/postgres-store.ts";
@@ -60,6 +60,12 @@ export interface TestAgent {
   beat(tasks: readonly HandedTask[]): ReturnType<ControlPlane["dispatcher"]["heartbeat"]>;
 }
 
+/** Of a poll that waits as long as it said. */
+export const UNENDED: PollEnds = Object.freeze({
+  over: new AbortController().signal,
+  gone: new AbortController().signal,
+});
+
 let agents = 0;
 
 export function testAgent(plane: TestPlane, id = `agent-${++agents}`): TestAgent {
@@ -80,7 +86,7 @@ export function testAgent(plane: TestPlane, id = `agent-${++agents}`): TestAgent
         waitMs,
         lostPolls: [],
       },
-      new AbortController().signal,
+      UNENDED,
     );
     return answer.tasks;
   };

@@ -180,7 +180,7 @@ describe("a process in which nothing happens", () => {
   it("asks one statement a beat for all its parked polls", async () => {
     const stop = new AbortController();
     const polls = Array.from({ length: 200 }, () =>
-      newAgent(plane).poll(newTask(), { signal: stop.signal }),
+      newAgent(plane).poll(newTask(), { ends: { over: stop.signal } }),
     );
     const beat = async () => {
       asked = [];

@@ -13,14 +13,14 @@ import {
 import type { Definition, StepRules } from "../../../server/core/definition.ts";
 import type { Reported } from "../../../server/core/event.ts";
 
-import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
+import type { HandedTask, PollEnds } from "../../../server/dispatch/dispatcher.ts";
 import { parseTaskToken, type TaskToken } from "../../../server/dispatch/token.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { RunRef, Store } from "../../../server/store/store.ts";
-import { quietLog, type TestPlane } from "../../support/control-plane.ts";
+import { quietLog, type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const success: Reported = { kind: "success", output: { kind: "json", json: '{"ok":1}' } };
@@ -187,7 +187,7 @@ export interface PollOptions {
   readonly maxTasks?: number;
   /** Default `default`. */
   readonly queue?: string;
-  readonly signal?: AbortSignal;
+  readonly ends?: Partial<PollEnds>;
 }
 
 export interface Agent {
@@ -244,10 +244,13 @@ function agentOf(
 
   const poll: Agent["poll"] = async (task, options = {}) => {
     polls = options.pollSeq ?? polls + 1;
-    const { lostPolls = [], waitMs = 10_000, maxTasks = 10, signal = idle } = options;
+    const { lostPolls = [], waitMs = 10_000, maxTasks = 10, ends } = options;
     const queues = [{ name: options.queue ?? "default", weight: 1 }];
     const request = { namespace, agent, pollSeq: polls, queues, tasks: [task], maxTasks };
-    const answer = await dispatcher.poll({ ...request, waitMs, lostPolls }, signal);
+    const answer = await dispatcher.poll(
+      { ...request, waitMs, lostPolls },
+      { ...UNENDED, ...ends },
+    );
     return answer.tasks;
   };
 

@@ -120,16 +120,34 @@ describe("a poll that ends while its claim is under way", () => {
     expect(await polled).toHaveLength(1);
   });
 
+  it("is answered with the task, which nobody else gets, when its server drains", async () => {
+    const name = newTask();
+    const run = await schedule(there, chain(name, 1));
+    const gate = gates.stopNext("claim");
+    const drain = new AbortController();
+    const agent = newAgent(here);
+    const polled = agent.poll(name, { ends: { over: drain.signal } });
+    await gate.reached;
+    drain.abort();
+    gate.open();
+    const [task] = await polled;
+    if (!task) throw new Error("what was claimed was not handed over");
+    expect(await through(there, agent).report(task, success)).toBe("accepted");
+    const { attempts, interventions } = await historyOf(here, run);
+    expect(attempts.map(({ outcome }) => outcome.kind)).toEqual(["success"]);
+    expect(interventions).toEqual([]);
+  });
+
   it("gives the task back when it was cancelled before its answer", async () => {
     const name = newTask();
     const run = await schedule(there, chain(name, 1));
     const gate = gates.stopNext("claim");
     const call = new AbortController();
-    const polled = newAgent(here).poll(name, { signal: call.signal });
+    const polled = newAgent(here).poll(name, { ends: { gone: call.signal } });
     await gate.reached;
     call.abort();
     gate.open();
-    await polled;
+    expect(await polled).toEqual([]);
     const other = await newAgent(here).take(name);
     expect([other.fence, other.attempt]).toEqual([2, 1]);
     const { attempts } = await historyOf(here, run);
@@ -148,7 +166,7 @@ describe("a poll that ends while its claim is under way", () => {
       const call = new AbortController();
       const agent = newAgent(at % 2 === 0 ? here : there);
       const answer = agent
-        .poll(name, { signal: call.signal, maxTasks: 1, waitMs: 3_000 })
+        .poll(name, { ends: { gone: call.signal }, maxTasks: 1, waitMs: 3_000 })
         .then((tasks) => {
           if (!call.signal.aborted) delivered.push(...tasks.map(({ runId }) => runId));
         });

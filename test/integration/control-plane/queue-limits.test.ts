@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { QueueLimits } from "../../../server/core/limits.ts";
-import type { TestPlane } from "../../support/control-plane.ts";
+import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import {
   type Agent,
   gatedStore,
@@ -100,7 +100,7 @@ describe("a queue with ten places", () => {
         agent: { id: "both", session: "ab".repeat(16), version: "1" },
         ...{ waitMs: 0, lostPolls: [] },
       },
-      new AbortController().signal,
+      UNENDED,
     );
     expect(got.map(({ runId }) => runId)).toEqual([run.runId]);
   });

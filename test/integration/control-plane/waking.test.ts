@@ -3,7 +3,7 @@
  * where nobody does, and not with the session that has just lost the task while another may come.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestPlane } from "../../support/control-plane.ts";
+import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import {
   chain,
   gatedStore,
@@ -140,7 +140,7 @@ describe("an agent that a flight had reserved", () => {
           agent: { id: "waits", session: "ab".repeat(16), version: "1" },
           lostPolls: [],
         },
-        new AbortController().signal,
+        UNENDED,
       );
     const served = poll([first]);
     const left = poll([first, second]);

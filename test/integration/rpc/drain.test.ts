@@ -8,7 +8,7 @@ import {
   HealthCheckResponse_ServingStatus as Status,
 } from "@drover/proto/grpc/health/v1/health_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { PollAnswer } from "../../../server/dispatch/dispatcher.ts";
+import type { PollAnswer, PollEnds } from "../../../server/dispatch/dispatcher.ts";
 import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
 import { AGENT, aborted, handedTask, RUN_ID, signal, startWorld, type World } from "./rpc-world.ts";
 
@@ -30,12 +30,12 @@ afterEach(async () => {
 
 /** Polls park until their signal is aborted, then end as `ending` says. */
 function parkPolls(ending: () => PollAnswer = nothingCame) {
-  const parked: AbortSignal[] = [];
+  const parked: PollEnds[] = [];
   let wake = () => {};
-  world.dispatcher.poll = async (_request, signal) => {
-    parked.push(signal);
+  world.dispatcher.poll = async (_request, ends) => {
+    parked.push(ends);
     wake();
-    await aborted(signal);
+    await aborted(ends.over);
     return ending();
   };
   const count = async (many: number) => {
@@ -76,11 +76,12 @@ describe("a drain", () => {
   });
 
   test("hands over what had been granted by then", async () => {
-    const { count } = parkPolls(() => ({ tasks: [handedTask()], waitedMs: 1 }));
+    const { count, parked } = parkPolls(() => ({ tasks: [handedTask()], waitedMs: 1 }));
     const poll = grpc.unary(pollTask, { agent: AGENT, pollSeq: 1n });
     await count(1);
     await world.server.drain();
     expect((await poll).answer?.tasks).toHaveLength(1);
+    expect(parked.map(({ gone }) => gone.aborted)).toEqual([false]);
   });
 
   test("waits for calls in flight, refuses new ones, and says NOT_SERVING meanwhile", async () => {
@@ -165,7 +166,7 @@ describe("a drain", () => {
     const poll = grpc.unary(pollTask, { agent: AGENT, pollSeq: 1n });
     await count(1);
     await world.server.stop();
-    expect(parked[0]?.aborted).toBe(true);
+    expect(parked[0]?.over.aborted).toBe(true);
     expect([0, 1, 14]).toContain((await poll).code);
   });
 });
@@ -177,7 +178,7 @@ describe("a caller that goes away", () => {
     await count(1);
     poll.cancel();
     const [ended] = parked;
-    if (ended) await aborted(ended);
+    if (ended) await aborted(ended.gone);
     expect((await poll.done).code).toBe(1);
   });
 
@@ -190,7 +191,7 @@ describe("a caller that goes away", () => {
     );
     await count(1);
     const [ended] = parked;
-    if (ended) await aborted(ended);
+    if (ended) await aborted(ended.gone);
     expect((await poll).code).toBe(4);
   });
 
@@ -203,8 +204,8 @@ describe("a caller that goes away", () => {
     await count(1);
     agent.kill("SIGKILL");
     const [ended] = parked;
-    if (ended) await aborted(ended);
-    expect(ended?.aborted).toBe(true);
+    if (ended) await aborted(ended.gone);
+    expect(ended?.gone.aborted).toBe(true);
   });
 
   test("by closing its connection, on both transports", async () => {
@@ -223,9 +224,9 @@ describe("a caller that goes away", () => {
     await count(2);
     leave.abort();
     await left;
-    await Promise.all(parked.slice(1).map(aborted));
+    await Promise.all(parked.slice(1).map(({ gone }) => aborted(gone)));
     await world.server.stop();
-    await Promise.all(parked.map(aborted));
+    await Promise.all(parked.map(({ gone }) => aborted(gone)));
     await poll;
   });
 
@@ -247,8 +248,8 @@ describe("a caller that goes away", () => {
 
   test("a poll that was answered is not aborted afterwards", async () => {
     let seen: AbortSignal | null = null;
-    world.dispatcher.poll = async (_request, ended) => {
-      seen = ended;
+    world.dispatcher.poll = async (_request, { gone }) => {
+      seen = gone;
       return nothingCame();
     };
     await grpc.unary(pollTask, { agent: AGENT, pollSeq: 1n });

@@ -249,9 +249,9 @@ describe("over native gRPC", () => {
   test("PollTask fills in queue, weight, count and wait, and hands over tasks", async () => {
     const seen: unknown[] = [];
     const poll = world.dispatcher.poll;
-    world.dispatcher.poll = async (request, signal) => {
+    world.dispatcher.poll = async (request, ends) => {
       seen.push(request);
-      return poll(request, signal);
+      return poll(request, ends);
     };
     const { answer } = await grpc.unary(agents.pollTask, {
       agent: AGENT,

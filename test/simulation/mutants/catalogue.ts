@@ -53,6 +53,13 @@ export const MUTANTS: readonly Mutant[] = [
     why: "a ready task and a waiting agent miss each other when a notification is lost",
   },
   {
+    name: "a drain gives back what it hands over",
+    file: "dispatch/dispatch.ts",
+    find: "if (gone.aborted) return giveBack(options, request.namespace, served);",
+    replace: "if (over.aborted) giveBack(options, request.namespace, served);",
+    why: "a task that is claimed while its server drains is performed twice, under one key",
+  },
+  {
     name: "task id reused after failover",
     file: "dispatch/claims.ts",
     find: 'const secret = Buffer.from(random.bytes(16)).toString("hex");',

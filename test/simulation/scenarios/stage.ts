@@ -121,6 +121,7 @@ export async function play(
       chance: chance.fork(),
       isStoreUp: () => isStoreUp,
       freeze: () => undefined,
+      stop: () => undefined,
       postOf: (process) => async () => {
         await process.clock.sleep(webhookMs ?? 0);
         return { kind: "failed", why: "it has not understood" };
