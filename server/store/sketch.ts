@@ -39,14 +39,14 @@ export function createSketch(): Sketch {
 /** null: nothing was kept before. */
 export function keepMore(kept: KeptSketch | null, more: string): KeptSketch {
   if (kept === null) return { recent: more, older: null };
-  const recent = sum([kept.recent, more]);
+  const recent = sum(kept.recent, more);
   return recent.totalCount > GENERATION_SAMPLES
     ? { recent: more, older: kept.recent }
     : { recent: hdr.encodeIntoCompressedBase64(recent), older: kept.older };
 }
 
 export function quantilesOf({ recent, older }: KeptSketch): Quantiles {
-  const all = sum(older === null ? [recent] : [recent, older]);
+  const all = older === null ? decoded(recent) : sum(recent, older);
   return {
     samples: all.totalCount,
     p50Ms: all.getValueAtPercentile(50),
@@ -64,8 +64,12 @@ function emptyHistogram(): hdr.Histogram {
   });
 }
 
-function sum(texts: readonly string[]): hdr.Histogram {
-  const all = emptyHistogram();
-  for (const text of texts) all.add(hdr.decodeFromCompressedBase64(text, "packed", false));
+function sum(one: string, other: string): hdr.Histogram {
+  const all = decoded(one);
+  all.add(decoded(other));
   return all;
+}
+
+function decoded(text: string): hdr.Histogram {
+  return hdr.decodeFromCompressedBase64(text, "packed", false);
 }
