@@ -145,12 +145,12 @@ export function createClaims(options: ClaimsOptions): Claims {
     try {
       const handed = await handedTasks(store, options.plans, won);
       for (const { waiter, granted } of won) {
-        const tasks = granted
-          .map((lease) => handed.get(lease))
-          .filter((task) => task !== undefined);
+        // One whose lease has ended meanwhile is neither handed over nor given back.
+        const live = granted.filter((lease) => handed.has(lease));
+        const tasks = live.flatMap((lease) => handed.get(lease) ?? []);
         const fit = tasksThatFit(tasks);
         waiters.serve(waiter, { tasks: tasks.slice(0, fit), grantedAtMs: startedAtMs });
-        granted.slice(fit).forEach(options.giveBack);
+        live.slice(fit).forEach(options.giveBack);
       }
     } catch (error) {
       options.onError(error);

@@ -109,26 +109,38 @@ export interface GatedStore {
   readonly wrap: (store: Store) => Store;
   /**
    * The next transaction of this name stops before its COMMIT. Open it within 2 s: idle sessions
-   * end.
+   * end. "taskFacts": the next question for what tasks are made of stops before it is asked.
    */
   stopNext(name: string): Gate;
 }
 
 export function gatedStore(): GatedStore {
   const gates = new Map<string, { reached: () => void; opened: Promise<void> }>();
+  const take = (name: string) => {
+    const gate = gates.get(name);
+    gates.delete(name);
+    return gate;
+  };
   const transactOf =
     (store: Store): Store["transact"] =>
     (options, work) =>
       store.transact(options, async (tx) => {
-        const gate = gates.get(options.name);
-        gates.delete(options.name);
+        const gate = take(options.name);
         const result = await work(tx);
         gate?.reached();
         await gate?.opened;
         return result;
       });
+  const taskFactsOf =
+    (store: Store): Store["taskFacts"] =>
+    async (leases) => {
+      const gate = take("taskFacts");
+      gate?.reached();
+      await gate?.opened;
+      return store.taskFacts(leases);
+    };
   return {
-    wrap: (store) => ({ ...store, transact: transactOf(store) }),
+    wrap: (store) => ({ ...store, transact: transactOf(store), taskFacts: taskFactsOf(store) }),
     stopNext(name) {
       const reached = Promise.withResolvers<void>();
       const opened = Promise.withResolvers<void>();

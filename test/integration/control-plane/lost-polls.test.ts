@@ -4,9 +4,11 @@
  * back.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestPlane } from "../../support/control-plane.ts";
+import type { Reported } from "../../../server/core/event.ts";
+import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import {
   chain,
+  digestOf,
   gatedStore,
   type Hand,
   historyOf,
@@ -31,6 +33,25 @@ beforeAll(async () => {
   ({ hand, here, there, close } = await openTwoServers(gates.wrap));
 });
 afterAll(() => close?.());
+
+/** The task ends before its agent has heard of it. */
+async function endLease(runId: string, step: number): Promise<void> {
+  const [lease] = await hand.query<{ fence: number; secret: string }>(
+    `select fence, encode(secret, 'hex') as secret from lease where run_id = $1 and step_no = $2`,
+    [runId, step],
+  );
+  if (!lease) throw new Error(`step ${step} has no lease`);
+  const outcome: Reported = { kind: "released" };
+  const token = { namespace: "default", runId, step, task: "perform", ...lease } as const;
+  await there.dispatcher.complete(
+    {
+      namespace: there.namespace,
+      agent: { id: "any", session: "ab".repeat(16), version: "1" },
+      ...{ results: [{ token, outcome, digest: digestOf(outcome) }], next: null },
+    },
+    UNENDED.gone,
+  );
+}
 
 describe("a poll that an agent calls lost", () => {
   it("gives its tasks back at once and uncounted, on another server too", async () => {
@@ -118,6 +139,23 @@ describe("a poll that ends while its claim is under way", () => {
     await expect.poll(() => performance.now() - polledAt).toBeGreaterThan(450);
     gate.open();
     expect(await polled).toHaveLength(1);
+  });
+
+  it("is answered with those of its tasks that still are, and gives none of them back", async () => {
+    const name = newTask();
+    const run = await schedule(there, wide(name, 3));
+    const gate = gates.stopNext("taskFacts");
+    const agent = newAgent(here);
+    const polled = agent.poll(name, { maxTasks: 3 });
+    await gate.reached;
+    await endLease(run.runId, 0);
+    gate.open();
+    const tasks = await polled;
+    expect(tasks.map(({ stepId }) => stepId)).toEqual(["s1", "s2"]);
+    expect(await agent.complete(tasks, success)).toEqual(["accepted", "accepted"]);
+    const { attempts, interventions } = await historyOf(here, run);
+    expect(attempts.map(({ outcome }) => outcome.kind)).toEqual(["released", "success", "success"]);
+    expect(interventions).toEqual([]);
   });
 
   it("is answered with the task, which nobody else gets, when its server drains", async () => {

@@ -249,6 +249,9 @@ function strategiesSeen(seen: readonly Seen[]): ReadonlyMap<string, number> {
   );
 }
 
+/** An attempt was ended as nobody answered for it; what its agent says later may settle it. */
+const GIVEN_UP: ReadonlySet<string> = new Set(["lease", "attempt", "forgotten"]);
+
 function handOutsOf(
   run: FinalRun,
   reports: ReadonlyMap<string, readonly Report[]>,
@@ -257,9 +260,7 @@ function handOutsOf(
   const { runId } = run;
   const overtaken = new Set(
     run.interventions.flatMap(({ rule, n, step, fence }) =>
-      ((rule === "lease" || rule === "attempt") && n === 1) || rule === "callback"
-        ? [`${step}/${fence}`]
-        : [],
+      (GIVEN_UP.has(rule) && n === 1) || rule === "callback" ? [`${step}/${fence}`] : [],
     ),
   );
   const all: HandOut[] = [];
