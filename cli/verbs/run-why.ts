@@ -100,6 +100,8 @@ function actionWords(action: PersonAction, runId: string): string {
       const of = `${clean(action.queue)} ${clean(action.task)} --by NAME`;
       return `drover queue circuit close ${of}, or release`;
     }
+    case ActionKind.UNCORDON_AGENT:
+      return "drover agent uncordon AGENT, or --agent-version VERSION (drover agent cordons)";
     case ActionKind.RESUME_NAMESPACE:
       return "drover namespace resume";
     case ActionKind.RESUME_WORKFLOW:

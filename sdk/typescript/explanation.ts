@@ -65,6 +65,8 @@ export interface LaneWait {
   readonly polled: boolean;
   readonly lastPollTime: Date | null;
   readonly alarms: number;
+  /** Agent sessions that ask for it, if every one of them is cordoned; else 0. */
+  readonly cordoned: number;
 }
 
 export interface AgentWait {
@@ -163,8 +165,8 @@ function readAction(action: WireAction): PersonAction {
 type Detail = WireWait["detail"];
 
 function readLane(lane: Extract<Detail, { case: "lane" }>["value"]): LaneWait {
-  const { queue, task, polled, alarms } = lane;
-  return { queue, task, polled, alarms, lastPollTime: readTime(lane.lastPollTime) };
+  const { queue, task, polled, alarms, cordoned } = lane;
+  return { queue, task, polled, alarms, cordoned, lastPollTime: readTime(lane.lastPollTime) };
 }
 
 function readAgent(agent: Extract<Detail, { case: "agent" }>["value"]): AgentWait {

@@ -72,15 +72,19 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
   const lastPolledAt = seen.signs.polls.get(step.no) ?? null;
   const polled = lastPolledAt !== null && seen.now - lastPolledAt < seen.signs.polledMs;
   const { task, alarms } = ready;
+  const cordoned = polled ? (seen.signs.cordoned.get(step.no) ?? 0) : 0;
   const waitsFor: AgentToPoll = {
     kind: "agent-to-poll",
-    ...{ task, queue, taskName, lastPolledAt, polled, alarms },
+    ...{ task, queue, taskName, lastPolledAt, polled, alarms, cordoned },
   };
   return {
     waitsFor,
     since: ready.readyAt,
     next: { what: afterPickup(planned, step, ready, polled), at: ready.wakeAt },
-    actions: [{ kind: "start-agent", queue, taskName }],
+    actions: [
+      { kind: "start-agent", queue, taskName },
+      ...(cordoned > 0 ? [{ kind: "uncordon-agent", queue, taskName } as const] : []),
+    ],
   };
 }
 

@@ -63,8 +63,10 @@ function whatWords(
   const ago = (at: Moment): string => `${inWords(Math.max(0, now - at))} ago`;
   switch (waitsFor.kind) {
     case "agent-to-poll": {
-      const { queue, taskName, polled, lastPolledAt } = waitsFor;
+      const { queue, taskName, polled, lastPolledAt, cordoned } = waitsFor;
       const where = `queue "${queue}" for task "${taskName}"`;
+      if (cordoned > 0)
+        return `${of} waits for an agent: whoever polls ${where} is cordoned (${cordoned} of ${cordoned})`;
       if (polled) return `${of} waits for a free agent: agents poll ${where} and are busy`;
       const last = lastPolledAt === null ? "" : `, since the last poll ${ago(lastPolledAt)}`;
       return `${of} waits for an agent: nobody polls ${where}${last}`;

@@ -62,11 +62,14 @@ function isFirst({ waitsFor }: StepWait): boolean {
   return !["steps", "end-of-run", "items"].includes(waitsFor.kind);
 }
 
+const BUSY = Object.freeze({ polled: true, cordoned: 0 });
+
 /** What needs somebody comes first. */
 function rank({ waitsFor }: StepWait): number {
   if (waitsFor.kind === "person") return 0;
   if (waitsFor.kind === "queue-to-resume" || waitsFor.kind === "circuit-to-close") return 1;
-  return waitsFor.kind === "agent-to-poll" && !waitsFor.polled ? 1 : 2;
+  const { polled, cordoned } = waitsFor.kind === "agent-to-poll" ? waitsFor : BUSY;
+  return polled && cordoned === 0 ? 2 : 1;
 }
 
 function at({ next }: StepWait): Moment {

@@ -54,6 +54,11 @@ export interface Signs {
   readonly pauses: ReadonlyMap<number, LanePause>;
   /** Of steps in their queue: a circuit that lets nothing of its lane through. */
   readonly circuits: ReadonlyMap<number, LaneCircuit>;
+  /**
+   * Of steps in their queue: how many agent sessions asked for them in the last minute, where every
+   * one of those is cordoned.
+   */
+  readonly cordoned: ReadonlyMap<number, number>;
   /** Of both: the name of the queue, also where expressions came to it. */
   readonly queues: ReadonlyMap<number, string>;
 }
@@ -185,6 +190,8 @@ export interface AgentToPoll {
   readonly polled: boolean;
   /** How often it was alarmed that nobody is there. */
   readonly alarms: number;
+  /** Agent sessions that ask for it and are all cordoned; 0: not all are, or none asks. */
+  readonly cordoned: number;
 }
 
 /** In a queue out of which nobody may take it. */
@@ -296,6 +303,8 @@ export type Action =
   | { readonly kind: "resume-queue"; readonly queue: string }
   /** SetCircuit: let the tasks through, or leave it to the supervisor again. */
   | { readonly kind: "set-circuit"; readonly queue: string; readonly taskName: string }
+  /** UncordonAgent, of an agent or a version that asks for the task. */
+  | { readonly kind: "uncordon-agent"; readonly queue: string; readonly taskName: string }
   | { readonly kind: "resume-namespace" }
   | { readonly kind: "resume-workflow" }
   /** CancelRun. */

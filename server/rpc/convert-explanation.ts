@@ -153,8 +153,9 @@ function taskKindOf(waitsFor: WaitsFor): TaskKind {
 function detailOf(runId: string, waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
   switch (waitsFor.kind) {
     case "agent-to-poll": {
-      const { queue, taskName: task, polled, alarms, lastPolledAt } = waitsFor;
-      const value = { queue, task, polled, alarms, ...timeField("lastPollTime", lastPolledAt) };
+      const { queue, taskName: task, polled, alarms, cordoned, lastPolledAt } = waitsFor;
+      const lane = { queue, task, polled, alarms, cordoned };
+      const value = { ...lane, ...timeField("lastPollTime", lastPolledAt) };
       return { detail: { case: "lane", value } };
     }
     case "queue-to-resume": {
@@ -250,6 +251,8 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
       return { kind: ActionKind.RESUME };
     case "set-circuit":
       return { kind: ActionKind.SET_CIRCUIT, queue: action.queue, task: action.taskName };
+    case "uncordon-agent":
+      return { kind: ActionKind.UNCORDON_AGENT, queue: action.queue, task: action.taskName };
     case "resume-queue":
       return { kind: ActionKind.RESUME_QUEUE, queue: action.queue };
     case "resume-namespace":

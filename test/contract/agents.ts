@@ -134,6 +134,32 @@ export function describeQueueLooks(opened: Opened): void {
     const steps = { a: { task: "book", queue: "q" }, b: { task: "undo", queue: "q" } };
     return schedule(opened().store, workflow(steps), more);
   };
+  test("of a task it is told that whoever asks for it is cordoned, by its id or its version", async () => {
+    const { store } = opened();
+    const { namespaceId, ref } = await inOneQueue();
+    const cordoned = async () => [...(await store.reads.runSigns(ref.runId)).cordoned];
+    const cordon = { namespaceId, by: "ada", why: "" };
+    const asking = (agentId: string, tasks: readonly string[], more: Partial<AgentSeen> = {}) =>
+      seen(namespaceId, agentId, { poll: { queues: ["q"], tasks }, ...more });
+    await store.circuits.cordon({ ...cordon, kind: "agent", name: "one" });
+    expect(await cordoned()).toEqual([]);
+    await store.markAgents("here:1", [
+      asking("one", ["book"]),
+      asking("one", [], { agoMs: 30_000 }),
+      asking("two", ["undo"]),
+      asking("gone", ["book"], { agoMs: 61_000 }),
+      seen(namespaceId, "elsewhere"),
+    ]);
+    expect(await cordoned()).toEqual([[0, 2]]);
+    await store.circuits.cordon({ ...cordon, kind: "version", name: "1.2" });
+    expect(await cordoned()).toEqual([
+      [0, 2],
+      [1, 2],
+    ]);
+    await store.markAgents("here:1", [asking("new", [], { agentVersion: "1.3" })]);
+    expect(await cordoned()).toEqual([]);
+  });
+
   const look = async ({ namespaceId }: Pick<Scheduled, "namespaceId">) => {
     const [first] = await opened().store.operators.queueLooks(namespaceId, ["q"]);
     return first;

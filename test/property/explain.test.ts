@@ -139,6 +139,7 @@ function eventsOf(action: Action): readonly RunEvent[] {
       return action.undo.map((how) => cancelEvent(how === "compensate"));
     case "start-agent":
     case "set-circuit":
+    case "uncordon-agent":
     case "resume-queue":
     case "resume-namespace":
     case "resume-workflow":

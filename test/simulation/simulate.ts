@@ -2,7 +2,7 @@
 // then none in which it may: every run must end, or wait for a person, and what was promised must
 // have been kept.
 import { createHash } from "node:crypto";
-import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { Store } from "../../server/store/store.ts";
 import type { AgentShape } from "./agent.ts";
 import { type Callbacks, createCallbacks } from "./callbacks.ts";
@@ -135,10 +135,11 @@ function callbacksOf(world: World, namespace: string): Callbacks {
   return createCallbacks(world, process, namespace);
 }
 
-async function furnish(store: Store, witness: StoreWitness, region: string): Promise<void> {
+async function furnish(store: MemoryStore, witness: StoreWitness, region: string): Promise<void> {
   for (const name of NAMESPACES) await store.createNamespace(name, region);
   await putHooks(store, NAMESPACES);
   await putTriggers(store, witness, CANARIES);
+  store.keepTail();
 }
 
 /** Those that are there, and those that a client heard of before a fail-over forgot them. */

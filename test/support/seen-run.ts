@@ -11,6 +11,7 @@ export const NO_SIGNS: Signs = Object.freeze({
   polledMs: 60_000,
   pauses: new Map(),
   circuits: new Map(),
+  cordoned: new Map(),
   queues: new Map(),
 });
 

@@ -303,6 +303,8 @@ const (
 	ActionKind_ACTION_KIND_RESUME_WORKFLOW ActionKind = 32
 	// SetCircuit of `task` in `queue`.
 	ActionKind_ACTION_KIND_SET_CIRCUIT ActionKind = 40
+	// UncordonAgent of an agent, or a version of agents, that asks for `task` of `queue`.
+	ActionKind_ACTION_KIND_UNCORDON_AGENT ActionKind = 41
 )
 
 // Enum value maps for ActionKind.
@@ -321,6 +323,7 @@ var (
 		31: "ACTION_KIND_RESUME_NAMESPACE",
 		32: "ACTION_KIND_RESUME_WORKFLOW",
 		40: "ACTION_KIND_SET_CIRCUIT",
+		41: "ACTION_KIND_UNCORDON_AGENT",
 	}
 	ActionKind_value = map[string]int32{
 		"ACTION_KIND_UNSPECIFIED":       0,
@@ -336,6 +339,7 @@ var (
 		"ACTION_KIND_RESUME_NAMESPACE":  31,
 		"ACTION_KIND_RESUME_WORKFLOW":   32,
 		"ACTION_KIND_SET_CIRCUIT":       40,
+		"ACTION_KIND_UNCORDON_AGENT":    41,
 	}
 )
 
@@ -838,7 +842,10 @@ type LaneWait struct {
 	// The last poll. Absent: none in the last minutes.
 	LastPollTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_poll_time,json=lastPollTime,proto3" json:"last_poll_time,omitempty"`
 	// How often it was alarmed that nobody is there.
-	Alarms        uint32 `protobuf:"varint,5,opt,name=alarms,proto3" json:"alarms,omitempty"`
+	Alarms uint32 `protobuf:"varint,5,opt,name=alarms,proto3" json:"alarms,omitempty"`
+	// Agent sessions that asked for it in the last minute, if every one of them is cordoned. 0: not
+	// all are, or none asked.
+	Cordoned      uint32 `protobuf:"varint,6,opt,name=cordoned,proto3" json:"cordoned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -904,6 +911,13 @@ func (x *LaneWait) GetLastPollTime() *timestamppb.Timestamp {
 func (x *LaneWait) GetAlarms() uint32 {
 	if x != nil {
 		return x.Alarms
+	}
+	return 0
+}
+
+func (x *LaneWait) GetCordoned() uint32 {
+	if x != nil {
+		return x.Cordoned
 	}
 	return 0
 }
@@ -1499,13 +1513,14 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x06detail\">\n" +
 	"\tChildWait\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
-	"\bstopping\x18\x02 \x01(\bR\bstopping\"\xa6\x01\n" +
+	"\bstopping\x18\x02 \x01(\bR\bstopping\"\xc2\x01\n" +
 	"\bLaneWait\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x16\n" +
 	"\x06polled\x18\x03 \x01(\bR\x06polled\x12@\n" +
 	"\x0elast_poll_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\flastPollTime\x12\x16\n" +
-	"\x06alarms\x18\x05 \x01(\rR\x06alarms\"\x85\x01\n" +
+	"\x06alarms\x18\x05 \x01(\rR\x06alarms\x12\x1a\n" +
+	"\bcordoned\x18\x06 \x01(\rR\bcordoned\"\x85\x01\n" +
 	"\tPauseWait\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12&\n" +
@@ -1600,7 +1615,7 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x11NEXT_KIND_GIVE_UP\x10\x0f\x12\x17\n" +
 	"\x13NEXT_KIND_NEXT_WAVE\x10\x11\x12\x18\n" +
 	"\x14NEXT_KIND_STOP_CHILD\x10\x10\x12\x15\n" +
-	"\x11NEXT_KIND_TRY_ONE\x10(*\xf6\x02\n" +
+	"\x11NEXT_KIND_TRY_ONE\x10(*\x96\x03\n" +
 	"\n" +
 	"ActionKind\x12\x1b\n" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
@@ -1615,7 +1630,8 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x18ACTION_KIND_RESUME_QUEUE\x10\x1e\x12 \n" +
 	"\x1cACTION_KIND_RESUME_NAMESPACE\x10\x1f\x12\x1f\n" +
 	"\x1bACTION_KIND_RESUME_WORKFLOW\x10 \x12\x1b\n" +
-	"\x17ACTION_KIND_SET_CIRCUIT\x10(*z\n" +
+	"\x17ACTION_KIND_SET_CIRCUIT\x10(\x12\x1e\n" +
+	"\x1aACTION_KIND_UNCORDON_AGENT\x10)*z\n" +
 	"\vPausedThing\x12\x1c\n" +
 	"\x18PAUSED_THING_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12PAUSED_THING_QUEUE\x10\x01\x12\x1a\n" +

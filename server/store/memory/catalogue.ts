@@ -40,7 +40,7 @@ export interface Catalogue extends CatalogueCalls {
   isVersion(definitionId: number): boolean;
   /** By their ids, the first of which is 1. */
   knownLanes(): readonly KnownLane[];
-  queueOf(lane: number): string;
+  laneOf(lane: number): KnownLane;
 }
 
 interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
@@ -202,7 +202,7 @@ function workflows(
   };
 }
 
-function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes" | "queueOf"> {
+function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes" | "laneOf"> {
   const all: KnownLane[] = [];
   const ids = new Map<string, number>();
   const idOf = (key: LaneKey): number => {
@@ -221,10 +221,10 @@ function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes" | "qu
       all.flatMap(({ lane, queue, task, ...key }) =>
         key.namespaceId === namespaceId && queues.includes(queue) ? [{ lane, queue, task }] : [],
       ),
-    queueOf(lane) {
-      const { queue } = all[lane - 1] ?? {};
-      if (queue === undefined) throw new Error(`there is no lane ${lane}`);
-      return queue;
+    laneOf(lane) {
+      const known = all[lane - 1];
+      if (!known) throw new Error(`there is no lane ${lane}`);
+      return known;
     },
   };
 }

@@ -7,7 +7,9 @@ import type { Pulse, PulseQuestion } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, RunRef, SessionLease } from "../store.ts";
+import { agentsAsking, isCordoned } from "./agents-asking.ts";
 import { workflowKey } from "./queue-tables.ts";
+import type { KnownLane } from "./queues.ts";
 import { mayBeTaken, seeMarks } from "./ready-rows.ts";
 import { scheduleMoments } from "./schedules.ts";
 import { stepKey, type Tables } from "./tables.ts";
@@ -23,7 +25,7 @@ export type CircuitOf = (lane: number) => LaneCircuit | null;
 export interface LaneFacts {
   readonly pauseOf: PauseOf;
   readonly circuitOf: CircuitOf;
-  readonly queueOf: (lane: number) => string;
+  readonly laneOf: (lane: number) => KnownLane;
   readonly polledMs: number;
 }
 
@@ -173,7 +175,7 @@ export function runSigns(
   tables: Tables,
   now: Moment,
   runId: RunId,
-  { pauseOf, queueOf, circuitOf, polledMs }: LaneFacts,
+  { pauseOf, laneOf, circuitOf, polledMs }: LaneFacts,
 ): RunSigns {
   const steps = tables.step.where("run", runId).map(({ no }) => no);
   const leases = steps.flatMap((no) => {
@@ -197,14 +199,22 @@ export function runSigns(
     const circuit = circuitOf(Math.abs(tables.ready.expect(stepKey(runId, no)).lane));
     return circuit ? [[no, circuit] as const] : [];
   });
+  const cordoned = polls.flatMap(([no]) => {
+    const { lane } = tables.ready.expect(stepKey(runId, no));
+    const asking = agentsAsking(tables, now, laneOf(Math.abs(lane)));
+    return asking.length > 0 && asking.every((agent) => isCordoned(tables, agent))
+      ? [[no, asking.length] as const]
+      : [];
+  });
   const queues = steps.flatMap((no) => {
     const key = stepKey(runId, no);
     const row = tables.lease.get(key) ?? tables.ready.get(key);
-    return row ? [[no, queueOf(Math.abs(row.lane))] as const] : [];
+    return row ? [[no, laneOf(Math.abs(row.lane)).queue] as const] : [];
   });
   return {
     ...{ now, polledMs, leases: new Map(leases), polls: new Map(polls) },
     ...{ pauses: new Map(pauses), queues: new Map(queues), circuits: new Map(circuits) },
+    cordoned: new Map(cordoned),
   };
 }
 

@@ -66,6 +66,8 @@ export interface MemoryStore extends Store {
    * most: they never were. Definitions, lanes and namespaces are kept.
    */
   loseTail(transactions: number): Promise<void>;
+  /** What was committed until now is not lost with any tail. */
+  keepTail(): void;
 }
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
@@ -75,7 +77,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
   const known = createCatalogue(now);
-  const { workflows, versions, namespaceOf, knownLanes, queueOf, isWorkflow, isVersion, ...kept } =
+  const { workflows, versions, namespaceOf, knownLanes, laneOf, isWorkflow, isVersion, ...kept } =
     known;
   const { namespaceRecords, regionNames, setNamespace: set, ...catalogue } = kept;
   const namespaceName = (id: number): string => namespaceOf(id).name;
@@ -115,7 +117,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
       run,
       partitions,
       catalogue: known,
-      signs: { pauseOf, queueOf, circuitOf, polledMs },
+      signs: { pauseOf, laneOf, circuitOf, polledMs },
     }),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
@@ -155,6 +157,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     ready: () => run(() => undefined),
     begin: transactions.begin,
     loseTail: transactions.loseTail,
+    keepTail: transactions.keepTail,
     close: async () => {
       partitions.close();
       await transactions.close();

@@ -29,6 +29,7 @@ import {
 import { partitionsOf } from "../partition.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
+import { agentsAsking } from "./agents-asking.ts";
 import { overdueSince } from "./looks.ts";
 import type { KnownNode } from "./partitions.ts";
 import { type KnownLane, lanePause, type QueueWorld } from "./queues.ts";
@@ -38,9 +39,6 @@ import type { Transactions } from "./transactions.ts";
 /** The one region that has partitions from the start. */
 const REGION = 0;
 const NODE_SHOWN_MS = 60_000;
-
-/** As operators.sql says it. */
-const AGENT_SHOWN_MS = 60_000;
 
 export interface OperatorWorld extends QueueWorld, StoreTimes {
   readonly nodes: () => readonly KnownNode[];
@@ -58,7 +56,7 @@ export function createOperators(world: OperatorWorld, { run }: Transactions): Op
       run(() =>
         names.map((name): QueueLook => {
           const looks = lanesOf(namespaceId, name).map((lane) => laneLook(tables, lane));
-          const asking = agentsAsking(tables, now(), namespaceId, name);
+          const asking = agentsAsking(tables, now(), { namespaceId, queue: name });
           return {
             name,
             oldestAt: least(looks.map(({ oldestAt }) => oldestAt)),
@@ -157,19 +155,10 @@ function laneLook(tables: Tables, { lane }: KnownLane): Omit<QueueLook, "name" |
   };
 }
 
-function agentsAsking(tables: Tables, now: Moment, namespaceId: number, queue: string) {
-  return tables.agent
-    .all()
-    .filter((row) => row.namespaceId === namespaceId && row.seenAt > now - AGENT_SHOWN_MS)
-    .filter(({ poll }) => poll?.queues.includes(queue));
-}
-
 function queueTask(tables: Tables, now: Moment, known: KnownLane): QueueTask {
-  const { lane, namespaceId, queue, task } = known;
+  const { lane, task } = known;
   const waiting = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
-  const asking = agentsAsking(tables, now, namespaceId, queue).filter(({ poll }) => {
-    return poll?.tasks.length === 0 || poll?.tasks.includes(task);
-  });
+  const asking = agentsAsking(tables, now, known);
   return {
     ...{ task, ...laneLook(tables, known), agents: asking.length },
     ready: Math.min(waiting.length, READY_COUNTED_MAX),

@@ -19,6 +19,8 @@ export interface Transactions {
   incarnation(): number;
   /** Takes back the last so many that changed something, as a fail-over does that lost them. */
   loseTail(most: number): Promise<void>;
+  /** What was committed until now is not lost with any tail. */
+  keepTail(): void;
   /** From now on every call fails; what has begun comes to its end. */
   close(): Promise<void>;
 }
@@ -90,6 +92,7 @@ export function createTransactions(): Transactions {
     oldest: () => Math.min(...begunBefore),
     incarnation: () => incarnation,
     loseTail,
+    keepTail: () => void committed.splice(0),
     journal: Object.freeze({ note: (undo: () => void) => void undos.push(undo) }),
     run,
     close: async () => {

@@ -30,6 +30,8 @@ interface SignRow {
   forced_at: Moment | null;
   forced_by: string | null;
   forced_why: string | null;
+  /** null: not all that ask are cordoned. */
+  cordoned: number | null;
 }
 
 export async function runSigns(
@@ -42,6 +44,7 @@ export async function runSigns(
   const polls = new Map<number, Moment | null>();
   const pauses = new Map<number, LanePause>();
   const circuits = new Map<number, LaneCircuit>();
+  const cordoned = new Map<number, number>();
   const queues = new Map<number, string>();
   for (const row of rows) {
     if (row.step_no === null) continue;
@@ -49,13 +52,15 @@ export async function runSigns(
     if (row.is_lease) leases.set(row.step_no, { lastBeatAt, progress });
     else polls.set(row.step_no, row.polled_at);
     if (row.queue !== null) queues.set(row.step_no, row.queue);
+    if (row.cordoned !== null) cordoned.set(row.step_no, row.cordoned);
     const circuit = circuitOf(row);
     if (circuit) circuits.set(row.step_no, circuit);
     const { paused: of, paused_at: since, pause_reason: reason } = row;
     if (of === null || since === null) continue;
     pauses.set(row.step_no, { of, since, reason: reason ?? "" });
   }
-  return { now: rows[0]?.now ?? 0, polledMs, leases, polls, pauses, circuits, queues };
+  const lanes = { polls, pauses, circuits, cordoned, queues };
+  return { now: rows[0]?.now ?? 0, polledMs, leases, ...lanes };
 }
 
 function circuitOf(row: SignRow): LaneCircuit | null {

@@ -248,7 +248,7 @@ export async function startWorld({
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
     runSigns: async () => ({
       ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },
-      ...{ pauses: new Map(), queues: new Map(), circuits: new Map() },
+      ...{ pauses: new Map(), queues: new Map(), circuits: new Map(), cordoned: new Map() },
     }),
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],

@@ -16,6 +16,7 @@ import {
   tokenKey,
 } from "./facts.ts";
 import { childRows, childrenStayWithin } from "./families.ts";
+import { givenBackThoughKept } from "./given-back.ts";
 import { tooManyItems, wavesFollowEachOther } from "./maps.ts";
 import { placeIn, placesOf } from "./places.ts";
 import { tooManyOfKey } from "./slots.ts";
@@ -24,15 +25,16 @@ import type { Bounds, Finding } from "./violation.ts";
 /**
  * G3. The hand-outs of a step, by their rows and open leases, have fences 1, 2, 3 and so on, the
  * verifies of one fence numbers 1, 2, 3, and none begins before the one before has ended; what
- * agents received are exactly these, none of which is given back as if it had never arrived, and a
- * report or a callback about one of them always finds it; no beat renews a lease that was sent after a later hand-out. At no time are more runs of one
- * concurrency key under way than the highest limit that any of them allows, nor more items of a
- * map than its concurrency.
+ * agents received are exactly these, and what they have not called lost is not given back; a report
+ * or a callback about one of them always finds it; no beat renews a lease that was sent
+ * after a later hand-out. At no time are more runs of one concurrency key under way than the
+ * highest limit that any of them allows, nor more items of a map than its concurrency.
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
     for (const { no } of placesOf(run)) yield* overlaps(facts, run, no);
   yield* strayTasks(facts);
+  yield* givenBackThoughKept(facts);
   yield* tokensAreGivenOnce(facts);
   yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
@@ -133,8 +135,6 @@ function* strayTasks(facts: Facts): Iterable<Finding> {
         (one.task !== "verify" || one.attempt === attempt),
     );
     if (!stored) yield { runId, text: `${where} reached an agent, but no row knows of it` };
-    else if (stored.end?.outcome.kind === "undelivered")
-      yield { runId, text: `${where} reached an agent, but was given back as if it had not` };
     else if (stored.secret !== null && stored.secret !== token.secret)
       yield { runId, text: `${where} reached an agent with another secret than its lease has` };
   }

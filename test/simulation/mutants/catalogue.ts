@@ -60,13 +60,6 @@ export const MUTANTS: readonly Mutant[] = [
     why: "a task that is claimed while its server drains is performed twice, under one key",
   },
   {
-    name: "what is handed over is counted among what was granted",
-    file: "dispatch/claims.ts",
-    find: "live.slice(fit).forEach(options.giveBack);",
-    replace: "granted.slice(fit).forEach(options.giveBack);",
-    why: "when one lease of a claim has ended, another that was handed over is given back as well",
-  },
-  {
     name: "task id reused after failover",
     file: "dispatch/claims.ts",
     find: 'const secret = Buffer.from(random.bytes(16)).toString("hex");',

@@ -137,6 +137,26 @@ describe("a task in a queue that is paused", () => {
   });
 });
 
+describe("a task for which all that ask are cordoned", () => {
+  test("waits for an agent, and a person may uncordon one", () => {
+    const world = createWorld(workflow({ a: { queue: "bank" } }));
+    world.advance(20_000);
+    const polls = new Map([[0, world.now() - 1_000]]);
+    const wait = waitOf(world, "a", { ...NO_SIGNS, polls, cordoned: new Map([[0, 3]]) });
+    expect(wait).toMatchObject({
+      waitsFor: { kind: "agent-to-poll", polled: true, cordoned: 3 },
+      next: { what: "look-again" },
+      actions: [
+        { kind: "start-agent", queue: "bank", taskName: "a" },
+        { kind: "uncordon-agent", queue: "bank", taskName: "a" },
+      ],
+    });
+    expect(stepSentence(world.plan, wait, world.now())).toMatch(
+      /"a" waits for an agent: whoever polls queue "bank" for task "a" is cordoned \(3 of 3\);/,
+    );
+  });
+});
+
 describe("a task behind an open circuit", () => {
   const open = (over: Partial<LaneCircuit>): Signs => {
     const seen = { since: START + 5_000, until: START + 90_000, saw: "20 of 20 tasks failed" };

@@ -76,6 +76,7 @@ class ActionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ACTION_KIND_RESUME_NAMESPACE: _ClassVar[ActionKind]
     ACTION_KIND_RESUME_WORKFLOW: _ClassVar[ActionKind]
     ACTION_KIND_SET_CIRCUIT: _ClassVar[ActionKind]
+    ACTION_KIND_UNCORDON_AGENT: _ClassVar[ActionKind]
 
 class PausedThing(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -144,6 +145,7 @@ ACTION_KIND_RESUME_QUEUE: ActionKind
 ACTION_KIND_RESUME_NAMESPACE: ActionKind
 ACTION_KIND_RESUME_WORKFLOW: ActionKind
 ACTION_KIND_SET_CIRCUIT: ActionKind
+ACTION_KIND_UNCORDON_AGENT: ActionKind
 PAUSED_THING_UNSPECIFIED: PausedThing
 PAUSED_THING_QUEUE: PausedThing
 PAUSED_THING_NAMESPACE: PausedThing
@@ -204,18 +206,20 @@ class ChildWait(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., stopping: _Optional[bool] = ...) -> None: ...
 
 class LaneWait(_message.Message):
-    __slots__ = ("queue", "task", "polled", "last_poll_time", "alarms")
+    __slots__ = ("queue", "task", "polled", "last_poll_time", "alarms", "cordoned")
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     POLLED_FIELD_NUMBER: _ClassVar[int]
     LAST_POLL_TIME_FIELD_NUMBER: _ClassVar[int]
     ALARMS_FIELD_NUMBER: _ClassVar[int]
+    CORDONED_FIELD_NUMBER: _ClassVar[int]
     queue: str
     task: str
     polled: bool
     last_poll_time: _timestamp_pb2.Timestamp
     alarms: int
-    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., polled: _Optional[bool] = ..., last_poll_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., alarms: _Optional[int] = ...) -> None: ...
+    cordoned: int
+    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., polled: _Optional[bool] = ..., last_poll_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., alarms: _Optional[int] = ..., cordoned: _Optional[int] = ...) -> None: ...
 
 class PauseWait(_message.Message):
     __slots__ = ("queue", "task", "of", "pause")

@@ -1,0 +1,33 @@
+// A task that its agent has is not given back to its queue: another would perform it too. A part of
+// G3.
+import { callsTo, type Facts, stepName } from "./facts.ts";
+import type { Finding } from "./violation.ts";
+
+/** What is given back as undelivered came to no agent, or to one that has called its poll lost. */
+export function* givenBackThoughKept(facts: Facts): Iterable<Finding> {
+  const named = namedLost(facts);
+  for (const { task, session } of facts.seen) {
+    const { token, pollSeq, attempt } = task;
+    const { runId, step, fence } = token;
+    const run = facts.runs.get(runId);
+    const row = run?.run.attempts.find(
+      (one) =>
+        one.step === step &&
+        one.fence === fence &&
+        one.kind === token.task &&
+        (token.task !== "verify" || one.n === attempt),
+    );
+    if (!run || row?.outcome.kind !== "undelivered" || named.has(`${session}/${pollSeq}`)) continue;
+    const where = `${token.task} fence ${fence} of ${stepName(run, step)}`;
+    yield { runId, text: `${where} reached an agent, but was given back as if it had not` };
+  }
+}
+
+function namedLost(facts: Facts): ReadonlySet<string> {
+  const calls = [...callsTo(facts, "PollTask"), ...callsTo(facts, "Heartbeat")];
+  return new Set(
+    calls.flatMap(({ request: { session, lostPolls } }) =>
+      lostPolls.map((poll) => `${session}/${poll}`),
+    ),
+  );
+}
