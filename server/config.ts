@@ -45,6 +45,8 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
 export interface HealthConfig {
   /** What is due for longer is overdue, in milliseconds. */
   readonly overdueMs: number;
+  /** So long without an owner, partitions make it degraded. */
+  readonly unownedMs: number;
   /** How often it looks. */
   readonly lookEveryMs: number;
 }
@@ -52,6 +54,7 @@ export interface HealthConfig {
 /** 5 s: what is promised where a supervisor is frozen, the longest of the promises. */
 export const HEALTH_DEFAULTS: HealthConfig = Object.freeze({
   overdueMs: 5_000,
+  unownedMs: 2_000,
   lookEveryMs: 2_000,
 });
 
@@ -152,6 +155,14 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     ...{ flag: "overdue", unit: "ms", byDefault: 5 * SECOND, least: SECOND, most: HOUR },
     why: "what is due for longer is overdue, and makes a server degraded. The longest of the promises is 5 s, for a supervisor that is frozen",
   },
+  unownedMs: {
+    ...{ flag: "unowned", unit: "ms", byDefault: 2 * SECOND, least: SECOND, most: HOUR },
+    why: "partitions without an owner for so long make a server degraded: with the 3 s of --owner-lost it is the 5 s that a take-over may last",
+  },
+  sweepEveryMs: {
+    ...{ flag: "sweep-every", unit: "ms", byDefault: SECOND, least: 100, most: HOUR },
+    why: "the integrity sweep looks at a thousand open runs, or through ten thousand of the history, so often: a million open runs of one owner take a quarter of an hour. Slower costs less, and finds a broken row later",
+  },
 } as const satisfies Readonly<Record<string, Setting>>);
 
 export type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
@@ -173,6 +184,8 @@ export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.fre
   "ownerLostMs",
   "ownerMoves",
   "overdueMs",
+  "unownedMs",
+  "sweepEveryMs",
 ]);
 
 export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(
@@ -222,5 +235,7 @@ function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig 
     ownerLostMs: value("ownerLostMs"),
     ownerMoves: value("ownerMoves"),
     overdueMs: value("overdueMs"),
+    unownedMs: value("unownedMs"),
+    sweepEveryMs: value("sweepEveryMs"),
   });
 }

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { createBeat } from "./beat.ts";
 import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
+import { CIRCUIT_DEFAULTS } from "./core/circuit.ts";
 import { createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
@@ -39,6 +40,7 @@ import type { Told, Worked } from "./scheduler/told.ts";
 import { createUsualDurations, type UsualDurations } from "./scheduler/usual-durations.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
+import type { KeptFor } from "./store/kept-for.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { SessionLease, Store } from "./store/store.ts";
 import { type CircuitWatchOptions, createCircuitWatch } from "./supervisor/circuits.ts";
@@ -173,9 +175,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const deliveries = deliveriesOf(options, plans, ownership.owned);
   const triggers = triggeringOf(options, plans, schedule.schedule, ownership.owned);
-  const housekeeping = createHousekeeping(store, clock, log, settings);
+  const housekeeping = createHousekeeping(store, clock, log, keptFor(options, settings));
   const learning = learningOf(options, usual, settings);
-  const sweep = createSweep({ store, plans, advance, clock, log, owner });
+  const sweep = createSweep({ store, plans, advance, clock, log, owner, settings });
   const inbox = inboxOf(options, schedule.schedule, ownership.owned);
   const learn = (look: CircuitLook) => void claims.look(gate.learn(look));
   const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
@@ -222,6 +224,14 @@ function circuitsOf(
   more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
 ): Loop {
   return createCircuitWatch({ circuits: store.circuits, settings: circuits, clock, log, ...more });
+}
+
+function keptFor(
+  { circuits }: ControlPlaneOptions,
+  { sessionKeptMs, pollerKeptMs }: SupervisorConfig,
+): Partial<KeptFor> {
+  const { windowMs } = { ...CIRCUIT_DEFAULTS, ...circuits };
+  return { sessionKeptMs, pollerKeptMs, circuitEndsKeptMs: 2 * windowMs };
 }
 
 function learningOf(

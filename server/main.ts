@@ -220,7 +220,8 @@ async function openPlane(
   await plane.start();
   const { store, log } = rest;
   const { partitions } = plane.ownership;
-  const config = { ...HEALTH_DEFAULTS, overdueMs: of.settings.overdueMs, ...options.health };
+  const { overdueMs, unownedMs } = of.settings;
+  const config = { ...HEALTH_DEFAULTS, overdueMs, unownedMs, ...options.health };
   const itself = createItself({ store, clock: systemClock, log, partitions, config });
   observePlane(metrics, { plane, measures, itself });
   await itself.runOnce();

@@ -119,7 +119,8 @@ export interface CircuitPage {
 export interface Circuits {
   /** Adds to what was counted. */
   count(ends: readonly CountedEnds[]): Promise<void>;
-  look(): Promise<CircuitLook>;
+  /** `windowMs`: how far back a bad end makes a lane watched. */
+  look(windowMs: number): Promise<CircuitLook>;
   /** `windowMs`: how far back. Lanes of which nothing is known are left out. */
   evidence(lanes: readonly number[], windowMs: number): Promise<readonly LaneEvidence[]>;
   /**

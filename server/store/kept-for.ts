@@ -2,6 +2,8 @@
 export interface KeptFor {
   readonly sessionKeptMs: number;
   readonly pollerKeptMs: number;
+  /** What circuits are judged by, twice their window: servers tell theirs up to a window late. */
+  readonly circuitEndsKeptMs: number;
   /** After the end of a run: how many triggers stand behind it. */
   readonly triggeredKeptMs: number;
 }
@@ -9,5 +11,6 @@ export interface KeptFor {
 export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
   sessionKeptMs: 600_000,
   pollerKeptMs: 300_000,
+  circuitEndsKeptMs: 120_000,
   triggeredKeptMs: 86_400_000,
 });

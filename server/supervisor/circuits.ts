@@ -46,7 +46,7 @@ export function createCircuitWatch(options: CircuitWatchOptions): Loop {
   let watched: readonly number[] = [];
 
   async function look(): Promise<CircuitLook> {
-    const found = await circuits.look();
+    const found = await circuits.look(settings.windowMs);
     ({ watched } = found);
     options.learn(found);
     return found;

@@ -3,8 +3,8 @@
 // Every server does it; two at once only find less to do.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
-import type { SupervisorConfig } from "../config.ts";
 import { createLoop, type Loop } from "../loop.ts";
+import type { KeptFor } from "../store/kept-for.ts";
 import type { RunId, Store } from "../store/store.ts";
 
 const EVERY_MS = 60_000;
@@ -17,7 +17,7 @@ export function createHousekeeping(
   store: Pick<Store, "forgetOld" | "namespaces">,
   clock: Clock,
   log: Logger,
-  { sessionKeptMs, pollerKeptMs }: Pick<SupervisorConfig, "sessionKeptMs" | "pollerKeptMs">,
+  kept: Partial<KeptFor>,
 ): Loop {
   /** Where the walk through the runs of a namespace goes on: those that stay are in its way. */
   const places = new Map<number, RunId | null>();
@@ -38,7 +38,7 @@ export function createHousekeeping(
     clock,
     everyMs: EVERY_MS,
     async runOnce() {
-      await store.forgetOld(ROWS_MAX, { sessionKeptMs, pollerKeptMs });
+      await store.forgetOld(ROWS_MAX, kept);
       await forgetRuns();
     },
     onError: (error) => log.debug({ event: "housekeeping.failed", err: String(error) }),

@@ -1,7 +1,7 @@
 // The watch "itself": whether anybody acts on what is due, as any server can see it, the one that
 // watches nothing too. By the database's clock, with one statement every few seconds.
 //
-//   ok ─→ degraded    work is overdue beyond the goal, or partitions have had no owner for 5 s
+//   ok ─→ degraded    work is overdue beyond the goal, or partitions have had no owner for 2 s
 //   degraded ─→ ok    neither is so any more
 //
 // The beginning and the end of it are a line in the log, each with its reasons.
@@ -11,9 +11,6 @@ import type { HealthConfig } from "../config.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import { OVERDUE_OF, type Overdue } from "../store/overdue.ts";
 import type { Store } from "../store/store.ts";
-
-/** With the 3 s after which an owner counts as gone it is the 5 s that a take-over may last. */
-const UNOWNED_MS = 2_000;
 
 export interface ItselfOptions {
   readonly store: Pick<Store, "overdue">;
@@ -48,7 +45,7 @@ export function createItself(options: ItselfOptions): Itself {
     unownedSinceMs = seen.unowned === 0 ? null : (unownedSinceMs ?? lookedAtMs);
     const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
     const before = health.status;
-    health = healthOf(seen, unownedMs, config.overdueMs);
+    health = healthOf(seen, unownedMs, config);
     if (before === health.status) return;
     const { status, reasons } = health;
     if (status === "degraded")
@@ -70,16 +67,16 @@ export function createItself(options: ItselfOptions): Itself {
 export function healthOf(
   { now, rows, oldestAt, unowned }: Overdue,
   unownedMs: number,
-  overdueMs: number,
+  most: Pick<HealthConfig, "overdueMs" | "unownedMs">,
 ): Health {
   const reasons: string[] = [];
   const counts = OVERDUE_OF.flatMap((of) => (rows[of] > 0 ? [`${rows[of]} of ${of}`] : []));
   if (oldestAt !== null && counts.length > 0) {
     const lateMs = Math.round(now - oldestAt);
-    const what = `work is overdue by up to ${lateMs} ms, ${overdueMs} ms are allowed`;
+    const what = `work is overdue by up to ${lateMs} ms, ${most.overdueMs} ms are allowed`;
     reasons.push(`${what} (${counts.join(", ")}): nobody acts on it, or not fast enough`);
   }
-  if (unownedMs >= UNOWNED_MS)
+  if (unownedMs >= most.unownedMs)
     reasons.push(`${unowned} partitions are without owner: start a server, or see why it hangs`);
   return { status: reasons.length === 0 ? "ok" : "degraded", reasons };
 }

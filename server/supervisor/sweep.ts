@@ -1,15 +1,16 @@
 // The integrity sweep: a row that nothing will ever wake, a run with no step that can move. Either
 // is a bug of ours, and is put right all the same.
 //
-//   open     walks run_open of our partitions by key, a thousand runs a second, with all their rows
+//   open     walks run_open of our partitions by key, a thousand runs a look, with all their rows
 //   strays   walks the rows that belong to open runs alone: of those that are not, or not there
-//   lost     walks all runs, ten thousand a second: those that have not ended, and are not open
+//   lost     walks all runs, ten thousand a look: those that have not ended, and are not open
 //   then     a new round
 //
 // What it doubts is looked at again under the run's lock, by the one door (scheduler/mend.ts): this
 // look is without one, and a run that moves meanwhile is left to the next round.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
+import type { SupervisorConfig } from "../config.ts";
 import { examine, NOTHING_FOUND } from "../core/examine.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
@@ -18,7 +19,6 @@ import type { RunId, RunRef, Store } from "../store/store.ts";
 import type { StoredHead, WalkedRun } from "../store/stored-runs.ts";
 import type { Owned } from "./ownership.ts";
 
-const EVERY_MS = 1_000;
 const RUNS_MAX = 1_000;
 /** Steps and items in one look; a run with more is looked at by itself. */
 const ROWS_MAX = 20_000;
@@ -31,6 +31,7 @@ export interface SweepOptions {
   readonly advance: Pick<Advance, "submit">;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly settings: Pick<SupervisorConfig, "sweepEveryMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
 }
 
@@ -149,7 +150,7 @@ export function createSweep(options: SweepOptions): Sweep {
 
   const loop = createLoop({
     clock,
-    everyMs: EVERY_MS,
+    everyMs: options.settings.sweepEveryMs,
     runOnce: async () => void (await look()),
     onError: (error) => log.debug({ event: "sweep.failed", err: String(error) }),
   });

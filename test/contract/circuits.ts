@@ -25,13 +25,13 @@ const open = (now: number, inMs: number): CircuitState => ({
 });
 
 async function change(store: Store, over: Partial<CircuitChange>) {
-  const { now } = await store.circuits.look();
+  const { now } = await store.circuits.look(WINDOW_MS);
   const nothing = { agentId: "", before: 0, saw: "", did: "", dueAt: now, about: null };
   return store.circuits.change([{ ...nothing, lane: 0, state: open(now, 0), ...over }], ACTOR);
 }
 
 const circuitOf = async (store: Store, lane: number, agentId = "") =>
-  (await store.circuits.look()).circuits.find(
+  (await store.circuits.look(WINDOW_MS)).circuits.find(
     (one) => one.lane === lane && one.agentId === agentId,
   );
 
@@ -82,7 +82,20 @@ export function describeCircuits(opened: Opened): void {
       { agentId: "two", good: 1, bad: 0, runs: [] },
     ]);
     expect(tallies[0]?.runs).toHaveLength(2);
-    expect((await store.circuits.look()).watched).toContain(lane);
+    expect((await store.circuits.look(WINDOW_MS)).watched).toContain(lane);
+  });
+
+  test("a lane is watched, and its ends are kept, for as long as the window says", async () => {
+    const { store } = opened();
+    const lane = await laneOf();
+    const ends = { agentId: "one", good: 0, bad: 1, runs: [newUuid()] };
+    await store.circuits.count([{ ...ends, lane, agoMs: 90_000 }]);
+    expect((await store.circuits.look(60_000)).watched).not.toContain(lane);
+    expect((await store.circuits.look(120_000)).watched).toContain(lane);
+    await store.forgetOld(1_000, { circuitEndsKeptMs: 240_000 });
+    expect((await store.circuits.look(120_000)).watched).toContain(lane);
+    await store.forgetOld(1_000, { circuitEndsKeptMs: 60_000 });
+    expect((await store.circuits.look(120_000)).watched).not.toContain(lane);
   });
 
   test("ends older than the window count no more, nor those before the circuit changed", async () => {
@@ -152,7 +165,7 @@ export function describeCircuits(opened: Opened): void {
     const { store } = opened();
     const run = await oneStep();
     const [lane = 0] = run.lanes;
-    const { now } = await store.circuits.look();
+    const { now } = await store.circuits.look(WINDOW_MS);
     await change(store, { lane, state: open(now, 60_000) });
     const { version = 0 } = (await circuitOf(store, lane)) ?? {};
     expect((await grantTrying(store, { lane, agentId: "", version })).taken).toEqual([]);
@@ -190,7 +203,7 @@ export function describeCircuits(opened: Opened): void {
     const { store } = opened();
     const lane = await laneOf();
     const outages = async () =>
-      (await store.circuits.look()).outages.filter((one) => one.lane === lane);
+      (await store.circuits.look(WINDOW_MS)).outages.filter((one) => one.lane === lane);
     await change(store, { lane, agentId: "one" });
     expect(await outages()).toEqual([]);
     await change(store, { lane });
@@ -214,7 +227,7 @@ export function describeCircuits(opened: Opened): void {
     expect(await circuits()).toEqual(new Map());
     await change(store, { lane, agentId: "one" });
     expect(await polled()).toEqual([false]);
-    const { now } = await store.circuits.look();
+    const { now } = await store.circuits.look(WINDOW_MS);
     await change(store, { lane, state: open(now, 30_000), saw: "20 of 20 failed" });
     expect(await polled()).toEqual([true]);
     expect(await circuits()).toEqual(
@@ -265,7 +278,7 @@ export function describeCircuits(opened: Opened): void {
       { kind: "version", name: "1.2" },
     ]);
     expect(await store.circuits.cordons(other)).toEqual([]);
-    expect((await store.circuits.look()).cordons).toContainEqual(first);
+    expect((await store.circuits.look(WINDOW_MS)).cordons).toContainEqual(first);
     expect(await store.circuits.uncordon(cordon)).toBe(true);
     expect(await store.circuits.uncordon(cordon)).toBe(false);
     expect(await store.circuits.cordons(namespaceId)).toHaveLength(1);

@@ -265,7 +265,7 @@ function faultySchedules(store: Store, call: Called, read: Called): Store["sched
 function faultyCircuits({ circuits }: Store, call: Called, read: Called): Store["circuits"] {
   return Object.freeze({
     count: (ends) => call("countEnds", () => circuits.count(ends)),
-    look: () => read("circuitLook", () => circuits.look()),
+    look: (...asked) => read("circuitLook", () => circuits.look(...asked)),
     evidence: (...asked) => read("circuitEvidence", () => circuits.evidence(...asked)),
     change: (...asked) => call("changeCircuits", () => circuits.change(...asked)),
     say: (...asked) => call("sayCircuit", () => circuits.say(...asked)),

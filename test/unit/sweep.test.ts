@@ -36,6 +36,7 @@ function sweepOf(owned: readonly Owned[]) {
     clock: systemClock,
     log: quietLog,
     owner: () => now,
+    settings: { sweepEveryMs: 1_000 },
   });
   return { sweep, now, submitted, looked: looked.resolve, land: landed.resolve };
 }

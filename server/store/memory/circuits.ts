@@ -24,7 +24,6 @@ import { interventionKey, stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 const SLOT_MS = 5_000;
-const WATCHED_MS = 60_000;
 const OUTAGES_TOLD_MS = 24 * 3_600_000;
 const OUTAGES_TOLD_MAX = 1_000;
 
@@ -43,7 +42,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
       run(() => {
         for (const one of ends) countOne(tables, now(), one);
       }),
-    look: () =>
+    look: (windowMs: number) =>
       run(() => ({
         now: now(),
         circuits: tables.circuit
@@ -61,7 +60,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
           ...new Set(
             tables.circuitEnd
               .all()
-              .filter(({ bad, at }) => bad > 0 && at > now() - WATCHED_MS)
+              .filter(({ bad, at }) => bad > 0 && at > now() - windowMs)
               .map(({ lane }) => lane),
           ),
         ],

@@ -6,14 +6,13 @@ import { forgetSchedules } from "./schedules.ts";
 import type { Tables } from "./tables.ts";
 import { forgetTriggered } from "./triggers.ts";
 
-const ENDS_KEPT_MS = 2 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 export function forgetOld(
   tables: Tables,
   now: Moment,
   rowsMax: number,
-  { sessionKeptMs, pollerKeptMs, triggeredKeptMs }: KeptFor,
+  { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs }: KeptFor,
 ): void {
   const sessions = tables.agentSession
     .all()
@@ -41,12 +40,12 @@ export function forgetOld(
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
   forgetTriggered(tables, now - triggeredKeptMs, rowsMax);
   forgetSchedules(tables, rowsMax);
-  forgetCircuits(tables, now);
+  forgetCircuits(tables, now, circuitEndsKeptMs);
 }
 
-function forgetCircuits(tables: Tables, now: Moment): void {
+function forgetCircuits(tables: Tables, now: Moment, endsKeptMs: number): void {
   for (const row of tables.circuitEnd.all())
-    if (row.at < now - ENDS_KEPT_MS) tables.circuitEnd.removeRow(row);
+    if (row.at < now - endsKeptMs) tables.circuitEnd.removeRow(row);
   for (const row of tables.circuit.all()) {
     const { state, said, agentId, changedAt } = row;
     const isOld = state.kind === "closed" && changedAt < now - 7 * DAY_MS;

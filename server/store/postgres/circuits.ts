@@ -35,8 +35,8 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
   return Object.freeze({
     count: (ends) => countEnds(query, ends),
-    async look() {
-      const [row] = await query<LookRow>("circuit_look", []);
+    async look(windowMs) {
+      const [row] = await query<LookRow>("circuit_look", [windowMs]);
       if (!row) throw new Error("a look at circuits came back without its row");
       const { now, watched, mark } = row;
       // The mark is older than what is read after it: what comes between is read again.

@@ -126,7 +126,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     },
     markAgents: (server, seen) => markAgents(query, server, seen),
     async forgetOld(rowsMax, kept) {
-      const { sessionKeptMs, pollerKeptMs, triggeredKeptMs } = { ...KEPT_FOR_DEFAULT, ...kept };
+      const times = { ...KEPT_FOR_DEFAULT, ...kept };
+      const { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs } = times;
       // Whoever resumed a workflow may have died before all of its ready rows were back.
       await query("release_ready", [rowsMax]);
       await query("forget_sessions", [rowsMax, sessionKeptMs]);
@@ -138,7 +139,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("forget_refused", [rowsMax]);
       await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
       await query("forget_schedules", [rowsMax]);
-      await query("forget_circuit_ends", []);
+      await query("forget_circuit_ends", [circuitEndsKeptMs]);
       await query("forget_circuits", []);
       await query("forget_outages", []);
     },

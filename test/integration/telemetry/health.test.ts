@@ -104,16 +104,16 @@ describe("the health", () => {
   const nothing: Overdue = { now: 10_000, rows: noneOverdue(), oldestAt: null, unowned: 0 };
 
   it("is ok when nothing is overdue and everything owned, or not owned for a moment only", () => {
-    expect(healthOf(nothing, 0, 5_000)).toEqual({ status: "ok", reasons: [] });
-    expect(healthOf({ ...nothing, unowned: 3 }, 1_999, 5_000).status).toBe("ok");
+    expect(healthOf(nothing, 0, HEALTH_DEFAULTS)).toEqual({ status: "ok", reasons: [] });
+    expect(healthOf({ ...nothing, unowned: 3 }, 1_999, HEALTH_DEFAULTS).status).toBe("ok");
   });
 
   it("is degraded for each reason by itself, and says it in numbers", () => {
     const late = { ...nothing, rows: { ...noneOverdue(), run: 2 }, oldestAt: 1_000 };
-    expect(healthOf(late, 0, 5_000).reasons).toEqual([
+    expect(healthOf(late, 0, HEALTH_DEFAULTS).reasons).toEqual([
       "work is overdue by up to 9000 ms, 5000 ms are allowed (2 of run): nobody acts on it, or not fast enough",
     ]);
-    expect(healthOf({ ...nothing, unowned: 3 }, 2_000, 5_000).reasons).toEqual([
+    expect(healthOf({ ...nothing, unowned: 3 }, 2_000, HEALTH_DEFAULTS).reasons).toEqual([
       "3 partitions are without owner: start a server, or see why it hangs",
     ]);
   });

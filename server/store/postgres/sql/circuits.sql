@@ -27,6 +27,7 @@ set good = e.good + excluded.good, bad = e.bad + excluded.bad,
 
 -- name: circuit_look
 -- Once a second in each server. The mark is another one after any change that has been committed.
+-- $1: the window in milliseconds.
 select now() as now,
   (
     select coalesce(sum(c.version), 0)::text || '/' || count(*)
@@ -38,7 +39,7 @@ select now() as now,
   (
     select coalesce(array_agg(distinct e.lane), '{}')
     from circuit_end as e
-    where e.bad > 0 and e.at > now() - interval '1 minute'
+    where e.bad > 0 and e.at > now() - $1::bigint * interval '1 millisecond'
   ) as watched;
 
 -- name: outages_of_late
@@ -224,7 +225,7 @@ where o.namespace_id = $1::integer
 order by o.kind, o.name;
 
 -- name: forget_circuit_ends
-delete from circuit_end where at < now() - interval '2 minutes';
+delete from circuit_end where at < now() - $1::bigint * interval '1 millisecond';
 
 -- name: forget_circuits
 -- Closed for a week; of an agent, a day after it could have tried and never did.
