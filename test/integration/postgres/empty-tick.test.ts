@@ -1,6 +1,7 @@
 /**
  * A tick of the supervisor that finds nothing due touches as many rows and pages with twenty
  * thousand runs parked as with one thousand: a probe of each index of moments, for each partition.
+ * The same holds of the beat of a server whose agents wait: two probes for each lane.
  *
  * Counted by the database itself, of the very statements, on a session of the hot pool.
  */
@@ -18,6 +19,11 @@ const TABLES = ["lease", "ready", "due", "escalation", "run_open", "message", "s
 const PARTITIONS = partitionsOf(0);
 /** The root of an index, its leaf, and the row; 1.9 of 2,350 parked rows, and 2.0 of 47,000. */
 const PAGES_A_PROBE = 3;
+
+/** That somebody polls, and in which nothing is ready. */
+const LANES = Array.from({ length: 50 }, (_, place) => 1_000_000 + place);
+/** Of each the first row from a place on: whether there is one, and the one of its mark. */
+const LANE_PROBES = 2;
 
 interface PlanNode {
   readonly "Node Type": string;
@@ -90,7 +96,13 @@ async function tickOver(runs: number): Promise<Readonly<Record<string, Touched>>
       };
     };
     const all = `'{${PARTITIONS.join(",")}}'`;
+    const of = (value: number | string) => `'{${LANES.map(() => value).join(",")}}'`;
+    const lanes = `'{${LANES.join(",")}}'`;
     return {
+      pulse: await touched(
+        "pulse",
+        `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}`,
+      ),
       due_rows: await touched("due_rows", `${all}, 500, 64, 60000`),
       next_moment: await touched("next_moment", all),
     };
@@ -103,13 +115,15 @@ async function tickOver(runs: number): Promise<Readonly<Record<string, Touched>>
 test("a tick with nothing due touches a bounded number of rows and pages, however many are parked", async () => {
   const probes = PARTITIONS.length * TABLES.length;
   for (const runs of [1_000, 20_000]) {
-    const { due_rows: due, next_moment: next } = await tickOver(runs);
-    const seen = JSON.stringify({ runs, due, next });
+    const { due_rows: due, next_moment: next, pulse } = await tickOver(runs);
+    const seen = JSON.stringify({ runs, due, next, pulse });
     expect(due?.parked, seen).toBeGreaterThan(runs);
     // What is not due is not even looked at; of what comes next there is one row of a probe.
     expect(due?.rows, seen).toBe(0);
     expect(next?.rows, seen).toBeLessThanOrEqual(probes);
     for (const { pages } of [due, next].flatMap((one) => one ?? []))
       expect(pages, seen).toBeLessThanOrEqual(probes * PAGES_A_PROBE);
+    expect(pulse?.rows, seen).toBe(0);
+    expect(pulse?.pages, seen).toBeLessThanOrEqual(LANES.length * LANE_PROBES * PAGES_A_PROBE);
   }
 }, 120_000);
