@@ -71,6 +71,8 @@ export const FAULT_KINDS = [
   "held a namespace",
   "cordoned an agent",
   "opened a circuit",
+  "circuit moved",
+  "circuit tried",
   "push",
   "push repeated",
   "push forged",

@@ -32,6 +32,8 @@ export interface HistoryMeta {
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
   /** Left out: every server watches all regions. */
   readonly watchers?: readonly Watcher[];
+  /** Circuits open by themselves, and no record says when. Left out: they do not. */
+  readonly trips?: boolean;
 }
 
 /** What a server watches, by the id of the region; null: all. */

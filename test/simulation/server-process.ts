@@ -6,6 +6,7 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import { pino } from "pino";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { createControlPlane } from "../../server/control-plane.ts";
+import type { CircuitSettings } from "../../server/core/circuit.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
 import { AGENT_ITEM_FIELDS, createAgentService } from "../../server/rpc/agent-service.ts";
 import { createDrain } from "../../server/rpc/drain.ts";
@@ -23,6 +24,7 @@ import { isRetryable } from "../../server/store/postgres/failure.ts";
 import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
 import type { Chance } from "./chance.ts";
+import { watchCircuits } from "./circuit-watch.ts";
 import type { Faults } from "./faults.ts";
 import { callOf, type HttpCall, type HttpHandler, type HttpReply } from "./http-call.ts";
 import { createSimProcess, type SimProcess } from "./sim-process.ts";
@@ -59,6 +61,8 @@ export interface ServerDeps {
   readonly partitions: readonly number[];
   /** Left out: it watches all. */
   readonly supervision?: Supervision | undefined;
+  /** When circuits open by themselves; left out: hardly ever. */
+  readonly circuits?: Partial<CircuitSettings> | undefined;
   readonly isStoreUp: () => boolean;
   readonly freeze: (process: SimProcess) => void;
   readonly stop: (server: string) => void;
@@ -126,6 +130,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     partitions: deps.partitions.filter((one) => regionOf(one) === 0).length,
     freeze: () => deps.freeze(process),
     stop: () => deps.stop(process.name),
+    circuits: watchCircuits({ clock, faults, onDefect }),
   });
   const plane = createControlPlane({
     store,
@@ -137,6 +142,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     post: deps.postOf(process),
     partitions: deps.partitions,
     ...(deps.supervision && { supervision: deps.supervision }),
+    ...(deps.circuits && { circuits: deps.circuits }),
     settings: QUICK_TO_LEARN,
   });
   const { scheduler, dispatcher } = plane;

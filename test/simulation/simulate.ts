@@ -39,6 +39,11 @@ export interface Simulated {
   readonly edges: ReadonlyMap<EdgeName, number>;
 }
 
+/** Circuits open by themselves. In the other seeds ready work is to be handed out at once. */
+const TRIPPING_SHARE = 0.3;
+const QUICK_TO_TRIP = Object.freeze({
+  ...{ ends: 3, share: 0.5, windowMs: 10_000, restMs: 300, restMsMax: 1_200 },
+});
 const START_MS = 1_700_000_000_000;
 const NAMESPACES: readonly string[] = ["default", "other"];
 const CANARIES = NAMESPACES.map((namespace) => ({ namespace, word: `canary-of-${namespace}` }));
@@ -78,7 +83,8 @@ export async function simulate(seed: number): Promise<Simulated> {
   const freeze = (process: SimProcess): void => chaos.freeze(world, process);
   const stop = (server: string): void => chaos.stop(world, server);
   const { isStoreUp } = chaos;
-  const common = { time, store, faults, isStoreUp, postOf, freeze, stop, partitions };
+  const circuits = chance.happens(TRIPPING_SHARE) ? QUICK_TO_TRIP : undefined;
+  const common = { circuits, time, store, faults, isStoreUp, postOf, freeze, stop, partitions };
   const servers = Array.from({ length: chance.between(2, 3) }, (_, place) => {
     const own = { chance: chance.fork(), supervision: supervision[place] };
     return createServerProcess(`server-${place + 1}`, { ...seen, ...common, ...own });
@@ -118,7 +124,13 @@ export async function simulate(seed: number): Promise<Simulated> {
   const ending = { ...whose, at, drained: drained === null, deliveriesMade };
   const { rows, broken } = await finalRows(store, witness, ending, moments);
   const history: History = {
-    meta: { source: "simulation", seed, canaries: CANARIES, watchers },
+    meta: {
+      source: "simulation",
+      seed,
+      canaries: CANARIES,
+      watchers,
+      trips: circuits !== undefined,
+    },
     records: recorder.records,
     final: rows,
   };

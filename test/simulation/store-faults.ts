@@ -9,6 +9,7 @@
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts";
 import type { RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
+import type { CircuitWatch } from "./circuit-watch.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { faultyPartitions } from "./store-sessions.ts";
@@ -25,6 +26,7 @@ export interface StoreWire {
   readonly freeze: () => void;
   /** Its server is told to end. */
   readonly stop: () => void;
+  readonly circuits: CircuitWatch;
   /** How many partitions each region of the world has. */
   readonly partitions: number;
 }
@@ -73,7 +75,7 @@ export function createFaultyStore(wire: StoreWire): Store {
       refuse: (refused) => call("refuse", () => store.triggers.refuse(refused)),
       settle: (settled) => call("settle ends", () => store.triggers.settle(settled)),
     } satisfies Store["triggers"]),
-    circuits: faultyCircuits(store, call, read),
+    circuits: faultyCircuits(wire, call, read),
     // What people look at is no part of what is simulated.
     operators: store.operators,
     namespaces: store.namespaces,
@@ -184,7 +186,7 @@ function transact<T>(
       const run = store.transact(
         options,
         async (tx) => {
-          const result = await work(watched(wire, seen.watch(tx), options));
+          const result = await work(watched(wire, wire.circuits.watch(seen.watch(tx)), options));
           if (fate === "before-commit") throw away();
           if (fate === "before-commit, known" || fate === "repeatable")
             throw rolledBack(new Error("the commit did not count"));
@@ -262,12 +264,25 @@ function faultySchedules(store: Store, call: Called, read: Called): Store["sched
   } satisfies Store["schedules"]);
 }
 
-function faultyCircuits({ circuits }: Store, call: Called, read: Called): Store["circuits"] {
+function faultyCircuits(
+  { store: { circuits }, circuits: watch, faults }: StoreWire,
+  call: Called,
+  read: Called,
+): Store["circuits"] {
   return Object.freeze({
     count: (ends) => call("countEnds", () => circuits.count(ends)),
-    look: (...asked) => read("circuitLook", () => circuits.look(...asked)),
+    async look(windowMs) {
+      const look = await read("circuitLook", () => circuits.look(windowMs));
+      watch.learned(look);
+      return look;
+    },
     evidence: (...asked) => read("circuitEvidence", () => circuits.evidence(...asked)),
-    change: (...asked) => call("changeCircuits", () => circuits.change(...asked)),
+    change: (...asked) =>
+      call("changeCircuits", async () => {
+        const made = await circuits.change(...asked);
+        for (const _ of made) faults.count("circuit moved");
+        return made;
+      }),
     say: (...asked) => call("sayCircuit", () => circuits.say(...asked)),
     list: (...asked) => read("listCircuits", () => circuits.list(...asked)),
     cordon: (cordon) => call("cordon", () => circuits.cordon(cordon)),

@@ -127,8 +127,11 @@ interface HeldSpan {
   readonly agent: string | null;
 }
 
+const ALWAYS: HeldSpan = { from: 0, until: Number.POSITIVE_INFINITY, agent: null };
+
 /** Moments between which something of the namespace may have been held back. */
-export function heldSpans(facts: Facts, namespace: string) {
+export function heldSpans(facts: Facts, namespace: string): readonly HeldSpan[] {
+  if (facts.history.meta.trips) return [ALWAYS];
   return holdsOf(facts).flatMap((hold): HeldSpan[] => {
     const { held } = hold.request;
     if (hold.request.namespace !== namespace) return [];

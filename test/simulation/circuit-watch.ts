@@ -1,0 +1,77 @@
+// What a server has learned of circuits binds it: of a lane whose circuit it knows as open it hands
+// out nothing, and of all that could try one only the task that the store has marked.
+import type { Clock } from "../../server/clock.ts";
+import { flowOf } from "../../server/core/circuit.ts";
+import type { Circuit, CircuitLook, CircuitRef, Trial } from "../../server/store/circuits.ts";
+import type { Grant, Tx } from "../../server/store/store.ts";
+import type { Faults } from "./faults.ts";
+
+export interface CircuitWatch {
+  /** The server has heard so. */
+  learned(look: CircuitLook): void;
+  watch(tx: Tx): Tx;
+}
+
+export interface CircuitWatchOptions {
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly faults: Faults;
+  readonly onDefect: (what: string) => void;
+}
+
+export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions): CircuitWatch {
+  let known: { readonly look: CircuitLook; readonly atMs: number } | null = null;
+
+  const circuitsOf = ({ ready, agentId }: Grant): readonly Circuit[] =>
+    (known?.look.circuits ?? []).filter(
+      (one) => one.lane === ready.lane && (one.agentId === "" || one.agentId === agentId),
+    );
+
+  function check(grant: Grant, tried: ReadonlySet<string>): void {
+    if (!known) return;
+    const now = known.look.now + (clock.monotonicMs() - known.atMs);
+    for (const { lane, agentId, state, said } of circuitsOf(grant)) {
+      const flow = flowOf(state, said?.forced ?? null, now);
+      if (flow === "all" || (flow === "one" && tried.has(trialKey({ lane, agentId }, grant))))
+        continue;
+      const where = agentId === "" ? `lane ${lane}` : `${agentId} in lane ${lane}`;
+      const what = flow === "one" ? "beside the one that tries" : "through an open circuit";
+      onDefect(`step ${grant.ready.step} of ${grant.ready.runId} went to ${where} ${what}`);
+    }
+  }
+
+  return Object.freeze({
+    learned(look: CircuitLook) {
+      known = { look, atMs: clock.monotonicMs() };
+    },
+    watch(tx: Tx): Tx {
+      const tried = new Set<string>();
+      return {
+        ...tx,
+        async takeTrials(trials: readonly Trial[]) {
+          const taken = await tx.takeTrials(trials);
+          for (const ref of taken) {
+            faults.count("circuit tried");
+            const trial = trials.find((one) => isOf(one, ref));
+            if (trial) tried.add(trialKey(ref, { ready: trial }));
+          }
+          return taken;
+        },
+        async grant(grants: readonly Grant[]) {
+          for (const grant of grants) check(grant, tried);
+          return tx.grant(grants);
+        },
+      };
+    },
+  } satisfies CircuitWatch);
+}
+
+function isOf(trial: Trial, { lane, agentId }: CircuitRef): boolean {
+  return trial.lane === lane && trial.agentId === agentId;
+}
+
+function trialKey(
+  { lane, agentId }: CircuitRef,
+  { ready }: { readonly ready: { readonly runId: string; readonly step: number } },
+): string {
+  return `${lane}/${agentId} ${ready.runId}/${ready.step}`;
+}

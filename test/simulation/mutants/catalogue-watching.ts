@@ -1,0 +1,134 @@
+// The mutants of what begins runs by itself and of what watches: schedules, triggers, regions,
+// cordons and circuits.
+import type { Mutant } from "./catalogue.ts";
+
+export const WATCHING_MUTANTS: readonly Mutant[] = [
+  {
+    name: "moment fired twice at take-over",
+    file: "scheduler/fire.ts",
+    find: `  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
+  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+  if (moves.length > 0) await tx.moveSchedules(moves);`,
+    replace: `  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+  void options.store
+    .transact({ name: "move-on" }, async (later) => {
+      await later.lockSchedules(moves.map(({ id }) => id), true);
+      await later.writeFires([...missed, ...fires]);
+      await later.moveSchedules(moves);
+    })
+    .catch(() => undefined);`,
+    why: "a run begins in one transaction and its schedule moves on in another, or never",
+  },
+  {
+    name: "moment forgotten at take-over",
+    file: "core/calendar.ts",
+    find: "const missed = missedMoments(moments, question.next, now - catchUpMs);",
+    replace:
+      "const missed = missedMoments(moments, question.next, now - Math.min(catchUpMs, 3_000));",
+    why: "what came while nobody was there to act is given up, and not caught up with",
+  },
+  {
+    name: "schedule fired by who was fenced",
+    file: "scheduler/fire.ts",
+    find: "const fenced = await fencedOf(tx, items, WRITER_SLOT, ({ schedule }) => schedule.partition);",
+    replace: "const fenced = new Set<Item>([]);\n  void [fencedOf, WRITER_SLOT];",
+    why: "a supervisor that was fenced fires a schedule in its old epoch",
+  },
+  {
+    name: "moment without a fire",
+    file: "scheduler/fire.ts",
+    find: "if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);",
+    replace: "if (missed.length > 0) await tx.writeFires(missed);",
+    why: "a backfill begins a second run of a moment that has one",
+  },
+  {
+    name: "end settled before what it sets off",
+    file: "triggers/run-ends.ts",
+    find: "    if (rows.length === 0) return 0;\n",
+    replace: `    if (rows.length === 0) return 0;
+    await store.triggers.settle(rows.map(({ id }) => ({ id, again: false })));
+`,
+    why: "a server that dies in between has forgotten the end of the run",
+  },
+  {
+    name: "end given up where nobody knows",
+    file: "triggers/run-ends.ts",
+    find: 'again: came.kind === "again" })),',
+    replace: "again: false })),",
+    why: "what could not be set off while the store was away never is",
+  },
+  {
+    name: "end sets off without a key",
+    file: "triggers/run-ends.ts",
+    find: `target: { kind: "named", name, version }, input, key, labels, priority },
+    ...{ notify: null, startAt: null, concurrency: null },
+    // By`,
+    replace: `target: { kind: "named", name, version }, input, key: null, labels, priority },
+    ...{ notify: null, startAt: null, concurrency: null },
+    // By`,
+    why: "an end that is looked at twice begins two runs",
+  },
+  {
+    name: "a part of a list taken for all of it",
+    file: "dispatch/heartbeats.ts",
+    find: "tries === 0 ? beat : { ...beat, reports, listsAllTo: 0 },",
+    replace: "{ ...beat, reports },",
+    why: "a task whose lease was busy at the first try is taken from the agent that works on it",
+  },
+  {
+    name: "list of all taken for polls to come",
+    file: "store/memory/beats.ts",
+    find: "const isForgotten = pollSeq <= upTo && !listed.has(secret);",
+    replace: "const isForgotten = upTo > 0 && pollSeq > 0 && !listed.has(secret);",
+    why: "a task that is on its way to its agent is taken from it by a beat",
+  },
+  {
+    name: "region ignored",
+    file: "supervisor/ownership.ts",
+    find: "return all.filter((one) => watched === null || watched.includes(regionOf(one)));",
+    replace: "void [watched, regionOf];\n    return all;",
+    why: "what is to be watched within its region is taken over by another one",
+  },
+  {
+    name: "standby takes part",
+    file: "supervisor/assignment.ts",
+    find: "const active = watching.filter(({ standby }) => !standby);",
+    replace: "const active = watching;",
+    why: "a standby shares the work of whom it stands behind, and is no reserve",
+  },
+  {
+    name: "cordon ignored",
+    file: "dispatch/gate.ts",
+    find: "if (of.cordoned.size > 0 && isCordoned(of, waiter)) return [];",
+    replace: "if (of.cordoned.size > 99 && isCordoned(of, waiter)) return [];",
+    why: "an agent that was taken out of work gets more of it",
+  },
+  {
+    name: "all tasks try an open circuit",
+    file: "dispatch/trials.ts",
+    find: "if (tries.every((circuits) => circuits.length === 0)) return grants;",
+    replace: "if (tries.length >= 0) return grants;",
+    why: "a service that is down gets the whole backlog at once, each time that one task may try it",
+  },
+  {
+    name: "a trial that says nothing ends nothing",
+    file: "supervisor/circuits.ts",
+    find: 'if (state.kind !== "trying" || !trialEnd || said) return [];',
+    replace: 'if (state.kind !== "trying" || trialEnd?.end !== "good" || said) return [];',
+    why: "a circuit whose one task failed or was given back stays shut for ever, and its lane with it",
+  },
+  {
+    name: "open circuit ignored",
+    file: "dispatch/gate.ts",
+    find: 'return flow(of, lane, "") !== "nothing" && flow(of, lane, agentId) !== "nothing";',
+    replace: 'return flow(of, lane, agentId) !== "nothing";',
+    why: "tasks go to a remote service that is known to be down",
+  },
+  {
+    name: "signature unchecked",
+    file: "rpc/trigger-route.ts",
+    find: "if (stranger) return listed(NOBODY, stranger);",
+    replace: "if (stranger) listed(NOBODY, stranger);",
+    why: "whoever knows the address of a trigger sets it off",
+  },
+];
