@@ -153,7 +153,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
   },
   overdueMs: {
     ...{ flag: "overdue", unit: "ms", byDefault: 5 * SECOND, least: SECOND, most: HOUR },
-    why: "what is due for longer is overdue, and makes a server degraded. The longest of the promises is 5 s, for a supervisor that is frozen",
+    why: "what is due for longer is overdue: its partition is late (`drover partition list --late`), and the servers are degraded. The longest of the promises is 5 s, for a supervisor that is frozen",
   },
   unownedMs: {
     ...{ flag: "unowned", unit: "ms", byDefault: 2 * SECOND, least: SECOND, most: HOUR },
