@@ -13,6 +13,7 @@ import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
 import { addHookVerbs } from "./verbs/hook.ts";
+import { addInit } from "./verbs/init.ts";
 import { addInterventionVerbs } from "./verbs/intervention.ts";
 import { addMigrate } from "./verbs/migrate.ts";
 import { addNamespaceVerbs } from "./verbs/namespace.ts";
@@ -40,6 +41,7 @@ import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
 const moreHelp = `
 Begin with:
+  drover init hello --lang typescript      a workflow and an agent (or: go, python)
   drover dev                               a server with a database of its own, in ./.drover
   drover workflow apply book-holiday.yaml  register a workflow
   drover run start book-holiday --watch    start a run and follow it
@@ -53,6 +55,7 @@ export function createProgram(version: string, ended: Ended): Command {
     .version(version, "-V", "print the version")
     .addHelpText("after", moreHelp);
   addGlobalOptions(program);
+  addInit(program, ended);
   addDev(program, ended);
   addServer(program, ended);
   addSupervisor(program, ended);

@@ -1,0 +1,33 @@
+"""The agent of this project: it polls for the tasks that it has handlers for, and performs them.
+
+Drover decides what happens next; a handler only says how its task ended.
+"""
+
+import os
+
+import drover
+
+agent = drover.Agent(os.environ.get("DROVER_ADDRESS", "127.0.0.1:7420"), id="seats-1")
+
+
+@agent.task("keep-seat")
+def keep_seat(task: drover.Task) -> object:
+    return {"seat": "12A"}
+
+
+@agent.task("let-seat-go")
+def let_seat_go(task: drover.Task) -> None:
+    print("the seat is free again", flush=True)
+
+
+@agent.task("charge-card")
+def charge_card(task: drover.Task) -> object:
+    if task.input["card"] == "none":
+        raise drover.PermanentError("no-card", "There is no card to charge.")
+    # The same for every try of this task: a payment service charges once for each key.
+    return {"charge": task.idempotency_key}
+
+
+if __name__ == "__main__":
+    print("agent seats-1 waits for tasks", flush=True)
+    agent.run()

@@ -1,0 +1,103 @@
+/** `drover init`: writes a small project with a workflow and an agent, which runs as it is. */
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Command, Option } from "commander";
+import { contextOf } from "../context.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+
+const languages = ["go", "python", "typescript"] as const;
+type Language = (typeof languages)[number];
+
+/** Where this command is installed, with the SDKs beside it. */
+const droverFolder = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+const projectsFolder = join(droverFolder, "agents-examples/projects");
+/** Of a file that would mean something to a tool where it lies. */
+const hiddenEnding = ".txt";
+const nodeVersion = "24.21.0";
+
+/** What is run in the new folder: once, and then as the agent. */
+const lines: Readonly<Record<Language, { readonly setup: string; readonly agent: string }>> =
+  Object.freeze({
+    go: { setup: "go mod tidy", agent: "go run ." },
+    python: {
+      setup: "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+      agent: ".venv/bin/python agent.py",
+    },
+    typescript: { setup: "npm install", agent: "npm run agent" },
+  });
+
+export function addInit(program: Command, ended: Ended): void {
+  program
+    .command("init")
+    .description("write a small project: a workflow, and an agent that performs it")
+    .argument("<folder>", "a new or an empty folder; its name becomes the project's")
+    .addOption(
+      new Option("--lang <language>", "the language of the agent")
+        .choices(languages)
+        .makeOptionMandatory(),
+    )
+    .action((folder: string, { lang }: { readonly lang: Language }, command: Command) => {
+      const { output } = contextOf(command);
+      const to = resolve(folder);
+      const name = basename(to);
+      checkEmpty(folder, to);
+      checkName(name);
+      const { setup, agent } = lines[lang];
+      const words = { name, setup, agent, drover: droverFolder, node: nodeVersion };
+      for (const file of [...filesOf("shared"), ...filesOf(lang)]) write(file, to, words);
+      output.line(`${folder} has a workflow and an agent in ${namesOf[lang]}`);
+      output.note(`  next: cd ${folder} && ${setup} && ${agent}`);
+      output.note("  and beside it: drover dev");
+      ended(exitCodes.done);
+    });
+}
+
+const namesOf: Readonly<Record<Language, string>> = Object.freeze({
+  ...{ go: "Go", python: "Python", typescript: "TypeScript" },
+});
+
+interface ProjectFile {
+  readonly folder: string;
+  /** Within it. */
+  readonly path: string;
+}
+
+function filesOf(of: Language | "shared"): readonly ProjectFile[] {
+  const folder = join(projectsFolder, of);
+  return globSync("**/*.*", { cwd: folder }).map((path) => ({ folder, path }));
+}
+
+function write(
+  { folder, path }: ProjectFile,
+  to: string,
+  words: Readonly<Record<string, string>>,
+): void {
+  const text = readFileSync(join(folder, path), "utf8");
+  const isHidden = path.endsWith(hiddenEnding) && path !== "requirements.txt";
+  const file = join(to, isHidden ? path.slice(0, -hiddenEnding.length) : path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(
+    file,
+    text.replaceAll(/\{\{(\w+)\}\}/g, (_, word: string) => words[word] ?? ""),
+  );
+}
+
+/** It becomes the name of a package, for npm and for Go. */
+function checkName(name: string): void {
+  if (/^[a-z][a-z0-9._-]{0,63}$/.test(name)) return;
+  throw usageFailure(
+    `"${name}" cannot be the name of a project: give lower-case letters, digits, ".", "_" and "-"`,
+    "drover init hello --lang typescript",
+  );
+}
+
+function checkEmpty(folder: string, path: string): void {
+  if (!existsSync(path)) return;
+  const found = readdirSync(path);
+  if (found.length === 0) return;
+  throw usageFailure(
+    `${folder} is not empty (${found[0]}): nothing was written`,
+    "drover init with the name of a new folder",
+  );
+}
