@@ -52,6 +52,15 @@ A silent agent's try ends as \`drover.lost\`, and *supervise lease* stands from 
 
 Ids of spans follow from the run, the step and the number of the hand-out. So no server has to remember a span that is open: the one that commits the end of a try sends its span, with the times of the database, and the one that commits the end of the run sends the root. Until then a receiver shows a trace without its root. A server that is killed takes the spans of its last second with it, and nothing else.
 
+## Agents and callers
+
+The SDKs use OpenTelemetry's API, so a program that registers an SDK of OpenTelemetry has its spans in the trace of the run, and any other notices nothing:
+
+- an agent's handler runs within the span \`perform TASK\` (or verify, compensate), below that of its try: whatever it traces itself stands below. Lines of its log have \`traceId\` and \`spanId\`;
+- \`schedule\` within a span of the caller begins a run in the caller's trace.
+
+Without an SDK, a task's fields \`traceparent\` and \`tracestate\` are what W3C Trace Context has in headers: hand them on.
+
 ## The spans
 
 Each has \`drover.run.id\`. No span has a payload, nor a text that an agent wrote: of a failure its code is told.

@@ -259,7 +259,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["sdk/typescript/"],
-    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js"],
+    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js", "@opentelemetry/api"],
     node: true,
     instead: "the SDK knows the contract alone, as an agent in any language does",
   },
