@@ -7,7 +7,7 @@
  * The first signal drains and stops; the second ends the process at once, which is safe too:
  * nothing that was acknowledged lives in this process alone.
  */
-import type { SupervisorConfig } from "@drover/server/config.ts";
+import type { SupervisorConfig, TraceConfig } from "@drover/server/config.ts";
 import type { CircuitOptions } from "./circuit-options.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./database.ts";
@@ -23,6 +23,8 @@ export interface ServeOptions {
   readonly settings: SupervisorConfig;
   /** When circuits open, and for how long; left out: as by default. */
   readonly circuits?: CircuitOptions;
+  /** undefined: nothing is traced. */
+  readonly trace: TraceConfig | undefined;
   /** What to try once it is up, a line each. */
   readonly next: readonly string[];
 }
@@ -40,6 +42,7 @@ export async function serve(
   });
   output.line(`database  ${whereOf(database)}`);
   output.line(`server    ${server.address}: gRPC, Connect and JSON at ${server.url}`);
+  if (options.trace) output.line(`traces    to ${options.trace.url}`);
   for (const hint of next) output.line(`  next: ${hint}`);
   return untilSignal(signals, server, "draining", output);
 }
@@ -53,6 +56,7 @@ export interface SuperviseOptions {
   /** Thresholds of its watches. */
   readonly settings: SupervisorConfig;
   readonly circuits: CircuitOptions;
+  readonly trace: TraceConfig | undefined;
 }
 
 export async function supervise(

@@ -702,6 +702,8 @@ create table run (
   parent_step_key integer,
   parent_fence integer,
   parent_until timestamp with time zone,
+  traceparent text,
+  tracestate text,
   constraint run_pkey primary key (id)
 ) partition by range (id);
 
@@ -1005,6 +1007,8 @@ comment on column run.state is 'null while a row in run_open says it; written on
 comment on column run.notify_hook is 'The hook that Schedule names to be told of the end; with notify_url at another address.';
 comment on column run.parent_id is 'The run whose step (parent_step, its id) began this one; never changes.';
 comment on column run.parent_until is 'The deadline of the parent when it began this run.';
+comment on column run.traceparent is 'W3C: trace, span of who scheduled it (zeros: nobody), whether it is sampled; null: not traced.';
+comment on column run.tracestate is 'As the caller gave it.';
 comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
 comment on column run_open.verdict is 'The reason of the verdict, or of the end once that is certain.';
 comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';

@@ -68,6 +68,15 @@ export interface LogConfig {
 
 export const LOG_DEFAULTS: LogConfig = Object.freeze({ level: "warn", pretty: false });
 
+/** Where the traces of runs go. */
+export interface TraceConfig {
+  /** Of an OTLP receiver: whole for HTTP, as http://127.0.0.1:4318/v1/traces; else its origin. */
+  readonly url: string;
+  readonly protocol: "http" | "grpc";
+  /** The share of the runs that is sampled, 0 to 1; a caller who is traced decides by himself. */
+  readonly ratio: number;
+}
+
 /** PostgreSQL 15 to 18 by its URL, or one that this process starts, with its data in a folder. */
 export type DatabaseConfig =
   | {

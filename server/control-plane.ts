@@ -49,6 +49,7 @@ import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
 import { createSweep, type Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
+import { createTracing, type Tracing, type TracingOptions } from "./traces/tracing.ts";
 import { createTriggering, type Triggering } from "./triggers/triggering.ts";
 import { randomUuid } from "./uuid.ts";
 
@@ -68,6 +69,8 @@ export interface ControlPlaneOptions {
   readonly post?: Post;
   /** When circuits open, and for how long; what is left out is as by default. */
   readonly circuits?: CircuitWatchOptions["settings"];
+  /** Where spans go, and of which share of the runs; left out: nobody traces. */
+  readonly spans?: Pick<TracingOptions, "sink" | "ratio">;
   /** Is told what was done; left out: nobody measures. */
   readonly measures?: Measures;
   /** What this process watches; left out: all, as a server with its supervisor embedded. */
@@ -107,7 +110,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { store, clock, random, log, isRetryable, address, measures } = options;
   const { settings = SUPERVISOR_DEFAULTS } = options;
   const plans = createPlans(store, judgeOf);
-  const waiters = createWaiters();
+  const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
   const gate = createGate(clock);
   const marks = createMarks(clock);
   const ends = createEnds(clock);
@@ -123,6 +126,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const tell = (told: Told): void => {
     measures?.worked(told.worked);
+    traces?.told(told);
     logMended(log, told.worked);
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
@@ -139,7 +143,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const intake = intakeOf(options);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, tell, isRetryable },
-    ...{ stood: gate, onFlown, onUnmended },
+    ...{ stood: gate, onFlown, onUnmended, traces },
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });
@@ -147,7 +151,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const schedules = createFire(timed);
   const claims = createClaims({
     ...{ store, plans, waiters, gate, marks, clock, random, onError },
-    onGranted: (leases) => measures?.granted(leases),
+    taskTrace: traces?.task,
+    onGranted(leases) {
+      measures?.granted(leases);
+      traces?.granted(leases);
+    },
     giveBack({ ready, secret }) {
       const { step, fence } = ready;
       advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
@@ -215,8 +223,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await Promise.all(flown);
       await learning.runOnce();
       await ownership.stop();
+      await traces?.stop();
     },
   } satisfies ControlPlane);
+}
+
+function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tracing | undefined {
+  return spans && createTracing({ ...spans, reads: store.reads, plans, log });
 }
 
 function circuitsOf(

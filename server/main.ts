@@ -16,8 +16,13 @@ import {
   type RpcConfig,
   type SupervisorConfig,
   supervisorConfig,
+  type TraceConfig,
 } from "./config.ts";
-import { type ControlPlane, createControlPlane } from "./control-plane.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  createControlPlane,
+} from "./control-plane.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
 import { DroverError } from "./errors.ts";
@@ -49,6 +54,8 @@ interface ProcessOptions {
   /** Lets webhooks go to this machine and its link. Default false. */
   readonly allowLocalWebhooks?: boolean;
   readonly log?: Partial<LogConfig>;
+  /** Left out: nothing is traced, and nothing of it is loaded. */
+  readonly trace?: TraceConfig | undefined;
 }
 
 export interface ServerOptions extends ProcessOptions {
@@ -209,11 +216,12 @@ async function openPlane(
   closers: Closers,
 ): Promise<Opened> {
   const { supervision, ...rest } = of;
+  const spans = await spansOf(options.trace, rest.log);
   const metrics = createMetrics();
   const measures = createMeasures(metrics, systemClock);
   const plane = createControlPlane({
     ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
-    ...{ circuits, measures, ...(supervision ? { supervision } : {}) },
+    ...{ circuits, measures, ...spans, ...(supervision ? { supervision } : {}) },
     post: createPost({ clock: systemClock, allowLocal }),
   });
   closers.push(() => plane.stop());
@@ -228,6 +236,15 @@ async function openPlane(
   itself.start();
   closers.push(() => itself.stop());
   return { plane, metrics, itself };
+}
+
+async function spansOf(
+  trace: TraceConfig | undefined,
+  log: Logger,
+): Promise<Pick<ControlPlaneOptions, "spans">> {
+  if (!trace) return {};
+  const { createSpanSink } = await import("./telemetry/span-exporter.ts");
+  return { spans: { sink: createSpanSink(trace, log), ratio: trace.ratio } };
 }
 
 function metricsPage(metrics: Metrics): Pages {

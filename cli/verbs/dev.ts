@@ -5,11 +5,14 @@ import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../databas
 import type { Ended } from "../failure.ts";
 import { serve } from "../serve.ts";
 import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
+import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
+
+type DevOptions = DatabaseOptions & SettingOptions & TraceOptions;
 
 export function addDev(program: Command, ended: Ended): void {
-  addSettings(addDatabaseOptions(program.command("dev")))
+  addTraceOptions(addSettings(addDatabaseOptions(program.command("dev"))))
     .description("start a server with an embedded PostgreSQL, for your own work")
-    .action(async (options: DatabaseOptions & SettingOptions, command: Command) => {
+    .action(async (options: DevOptions, command: Command) => {
       const next = [
         "drover workflow apply FILE      register a workflow",
         "drover run start NAME --watch   start a run and follow it",
@@ -19,6 +22,7 @@ export function addDev(program: Command, ended: Ended): void {
       // Who tries a webhook on his own machine receives it there, too.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
       const how = { supervisor: "embedded", settings: settingsOf(options) } as const;
-      ended(await serve({ database, ...open, ...how, next }, contextOf(command)));
+      const trace = traceOf(options);
+      ended(await serve({ database, ...open, ...how, trace, next }, contextOf(command)));
     });
 }

@@ -6,15 +6,17 @@ import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../databas
 import type { Ended } from "../failure.ts";
 import { serve } from "../serve.ts";
 import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
+import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
 
-interface ServerOptions extends DatabaseOptions, SettingOptions, CircuitFlags {
+interface ServerOptions extends DatabaseOptions, SettingOptions, CircuitFlags, TraceOptions {
   readonly insecureNoAuth?: boolean;
   readonly allowLocalWebhooks?: boolean;
   readonly supervisor: "embedded" | "none";
 }
 
 export function addServer(program: Command, ended: Ended): void {
-  addCircuitOptions(addSettings(addDatabaseOptions(program.command("server"))))
+  const command = addSettings(addDatabaseOptions(program.command("server")));
+  addTraceOptions(addCircuitOptions(command))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
@@ -36,7 +38,8 @@ export function addServer(program: Command, ended: Ended): void {
       const { supervisor } = options;
       const open = { insecureNoAuth, allowLocalWebhooks, supervisor };
       const next = ["drover run list"];
-      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options) };
+      const trace = traceOf(options);
+      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace };
       ended(await serve({ database, ...open, ...tuned, next }, context));
     });
 }

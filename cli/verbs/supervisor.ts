@@ -6,9 +6,10 @@ import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../databas
 import type { Ended } from "../failure.ts";
 import { supervise } from "../serve.ts";
 import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
+import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
 import { addSupervisorVerbs } from "./partition.ts";
 
-interface SupervisorOptions extends DatabaseOptions, SettingOptions, CircuitFlags {
+interface SupervisorOptions extends DatabaseOptions, SettingOptions, CircuitFlags, TraceOptions {
   readonly region?: string;
   readonly standby?: boolean;
   readonly listen?: string;
@@ -16,9 +17,8 @@ interface SupervisorOptions extends DatabaseOptions, SettingOptions, CircuitFlag
 }
 
 export function addSupervisor(program: Command, ended: Ended): void {
-  const supervisor = addCircuitOptions(
-    addSettings(addDatabaseOptions(program.command("supervisor"))),
-  );
+  const command = addSettings(addDatabaseOptions(program.command("supervisor")));
+  const supervisor = addTraceOptions(addCircuitOptions(command));
   addSupervisorVerbs(supervisor, ended);
   supervisor
     .description("watch what does not happen, for servers that run with --supervisor none")
@@ -33,7 +33,8 @@ export function addSupervisor(program: Command, ended: Ended): void {
         ...(listen === undefined ? {} : { listen }),
       };
       const database = databaseOf(options);
-      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options) };
+      const trace = traceOf(options);
+      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace };
       const use = { database, standby, allowLocalWebhooks, ...tuned, ...where };
       ended(await supervise(use, contextOf(command)));
     });

@@ -17,6 +17,7 @@ import { type Logger, withFields } from "./logger.ts";
 import { isUnexpected, outcomeOfError, outcomeOfResult } from "./outcomes.ts";
 import { json, type Parse, readPayload, toPayload } from "./payload.ts";
 import { PermanentError } from "./task-errors.ts";
+import { type TraceIds, withinTask } from "./tracing.ts";
 
 /**
  * Does one attempt. What it returns is the step's output, JSON, a Payload or nothing, or another
@@ -96,10 +97,15 @@ export interface AttemptOptions {
 }
 
 /** Runs the handler to its end, however long that takes; never rejects. */
-export async function attempt(options: AttemptOptions): Promise<Outcome> {
+export function attempt(options: AttemptOptions): Promise<Outcome> {
+  const { task } = options.held;
+  return withinTask(task, `${kindOf(task.kind)} ${task.task}`, (ids) => tried(options, ids));
+}
+
+async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
   const { handler, held, codec, noted } = options;
   const { runId, stepId, attempt, task } = held.task;
-  const log = withFields(options.log, { runId, stepId, attempt });
+  const log = withFields(options.log, { runId, stepId, attempt, ...ids });
   const context: TaskContext = Object.freeze({
     signal: held.signal,
     leftMs: held.leftMs,

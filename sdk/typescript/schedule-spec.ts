@@ -4,6 +4,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ConcurrencyPolicy, type ConcurrencySchema } from "@drover/proto/drover/v1/run_pb.ts";
 import { toDefinition } from "./definition.ts";
 import { toPayload } from "./payload.ts";
+import { activeTrace } from "./tracing.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 
 export interface ScheduleSpec {
@@ -53,6 +54,7 @@ export function toSchedule(spec: ScheduleSpec) {
     target: toTarget(spec),
     priority: spec.priority ?? 0,
     labels: { ...spec.labels },
+    ...activeTrace(),
     ...(input && { input }),
     ...(startTime && { startTime: timestampFromDate(startTime) }),
     ...(concurrency && { concurrency: toConcurrency(concurrency) }),

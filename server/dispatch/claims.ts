@@ -15,7 +15,7 @@ import type { Grant, Granted, Store, Tx } from "../store/store.ts";
 import { deal, type FullQueue } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import type { Gate } from "./gate.ts";
-import { handedTasks, type Won } from "./handed-task.ts";
+import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import type { Marks } from "./marks.ts";
 import { letThrough } from "./trials.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
@@ -48,12 +48,14 @@ export interface ClaimsOptions {
   /** Gives back what nobody took. */
   readonly giveBack: (lease: Granted) => void;
   readonly onError: (error: unknown) => void;
+  /** Left out: this process makes no spans. */
+  readonly taskTrace?: TaskTrace | undefined;
   /** Hears of what was handed out. */
   readonly onGranted?: (leases: readonly Granted[]) => void;
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { store, waiters, gate, marks, clock, random } = options;
+  const { store, waiters, gate, marks, clock, random, taskTrace = UNTRACED } = options;
   let wanted = new Set<number>();
   let round = Promise.withResolvers<void>();
   let looking: Promise<void> | null = null;
@@ -143,7 +145,7 @@ export function createClaims(options: ClaimsOptions): Claims {
   async function deliver(won: readonly Won[], startedAtMs: number): Promise<void> {
     if (won.length === 0) return;
     try {
-      const handed = await handedTasks(store, options.plans, won);
+      const handed = await handedTasks(store, options.plans, won, taskTrace);
       for (const { waiter, granted } of won) {
         // One whose lease has ended meanwhile is neither handed over nor given back.
         const live = granted.filter((lease) => handed.has(lease));

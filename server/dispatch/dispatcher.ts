@@ -6,6 +6,7 @@ import type { TaskKind } from "../core/attempt.ts";
 import type { Reported } from "../core/event.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Namespace } from "../store/store.ts";
+import type { TraceContext } from "../store/trace.ts";
 import type { TaskToken } from "./token.ts";
 
 export interface AgentIdentity {
@@ -55,6 +56,8 @@ export interface HandedTask {
   readonly attemptMs: number;
   readonly beatEveryMs: number;
   readonly labels: Readonly<Record<string, string>>;
+  /** What the agent's spans stand under; null: nothing. */
+  readonly trace: TraceContext | null;
 }
 
 export interface PollAnswer {

@@ -6,13 +6,29 @@ import type { Payload } from "../core/payload.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import { nameAt, plannedTask, planStepAt } from "../core/plan-at.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { Granted, RunId, Store, TaskFacts } from "../store/store.ts";
+import type { Granted, ReadyRow, RunId, Store, TaskFacts } from "../store/store.ts";
+import { readTrace, type TraceContext } from "../store/trace.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
 import type { Waiter } from "./waiters.ts";
 
 /** Agents beat three times within the silence that would end their lease. */
 const BEATS_PER_LEASE = 3;
+
+/** The span of a try, in the trace of its run. */
+export type TaskTrace = (
+  trace: TraceContext,
+  of: {
+    readonly runId: RunId;
+    readonly step: number;
+    readonly fence: number;
+    /** The number of a verify; else 0. */
+    readonly n: number;
+  },
+) => TraceContext | null;
+
+/** Where nobody makes spans of tries, an agent's stand under those of the run's caller. */
+export const UNTRACED: TaskTrace = (trace) => (readTrace(trace)?.callerId ? trace : null);
 
 /** What a waiter was granted. */
 export interface Won {
@@ -32,6 +48,7 @@ export async function handedTasks(
   store: Pick<Store, "taskFacts" | "facts">,
   plans: Plans,
   won: readonly Won[],
+  taskTrace: TaskTrace,
 ): Promise<ReadonlyMap<Granted, HandedTask>> {
   const leases = won.flatMap(({ granted }) => granted);
   const byLease = new Map(
@@ -50,7 +67,7 @@ export async function handedTasks(
     }),
   );
   const seen = await factsFor(store, found);
-  return new Map(found.map((one) => [one.lease, handedTask(one, seen)]));
+  return new Map(found.map((one) => [one.lease, handedTask(one, seen, taskTrace)]));
 }
 
 /** What the expressions of the tasks see; plans without expressions ask for nothing. */
@@ -102,7 +119,7 @@ function gateWay(begun: number, strategy: number): string {
   return strategy === 0 ? `after-${begun}` : `after-${begun}.${strategy}`;
 }
 
-function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
+function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: TaskTrace): HandedTask {
   const { waiter, lease, facts, laned } = one;
   const { ready } = lease;
   const step = planStepAt(laned.plan, ready.step);
@@ -143,5 +160,10 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>): HandedTask {
     attemptMs: Math.max(0, lease.attemptBy - lease.grantedAt),
     beatEveryMs: Math.floor(ready.heartbeatMs / BEATS_PER_LEASE),
     labels: facts.labels,
+    trace: facts.trace && taskTrace(facts.trace, tryOf(ready)),
   };
+}
+
+function tryOf({ runId, step, fence, task, attempt }: ReadyRow): Parameters<TaskTrace>[1] {
+  return { runId, step, fence, n: task === "verify" ? attempt : 0 };
 }

@@ -196,7 +196,12 @@ function addMethod(router: ConnectRouter, mounted: Mounted): void {
 function callOf(context: HandlerContext): Call {
   const passage = context.values.get(PASSAGE);
   passage.reached = true;
-  return { signal: context.signal, deadlineMs: context.timeoutMs() ?? null, peer: passage.peer };
+  return {
+    signal: context.signal,
+    deadlineMs: context.timeoutMs() ?? null,
+    peer: passage.peer,
+    header: (name) => context.requestHeader.get(name),
+  };
 }
 
 /** connect-node does not answer at the deadline by itself. */

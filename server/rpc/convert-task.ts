@@ -34,6 +34,7 @@ export function taskMessage(task: HandedTask): Task {
     attemptFor: wholeMs(task.attemptMs),
     beatEvery: wholeMs(task.beatEveryMs),
     labels: { ...task.labels },
+    ...task.trace,
   });
 }
 

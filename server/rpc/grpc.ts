@@ -238,6 +238,7 @@ function callerOf(call: AnyCall, now: () => number): { call: Call; settle: () =>
     },
     deadlineMs: deadlineOf(call, now),
     peer: call.getPeer(),
+    header: (name) => call.metadata.get(name)[0]?.toString() ?? null,
   };
   return {
     call: facts,

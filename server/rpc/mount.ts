@@ -28,6 +28,8 @@ export interface Call {
   /** What was left of the caller's deadline when the call arrived; null: it has none. */
   readonly deadlineMs: number | null;
   readonly peer: string;
+  /** What its caller sent beside the request; null: nothing of this name. */
+  readonly header: (name: string) => string | null;
 }
 
 export interface CallContext extends Call {
@@ -244,6 +246,7 @@ function contextWith(call: Call, itemErrors: ItemErrors): CallContext {
     },
     deadlineMs: call.deadlineMs,
     peer: call.peer,
+    header: call.header,
     itemErrors,
   };
 }

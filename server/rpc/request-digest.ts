@@ -1,7 +1,8 @@
 // What "the same request" means for an idempotency key: SHA-256 over the request as sent. Fields go
 // in the order of their numbers, maps sorted by key; defaults are not filled in, and the version
 // counts as it was named, not as what it stood for then. The key and the namespace are where it is
-// filed, so they are left out. Keys outlive servers: this form must never change (a test holds it).
+// filed, and a repeat has another span of its caller's trace, so these are left out. Keys outlive
+// servers: this form must never change (a test holds it).
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import {
@@ -15,6 +16,8 @@ export function requestDigest(request: ScheduleRequest): string {
     ...request,
     namespace: "",
     key: "",
+    traceparent: "",
+    tracestate: "",
     labels: Object.fromEntries(sorted),
   };
   return createHash("sha256").update(toBinary(ScheduleRequestSchema, filed)).digest("hex");

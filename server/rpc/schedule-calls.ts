@@ -10,6 +10,7 @@ import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { DroverError } from "../errors.ts";
 import type { BatchAnswer, ScheduleRequest, Scheduler } from "../scheduler/scheduler.ts";
 import type { Namespace } from "../store/store.ts";
+import { readTrace, type TraceContext } from "../store/trace.ts";
 import { concurrencyFrom } from "./convert-concurrency.ts";
 import { type DefinitionCheck, definitionOfMessage } from "./definition-source.ts";
 import { refusal, toStatus } from "./errors.ts";
@@ -30,22 +31,27 @@ export interface ScheduleCallDeps {
 export const SCHEDULER_ITEM_FIELDS = Object.freeze({ ScheduleBatch: "runs" });
 
 const PRIORITY_DEFAULT = 5;
+/** Characters, as the field of the request has it. */
+const TRACESTATE_MAX = 512;
 
 export function createScheduleCalls({ scheduler, namespaces, definitionCheck }: ScheduleCallDeps) {
   return Object.freeze({
-    async schedule(request: ScheduleMessage) {
+    async schedule(request: ScheduleMessage, context: CallContext) {
       const namespace = await namespaces.find(request.namespace);
-      return await scheduler.schedule(scheduleFrom(request, namespace, definitionCheck));
+      const callers = traceOfCall(context);
+      return await scheduler.schedule(scheduleFrom(request, namespace, definitionCheck, callers));
     },
 
-    async scheduleBatch(request: ScheduleBatchRequest, { itemErrors }: CallContext) {
+    async scheduleBatch(request: ScheduleBatchRequest, context: CallContext) {
+      const { itemErrors } = context;
       const namespace = await namespaces.find(request.namespace);
+      const callers = traceOfCall(context);
       const asked = request.runs.map((run, index): ScheduleRequest | DroverError => {
         const wrong = itemErrors.get(index);
         if (wrong) return wrong;
         try {
           refuseOtherNamespace(run, namespace);
-          return scheduleFrom(run, namespace, definitionCheck);
+          return scheduleFrom(run, namespace, definitionCheck, callers);
         } catch (error) {
           if (error instanceof DroverError) return belowItem(error, index);
           throw error;
@@ -70,7 +76,9 @@ function scheduleFrom(
   request: ScheduleMessage,
   namespace: Namespace,
   check: DefinitionCheck,
+  callers: TraceContext | null,
 ): ScheduleRequest {
+  const trace = readableTrace(request) ?? callers;
   return {
     namespace,
     target: targetFrom(request, check),
@@ -82,7 +90,19 @@ function scheduleFrom(
     startAt: momentFrom(request.startTime, "start_time"),
     concurrency: concurrencyFrom(request.concurrency),
     digest: requestDigest(request),
+    ...(trace ? { trace } : {}),
   };
+}
+
+/** As whoever traces calls sends it. What is no traceparent is none: W3C lets nobody fail by it. */
+function traceOfCall({ header }: CallContext): TraceContext | null {
+  const traceparent = header("traceparent") ?? "";
+  return readableTrace({ traceparent, tracestate: header("tracestate") ?? "" });
+}
+
+function readableTrace({ traceparent, tracestate }: TraceContext): TraceContext | null {
+  const given = { traceparent, tracestate: tracestate.slice(0, TRACESTATE_MAX) };
+  return readTrace(given) && given;
 }
 
 function targetFrom(

@@ -15,6 +15,7 @@ import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { type MendDeps, mend } from "./mend.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
+import type { RunTraces } from "./run-traces.ts";
 import { passSlotsOn } from "./slots.ts";
 import { type Stood, withStood } from "./stood.ts";
 import { lanesFilled, type Told, told, type Worked } from "./told.ts";
@@ -61,6 +62,8 @@ export interface AdvanceOptions {
   readonly stood: Stood;
   readonly onFlown?: OnFlown | undefined;
   readonly onUnmended: MendDeps["onUnmended"];
+  /** Left out: children are part of no trace. */
+  readonly traces?: RunTraces | undefined;
 }
 
 export interface Advance {

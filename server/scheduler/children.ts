@@ -16,12 +16,14 @@ import type { PassRecord } from "../store/changes.ts";
 import { childRef } from "../store/child-run.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { NewRun, RunHead, RunId, RunRef, Store, Tx } from "../store/store.ts";
+import type { RunTraces } from "./run-traces.ts";
 
 type Began = Extract<Effect, { kind: "child-began" }>;
 
 export interface ChildDeps {
   readonly store: Pick<Store, "workflowVersion">;
   readonly plans: Plans;
+  readonly traces?: RunTraces | undefined;
 }
 
 export interface BegunChildren {
@@ -55,7 +57,8 @@ export async function beginChildren(
     }
     const { plan } = await deps.plans.get(head.namespaceId, head.definitionId);
     const child = begin(tx, record, plan, effect, found);
-    runs.push(child.run);
+    const trace = await deps.traces?.child(child.run.runId, head);
+    runs.push(trace ? { ...child.run, trace } : child.run);
     if (isEnded(child.run.run.state)) refusals.push(child.record);
   }
   const told = records.map((record) => {

@@ -20,6 +20,7 @@ import { beginChildren } from "./children.ts";
 import type { Enter } from "./intake.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { newRunId } from "./run-id.ts";
+import { type RunTraces, withTrace } from "./run-traces.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import { type KeyedRun, makeRoom, noSlot, openSlots } from "./slots.ts";
 import type { Told, Worked } from "./told.ts";
@@ -45,6 +46,8 @@ export interface ScheduleOptions {
   readonly onFlown?: OnFlown | undefined;
   /** Left out: whatever is asked for may begin. */
   readonly enter?: Enter;
+  /** Left out: runs are part of the trace that their caller names, and of no other. */
+  readonly traces?: RunTraces | undefined;
 }
 
 export interface Scheduled {
@@ -259,7 +262,7 @@ export async function accept(
     const run = keyedNow(tx, item, runId);
     const joined = run ? slots.join(run, tx.now) : null;
     if (run && joined?.answer === "refused") return refuse(noSlot(run.concurrency, joined.slots));
-    const made = begin(tx, item, runId, joined);
+    const made = begin(tx, withTrace(options, item, runId), runId, joined);
     // It may have ended at once: every step of it is skipped.
     if (run && isEnded(made.run.run.state)) slots.leave(run);
     begun.push(made);
@@ -387,6 +390,7 @@ function begin(tx: Tx, item: Item, runId: string, joined: Joined | null): Begun 
     parent: null,
     concurrency: request.concurrency,
     ...(request.triggered ? { triggered: request.triggered } : {}),
+    ...(request.trace ? { trace: request.trace } : {}),
   };
   const { laneOf } = laned;
   const all = [...effects, ...makeRoom(joined?.cancelled ?? null)];

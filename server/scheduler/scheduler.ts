@@ -14,6 +14,7 @@ import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
 import type { LaneKey, Namespace, RunRef } from "../store/store.ts";
+import type { TraceContext } from "../store/trace.ts";
 import type { TriggeredBy } from "../store/triggers.ts";
 import type { ScheduleControl } from "./schedule-control.ts";
 
@@ -46,6 +47,8 @@ export interface ScheduleRequest {
   readonly keyKeptMs?: number;
   /** The ended run that sets it off; left out: none does. */
   readonly triggered?: TriggeredBy;
+  /** Where its caller is in a trace; left out: he has said nothing. No part of the digest. */
+  readonly trace?: TraceContext;
 }
 
 /** A run that has ended is to be done again, as a new run that is linked to it. */

@@ -7,6 +7,7 @@ import type { Payload } from "../core/payload.ts";
 import { leavesEffect, type Strategy } from "../core/strategy.ts";
 import type { RunId } from "./run-head.ts";
 import type { Granted } from "./store.ts";
+import type { TraceContext } from "./trace.ts";
 
 /** What a granted task carries besides its lease row, read after the claim's commit. */
 export interface TaskFacts {
@@ -31,6 +32,8 @@ export interface TaskFacts {
   readonly output: Payload | null;
   /** For an undo: the run that made the effect, where that is another one. */
   readonly effectOf: RunId | null;
+  /** The run's; null: nobody traces it. */
+  readonly trace: TraceContext | null;
 }
 
 /** States of which the facts of a step are told: they change no more. */

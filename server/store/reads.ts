@@ -9,6 +9,7 @@ import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { NamespaceSettings } from "./namespaces.ts";
 import type { RunId } from "./run-head.ts";
+import type { TracedRun } from "./trace.ts";
 
 export interface RunRecord {
   readonly runId: RunId;
@@ -251,6 +252,8 @@ export interface Reads {
   runItems(runId: RunId, page: ItemPage): Promise<Pick<RunDetail, "steps" | "attempts">>;
   /** The whole inputs that were given to strategies of its steps, instead of those of the plan. */
   changedInputs(runId: RunId): Promise<readonly ChangedInput[]>;
+  /** What their traces tell of these runs; those that are not there are left out. */
+  tracedRuns(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, TracedRun>>;
   /** Of the steps that are in their queue or with an agent; empty for a run that is not there. */
   runSigns(runId: RunId): Promise<RunSigns>;
   /** Runs by creation; `after` and the order make pages. */

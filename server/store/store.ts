@@ -38,6 +38,7 @@ import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { Schedules, ScheduleTx } from "./schedules.ts";
 import type { SweepTx, SweptRows } from "./stored-runs.ts";
+import type { TraceContext } from "./trace.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
 
 export type {
@@ -92,6 +93,8 @@ export interface NewRun extends RunHead {
   readonly concurrency: Concurrency | null;
   /** The ended run that has set it off; left out: none has. */
   readonly triggered?: TriggeredBy;
+  /** The trace that it is part of; left out: nobody traces it. */
+  readonly trace?: TraceContext;
 }
 
 export interface ConcurrencyKey {

@@ -206,7 +206,7 @@ export function describeClaims(opened: Opened): void {
         ...{ runId: run.ref.runId, step: 0, definitionId: run.definitionId, version: 4 },
         ...{ labels: { city: "Bern" }, input: json('{"nights":2}') },
         ...{ lastDetails: null, strategy: 0, planned: 0, changedInput: null, output: null },
-        ...{ effectOf: null, items: null },
+        ...{ effectOf: null, items: null, trace: null },
       },
     ]);
   });

@@ -80,6 +80,7 @@ export interface ScheduleOptions
       | "parent"
       | "concurrency"
       | "triggered"
+      | "trace"
     >
   > {
   readonly namespaceId?: number;
@@ -208,6 +209,7 @@ export function newRun(
     parent: options.parent ?? null,
     concurrency: options.concurrency ?? null,
     ...(options.triggered ? { triggered: options.triggered } : {}),
+    ...(options.trace ? { trace: options.trace } : {}),
   };
 }
 

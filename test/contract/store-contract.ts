@@ -35,6 +35,7 @@ import { describeSchedules } from "./schedules.ts";
 import { describeSlots } from "./slots.ts";
 import { describeStates } from "./states.ts";
 import { describeSweep } from "./sweep.ts";
+import { describeTraces } from "./traces.ts";
 import { describeTriggers } from "./triggers.ts";
 
 export function describeStore(
@@ -71,6 +72,7 @@ export function describeStore(
     describe("operators", () => describeOperators(opened));
     describe("outbox", () => describeOutbox(opened));
     describe("triggers", () => describeTriggers(opened));
+    describe("traces", () => describeTraces(opened));
     describe("people", () => describePeople(opened));
     describe("messages", () => describeMessages(opened));
     describe("children", () => describeChildren(opened));

@@ -131,7 +131,8 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
       }
       process.post(0, () => {
         const gone = new AbortController();
-        const call = { signal: gone.signal, deadlineMs, peer: caller.process.name };
+        const from = { peer: caller.process.name, header: () => null };
+        const call = { signal: gone.signal, deadlineMs, ...from };
         const forget = process.onCrash(() => {
           // Sometimes the connection is reset, and sometimes nobody says anything.
           if (process.chance.happens(0.6))

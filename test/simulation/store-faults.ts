@@ -230,6 +230,7 @@ function faultyReads(store: Store, read: Called): Store["reads"] {
     runSigns: (...asked) => read("runSigns", () => store.reads.runSigns(...asked)),
     listWorkflows: (...asked) => read("listWorkflows", () => store.reads.listWorkflows(...asked)),
     runItems: (...asked) => read("runItems", () => store.reads.runItems(...asked)),
+    tracedRuns: (runs) => read("tracedRuns", () => store.reads.tracedRuns(runs)),
     changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
     countRuns: (...asked) => read("countRuns", () => store.reads.countRuns(...asked)),
     listNamespaces: (...asked) =>

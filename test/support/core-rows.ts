@@ -51,6 +51,15 @@ export interface State {
   readonly effectsAt: Moment[];
   readonly edgesTaken: EdgeTaken[];
   readonly handedOut: Held[];
+  readonly passes: PassPlayed[];
+}
+
+/** A pass as it was decided. */
+export interface PassPlayed {
+  readonly before: View;
+  readonly after: View;
+  readonly effects: readonly Effect[];
+  readonly now: Moment;
 }
 
 export function stepIn(state: State, id: string | number): Step {
@@ -81,6 +90,8 @@ export function runPass(
     accepted: state.accepted,
   });
   const decision: Decision<(typeof items)[number]> = checked.decision;
+  const { view: after, effects } = decision;
+  state.passes.push({ before, after, effects, now: state.now });
   state.view = { ...decision.view, attempts: [], outputs: new Map() };
   state.effects.push(...decision.effects);
   state.effectsAt.push(...decision.effects.map(() => state.now));

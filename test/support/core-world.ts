@@ -34,6 +34,7 @@ import {
   type MomentFacts,
   momentOf,
   nextMoment,
+  type PassPlayed,
   record,
   runPass,
   type State,
@@ -159,6 +160,7 @@ export interface World {
   readonly edgesTaken: readonly EdgeTaken[];
   /** Every task that was ever handed out, in order. */
   readonly handedOut: readonly Held[];
+  readonly passes: readonly PassPlayed[];
   now(): Moment;
   run(): Run;
   /** What expressions would see now. */
@@ -285,8 +287,7 @@ function begunState(definition: Definition, judge: Judge, begins: Begins): State
     ...{ ended: [], lastBeats: new Map(), accepted: new Map() },
     effects: [...begun.effects],
     effectsAt: begun.effects.map(() => START),
-    edgesTaken: [],
-    handedOut: [],
+    ...{ edgesTaken: [], handedOut: [], passes: [] },
   };
   for (const effect of begun.effects) record(state, effect);
   assertView(plan, state.view);
@@ -319,8 +320,7 @@ export function createWorld(
     plan: state.plan,
     effects: state.effects,
     effectsAt: state.effectsAt,
-    edgesTaken: state.edgesTaken,
-    handedOut: state.handedOut,
+    ...{ edgesTaken: state.edgesTaken, handedOut: state.handedOut, passes: state.passes },
     now: () => state.now,
     run: () => state.view.run,
     facts: () => state.view.facts,

@@ -17,7 +17,7 @@ export interface TestServer {
 /** A server in this process. Without a connection string it gets a database of its own. */
 export async function startDroverServer(
   connectionString?: string,
-  more: Pick<ServerOptions, "circuits" | "settings"> = {},
+  more: Pick<ServerOptions, "circuits" | "settings" | "trace"> = {},
 ): Promise<TestServer> {
   const database = connectionString ? null : await createTestDatabase();
   const url = connectionString ?? database?.connectionString ?? "";
@@ -45,12 +45,17 @@ export interface ServerProcess {
 
 const PROGRAM = fileURLToPath(new URL("./server-process.ts", import.meta.url));
 
-/** A server as a process of its own on this database; without an address, on any free port. */
+/**
+ * A server as a process of its own on this database; without an address, on any free port.
+ * `traces`: the URL of a receiver; left out: it makes none.
+ */
 export async function spawnDroverServer(
   connectionString: string,
   address = "127.0.0.1:0",
+  traces?: string,
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [PROGRAM, connectionString, address], {
+  const more = traces === undefined ? [] : [traces];
+  const child = spawn(process.execPath, [PROGRAM, connectionString, address, ...more], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout });

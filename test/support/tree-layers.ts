@@ -95,7 +95,11 @@ export const layers: readonly Layer[] = [
       "pino-pretty",
       "@opentelemetry/api",
       "@opentelemetry/exporter-prometheus",
+      "@opentelemetry/exporter-trace-otlp-grpc",
+      "@opentelemetry/exporter-trace-otlp-proto",
+      "@opentelemetry/resources",
       "@opentelemetry/sdk-metrics",
+      "@opentelemetry/sdk-trace",
     ],
     node: true,
     instead: "telemetry is told what happens, and asks nobody",
@@ -193,6 +197,20 @@ export const layers: readonly Layer[] = [
     instead: "a trigger asks the scheduler and nobody else: what the edge needs is trigger-work.ts",
   },
   {
+    of: ["server/traces/"],
+    may: [
+      "server/core/",
+      ...contract,
+      "server/telemetry/spans.ts",
+      "server/scheduler/run-traces.ts",
+      "server/scheduler/told.ts",
+      "server/dispatch/handed-task.ts",
+    ],
+    types: ["pino"],
+    node: true,
+    instead: "traces are told what was committed, and change nothing",
+  },
+  {
     of: ["server/rpc/"],
     may: [
       "server/core/",
@@ -225,7 +243,7 @@ export const layers: readonly Layer[] = [
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],
       ...["server/expressions/", "server/flights.ts", "server/loop.ts", "server/telemetry/"],
-      "server/triggers/",
+      ...["server/traces/", "server/triggers/"],
     ],
     types: ["pino"],
     node: false,
@@ -241,7 +259,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["sdk/typescript/"],
-    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js"],
+    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js", "@opentelemetry/api"],
     node: true,
     instead: "the SDK knows the contract alone, as an agent in any language does",
   },
@@ -302,7 +320,12 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["docs/"],
-    may: ["server/core/", "server/rpc/workflow-text-schema.ts", "server/telemetry/catalogue.ts"],
+    may: [
+      "server/core/",
+      "server/rpc/workflow-text-schema.ts",
+      "server/telemetry/catalogue.ts",
+      "server/telemetry/spans.ts",
+    ],
     node: true,
     instead: "pages are made from the rules and their tables, which are in core",
   },

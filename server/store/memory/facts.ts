@@ -23,7 +23,7 @@ export function taskFacts(tables: Tables, granted: Granted): readonly TaskFacts[
   const { runId, step, task } = granted.ready;
   const held = tables.lease.get(stepKey(runId, step));
   if (held?.lease.secret !== granted.secret) return [];
-  const { definitionId, version, labels, input } = tables.run.expect(runId);
+  const { definitionId, version, labels, input, trace = null } = tables.run.expect(runId);
   const row = tables.step.expect(stepKey(runId, step));
   const strategy = strategyOfTask(task, row.strategies);
   const { planned = 0, changed = false } = row.strategies[strategy] ?? {};
@@ -32,7 +32,7 @@ export function taskFacts(tables: Tables, granted: Granted): readonly TaskFacts[
     : undefined;
   const made = task === "compensate" && madeOutput(row.forward, row.strategies, strategy);
   const facts: TaskFacts = {
-    ...{ runId, step, definitionId, version, labels, input },
+    ...{ runId, step, definitionId, version, labels, input, trace },
     lastDetails: lastDetails(tables, granted),
     items: row.items,
     strategy,

@@ -35,6 +35,7 @@ import {
   openRunsOf,
   runDetail,
   runItems,
+  tracedRuns,
 } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
 import { sweptRows } from "./stored-runs.ts";
@@ -187,6 +188,7 @@ function readsOf({ tables, now, run, partitions, catalogue, signs }: ReadWorld):
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
     runItems: (runId, page) => run(() => runItems(tables, runId, page)),
+    tracedRuns: (runs) => run(() => tracedRuns(tables, runs)),
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     countRuns: (namespaceId, filter, most) =>
       run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),

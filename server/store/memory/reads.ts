@@ -25,6 +25,7 @@ import {
   type WorkflowRecord,
 } from "../reads.ts";
 import type { RunId } from "../store.ts";
+import type { TracedRun } from "../trace.ts";
 import { stepOfRow } from "./step-rows.ts";
 import { keyOfKey, type RunRow, type StepRow, type Tables } from "./tables.ts";
 
@@ -42,7 +43,7 @@ export function findRun(
 }
 
 function runRecord(tables: Tables, row: RunRow): RunRecord {
-  const { ended, partition: _, notify: __, ...facts } = row;
+  const { ended, partition: _, notify: __, trace: ___, ...facts } = row;
   const { state, version, warnings } = ended?.run ?? tables.runOpen.expect(row.runId).run;
   return {
     ...facts,
@@ -66,6 +67,21 @@ function reasonOf(state: RunState): RunRecord["reason"] {
   const of = state.kind === "ESCALATED" ? state.from : state;
   if (of.kind === "FINISHING") return of.end.reason;
   return "verdict" in of ? (of.verdict?.reason ?? null) : null;
+}
+
+export function tracedRuns(tables: Tables, runs: readonly RunId[]): ReadonlyMap<RunId, TracedRun> {
+  return new Map(
+    runs.flatMap((id) => {
+      const row = tables.run.get(id);
+      return row ? [[id, tracedRun(row)] as const] : [];
+    }),
+  );
+}
+
+function tracedRun(row: RunRow): TracedRun {
+  const { runId, namespaceId, definitionId, workflow, version, createdAt, trace = null } = row;
+  const of = { runId, namespaceId, definitionId, workflow, version, createdAt, trace };
+  return { ...of, parentId: row.parent?.runId ?? null, rerunOf: row.rerunOf?.runId ?? null };
 }
 
 export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): RunDetail | null {

@@ -14,6 +14,7 @@ import type { FactsWanted, Granted, RunId, TaskFacts } from "../store.ts";
 import { attemptKinds, forwards, outcomes } from "./codes.ts";
 import { columns, labelsOf, payloadOf } from "./columns.ts";
 import { strategyOf } from "./step-rows.ts";
+import { traceOf } from "./trace-columns.ts";
 import type { Query } from "./transaction.ts";
 
 interface RunFactsRow {
@@ -100,6 +101,8 @@ function stepFactsOf(row: StepFactsRow): StepFacts {
 interface TaskFactsRow extends Omit<RunFactsRow, "run_id" | "workflow" | "key" | "created_at"> {
   place: number;
   definition_id: number;
+  traceparent: string | null;
+  tracestate: string | null;
   forward: number;
   strategies: number[];
   items: Items | null;
@@ -162,6 +165,7 @@ function taskFactsOf({ ready }: Granted, row: TaskFactsRow) {
     changed,
     output: made ? payloadOf(row.output_type, row.output_json, row.output_data) : null,
     effectOf: row.of_run,
+    trace: traceOf(row),
   };
 }
 

@@ -30,6 +30,7 @@ import { type OpenRunRow, runStateOf } from "./run-rows.ts";
 import { runSigns } from "./signs.ts";
 import { concurrencyOf } from "./slots.ts";
 import { loadStepsUnlocked } from "./steps-unlocked.ts";
+import { tracedRuns } from "./trace-columns.ts";
 import { inSnapshot, queryOn } from "./transaction.ts";
 import { listVersions } from "./versions.ts";
 
@@ -93,6 +94,7 @@ export function createReads(pool: pg.Pool, times: StoreTimes): ListedHere {
     runDetail: (...of) => reads.runDetail(...of).catch(away),
     runItems: (...of) => reads.runItems(...of).catch(away),
     changedInputs: (...of) => reads.changedInputs(...of).catch(away),
+    tracedRuns: (...of) => reads.tracedRuns(...of).catch(away),
     countRuns: (...of) => reads.countRuns(...of).catch(away),
     runSigns: (...of) => reads.runSigns(...of).catch(away),
     listRuns: (...of) => reads.listRuns(...of).catch(away),
@@ -186,6 +188,7 @@ function unguardedReads(pool: pg.Pool, times: StoreTimes): ListedHere {
       }),
 
     changedInputs: (runId) => changedInputsOf(query, runId),
+    tracedRuns: (of) => tracedRuns(query, of),
     runSigns: (runId) => runSigns(query, runId, times),
 
     async listRuns(namespaceId, page) {

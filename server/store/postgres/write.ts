@@ -62,6 +62,8 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
     (row) => row.run.parent?.step ?? null,
     (row) => row.run.parent?.fence ?? null,
     (row) => row.run.parent?.until ?? null,
+    (row) => row.trace?.traceparent ?? null,
+    (row) => row.trace?.tracestate ?? null,
   );
   await writeRows(
     query,

@@ -151,6 +151,7 @@ export function handedTask(over: Partial<HandedTask> = {}): HandedTask {
     attemptMs: 900_000,
     beatEveryMs: 10_000,
     labels: { team: "blue" },
+    trace: null,
     ...over,
   };
 }
@@ -245,6 +246,7 @@ export async function startWorld({
     runDetail: async () => runDetail(),
     runItems: async () => ({ steps: new Map(), attempts: [] }),
     changedInputs: async () => [],
+    tracedRuns: async () => new Map(),
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
     runSigns: async () => ({
       ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },

@@ -8,7 +8,7 @@
 -- may be tried in another way by now. Plan: lease, run, attempt, step, step_kept by key; `limit 1` keeps the planner from
 -- reaching a step through the run alone, which reads all items of a map for each of its tasks.
 select t.place, r.definition_id, r.version, r.labels, r.input_type, r.input_json, r.input_data,
-  s.forward, s.strategies, s.items, p.details_type, p.details_json, p.details_data,
+  r.traceparent, r.tracestate, s.forward, s.strategies, s.items, p.details_type, p.details_json, p.details_data,
   o.output_type, o.output_json, o.output_data, k.of_run
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::boolean[], $6::text[])
   with ordinality as t (run_id, step_no, before_fence, details_of, with_output, secret, place)

@@ -7,6 +7,14 @@ from run as r
 join run_open as o on o.partition = r.partition and o.run_id = r.id
 where r.id = $1;
 
+-- name: traced_runs
+-- What traces tell of runs. Plan: run, rerun by key.
+select r.id as run_id, r.namespace_id, r.definition_id, r.workflow, r.version, r.created_at,
+  r.traceparent, r.tracestate, r.parent_id,
+  (select x.of_run from rerun as x where x.run_id = r.id) as of_run
+from run as r
+where r.id = any ($1::uuid[]);
+
 -- name: run_steps
 -- Steps, and those items of maps that are not done for good ($2, $3: the states in which a side is);
 -- or, of one map ($4), the items behind a place ($5) in states ($7; null: in any), at most so many ($6).

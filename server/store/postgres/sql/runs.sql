@@ -65,20 +65,21 @@ for key share of r;
 insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
   input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
   concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
-  parent_until)
+  parent_until, traceparent, tracestate)
 select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
   u.labels::jsonb, u.input_type, u.input_json, u.input_data,
   to_timestamp(u.created_at / 1000.0), u.notify_hook, u.notify_url, u.concurrency_key,
   u.concurrency_limit, u.concurrency_policy, u.parent_id, u.parent_step,
-  u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1000.0)
+  u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1000.0), u.traceparent,
+  u.tracestate
 from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[], $6::integer[],
   $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bigint[],
   $14::text[], $15::text[], $16::text[], $17::integer[], $18::smallint[], $19::uuid[], $20::text[],
-  $21::integer[], $22::integer[], $23::bigint[])
+  $21::integer[], $22::integer[], $23::bigint[], $24::text[], $25::text[])
   as u (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
     input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
     concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
-    parent_until);
+    parent_until, traceparent, tracestate);
 
 -- name: insert_reruns
 insert into rerun (run_id, of_run, from_step)

@@ -1,0 +1,74 @@
+/**
+ * Where traces go: `--trace http://127.0.0.1:4318`, DROVER_TRACE, or what OpenTelemetry has for it
+ * (OTEL_EXPORTER_OTLP_ENDPOINT and the like), in this order. Nowhere: nothing is traced.
+ */
+import type { TraceConfig } from "@drover/server/config.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { CliFailure, exitCodes } from "./failure.ts";
+
+export interface TraceOptions {
+  readonly trace?: string;
+  readonly traceShare?: number;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function addTraceOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        "--trace <url>",
+        "send the traces of runs to this OTLP receiver: http://HOST:4318, or grpc://HOST:4317",
+      ).env("DROVER_TRACE"),
+    )
+    .addOption(
+      new Option("--trace-share <number>", "the share of the runs that is traced (default 1)")
+        .env("DROVER_TRACE_SHARE")
+        .argParser(parseShare),
+    );
+}
+
+/** undefined: nothing is traced. Throws CliFailure for what is no receiver. */
+export function traceOf(
+  { trace, traceShare }: TraceOptions,
+  env: Environment = process.env,
+): TraceConfig | undefined {
+  const off = env.OTEL_SDK_DISABLED === "true" || env.OTEL_TRACES_EXPORTER === "none";
+  const said = trace ?? (off ? undefined : endpointOf(env));
+  if (said === undefined || said === "") return undefined;
+  return { ...receiverOf(said, env), ratio: traceShare ?? shareOf(env) };
+}
+
+function endpointOf(env: Environment): string | undefined {
+  return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
+}
+
+function receiverOf(said: string, env: Environment): Pick<TraceConfig, "url" | "protocol"> {
+  const url = URL.parse(said);
+  const scheme = url?.protocol.slice(0, -1) ?? "";
+  if (!url || !["http", "https", "grpc", "grpcs"].includes(scheme))
+    throw new CliFailure(`"${said}" is no receiver of traces`, {
+      code: exitCodes.usage,
+      next: "write http://HOST:4318 for OTLP over HTTP, grpc://HOST:4317 for OTLP over gRPC",
+    });
+  if (scheme.startsWith("grpc"))
+    return { url: `${scheme === "grpcs" ? "https" : "http"}://${url.host}`, protocol: "grpc" };
+  const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL;
+  if (protocol === "grpc") return { url: url.origin, protocol: "grpc" };
+  const whole = url.pathname === "/" ? new URL("v1/traces", url) : url;
+  return { url: whole.href, protocol: "http" };
+}
+
+/** As OTEL_TRACES_SAMPLER says it; by default all. */
+function shareOf({ OTEL_TRACES_SAMPLER: sampler = "", OTEL_TRACES_SAMPLER_ARG: arg }: Environment) {
+  if (sampler.endsWith("always_off")) return 0;
+  const share = Number(arg ?? 1);
+  return sampler.endsWith("traceidratio") && share >= 0 && share <= 1 ? share : 1;
+}
+
+function parseShare(text: string): number {
+  const share = Number(text);
+  if (text.trim() === "" || !(share >= 0 && share <= 1))
+    throw new InvalidArgumentError("A share is a number from 0 to 1.");
+  return share;
+}

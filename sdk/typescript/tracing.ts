@@ -1,0 +1,85 @@
+/**
+ * Traces, by OpenTelemetry's API alone: a handler runs within a span below that of its attempt, and
+ * what a client schedules is part of the trace in which it does. It is for the program to register
+ * an SDK of OpenTelemetry; without one nothing of this does anything.
+ */
+import type { Outcome, Task } from "@drover/proto/drover/v1/task_pb.ts";
+import {
+  type Context,
+  context,
+  createTraceState,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+
+const TRACER = "@drover/sdk";
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** As the contract has it: both empty where there is no trace. */
+export interface TraceFields {
+  readonly traceparent: string;
+  readonly tracestate: string;
+}
+
+const NO_TRACE: TraceFields = Object.freeze({ traceparent: "", tracestate: "" });
+
+/** Where the calling code is in a trace. */
+export function activeTrace(): TraceFields {
+  const active = trace.getSpanContext(context.active());
+  if (!active || !isSpanContextValid(active)) return NO_TRACE;
+  const { traceId, spanId, traceFlags, traceState } = active;
+  const flags = traceFlags.toString(16).padStart(2, "0");
+  return {
+    traceparent: `00-${traceId}-${spanId}-${flags}`,
+    tracestate: traceState?.serialize() ?? "",
+  };
+}
+
+/** The ids of a trace in a line of a log. */
+export type TraceIds = Partial<Pick<SpanContext, "traceId" | "spanId">>;
+
+/** Does the work of a task within a span below that of its attempt, if it is part of a trace. */
+export async function withinTask(
+  task: Task,
+  name: string,
+  work: (ids: TraceIds) => Promise<Outcome>,
+): Promise<Outcome> {
+  const parent = parentOf(task);
+  if (!parent) return work({});
+  const attributes = {
+    "drover.run.id": task.runId,
+    "drover.step.id": task.stepId,
+    "drover.attempt": task.attempt,
+  };
+  const options = { kind: SpanKind.CONSUMER, attributes };
+  return trace.getTracer(TRACER).startActiveSpan(name, options, parent, async (span) => {
+    const { traceId, spanId } = span.spanContext();
+    const outcome = await work({ traceId, spanId });
+    end(span, outcome);
+    return outcome;
+  });
+}
+
+function parentOf({ traceparent, tracestate }: Task): Context | null {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return null;
+  const traceFlags = Number.parseInt(flags, 16);
+  const above: SpanContext = { traceId, spanId, traceFlags, isRemote: true };
+  const traceState = createTraceState(tracestate);
+  return trace.setSpanContext(ROOT_CONTEXT, { ...above, traceState });
+}
+
+function end(span: Span, { kind }: Outcome): void {
+  span.setAttribute("drover.outcome", kind.case ?? "");
+  if (kind.case === "failed" || kind.case === "unknown") {
+    const message = kind.value.code;
+    span.setAttribute("error.type", message);
+    span.setStatus({ code: SpanStatusCode.ERROR, message });
+  }
+  span.end();
+}

@@ -1,0 +1,111 @@
+// Sends spans to an OTLP receiver, such as a collector or Jaeger, by OpenTelemetry's own exporters.
+// It is loaded only where traces are on.
+import {
+  createTraceState,
+  type HrTime,
+  type Link,
+  SpanKind,
+  SpanStatusCode,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter as GrpcExporter } from "@opentelemetry/exporter-trace-otlp-grpc";
+import { OTLPTraceExporter as HttpExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import {
+  defaultResource,
+  detectResources,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from "@opentelemetry/resources";
+import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace";
+import type { Logger } from "pino";
+import type { TraceConfig } from "../config.ts";
+import type { SpanData, SpanLink, SpanSink } from "./spans.ts";
+
+/** How late a span is sent at the most, in milliseconds; one that is not sent yet dies with us. */
+const SENT_AFTER_MS = 1_000;
+/** Spans that wait to be sent; what comes past that is dropped. */
+const WAITING_MAX = 20_000;
+const SAMPLED = 1;
+const SCOPE = Object.freeze({ name: "drover" });
+const ROLES = Object.freeze({ internal: SpanKind.INTERNAL, client: SpanKind.CLIENT });
+
+export function createSpanSink(config: TraceConfig, log: Logger): SpanSink {
+  // Who runs it may say in the environment what it is called: OTEL_SERVICE_NAME and the like.
+  const said = [resourceAttributesEnvDetector, serviceNameEnvDetector];
+  const resource = defaultResource()
+    .merge(resourceFromAttributes({ "service.name": "drover" }))
+    .merge(detectResources({ detectors: said }));
+  const processor = new BatchSpanProcessor({
+    exporter: told(exporterOf(config), config.url, log),
+    scheduledDelayMillis: SENT_AFTER_MS,
+    maxQueueSize: WAITING_MAX,
+  });
+  return Object.freeze({
+    take(spans) {
+      for (const span of spans) processor.onEnd(readable(span, resource));
+    },
+    stop: () => processor.shutdown().catch(() => undefined),
+  } satisfies SpanSink);
+}
+
+function exporterOf({ url, protocol }: TraceConfig): SpanExporter {
+  return protocol === "grpc" ? new GrpcExporter({ url }) : new HttpExporter({ url });
+}
+
+/** Says when the receiver is away, and when it is there again; runs go on without it. */
+function told(exporter: SpanExporter, url: string, log: Logger): SpanExporter {
+  let away = false;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const failed = result.error !== undefined;
+        if (failed !== away) {
+          const about = { event: "traces.sent", url, err: String(result.error ?? "") };
+          if (failed) log.warn(about, `spans do not get to ${url}, and are dropped`);
+          else log.info(about, `spans get to ${url} again`);
+        }
+        away = failed;
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+function readable(span: SpanData, resource: ReadableSpan["resource"]): ReadableSpan {
+  const { name, role, startMs, endMs, error, attributes, links, parentId } = span;
+  const context = { ...contextOf(span, span.spanId), traceState: createTraceState(span.state) };
+  return {
+    name,
+    kind: ROLES[role],
+    spanContext: () => context,
+    ...(parentId === null ? {} : { parentSpanContext: contextOf(span, parentId) }),
+    startTime: hrTime(startMs),
+    endTime: hrTime(endMs),
+    duration: hrTime(endMs - startMs),
+    status: error === null ? { code: SpanStatusCode.UNSET } : failed(error),
+    attributes,
+    links: links.map((link): Link => ({ context: contextOf(link, link.spanId) })),
+    events: [],
+    ended: true,
+    resource,
+    instrumentationScope: SCOPE,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+function failed(message: string): ReadableSpan["status"] {
+  return { code: SpanStatusCode.ERROR, message };
+}
+
+function contextOf({ traceId }: SpanLink, spanId: string) {
+  return { traceId, spanId, traceFlags: SAMPLED };
+}
+
+/** Seconds and nanoseconds. */
+function hrTime(ms: number): HrTime {
+  const whole = Math.floor(ms / 1_000);
+  return [whole, Math.round((ms - whole * 1_000) * 1_000_000)];
+}

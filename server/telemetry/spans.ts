@@ -1,0 +1,149 @@
+// Every span of a run's trace: what it stands for, its times, and its attributes. The page
+// docs/TRACES.md has this list, and no span is made that is not in it. None carries a payload, nor
+// a text that an agent wrote.
+
+/** Who sees it in which role, as OpenTelemetry has it. */
+export type SpanRole = "internal" | "client";
+
+export interface SpanSpec {
+  /** What comes after the word of the span in its name; "": nothing. */
+  readonly named: "" | "workflow" | "step" | "rule" | "reason";
+  readonly role: SpanRole;
+  readonly attributes: readonly string[];
+  /** What it is, and from when to when. */
+  readonly help: string;
+}
+
+const STEP = ["drover.step.id", "drover.step.item"] as const;
+const TRY = [...STEP, "drover.fence", "drover.attempt"] as const;
+const TASK = [...TRY, "drover.task", "drover.queue", "drover.agent.id"] as const;
+const ENDED = ["drover.outcome", "error.type"] as const;
+
+export const SPANS = Object.freeze({
+  run: {
+    named: "workflow",
+    role: "internal",
+    attributes: ["drover.workflow.version", "drover.run.state", "drover.run.reason"],
+    help: "The run, from its making to its end: the root, or a child of whoever scheduled it. Links to the attempt that began it and to the run that it does again.",
+  },
+  pending: {
+    named: "",
+    role: "internal",
+    attributes: ["drover.waits.for"],
+    help: "The run was accepted and had not begun: it waited for its start, or for a slot.",
+  },
+  paused: {
+    named: "",
+    role: "internal",
+    attributes: [],
+    help: "Somebody had paused the run.",
+  },
+  verdict: {
+    named: "",
+    role: "internal",
+    attributes: ["drover.run.reason", "drover.undo"],
+    help: "The moment at which it was decided that the run stops, and whether it is undone.",
+  },
+  queue: {
+    named: "step",
+    role: "internal",
+    attributes: [...TRY, "drover.task", "drover.agent.id"],
+    help: "A task was ready in its queue until an agent got it.",
+  },
+  perform: {
+    named: "step",
+    role: "client",
+    attributes: [...TASK, ...ENDED],
+    help: "One try to perform a step, from its hand-out to its end. The agent's own spans are its children. Links to the try before it.",
+  },
+  verify: {
+    named: "step",
+    role: "client",
+    attributes: [...TASK, ...ENDED],
+    help: "One try to find out whether an attempt took effect; links to that attempt.",
+  },
+  compensate: {
+    named: "step",
+    role: "client",
+    attributes: [...TASK, ...ENDED],
+    help: "One try to undo a step; links to the try before it.",
+  },
+  child: {
+    named: "step",
+    role: "internal",
+    attributes: [...TRY, ...ENDED],
+    help: "A step waited for the run that it had begun, which has a trace of its own: links to it.",
+  },
+  report: {
+    named: "step",
+    role: "internal",
+    attributes: [...TRY, "drover.agent.id", "drover.late", ...ENDED],
+    help: "The moment at which a try that had ended was reported after all; links to it. Late: nothing changed by it.",
+  },
+  failure: {
+    named: "step",
+    role: "internal",
+    attributes: [...TRY, "error.type"],
+    help: "The moment at which a step failed by no word of an agent, as when all its time is over.",
+  },
+  wait: {
+    named: "step",
+    role: "internal",
+    attributes: [...STEP, "drover.waits.for"],
+    help: "A step waited for a moment, a signal, people or a callback.",
+  },
+  backoff: {
+    named: "step",
+    role: "internal",
+    attributes: [...STEP, "drover.task", "drover.waits.for"],
+    help: "A task waits before it is handed out again. It is told when it begins, with the end that is planned.",
+  },
+  supervise: {
+    named: "rule",
+    role: "internal",
+    attributes: [...STEP, "drover.fence", "drover.saw", "drover.did", "drover.epoch"],
+    help: "An intervention, from the moment at which it was due to the action; links to the attempt that it is about.",
+  },
+  escalation: {
+    named: "reason",
+    role: "internal",
+    attributes: [...STEP, "error.type", "drover.answer", "drover.closed.by"],
+    help: "A question that only a person can answer, from its opening to its answer, or to the end of the run.",
+  },
+} as const satisfies Readonly<Record<string, SpanSpec>>);
+
+export type SpanName = keyof typeof SPANS;
+export type AttributesOf<Name extends SpanName> = Readonly<
+  Partial<Record<(typeof SPANS)[Name]["attributes"][number], string | number | boolean | null>>
+>;
+
+export interface SpanLink {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** A span that is over. */
+export interface SpanData extends SpanLink {
+  readonly of: SpanName;
+  readonly name: string;
+  readonly role: SpanRole;
+  /** null: it is the root of its trace. */
+  readonly parentId: string | null;
+  /** The trace's own state, as W3C has it; "": none. */
+  readonly state: string;
+  /** Milliseconds since 1970 by the database's clock. */
+  readonly startMs: number;
+  readonly endMs: number;
+  /** What went wrong, as a stable code; null: nothing. */
+  readonly error: string | null;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  readonly links: readonly SpanLink[];
+}
+
+/** Takes spans and sends them on, by and by. */
+export interface SpanSink {
+  /** Never throws and never waits: what there is no room for is dropped. */
+  take(spans: readonly SpanData[]): void;
+  /** Sends what it has. */
+  stop(): Promise<void>;
+}

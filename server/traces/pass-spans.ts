@@ -1,0 +1,327 @@
+// What a pass says of its run's trace: the spans that it has ended, made of the record that was
+// written and of what stands with the run. Nothing is remembered from one pass to the next, so it
+// does not matter which server writes which.
+import type { Attempt, Moment } from "../core/attempt.ts";
+import type { Effect } from "../core/effect.ts";
+import type { Intervention } from "../core/history.ts";
+import { isEnded, type RunState, type Waiting } from "../core/model.ts";
+import { itemOf, numberOf } from "../core/place.ts";
+import type { Plan } from "../core/plan.ts";
+import { plannedOf } from "../core/strategy.ts";
+import type { PassRecord } from "../store/changes.ts";
+import { childRunId } from "../store/child-run.ts";
+import type { EscalationRecord } from "../store/reads.ts";
+import type { ReadyRow } from "../store/store.ts";
+import type { SpanData, SpanLink } from "../telemetry/spans.ts";
+import { attemptIdOf, rootIdOf, traceIdOf } from "./ids.ts";
+import {
+  attemptLink,
+  endAttributes,
+  outcomeOf,
+  spanOf,
+  stepAttributes,
+  stepName,
+  type Traced,
+  tryAttributes,
+} from "./span-of.ts";
+
+export interface SeenPass extends Traced {
+  readonly record: PassRecord;
+  /** The run began with this pass. */
+  readonly begun: boolean;
+  /** When the pass was written. */
+  readonly now: Moment;
+  /** Those of the run, where the pass has closed one or ended the run. */
+  readonly escalations: readonly EscalationRecord[];
+  /** The spans that the run came from: of the step that began it, of the run that it does again. */
+  readonly origins: readonly SpanLink[];
+}
+
+export function spansOfPass(seen: SeenPass): readonly SpanData[] {
+  const { record, now } = seen;
+  return [
+    ...record.effects.flatMap((effect) => ofEffect(seen, effect)),
+    ...waitsOver(seen),
+    ...stateLeft(seen, record.before.run.state),
+    ...escalationsOver(seen),
+    ...(endsRun(seen) ? [root(seen, now)] : []),
+  ];
+}
+
+/** Whether the run has ended with this pass; one may begin and end in the same. */
+export function endsRun({ record: { before, after }, begun }: Pick<SeenPass, "record" | "begun">) {
+  return isEnded(after.run.state) && (begun || !isEnded(before.run.state));
+}
+
+/** Whether the escalations of the run have to be read for the spans of the pass. */
+export function asksForEscalations(seen: Pick<SeenPass, "record" | "begun">): boolean {
+  const { after, effects } = seen.record;
+  const closes = ({ kind }: Effect): boolean =>
+    kind === "escalation-closed" || kind === "escalation-answered";
+  return after.run.escalations > 0 && (endsRun(seen) || effects.some(closes));
+}
+
+/** A task has left its queue. */
+export function queueSpan(
+  traced: Traced,
+  { step, fence, attempt, task, readyAt }: ReadyRow,
+  grantedAt: Moment,
+  agentId: string,
+): SpanData {
+  const n = task === "verify" ? attempt : 0;
+  return spanOf(traced, "queue", {
+    id: ["queue", step, fence, n, readyAt],
+    after: stepName(traced, step),
+    startMs: readyAt,
+    endMs: grantedAt,
+    attributes: {
+      ...tryAttributes(traced, { step, fence, attempt }),
+      "drover.task": task,
+      "drover.agent.id": agentId,
+    },
+  });
+}
+
+/** Tells passes of a run apart: it grows with each that changes the run. */
+function versionOf({ record }: SeenPass): number {
+  return record.after.run.version;
+}
+
+function ofEffect(seen: SeenPass, effect: Effect): readonly SpanData[] {
+  switch (effect.kind) {
+    case "task-ended":
+      return [taskEnded(seen, effect.attempt)];
+    case "attempt-settled":
+      return [reported(seen, effect.attempt, false)];
+    case "attempt-kept":
+      return kept(seen, effect.attempt);
+    case "backed-off":
+      return [backoff(seen, effect)];
+    case "intervened":
+      return [supervised(seen, effect.intervention)];
+    case "run-moved":
+      return verdict(seen, effect.state, effect.by);
+    default:
+      return [];
+  }
+}
+
+function taskEnded(seen: SeenPass, attempt: Attempt): SpanData {
+  const { step, kind, fence, n, startedAt, endedAt, agentId } = attempt;
+  const ended = { startMs: startedAt, endMs: endedAt, ...outcomeOf(attempt) };
+  const about = {
+    after: stepName(seen, step),
+    spanId: attemptIdOf(seen.run.runId, step, fence, n),
+  };
+  if (kind === "perform" || kind === "verify" || kind === "compensate") {
+    const before = seen.record.before.steps.get(step);
+    const planned = before ? plannedOf(before) : 0;
+    const { queue } = seen.record.laneOf(step, kind, planned).task;
+    const aboutFence = kind === "verify" ? fence : fence - 1;
+    return spanOf(seen, kind, {
+      ...ended,
+      ...about,
+      links: aboutFence > 0 ? [attemptLink(seen, step, aboutFence)] : [],
+      attributes: {
+        ...tryAttributes(seen, attempt),
+        ...endAttributes(attempt),
+        "drover.task": kind,
+        "drover.queue": queue,
+        "drover.agent.id": agentId,
+      },
+    });
+  }
+  // What a step has begun as a child ends as an answer, or as a failure of no agent.
+  const child = childRunId(seen.run.runId, step, fence);
+  return spanOf(seen, "child", {
+    ...ended,
+    ...about,
+    links: [{ traceId: traceIdOf(child), spanId: rootIdOf(child) }],
+    attributes: { ...tryAttributes(seen, attempt), ...endAttributes(attempt) },
+  });
+}
+
+/** An attempt that had ended is reported. */
+function reported(seen: SeenPass, attempt: Attempt, late: boolean): SpanData {
+  const { step, fence, kind, n, endedAt, agentId, digest } = attempt;
+  return spanOf(seen, "report", {
+    id: ["report", step, fence, kind, n, endedAt, digest ?? ""],
+    after: stepName(seen, step),
+    startMs: endedAt,
+    endMs: endedAt,
+    links: [attemptLink(seen, step, fence)],
+    ...outcomeOf(attempt),
+    attributes: {
+      ...tryAttributes(seen, attempt),
+      ...endAttributes(attempt),
+      "drover.agent.id": agentId,
+      "drover.late": late,
+    },
+  });
+}
+
+function kept(seen: SeenPass, attempt: Attempt): readonly SpanData[] {
+  // What a signal, people or an earlier run gave is told by the wait and the question.
+  if (attempt.kind === "answer") return [];
+  if (attempt.kind === "late") return [reported(seen, attempt, true)];
+  const { step, fence, endedAt } = attempt;
+  return [
+    spanOf(seen, "failure", {
+      id: ["failure", step, fence, endedAt],
+      after: stepName(seen, step),
+      startMs: endedAt,
+      endMs: endedAt,
+      ...outcomeOf(attempt),
+      attributes: { ...tryAttributes(seen, attempt), "error.type": outcomeOf(attempt).error },
+    }),
+  ];
+}
+
+function backoff(
+  seen: SeenPass,
+  { step, task, cause, wakeAt }: Extract<Effect, { kind: "backed-off" }>,
+): SpanData {
+  return spanOf(seen, "backoff", {
+    id: ["backoff", step, task, versionOf(seen)],
+    after: stepName(seen, step),
+    startMs: seen.now,
+    endMs: wakeAt,
+    attributes: { ...stepAttributes(seen, step), "drover.task": task, "drover.waits.for": cause },
+  });
+}
+
+function supervised(seen: SeenPass, intervention: Intervention): SpanData {
+  const { step, fence, rule, n, saw, did, dueAt, actedAt } = intervention;
+  const about = step === null ? {} : { ...stepAttributes(seen, step), "drover.fence": fence };
+  return spanOf(seen, "supervise", {
+    id: ["supervise", step ?? "run", fence, rule, n],
+    after: rule,
+    startMs: dueAt,
+    endMs: actedAt,
+    links: step !== null && fence > 0 ? [attemptLink(seen, step, fence)] : [],
+    attributes: {
+      ...about,
+      "drover.saw": saw,
+      "drover.did": did,
+      "drover.epoch": seen.record.actor?.epoch ?? null,
+    },
+  });
+}
+
+function verdict(
+  seen: SeenPass,
+  state: RunState,
+  by: Extract<Effect, { kind: "run-moved" }>["by"],
+): readonly SpanData[] {
+  const given = by === "verdict" || by === "deadline" || by === "cancel";
+  if (!given || !("verdict" in state) || state.verdict === null) return [];
+  const { reason, undo } = state.verdict;
+  return [
+    spanOf(seen, "verdict", {
+      id: ["verdict", state.kind, versionOf(seen)],
+      after: "",
+      startMs: seen.now,
+      endMs: seen.now,
+      attributes: { "drover.run.reason": reason, "drover.undo": undo },
+    }),
+  ];
+}
+
+/** Waits of which the pass has seen the end. */
+function waitsOver(seen: SeenPass): readonly SpanData[] {
+  const { before, after } = seen.record;
+  return [...before.steps.values()].flatMap(({ no, forward, firstReadyAt }) => {
+    const now = after.steps.get(no)?.forward;
+    if (forward.kind !== "WAITING" || isUntold(forward)) return [];
+    if (now?.kind === "WAITING" && now.on === forward.on && now.wakeAt === forward.wakeAt)
+      return [];
+    const startMs = waitBegan(seen.plan, no, forward) ?? firstReadyAt ?? seen.now;
+    return [
+      spanOf(seen, "wait", {
+        id: ["wait", no, forward.on, versionOf(seen)],
+        after: stepName(seen, no),
+        startMs,
+        endMs: seen.now,
+        attributes: { ...stepAttributes(seen, no), "drover.waits.for": forward.on },
+      }),
+    ];
+  });
+}
+
+/** A child's end has a span of its own, and a map waits for itself. */
+function isUntold({ on }: Waiting): boolean {
+  return on === "child" || on === "child-end" || on === "items";
+}
+
+/** As far as its row says it; null: it does not. */
+function waitBegan(plan: Plan, place: number, { on, wakeAt }: Waiting): Moment | null {
+  const step = plan.steps[numberOf(place)];
+  const work = step?.work.kind === "map" && itemOf(place) > 0 ? step.work.item.work : step?.work;
+  if (!step || !work) return null;
+  if (on === "callback") return wakeAt - step.timeouts.callbackMs;
+  if (work.kind === "signal" || work.kind === "approval") return wakeAt - work.withinMs;
+  if (work.kind === "wait" && work.forMs !== null) return wakeAt - work.forMs;
+  return work.kind === "map" && work.waves ? wakeAt - work.waves.pauseMs : null;
+}
+
+/** States of the run that stand for a time, and of which the pass has seen the end. */
+function stateLeft(seen: SeenPass, was: RunState): readonly SpanData[] {
+  const { now, run, record } = seen;
+  const is = record.after.run.state;
+  if (was.kind === is.kind) return [];
+  if (was.kind === "PENDING")
+    return [
+      spanOf(seen, "pending", {
+        id: ["pending"],
+        after: "",
+        startMs: run.createdAt,
+        endMs: now,
+        attributes: { "drover.waits.for": was.on },
+      }),
+    ];
+  if (was.kind !== "PAUSED") return [];
+  const about = { id: ["paused", versionOf(seen)], after: "", startMs: was.since, endMs: now };
+  return [spanOf(seen, "paused", { ...about, attributes: {} })];
+}
+
+function escalationsOver(seen: SeenPass): readonly SpanData[] {
+  const { escalations, now } = seen;
+  const ends = endsRun(seen);
+  return escalations
+    .filter(({ closedAt }) => (closedAt === null ? ends : closedAt === now))
+    .map(({ n, step, reason, code, openedAt, closedBy, answer }) =>
+      spanOf(seen, "escalation", {
+        id: ["escalation", n],
+        after: reason,
+        startMs: openedAt,
+        endMs: now,
+        attributes: {
+          ...stepAttributes(seen, step),
+          "error.type": code === "" ? null : code,
+          "drover.answer": answer?.answer ?? null,
+          "drover.closed.by": closedBy,
+        },
+      }),
+    );
+}
+
+function root(seen: SeenPass, now: Moment): SpanData {
+  const { run, trace, record, origins } = seen;
+  const { state } = record.after.run;
+  if (!isEnded(state)) throw new Error(`run ${run.runId} is ${state.kind}, and has no root span`);
+  const error = state.kind === "FAILED" ? state.reason : null;
+  const span = spanOf(seen, "run", {
+    spanId: rootIdOf(run.runId),
+    after: run.workflow,
+    startMs: run.createdAt,
+    endMs: now,
+    error,
+    links: origins,
+    attributes: {
+      "drover.workflow.version": run.version,
+      "drover.run.state": state.kind,
+      "drover.run.reason": state.reason,
+    },
+  });
+  return { ...span, parentId: trace.callerId };
+}

@@ -1,0 +1,113 @@
+// A span of a run, with the ids and the attributes that follow from what it is about.
+import type { Attempt, Moment } from "../core/attempt.ts";
+import { itemOf, numberOf } from "../core/place.ts";
+import type { Plan } from "../core/plan.ts";
+import { nameAt } from "../core/plan-at.ts";
+import type { Trace, TracedRun } from "../store/trace.ts";
+import {
+  type AttributesOf,
+  SPANS,
+  type SpanData,
+  type SpanLink,
+  type SpanName,
+  type SpanSpec,
+} from "../telemetry/spans.ts";
+import { attemptIdOf, rootIdOf, spanIdOf } from "./ids.ts";
+
+/** What stands with a run, and never changes. */
+export interface Traced {
+  readonly run: TracedRun;
+  readonly trace: Trace;
+  readonly plan: Plan;
+}
+
+/** What tells the span apart from others of its run; or its id. */
+type Named = { readonly id: readonly (string | number)[] } | { readonly spanId: string };
+
+export function spanOf<Name extends SpanName>(
+  { run, trace }: Traced,
+  of: Name,
+  {
+    after,
+    startMs,
+    endMs,
+    attributes,
+    error = null,
+    links = [],
+    ...named
+  }: Named & {
+    readonly after: string;
+    readonly startMs: Moment;
+    readonly endMs: Moment;
+    readonly attributes: AttributesOf<Name>;
+    readonly error?: string | null;
+    readonly links?: readonly SpanLink[];
+  },
+): SpanData {
+  const spec: SpanSpec = SPANS[of];
+  return {
+    of,
+    name: spec.named === "" ? of : `${of} ${after}`,
+    role: spec.role,
+    traceId: trace.traceId,
+    spanId: "spanId" in named ? named.spanId : spanIdOf(run.runId, ...named.id),
+    parentId: rootIdOf(run.runId),
+    state: trace.state,
+    startMs,
+    // The database's clock may be set back.
+    endMs: Math.max(startMs, endMs),
+    error,
+    attributes: { "drover.run.id": run.runId, ...present(attributes) },
+    links,
+  };
+}
+
+function present(
+  attributes: Readonly<Record<string, string | number | boolean | null | undefined>>,
+): SpanData["attributes"] {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, value]) =>
+      value === null || value === undefined ? [] : [[name, value]],
+    ),
+  );
+}
+
+export function attemptLink({ run, trace }: Traced, step: number, fence: number): SpanLink {
+  return { traceId: trace.traceId, spanId: attemptIdOf(run.runId, step, fence, 0) };
+}
+
+/** Items of a map are called alike: which one it is is an attribute. */
+export function stepName({ plan }: Traced, place: number): string {
+  return nameAt(plan, numberOf(place));
+}
+
+export function stepAttributes(traced: Traced, place: number) {
+  const item = itemOf(place);
+  return {
+    "drover.step.id": stepName(traced, place),
+    "drover.step.item": item === 0 ? null : item - 1,
+  } as const;
+}
+
+export function tryAttributes(
+  traced: Traced,
+  { step, fence, attempt }: Pick<Attempt, "step" | "fence" | "attempt">,
+) {
+  return {
+    ...stepAttributes(traced, step),
+    "drover.fence": fence,
+    "drover.attempt": attempt,
+  } as const;
+}
+
+export function endAttributes(attempt: Attempt) {
+  return {
+    "drover.outcome": attempt.outcome.kind,
+    "error.type": outcomeOf(attempt).error,
+  } as const;
+}
+
+/** The agent's own words stay in the run: who reads traces is not always who may read those. */
+export function outcomeOf({ outcome }: Attempt): { readonly error: string | null } {
+  return { error: outcome.kind === "failure" || outcome.kind === "unknown" ? outcome.code : null };
+}

@@ -1,0 +1,175 @@
+// The traces of a process: says which trace a run and a task are part of, and after each commit
+// makes the spans of what it has ended and hands them to the sink. Whatever it asks the store for
+// it asks off the path of calls: who waits for a commit waits for no trace.
+import type { Logger } from "pino";
+import type { TaskTrace } from "../dispatch/handed-task.ts";
+import type { RunTraces } from "../scheduler/run-traces.ts";
+import type { Told } from "../scheduler/told.ts";
+import type { PassRecord } from "../store/changes.ts";
+import type { Plans } from "../store/plans.ts";
+import type { Reads } from "../store/reads.ts";
+import type { Granted, NewRun, RunHead, RunId } from "../store/store.ts";
+import { readTrace, type TraceContext, type TracedRun, writeTrace } from "../store/trace.ts";
+import type { SpanLink, SpanSink } from "../telemetry/spans.ts";
+import { attemptIdOf, isSampled, rootIdOf, traceIdOf } from "./ids.ts";
+import { asksForEscalations, endsRun, queueSpan, spansOfPass } from "./pass-spans.ts";
+import type { Traced } from "./span-of.ts";
+
+/** Runs of which a process remembers what stands with them. */
+const KNOWN_MAX = 10_000;
+/** Flights whose spans are still to be made; past that they are dropped. */
+const WAITING_MAX = 1_000;
+
+export interface TracingOptions {
+  readonly reads: Pick<Reads, "tracedRuns" | "runDetail">;
+  readonly plans: Plans;
+  readonly sink: SpanSink;
+  /** Share of the runs that are sampled, 0 to 1, where who schedules them has not decided. */
+  readonly ratio: number;
+  readonly log: Logger;
+}
+
+export interface Tracing extends RunTraces {
+  /** What an agent gets with a task: the span of the try. */
+  readonly task: TaskTrace;
+  told(told: Pick<Told, "worked" | "now">): void;
+  granted(leases: readonly Granted[]): void;
+  /** Makes the spans of what it was told, and lets the sink send them. */
+  stop(): Promise<void>;
+}
+
+export function createTracing(options: TracingOptions): Tracing {
+  const { reads, sink, ratio, log } = options;
+  const known = createKnown(options);
+  let last: Promise<void> = Promise.resolve();
+  let waiting = 0;
+
+  /** One after the other, so that what one has learned the next one knows. */
+  function later(work: () => Promise<void>): void {
+    if (waiting === WAITING_MAX) {
+      log.warn({ event: "traces.dropped" }, "spans are made slower than work is done");
+      return;
+    }
+    waiting++;
+    last = last
+      .then(work)
+      .catch((error: unknown) => log.warn({ event: "traces.failed", err: String(error) }))
+      .finally(() => waiting--);
+  }
+
+  /** A run that begins in this flight says so itself: nobody else can see it yet. */
+  async function isParentSampled(head: RunHead & { readonly trace?: TraceContext }) {
+    if (head.trace) return readTrace(head.trace)?.sampled ?? false;
+    return Boolean((await known.of([head.runId])).get(head.runId));
+  }
+
+  async function originsOf(run: TracedRun, { after }: PassRecord): Promise<readonly SpanLink[]> {
+    const { parent } = after.run;
+    const of = [run.rerunOf, parent?.runId ?? null].filter((id) => id !== null);
+    if (of.length === 0) return [];
+    const found = await reads.tracedRuns(of);
+    return [...found.values()].flatMap(({ runId, trace: context }) => {
+      const trace = context && readTrace(context);
+      if (!trace?.sampled) return [];
+      const spanId =
+        runId === parent?.runId
+          ? attemptIdOf(runId, parent.step, parent.fence, 0)
+          : rootIdOf(runId);
+      return [{ traceId: trace.traceId, spanId }];
+    });
+  }
+
+  async function passed(record: PassRecord, traced: Traced, begun: boolean, now: number) {
+    const { runId } = record.head;
+    const wanted = { attempts: false, interventions: false, escalations: true };
+    const detail = asksForEscalations({ record, begun })
+      ? await reads.runDetail(runId, wanted)
+      : null;
+    const ends = endsRun({ record, begun });
+    const origins = ends ? await originsOf(traced.run, record) : [];
+    const escalations = detail?.escalations ?? [];
+    sink.take(spansOfPass({ ...traced, record, begun, now, escalations, origins }));
+    if (ends) known.forget(runId);
+  }
+
+  return Object.freeze({
+    begin(runId, given) {
+      if (given && readTrace(given)) return given;
+      const traceId = traceIdOf(runId);
+      return writeTrace({ traceId, sampled: isSampled(traceId, ratio), state: "" }, null);
+    },
+    async child(runId, parent) {
+      const sampled = await isParentSampled(parent);
+      return writeTrace({ traceId: traceIdOf(runId), sampled, state: "" }, null);
+    },
+    task(context, { runId, step, fence, n }) {
+      const trace = readTrace(context);
+      return trace && writeTrace(trace, attemptIdOf(runId, step, fence, n));
+    },
+    told({ worked: { records, begun }, now }) {
+      const ids = new Set(begun.map(({ runId }) => runId));
+      later(async () => {
+        for (const run of begun) await known.learn(tracedRun(run));
+        const traced = await known.of(records.map(({ head }) => head.runId));
+        for (const record of records) {
+          const found = traced.get(record.head.runId);
+          if (found) await passed(record, found, ids.has(record.head.runId), now);
+        }
+      });
+    },
+    granted(leases) {
+      if (leases.length === 0) return;
+      later(async () => {
+        const traced = await known.of(leases.map(({ ready }) => ready.runId));
+        for (const { ready, grantedAt, agentId } of leases) {
+          const found = traced.get(ready.runId);
+          if (found) sink.take([queueSpan(found, ready, grantedAt, agentId)]);
+        }
+      });
+    },
+    async stop() {
+      await last;
+      await sink.stop();
+    },
+  } satisfies Tracing);
+}
+
+function tracedRun(run: NewRun): TracedRun {
+  const { runId, namespaceId, definitionId, workflow, version, createdAt, trace = null } = run;
+  const of = { runId, namespaceId, definitionId, workflow, version, createdAt, trace };
+  return { ...of, parentId: run.parent?.runId ?? null, rerunOf: run.rerunOf?.runId ?? null };
+}
+
+/** What stands with runs, asked for once; null: the run is not sampled. The oldest goes first. */
+function createKnown({ reads, plans }: Pick<TracingOptions, "reads" | "plans">) {
+  const known = new Map<RunId, Traced | null>();
+
+  async function learn(run: TracedRun): Promise<Traced | null> {
+    const trace = run.trace && readTrace(run.trace);
+    const traced = trace?.sampled
+      ? { run, trace, plan: (await plans.get(run.namespaceId, run.definitionId)).plan }
+      : null;
+    known.set(run.runId, traced);
+    const [oldest] = known.keys();
+    if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
+    return traced;
+  }
+
+  return Object.freeze({
+    learn,
+    async of(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, Traced | null>> {
+      const found = new Map<RunId, Traced | null>();
+      const unknown = new Set<RunId>();
+      for (const id of ids) {
+        const traced = known.get(id);
+        if (traced === undefined) unknown.add(id);
+        else found.set(id, traced);
+      }
+      if (unknown.size === 0) return found;
+      for (const run of (await reads.tracedRuns([...unknown])).values())
+        found.set(run.runId, await learn(run));
+      return found;
+    },
+    forget: (id: RunId) => void known.delete(id),
+  });
+}
