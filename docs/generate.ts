@@ -216,6 +216,7 @@ const MARKS = {
   ATTEMPTED: "attempted",
   UNSETTLED: "unsettled",
   LINGERING: "unsettled",
+  CLEARED: "",
   MADE: "made",
 };
 

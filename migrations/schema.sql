@@ -856,7 +856,7 @@ create view step_view as
         end as state,
     (array['NONE'::text, 'PENDING'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'DONE'::text, 'FAILED'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'ACTIVE'::text])[s.undo + 1] as undo,
     s.strategies[cardinality(s.strategies)] / 16 as strategy,
-    (array['NONE'::text, 'UNSETTLED'::text, 'MADE'::text, 'ATTEMPTED'::text, 'UNDONE'::text, 'LINGERING'::text])[s.strategies[cardinality(s.strategies)]::integer % 8 + 1] as effect,
+    (array['NONE'::text, 'UNSETTLED'::text, 'MADE'::text, 'ATTEMPTED'::text, 'UNDONE'::text, 'LINGERING'::text, 'CLEARED'::text])[s.strategies[cardinality(s.strategies)]::integer % 8 + 1] as effect,
     s.attempt as tries,
     coalesce(l.fence, s.fence) as fence,
     l.agent_id,

@@ -307,9 +307,14 @@ function mark(step: Step, strategy: number, as: EffectMark): Step {
   return {
     ...step,
     strategies: step.strategies.map((one, place) =>
-      place === strategy ? { ...one, mark: as } : one,
+      place === strategy ? { ...one, mark: markAfter(one.mark, as) } : one,
     ),
   };
+}
+
+/** One that was tried is not as if it had not begun: its key has been with the remote service. */
+function markAfter(before: EffectMark, as: EffectMark): EffectMark {
+  return as === "NONE" && before !== "NONE" ? "CLEARED" : as;
 }
 
 function place(step: Step, side: Side, state: Moving): Step {

@@ -208,7 +208,7 @@ function markAfter(ended: TaskEnd, found: EffectMark, attempted: boolean): Effec
       if (outcome.noEffect) return "NONE";
       // The agent had done it; only what it says of it is no good.
       if (outcome.code === SCHEMA_BROKEN) return "MADE";
-      const left = before === "UNSETTLED" ? "NONE" : before;
+      const left = before === "UNSETTLED" || before === "CLEARED" ? "NONE" : before;
       return attempted && left === "NONE" ? "ATTEMPTED" : left;
     }
     case "cancelled":

@@ -17,7 +17,9 @@ export type EffectMark =
   /** An earlier attempt may have left one, or the agent asked to be asked again. */
   | "LINGERING"
   | "MADE"
-  | "UNDONE";
+  | "UNDONE"
+  /** There may have been one, and it is known that there is none. */
+  | "CLEARED";
 
 /** One way in which the step was tried. Its place in the list names the effect that it leaves. */
 export interface Strategy {
@@ -56,9 +58,11 @@ export function nextStrategyPlace(step: Tried): number {
   return step.strategies.length - Number(isFresh(step));
 }
 
+const LEFT_NOTHING: readonly EffectMark[] = ["NONE", "CLEARED", "UNDONE"];
+
 /** Whether a strategy may have left something that an undo would have to take away. */
 export function leavesEffect({ mark }: Strategy): boolean {
-  return mark !== "NONE" && mark !== "UNDONE";
+  return !LEFT_NOTHING.includes(mark);
 }
 
 /** The strategy whose effect is undone next: the last first; null when none is left. */

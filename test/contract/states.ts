@@ -121,7 +121,7 @@ const strategies = fc.array(
   fc.record({
     ...{ planned: fc.nat({ max: 2 }), changed: fc.boolean() },
     mark: fc.constantFrom(
-      ...(["NONE", "ATTEMPTED", "UNSETTLED", "LINGERING", "MADE", "UNDONE"] as const),
+      ...(["NONE", "ATTEMPTED", "UNSETTLED", "LINGERING", "MADE", "UNDONE", "CLEARED"] as const),
     ),
   }),
   { minLength: 1, maxLength: 3 },

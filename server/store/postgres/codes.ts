@@ -103,6 +103,7 @@ export const marks = codes<EffectMark>("effect mark", [
   "ATTEMPTED",
   "UNDONE",
   "LINGERING",
+  "CLEARED",
 ]);
 
 export const attemptKinds = codes<AttemptKind>("attempt kind", [

@@ -237,7 +237,7 @@ describe("a failure says how its own attempt ended", () => {
     world.fire("a");
     expect(world.step("a").strategies).toMatchObject([{ mark: "UNSETTLED" }]);
     world.report(held, gone);
-    expect(world.step("a").strategies).toMatchObject([{ mark: "NONE" }]);
+    expect(world.step("a").strategies).toMatchObject([{ mark: "CLEARED" }]);
     world.advance(31_000);
     world.fireRun();
     expect(world.run().state).toMatchObject({ kind: "FAILED" });

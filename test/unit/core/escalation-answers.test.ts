@@ -288,7 +288,7 @@ describe("about an effect in doubt while the run stops", () => {
     expect(answer(world, "fail")).toEqual({ kind: "done" });
     expect(world.step("a")).toMatchObject({
       forward: { kind: "FAILED" },
-      strategies: [{ mark: "NONE" }],
+      strategies: [{ mark: "CLEARED" }],
     });
     expect(world.step("z").undo.kind).toBe("READY");
   });

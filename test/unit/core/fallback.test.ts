@@ -189,7 +189,7 @@ describe("a strategy whose effect is in doubt", () => {
     world.report(world.claim("a"), nothingThere);
     expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "perform", fence: 2 });
     expect(marksOf(world)).toEqual([
-      [0, "NONE"],
+      [0, "CLEARED"],
       [1, "NONE"],
     ]);
   });
@@ -289,7 +289,7 @@ test("a late failure of a strategy that was left lets the next go on", () => {
   world.report(held, unknown());
   expect(world.report(held, failure("full", { noEffect: true }))).toEqual({ kind: "done" });
   expect(marksOf(world)).toEqual([
-    [0, "NONE"],
+    [0, "CLEARED"],
     [1, "NONE"],
   ]);
   expect(world.step("a")).toMatchObject({ forward: { kind: "READY" }, attempt: 0, tries: [] });

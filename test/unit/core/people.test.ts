@@ -2,10 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
 import {
+  again,
   broken,
   createWorld,
   lastQuestion,
   lose,
+  nothingThere,
   succeed,
   success,
   workflow,
@@ -92,6 +94,28 @@ describe("a person who changes the input of a fallback that never ran", () => {
     expect(begun).toMatchObject([
       { place: 1, input: null },
       { place: 1, input: { json: '{"changed":true}' } },
+    ]);
+  });
+});
+
+describe("a person who changes the input of a strategy that was tried and has left nothing", () => {
+  test("begins another one: what was sent under the key of the old one is not sent again", () => {
+    const timeouts = { totalMs: 10_000 };
+    const verified = { effects: "verifiable", verify: { task: "find" } } as const;
+    const steps = { a: { ...verified, timeouts, onFailure: "escalate" } } as const;
+    const world = createWorld(workflow(steps));
+    world.fireNext();
+    world.answer(lastQuestion(world).n, "retry-changed", '{"seats":1}');
+    world.report(world.claim("a"), again());
+    world.fireNext();
+    world.fireNext();
+    world.report(world.claim("a"), nothingThere);
+    expect(world.step("a").strategies.map(({ mark }) => mark)).toEqual(["NONE", "CLEARED"]);
+    world.answer(lastQuestion(world).n, "retry-changed", '{"seats":2}');
+    expect(world.step("a").strategies).toEqual([
+      { planned: 0, changed: false, mark: "NONE" },
+      { planned: 0, changed: true, mark: "CLEARED" },
+      { planned: 0, changed: true, mark: "NONE" },
     ]);
   });
 });

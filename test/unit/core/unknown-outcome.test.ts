@@ -129,7 +129,7 @@ describe("a verifiable step", () => {
       forward: { kind: "BACKOFF", task: "perform", wakeAt: world.now() + 1_000 },
       attempt: 1,
       doubt: null,
-      strategies: [{ mark: "NONE" }],
+      strategies: [{ mark: "CLEARED" }],
     });
   });
 
@@ -312,7 +312,7 @@ describe("a late report of the attempt in doubt", () => {
       forward: { kind: "BACKOFF", task: "perform" },
       attempt: 1,
       doubt: null,
-      strategies: [{ mark: "NONE" }],
+      strategies: [{ mark: "CLEARED" }],
     });
   });
 
