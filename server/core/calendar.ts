@@ -88,8 +88,8 @@ export interface DueQuestion {
 /** What is to be done now about a schedule whose next moment was `next`. */
 export function dueMoments(question: DueQuestion): DueMoments {
   const { moments, now, catchUpMs } = question;
-  const missed = missedMoments(moments, question.next, now - catchUpMs);
-  let next = missed ? moments.firstAfter(missed.until - 1) : question.next;
+  const { missed, next: first } = passOver(moments, question.next, now - catchUpMs);
+  let next = first;
   const fires: ScheduledMoment[] = [];
   while (next && fires.length < FIRES_MAX && placed(question, next).wakeAt <= now) {
     fires.push({ moment: next.moment, at: next.at });
@@ -98,8 +98,18 @@ export function dueMoments(question: DueQuestion): DueMoments {
   return { missed, fires, next: next && placed(question, next) };
 }
 
+/** Leaves out the moments before an instant: those, and the first that is left. */
+export function passOver(
+  moments: Moments,
+  next: ScheduledMoment,
+  until: Moment,
+): { readonly missed: MissedMoments | null; readonly next: ScheduledMoment | null } {
+  const missed = missedMoments(moments, next, until);
+  return { missed, next: missed ? moments.firstAfter(until - 1) : next };
+}
+
 /** Those from `first` on that lie before `until`; null: none does. */
-export function missedMoments(
+function missedMoments(
   moments: Moments,
   first: ScheduledMoment,
   until: Moment,

@@ -4,9 +4,10 @@
 //   a moment fires once: what a backfill is asked for again, it has done already
 import type { Moment } from "../core/attempt.ts";
 import {
+  type MissedMoments,
   type Moments,
-  missedMoments,
   type PlacedMoment,
+  passOver,
   placed,
   type ScheduledMoment,
 } from "../core/calendar.ts";
@@ -153,9 +154,10 @@ export function createScheduleControl(options: FireOptions): ScheduleControl {
       change(of, async (tx, record) => {
         const { id, spec } = record;
         if (!record.pause) return null;
-        const passed = record.next && missedMoments(momentsOf(spec.calendar), record.next, tx.now);
-        const next = firstOf(id, spec, tx.now);
-        if (passed) await markPaused(tx, record, passed);
+        const moments = momentsOf(spec.calendar);
+        const left = record.next && passOver(moments, record.next, tx.now);
+        const next = left?.next ? placedBy(id, spec, left.next) : null;
+        if (left?.missed) await markPaused(tx, record, left.missed);
         await tx.changeSchedule({ ...record, next, pause: null });
         return next;
       }),
@@ -266,7 +268,7 @@ function placedBy(
 async function markPaused(
   tx: Tx,
   record: ScheduleRecord,
-  { first, count, until }: NonNullable<ReturnType<typeof missedMoments>>,
+  { first, count, until }: MissedMoments,
 ): Promise<void> {
   const key = { scheduleId: record.id, series: markSeries(record), moment: first.moment };
   const said = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;

@@ -22,9 +22,9 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "moment forgotten at take-over",
     file: "core/calendar.ts",
-    find: "const missed = missedMoments(moments, question.next, now - catchUpMs);",
+    find: "const { missed, next: first } = passOver(moments, question.next, now - catchUpMs);",
     replace:
-      "const missed = missedMoments(moments, question.next, now - Math.min(catchUpMs, 3_000));",
+      "const { missed, next: first } = passOver(moments, question.next, now - Math.min(catchUpMs, 3_000));",
     why: "what came while nobody was there to act is given up, and not caught up with",
   },
   {
