@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { skippedForLack } from "./test/support/skipped-tests.ts";
 
 // The processes that tests start share what one of them has compiled.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
@@ -10,6 +11,7 @@ export default defineConfig({
   test: {
     environment: "node",
     include: ["test/**/*.test.ts"],
+    reporters: ["default", skippedForLack],
     globalSetup: ["test/support/global-postgres.ts"],
     // Processes, not threads: tests send signals and end in their own time.
     pool: "forks",

@@ -17,7 +17,7 @@ import { within } from "./clock.ts";
 import { fromDuration, toDuration } from "./duration.ts";
 import { attempt, type Handler } from "./handler.ts";
 import { type HeldTask, holdTask } from "./held-task.ts";
-import { released } from "./outcomes.ts";
+import { handlerLost, released } from "./outcomes.ts";
 import { createPolling, type PollCall } from "./polling.ts";
 import { createPolls } from "./polls.ts";
 import { createReports, type Result } from "./reports.ts";
@@ -157,8 +157,8 @@ export function createAgent(options: AgentOptions): Agent {
     const outcome = await attempt({ handler, held: taken, codec, log, noted: beats.hurry });
     // What comes after a success has no use for them.
     if (outcome.kind.case !== "success") await within(clock, detailsMs, beats.tellDetails(taken));
+    if (!running.delete(taken)) return; // it was given up
     taken.end();
-    running.delete(taken);
     reports.add(taken, outcome);
     polling.wake();
     if (running.size === 0) idle.resolve();
@@ -200,8 +200,13 @@ export function createAgent(options: AgentOptions): Agent {
     log.warn({ running: running.size }, "grace is over, handlers are told to stop");
     for (const task of running) task.stop("agent-stopped");
     if (await within(clock, stopMs, idle.promise)) return;
-    // Nothing is reported for them: they may still act. Their leases end by silence.
+    // Not sooner: what follows an unknown would begin while they may still act.
     log.error({ running: running.size }, "handlers that do not stop are left behind");
+    for (const taken of running) {
+      running.delete(taken);
+      taken.end();
+      reports.add(taken, handlerLost);
+    }
   }
 
   /** With no further poll to name them, lost polls are named by a heartbeat. */

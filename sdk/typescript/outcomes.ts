@@ -23,6 +23,12 @@ import { tidyCode, tidyMessage } from "./tidy-text.ts";
 
 export const released: Outcome = create(OutcomeSchema, { kind: { case: "released", value: {} } });
 
+/** Of a handler that goes on although it was told to stop: nobody knows what it has done. */
+export const handlerLost: Outcome = unknown(
+  "handler-lost",
+  "The handler did not end when it was told to stop.",
+);
+
 /**
  * An Answer is reported as it is; all else is the output of a success, `undefined` one without.
  * What has no JSON form is an unknown: it was done.

@@ -137,6 +137,8 @@ export async function openStage(
         DROVER_POLL_WAIT_MS: "2000",
         DROVER_GRACE_MS: String(graceMs),
         DROVER_CANCEL_GRACE_MS: String(cancelGraceMs),
+        // What one that is killed leaves behind goes with the rest.
+        TMPDIR: folder,
         ...(codecKey !== undefined && { DROVER_CODEC_KEY: codecKey }),
       });
       programs.push(program);

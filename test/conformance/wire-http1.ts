@@ -2,11 +2,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { createRegistry, fromJsonString, toJsonString } from "@bufbuild/protobuf";
-import {
-  BadRequestSchema,
-  ErrorInfoSchema,
-  RetryInfoSchema,
-} from "@drover/proto/google/rpc/error_details_pb.ts";
+import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_details_pb.ts";
 import type { Side } from "./wire-http2.ts";
 import { type Failure, failures, type RawCall, type RawReply } from "./wire-lane.ts";
 
@@ -15,7 +11,7 @@ const connectFailures = Object.freeze({
   full: { http: 429, code: "resource_exhausted" },
 });
 /** The details of a status are of these types. */
-const registry = createRegistry(ErrorInfoSchema, RetryInfoSchema, BadRequestSchema);
+const registry = createRegistry(file_google_rpc_error_details);
 
 /** `arrive`, by the path of the method. */
 export async function openHttp1Side(

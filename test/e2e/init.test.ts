@@ -78,7 +78,7 @@ test("a TypeScript project", { timeout: 120_000 }, async () => {
 test("a Python project", { timeout: 300_000 }, async (context: TestContext) => {
   const found = await preparePython(join(root, "sdk/python/requirements.txt"));
   if (found.kind === "missing") {
-    if (isRequired("python")) throw new Error(found.why);
+    if (isRequired("python3")) throw new Error(found.why);
     return context.skip(found.why);
   }
   const cwd = await init("python");

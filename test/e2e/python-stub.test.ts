@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type PythonEnv, preparePython, stubFolder } from "../support/python-env.ts";
+import { isRequired } from "../support/required-tools.ts";
 
 const installMs = 120_000;
 let env: PythonEnv;
@@ -15,7 +16,9 @@ beforeAll(async () => {
 }, installMs);
 
 beforeEach((context) => {
-  if (env.kind === "missing") context.skip(env.why);
+  if (env.kind !== "missing") return;
+  if (isRequired("python3")) throw new Error(env.why);
+  context.skip(env.why);
 });
 
 function python(): string {

@@ -291,6 +291,12 @@ export const layers: readonly Layer[] = [
     instead: "the stage starts a server by server/main.ts, asks it by @drover/sdk, knows no story",
   },
   {
+    of: ["agents-examples/stubs/"],
+    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"],
+    node: true,
+    instead: "a stub is made of generated code alone: what it needs of ours is the contract",
+  },
+  {
     of: ["agents-examples/"],
     may: ["agents-examples/stage/", "sdk/typescript/index.ts"],
     node: true,

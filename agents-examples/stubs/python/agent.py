@@ -38,14 +38,15 @@ class Held:
 
     def __init__(self, stub, task, granted):
         self.stub, self.task, self.why, self.notes = stub, task, None, {}
-        self.ends, self.over = granted + seconds(task.lease_for), granted + seconds(task.attempt_for)
+        self.ends = granted + seconds(task.lease_for)
+        self.over = granted + seconds(task.attempt_for)
         self.answered, self.lock = threading.Event(), threading.Lock()
         threading.Thread(target=self.keep, daemon=True).start()
 
     def stopped(self):
         """Why the work must end, or None."""
-        for end, why in (self.ends, "lease-ended"), (self.over, "attempt-over"), (grace_ends, "agent-stopped"):
-            if time.monotonic() > end: self.why = self.why or why
+        ends = {"lease-ended": self.ends, "attempt-over": self.over, "agent-stopped": grace_ends}
+        self.why = self.why or next((why for why in ends if time.monotonic() > ends[why]), None)
         return self.why
 
     def keep(self):

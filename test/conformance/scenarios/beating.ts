@@ -299,6 +299,14 @@ export const beating: readonly Scenario[] = [
       const run = await Promise.race([stage.end(runId), left.then(() => stage.end(runId))]);
       assertOutput(run, 2);
       assert.equal(run.attempts[0]?.outcome, "UNKNOWN");
+      const told = stage.wire.complete.calls.flatMap(({ request }) =>
+        request.results.map(({ outcome }) => outcome?.kind),
+      );
+      const lost = told.filter((kind) => kind?.case === "unknown" && kind.value.code !== "");
+      assert.deepEqual(
+        lost.map((kind) => kind?.case === "unknown" && kind.value.code),
+        ["handler-lost"],
+      );
     },
   },
 ];

@@ -1,0 +1,120 @@
+// A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
+// what it keeps to. Its handler is script.go: put your own in its place.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	pb "example.com/agent/gen"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// These say nothing about whether the call took effect, or ask to come later: repeat it.
+const repeat = "Unavailable DeadlineExceeded Canceled Internal Unknown ResourceExhausted"
+const pause, invalid = 200 * time.Millisecond, 3 // of a result: say something else
+const timeouts = `{"methodConfig": [{"name": [{}], "timeout": "3s"}, {"timeout": "%vs",
+	"name": [{"service": "drover.v1.AgentService", "method": "PollTask"}]}]}`
+
+var always, namespace = context.Background(), os.Getenv("DROVER_NAMESPACE")
+var pollWait, _ = time.ParseDuration(os.Getenv("DROVER_POLL_WAIT_MS") + "ms")
+var grace, _ = time.ParseDuration(os.Getenv("DROVER_GRACE_MS") + "ms")
+var me = &pb.Agent{Id: os.Getenv("DROVER_AGENT"), Session: make([]byte, 16)}
+var server pb.AgentServiceClient
+
+// Performs the task, and keeps its lease until the report is answered.
+func hold(working context.Context, task *pb.Task, granted time.Time, lost []uint64) {
+	ctx, stop := context.WithCancelCause(working)
+	ends := func(after *durationpb.Duration, why error) *time.Timer {
+		return time.AfterFunc(time.Until(granted.Add(after.AsDuration())), func() { stop(why) })
+	}
+	lease := ends(task.LeaseFor, fmt.Errorf("lease-ended"))
+	defer ends(task.AttemptFor, fmt.Errorf("attempt-over")).Stop()
+	beat := func(note *pb.HeartbeatReport) bool {
+		note.TaskToken = task.TaskToken
+		sent, reports := time.Now(), []*pb.HeartbeatReport{note}
+		response, err := server.Heartbeat(always, &pb.HeartbeatRequest{
+			Namespace: namespace, Agent: me, Reports: reports, LostPolls: lost})
+		answer := append(response.GetAnswers(), nil)[0] // nil, if there was none, has no fields
+		if carryOn := answer.GetCarryOn(); carryOn != nil {
+			lease.Reset(time.Until(sent.Add(carryOn.LeaseFor.AsDuration())))
+		} else if answer.GetCancel() != nil {
+			stop(fmt.Errorf("cancelled"))
+		} else if answer.GetLeaseLost() != nil {
+			stop(fmt.Errorf("lease-lost"))
+		}
+		return err == nil
+	}
+	held, letGo := context.WithCancel(always)
+	defer letGo()
+	go func() {
+		for every := task.BeatEvery.AsDuration(); held.Err() == nil; time.Sleep(every) {
+			beat(&pb.HeartbeatReport{})
+		}
+	}()
+	report(task, perform(ctx, task, beat))
+}
+
+// Repeats it until the answer is definite.
+func report(task *pb.Task, outcome *pb.Outcome) {
+	results := []*pb.TaskResult{{TaskToken: task.TaskToken, Outcome: outcome}}
+	request := &pb.CompleteRequest{Namespace: namespace, Agent: me, Results: results}
+	response, err := server.Complete(always, request)
+	for strings.Contains(repeat, status.Code(err).String()) {
+		time.Sleep(pause)
+		response, err = server.Complete(always, request)
+	}
+	if err != nil {
+		panic(err)
+	}
+	if response.Answers[0].Status.GetCode() == invalid && outcome.GetUnknown() == nil {
+		report(task, outcomeOf("unknown", fields{"code": "report-refused"}))
+	}
+}
+
+func main() {
+	rand.Read(me.Session)
+	connection, err := grpc.NewClient(os.Getenv("DROVER_ADDRESS"),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 3 * time.Second,
+			Backoff: backoff.Config{BaseDelay: pause, MaxDelay: pause}}),
+		grpc.WithDefaultServiceConfig(fmt.Sprintf(timeouts, pollWait.Seconds()+10)))
+	if server = pb.NewAgentServiceClient(connection); err != nil {
+		panic(err)
+	}
+	drain, _ := signal.NotifyContext(always, syscall.SIGTERM)
+	working, end := context.WithCancelCause(always)
+	go func() { <-drain.Done(); time.Sleep(grace); end(fmt.Errorf("agent-stopped")) }()
+	lost, until := []uint64{}, []time.Time{} // polls without an answer are named until then
+	say("ready", nil)
+	for seq, sent := uint64(1), time.Now(); drain.Err() == nil; seq, sent = seq+1, time.Now() {
+		answer, err := server.PollTask(drain, &pb.PollTaskRequest{Namespace: namespace, Agent: me,
+			PollSeq: seq, Queues: []*pb.QueueWeight{{Name: os.Getenv("DROVER_QUEUE")}},
+			Tasks: []string{"work", "check", "undo"}, Wait: durationpb.New(pollWait), LostPolls: lost})
+		if err != nil {
+			lost, until = append(lost, seq), append(until, sent.Add(pollWait+30*time.Second))
+			time.Sleep(pause)
+		}
+		for len(lost) > 0 && sent.After(until[0]) {
+			lost, until = lost[1:], until[1:]
+		}
+		for _, task := range answer.GetTasks() {
+			if drain.Err() != nil || task.Kind < 1 || task.Kind > 3 { // only a newer agent knows it
+				report(task, outcomeOf("released", nil))
+			} else {
+				hold(working, task, sent.Add(answer.Waited.AsDuration()), lost)
+			}
+		}
+	}
+	server.Heartbeat(always, &pb.HeartbeatRequest{Namespace: namespace, Agent: me, LostPolls: lost})
+}

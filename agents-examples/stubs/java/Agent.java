@@ -1,0 +1,120 @@
+// A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
+// what it keeps to. Its handler is Script.java: put your own in its place.
+import static com.google.protobuf.util.Durations.*;
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import drover.v1.AgentServiceGrpc;
+import drover.v1.AgentServiceOuterClass.*;
+import drover.v1.TaskOuterClass.*;
+import io.grpc.*;
+import java.security.SecureRandom;
+import java.util.*;
+import java.util.concurrent.*;
+
+final class Agent {
+  // These say nothing about whether the call took effect, or ask to come later: repeat it.
+  static final String REPEAT =
+      "UNAVAILABLE DEADLINE_EXCEEDED CANCELLED INTERNAL UNKNOWN RESOURCE_EXHAUSTED";
+  static final ManagedChannel CHANNEL = Grpc.newChannelBuilder(
+      System.getenv("DROVER_ADDRESS"), InsecureChannelCredentials.create()).build();
+  static final PollTaskRequest.Builder ASKED = PollTaskRequest.newBuilder()
+      .setNamespace(System.getenv("DROVER_NAMESPACE")).setWait(fromMillis(setting("POLL_WAIT_MS")))
+      .addAllTasks(List.of("work", "check", "undo"));
+  static final Map<Long, Long> LOST = new ConcurrentHashMap<>(); // poll: until when it is named
+  static final Context.CancellableContext DRAIN = Context.ROOT.withCancellation();
+  static volatile long graceEnds = Long.MAX_VALUE; // sooner once it drains
+
+  static long setting(String name) { return Long.parseLong(System.getenv("DROVER_" + name)); }
+  static long now() { return System.nanoTime() / 1_000_000; } // no clock of the wall is trusted
+
+  static AgentServiceGrpc.AgentServiceBlockingStub server(long timeoutMs) {
+    return AgentServiceGrpc.newBlockingStub(CHANNEL).withDeadlineAfter(timeoutMs, MILLISECONDS);
+  }
+
+  static HeartbeatResponse heartbeat(HeartbeatReport... reports) {
+    return server(3_000).heartbeat(HeartbeatRequest.newBuilder().setNamespace(ASKED.getNamespace())
+        .setAgent(ASKED.getAgent()).addAllReports(List.of(reports))
+        .addAllLostPolls(LOST.keySet()).build());
+  }
+
+  static <T> Optional<T> answer(Callable<T> call) throws Exception { // empty: repeat it
+    try {
+      return Optional.of(call.call());
+    } catch (StatusRuntimeException error) {
+      if (!REPEAT.contains(error.getStatus().getCode().name())) throw error;
+      CHANNEL.resetConnectBackoff();
+      Thread.sleep(200);
+      return Optional.empty();
+    }
+  }
+
+  static final class Held { // a task in the agent's hands, until its report is answered
+    final Task task;
+    final ScheduledExecutorService beats = Executors.newScheduledThreadPool(1);
+    final HeartbeatReport.Builder news = HeartbeatReport.newBuilder();
+    volatile long ends, over;
+    volatile String why;
+
+    Held(Task given, long granted) {
+      task = given;
+      ends = granted + toMillis(task.getLeaseFor());
+      over = granted + toMillis(task.getAttemptFor());
+      beats.scheduleWithFixedDelay(this::beat, 0, toMillis(task.getBeatEvery()), MILLISECONDS);
+    }
+
+    String stopped() { // why the work must end, or null
+      if (why == null && now() > ends) why = "lease-ended";
+      if (why == null && now() > over) why = "attempt-over";
+      if (why == null && now() > graceEnds) why = "agent-stopped";
+      return why;
+    }
+
+    synchronized void beat() {
+      long sent = now();
+      try {
+        var answer = heartbeat(news.setTaskToken(task.getTaskToken()).build()).getAnswers(0);
+        news.clear();
+        if (answer.hasCarryOn()) ends = sent + toMillis(answer.getCarryOn().getLeaseFor());
+        if (answer.hasCancel() && why == null) why = "cancelled";
+        if (answer.hasLeaseLost() && why == null) why = "lease-lost";
+      } catch (StatusRuntimeException error) { /* the next one tells the news */ }
+    }
+
+    void report(Outcome outcome) throws Exception { // repeats it until the answer is definite
+      if (news.hasProgress() || news.hasDetails()) beat(); // what the next attempt resumes from
+      var request = CompleteRequest.newBuilder().setNamespace(ASKED.getNamespace());
+      request.setAgent(ASKED.getAgent()).addResultsBuilder()
+          .setTaskToken(task.getTaskToken()).setOutcome(outcome);
+      var answer = Optional.<CompleteResponse>empty();
+      while (answer.isEmpty()) answer = answer(() -> server(5_000).complete(request.build()));
+      if (answer.get().getAnswers(0).getStatus().getCode() == 3 && !outcome.hasUnknown())
+        report(Script.unknown("report-refused")); // it is refused, and the task still held
+      beats.shutdownNow();
+    }
+  }
+
+  public static void main(String[] args) throws Exception {
+    sun.misc.Signal.handle(new sun.misc.Signal("TERM"), signal -> {
+      graceEnds = now() + setting("GRACE_MS");
+      DRAIN.cancel(null);
+    });
+    ASKED.addQueuesBuilder().setName(System.getenv("DROVER_QUEUE"));
+    ASKED.getAgentBuilder().setId(System.getenv("DROVER_AGENT"))
+        .setSession(com.google.protobuf.ByteString.copyFrom(new SecureRandom().generateSeed(16)));
+    answer(() -> heartbeat()); // loads classes and connects, which would be taken from a lease
+    Script.say("ready");
+    for (long seq = 1, sent = now(); !DRAIN.isCancelled(); seq++, sent = now()) {
+      LOST.values().removeIf(until -> now() > until);
+      ASKED.setPollSeq(seq).clearLostPolls().addAllLostPolls(LOST.keySet());
+      long waitMs = toMillis(ASKED.getWait());
+      var poll = answer(() -> DRAIN.call(() -> server(waitMs + 10_000).pollTask(ASKED.build())));
+      if (poll.isEmpty()) LOST.put(seq, sent + waitMs + 30_000);
+      for (var task : poll.map(PollTaskResponse::getTasksList).orElse(List.of())) {
+        var held = new Held(task, sent + toMillis(poll.get().getWaited()));
+        boolean known = List.of(1, 2, 3).contains(task.getKindValue());
+        boolean begin = known && !DRAIN.isCancelled() && held.stopped() == null;
+        held.report(begin ? Script.perform(held) : Script.outcomeOf("released"));
+      }
+    }
+    try { heartbeat(); } finally { System.exit(0); }
+  }
+}

@@ -1,0 +1,120 @@
+//! A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
+//! what it keeps to. Its handler is script.rs: put your own in its place.
+mod script;
+#[allow(dead_code)] mod contract { include!(concat!(env!("OUT_DIR"), "/contract.rs")); }
+use contract::drover::v1::{self as pb, agent_service_client::AgentServiceClient};
+use pb::{heartbeat_answer::Answer, outcome::Kind};
+use std::{cell::Cell, collections::HashMap, env, error::Error, time::Duration};
+use tokio::{signal::unix, sync::watch, time::{Instant, sleep, timeout}};
+use tonic::{Code, Status, transport::Channel};
+
+const PAUSE: Duration = Duration::from_millis(200);
+const CALL: Duration = Duration::from_secs(3); // a poll waits by itself
+// These say nothing about whether the call took effect, or ask to come later: repeat it.
+const REPEAT: [Code; 6] = [Code::Unavailable, Code::DeadlineExceeded, Code::Cancelled,
+    Code::Internal, Code::Unknown, Code::ResourceExhausted];
+
+pub struct Held { // a task in the agent's hands, as its handler sees it
+    pub task: pb::Task,
+    server: AgentServiceClient<Channel>, empty: pb::HeartbeatRequest,
+    grace: watch::Receiver<Option<Instant>>, // its end, once the agent drains
+    ends: Cell<Instant>, over: Instant, why: Cell<Option<&'static str>>,
+}
+fn variable(name: &str) -> String { env::var(format!("DROVER_{name}")).unwrap_or_default() }
+fn millis(name: &str) -> Duration { Duration::from_millis(variable(name).parse().unwrap_or(0)) }
+fn span(d: Option<prost_types::Duration>) -> Duration { d.unwrap_or_default().try_into().unwrap() }
+
+impl Held {
+    pub fn stopped(&self) -> Option<&'static str> { // why the work must end
+        let ends = [(Some(self.ends.get()), "lease-ended"), (Some(self.over), "attempt-over"),
+            (*self.grace.borrow(), "agent-stopped")];
+        let past = ends.into_iter().find(|(end, _)| end.is_some_and(|end| Instant::now() > end));
+        self.why.set(self.why.get().or(past.map(|(_, why)| why)));
+        self.why.get()
+    }
+
+    pub async fn beat(&self, news: pb::HeartbeatReport) -> bool { // whether it was answered
+        let (sent, task_token) = (Instant::now(), self.task.task_token.clone());
+        let reports = vec![pb::HeartbeatReport { task_token, ..news }];
+        let request = pb::HeartbeatRequest { reports, ..self.empty.clone() };
+        let call = timeout(CALL, self.server.clone().heartbeat(request)).await;
+        let Ok(Ok(response)) = call else { return false };
+        match response.into_inner().answers.swap_remove(0).answer {
+            Some(Answer::CarryOn(on)) => self.ends.set(sent + span(on.lease_for)),
+            Some(Answer::Cancel(_)) => self.why.set(self.why.get().or(Some("cancelled"))),
+            Some(Answer::LeaseLost(_)) => self.why.set(self.why.get().or(Some("lease-lost"))),
+            _ => (),
+        }
+        true
+    }
+
+    async fn report(&self, kind: Kind) -> Result<(), Status> { // repeated until that is answered
+        let outcome = Some(pb::Outcome { kind: Some(kind.clone()) });
+        let results = vec![pb::TaskResult { task_token: self.task.task_token.clone(), outcome }];
+        let pb::HeartbeatRequest { namespace, agent, .. } = self.empty.clone();
+        let request = pb::CompleteRequest { namespace, agent, results, next: None };
+        let said = loop {
+            let call = timeout(CALL, self.server.clone().complete(request.clone())).await;
+            match call.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer"))) {
+                Ok(response) => break response.into_inner().answers.swap_remove(0).status,
+                Err(status) if REPEAT.contains(&status.code()) => sleep(PAUSE).await,
+                Err(status) => return Err(status),
+            }
+        };
+        if said.unwrap_or_default().code != 3 || matches!(kind, Kind::Unknown(_)) { return Ok(()) }
+        Box::pin(self.report(script::unknown("report-refused"))).await // for it is still held
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let channel = Channel::from_shared(format!("http://{}", variable("ADDRESS")))?;
+    let mut server = AgentServiceClient::new(channel.connect_timeout(CALL).connect_lazy());
+    let (drain, mut grace) = watch::channel(None);
+    let mut terminate = unix::signal(unix::SignalKind::terminate())?;
+    tokio::spawn(async move {
+        terminate.recv().await;
+        drain.send_replace(Some(Instant::now() + millis("GRACE_MS")))
+    });
+    let (wait, session) = (millis("POLL_WAIT_MS"), (0..16).map(|_| fastrand::u8(..)).collect());
+    let me = Some(pb::Agent { id: variable("AGENT"), session, ..Default::default() });
+    let mut asked = pb::PollTaskRequest { namespace: variable("NAMESPACE"), agent: me.clone(),
+        queues: vec![pb::QueueWeight { name: variable("QUEUE"), weight: 1 }],
+        tasks: ["work", "check", "undo"].map(String::from).into(), wait: wait.try_into().ok(),
+        ..Default::default() };
+    let mut empty = pb::HeartbeatRequest { namespace: variable("NAMESPACE"), agent: me,
+        ..Default::default() };
+    let mut lost = HashMap::new(); // polls without an answer: named until this moment
+    script::say("ready", &[]);
+    while grace.borrow_and_update().is_none() {
+        let sent = Instant::now();
+        lost.retain(|_, until| *until > sent);
+        empty.lost_polls = lost.keys().copied().collect();
+        (asked.poll_seq, asked.lost_polls) = (asked.poll_seq + 1, empty.lost_polls.clone());
+        let poll = timeout(wait + 50 * PAUSE, server.poll_task(asked.clone()));
+        let answered = tokio::select! { answer = poll => answer.ok(), _ = grace.changed() => None };
+        let Some(Ok(response)) = answered else {
+            lost.insert(asked.poll_seq, sent + wait + 150 * PAUSE);
+            sleep(PAUSE).await;
+            continue;
+        };
+        let pb::PollTaskResponse { tasks, waited } = response.into_inner();
+        for task in tasks {
+            let granted = sent + span(waited);
+            let (ends, over) = (granted + span(task.lease_for), granted + span(task.attempt_for));
+            let held = Held { task, server: server.clone(), empty: empty.clone(), over,
+                grace: grace.clone(), ends: Cell::new(ends), why: Cell::new(None) };
+            let (known, every) = ((1..=3).contains(&held.task.kind), span(held.task.beat_every));
+            let begin = known && grace.borrow().is_none() && held.stopped().is_none();
+            let work = async { held.report(match begin {
+                true => script::perform(&held).await,
+                false => Kind::Released(Default::default()), // or of a kind of newer agents
+            }).await };
+            let beats = async { loop { sleep(every).await; held.beat(Default::default()).await; } };
+            tokio::select! { done = work => done?, _ = beats => () }
+        }
+    }
+    empty.lost_polls = lost.into_keys().collect();
+    let _ = timeout(CALL, server.heartbeat(empty)).await;
+    Ok(())
+}

@@ -1,0 +1,120 @@
+/**
+ * A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
+ * what it keeps to. Its handler is script.ts: put your own in its place.
+ */
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { AgentService, type CompleteResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import type { Outcome, Task } from "@drover/proto/drover/v1/task_pb.ts";
+import { type Notes, outcomeOf, perform, say } from "./script.ts";
+
+const variable = (name: string): string => process.env[`DROVER_${name}`] ?? "";
+const namespace = variable("NAMESPACE");
+const pollWaitMs = Number(variable("POLL_WAIT_MS"));
+// These say nothing about whether the call took effect, or ask to come later: repeat it.
+const { Canceled, DeadlineExceeded, Internal, ResourceExhausted, Unavailable, Unknown } = Code;
+const repeated = [Canceled, DeadlineExceeded, Internal, ResourceExhausted, Unavailable, Unknown];
+const queues = [{ name: variable("QUEUE") }];
+const asked = { queues, tasks: ["work", "check", "undo"], wait: durationFromMs(pollWaitMs) };
+const me = { id: variable("AGENT"), session: randomBytes(16) };
+const baseUrl = `http://${variable("ADDRESS")}`;
+const server = createClient(AgentService, createGrpcTransport({ baseUrl }));
+const lost = new Map<bigint, number>(); // polls without an answer: named until this moment
+const drain = new AbortController();
+let graceEndsMs = Number.POSITIVE_INFINITY; // sooner once it drains
+
+const now = (): number => performance.now(); // no clock of the wall is trusted
+const ms = (of: Task["leaseFor"]): number => (of === undefined ? 0 : durationMs(of));
+const lostPolls = (): bigint[] => [...lost.keys()].filter((seq) => (lost.get(seq) ?? 0) > now());
+
+const heartbeat = (reports: (Notes & { taskToken: string })[]) =>
+  server.heartbeat({ namespace, agent: me, reports, lostPolls: lostPolls() }, { timeoutMs: 3_000 });
+
+/** Keeps the lease of a task until the report is answered. */
+function hold({ taskToken, beatEvery, ...task }: Task, grantedMs: number) {
+  const overMs = grantedMs + ms(task.attemptFor);
+  let endsMs = grantedMs + ms(task.leaseFor);
+  let why: string | null = null;
+  let notes: Notes = {};
+  let answered = false;
+
+  async function beat(): Promise<void> {
+    const sentMs = now();
+    const told = notes;
+    notes = {};
+    const response = await heartbeat([{ taskToken, ...told }]).catch(() => null);
+    if (response === null) notes = { ...told, ...notes };
+    const answer = response?.answers[0]?.answer;
+    if (answer?.case === "carryOn") endsMs = sentMs + ms(answer.value.leaseFor);
+    if (answer?.case === "cancel") why ??= "cancelled";
+    if (answer?.case === "leaseLost") why ??= "lease-lost";
+  }
+  let beating = Promise.resolve();
+  async function keep(): Promise<void> {
+    for (let dueMs = now() + ms(beatEvery); !answered; await sleep(50)) {
+      if (now() < dueMs && Object.keys(notes).length === 0) continue;
+      dueMs = now() + ms(beatEvery);
+      await beating;
+      beating = beat();
+    }
+  }
+  void keep();
+
+  return {
+    /** Why the work must end, or null. */
+    stopped(): string | null {
+      if (now() > endsMs) why ??= "lease-ended";
+      if (now() > overMs) why ??= "attempt-over";
+      if (now() > graceEndsMs) why ??= "agent-stopped";
+      return why;
+    },
+    note(more: Notes): void {
+      notes = { ...notes, ...more };
+    },
+    /** Repeats it until the answer is definite. */
+    async report(outcome: Outcome): Promise<void> {
+      await beating;
+      if (Object.keys(notes).length > 0) await beat(); // what the next attempt resumes from
+      const request = { namespace, agent: me, results: [{ taskToken, outcome }] };
+      let code: number | null = null; // 3: refused, still held, say something else
+      while (code === null)
+        code = await server.complete(request, { timeoutMs: 5_000 }).then(codeOf, afterAPause);
+      if (code === 3 && outcome.kind.case !== "unknown")
+        return this.report(outcomeOf({ case: "unknown", value: { code: "report-refused" } }));
+      answered = true;
+    },
+  };
+}
+const codeOf = ({ answers }: CompleteResponse): number => answers[0]?.status?.code ?? 0;
+async function afterAPause(error: unknown): Promise<null> {
+  if (!repeated.includes(ConnectError.from(error).code)) throw error;
+  return sleep(200, null);
+}
+
+process.once("SIGTERM", () => {
+  graceEndsMs = now() + Number(variable("GRACE_MS"));
+  drain.abort();
+});
+say("ready");
+for (let pollSeq = 1n; !drain.signal.aborted; pollSeq += 1n) {
+  const sentMs = now();
+  const request = { namespace, agent: me, pollSeq, ...asked, lostPolls: lostPolls() };
+  const call = { timeoutMs: pollWaitMs + 10_000, signal: drain.signal };
+  const response = await server.pollTask(request, call).catch(() => null);
+  if (response === null) {
+    lost.set(pollSeq, sentMs + pollWaitMs + 30_000);
+    await sleep(200, null, { signal: drain.signal }).catch(() => null);
+  }
+  for (const task of response?.tasks ?? []) {
+    const held = hold(task, sentMs + ms(response?.waited));
+    // What was not begun, or is of a kind that only a newer agent knows, is given back.
+    const begun = [1, 2, 3].includes(task.kind) && !drain.signal.aborted && !held.stopped();
+    const outcome = begun ? await perform(task, held) : outcomeOf({ case: "released", value: {} });
+    await held.report(outcome);
+  }
+}
+if (lostPolls().length > 0) await heartbeat([]).catch(() => null); // else the leases end unheard
+process.exit();
