@@ -962,6 +962,12 @@ type ScheduleRequest struct {
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// Bounds how many runs of one key are under way. Absent: nothing does.
 	Concurrency *Concurrency `protobuf:"bytes,9,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
+	// Where the caller is in a trace, as W3C Trace Context writes it: the run is part of that trace,
+	// under the caller's span, and is sampled if that is. Empty: as the header `traceparent` of the
+	// call says, and without one a trace of its own. No part of what makes two requests the same.
+	Traceparent string `protobuf:"bytes,10,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
+	// The state of that trace. At most 512 printable characters.
+	Tracestate string `protobuf:"bytes,11,opt,name=tracestate,proto3" json:"tracestate,omitempty"`
 	// Who is told of the run's end. Absent: only the hooks of the namespace that hear of every end.
 	// HOOK_NOT_FOUND if the namespace has no such hook.
 	Notify        *Notify `protobuf:"bytes,12,opt,name=notify,proto3" json:"notify,omitempty"`
@@ -1071,6 +1077,20 @@ func (x *ScheduleRequest) GetConcurrency() *Concurrency {
 		return x.Concurrency
 	}
 	return nil
+}
+
+func (x *ScheduleRequest) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
+}
+
+func (x *ScheduleRequest) GetTracestate() string {
+	if x != nil {
+		return x.Tracestate
+	}
+	return ""
 }
 
 func (x *ScheduleRequest) GetNotify() *Notify {
@@ -3787,7 +3807,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"d\n" +
 	"\vWorkflowRef\x122\n" +
 	"\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\x12!\n" +
-	"\aversion\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\aversion\"\xbe\x05\n" +
+	"\aversion\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\aversion\"\xd3\x06\n" +
 	"\x0fScheduleRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x124\n" +
 	"\bworkflow\x18\x02 \x01(\v2\x16.drover.v1.WorkflowRefH\x00R\bworkflow\x12?\n" +
@@ -3800,7 +3820,12 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x06labels\x18\a \x03(\v2&.drover.v1.ScheduleRequest.LabelsEntryBD\xbaHA\x9a\x01>\x10@\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$*\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{0,256}$R\x06labels\x129\n" +
 	"\n" +
 	"start_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x128\n" +
-	"\vconcurrency\x18\t \x01(\v2\x16.drover.v1.ConcurrencyR\vconcurrency\x12)\n" +
+	"\vconcurrency\x18\t \x01(\v2\x16.drover.v1.ConcurrencyR\vconcurrency\x12V\n" +
+	"\vtraceparent\x18\n" +
+	" \x01(\tB4\xbaH1r/2-^(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})?$R\vtraceparent\x12;\n" +
+	"\n" +
+	"tracestate\x18\v \x01(\tB\x1b\xbaH\x18r\x162\x14^[\\x20-\\x7e]{0,512}$R\n" +
+	"tracestate\x12)\n" +
 	"\x06notify\x18\f \x01(\v2\x11.drover.v1.NotifyR\x06notify\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

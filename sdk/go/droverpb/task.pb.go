@@ -201,7 +201,12 @@ type Task struct {
 	// How often to beat: a third of the lease. Positive.
 	BeatEvery *durationpb.Duration `protobuf:"bytes,20,opt,name=beat_every,json=beatEvery,proto3" json:"beat_every,omitempty"`
 	// Labels of the run.
-	Labels        map[string]string `protobuf:"bytes,21,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Labels map[string]string `protobuf:"bytes,21,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The span of this try in the trace of the run, as W3C Trace Context writes it: the parent of the
+	// agent's own spans. Empty: the run is part of no trace.
+	Traceparent string `protobuf:"bytes,22,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
+	// The state of that trace, as W3C Trace Context has it. Empty if there is none.
+	Tracestate    string `protobuf:"bytes,23,opt,name=tracestate,proto3" json:"tracestate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -381,6 +386,20 @@ func (x *Task) GetLabels() map[string]string {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *Task) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
+}
+
+func (x *Task) GetTracestate() string {
+	if x != nil {
+		return x.Tracestate
+	}
+	return ""
 }
 
 // How an attempt ended, as its agent says. Required, exactly one; none is INVALID_REQUEST.
@@ -1025,7 +1044,7 @@ var File_drover_v1_task_proto protoreflect.FileDescriptor
 
 const file_drover_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\x14drover/v1/task.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\xdb\x06\n" +
+	"\x14drover/v1/task.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\x9d\a\n" +
 	"\x04Task\x12\x1d\n" +
 	"\n" +
 	"task_token\x18\x01 \x01(\tR\ttaskToken\x12%\n" +
@@ -1052,7 +1071,11 @@ const file_drover_v1_task_proto_rawDesc = "" +
 	"attemptFor\x128\n" +
 	"\n" +
 	"beat_every\x18\x14 \x01(\v2\x19.google.protobuf.DurationR\tbeatEvery\x123\n" +
-	"\x06labels\x18\x15 \x03(\v2\x1b.drover.v1.Task.LabelsEntryR\x06labels\x1a9\n" +
+	"\x06labels\x18\x15 \x03(\v2\x1b.drover.v1.Task.LabelsEntryR\x06labels\x12 \n" +
+	"\vtraceparent\x18\x16 \x01(\tR\vtraceparent\x12\x1e\n" +
+	"\n" +
+	"tracestate\x18\x17 \x01(\tR\n" +
+	"tracestate\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +

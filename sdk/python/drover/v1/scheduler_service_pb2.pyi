@@ -160,7 +160,7 @@ class WorkflowRef(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
 
 class ScheduleRequest(_message.Message):
-    __slots__ = ("namespace", "workflow", "definition", "input", "key", "priority", "labels", "start_time", "concurrency", "notify")
+    __slots__ = ("namespace", "workflow", "definition", "input", "key", "priority", "labels", "start_time", "concurrency", "traceparent", "tracestate", "notify")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -177,6 +177,8 @@ class ScheduleRequest(_message.Message):
     LABELS_FIELD_NUMBER: _ClassVar[int]
     START_TIME_FIELD_NUMBER: _ClassVar[int]
     CONCURRENCY_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
+    TRACESTATE_FIELD_NUMBER: _ClassVar[int]
     NOTIFY_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     workflow: WorkflowRef
@@ -187,8 +189,10 @@ class ScheduleRequest(_message.Message):
     labels: _containers.ScalarMap[str, str]
     start_time: _timestamp_pb2.Timestamp
     concurrency: _run_pb2.Concurrency
+    traceparent: str
+    tracestate: str
     notify: Notify
-    def __init__(self, namespace: _Optional[str] = ..., workflow: _Optional[_Union[WorkflowRef, _Mapping]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., key: _Optional[str] = ..., priority: _Optional[int] = ..., labels: _Optional[_Mapping[str, str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., concurrency: _Optional[_Union[_run_pb2.Concurrency, _Mapping]] = ..., notify: _Optional[_Union[Notify, _Mapping]] = ...) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., workflow: _Optional[_Union[WorkflowRef, _Mapping]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., key: _Optional[str] = ..., priority: _Optional[int] = ..., labels: _Optional[_Mapping[str, str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., concurrency: _Optional[_Union[_run_pb2.Concurrency, _Mapping]] = ..., traceparent: _Optional[str] = ..., tracestate: _Optional[str] = ..., notify: _Optional[_Union[Notify, _Mapping]] = ...) -> None: ...
 
 class Notify(_message.Message):
     __slots__ = ("hook", "url")
