@@ -7,7 +7,15 @@ export function tracesPage(): string {
     const name = named === "" ? `\`${of}\`` : `\`${of}\` *${named}*`;
     return `| ${name} | ${help} | ${attributes.map((one) => `\`${one}\``).join(", ")} |`;
   });
-  return [HEAD, ["```", ...EXAMPLE, "```"].join("\n"), READING, rows.join("\n"), TAIL].join("\n");
+  return [
+    HEAD,
+    ["```", ...EXAMPLE, "```"].join("\n"),
+    READING,
+    ["```", ...LANGUAGES, "```"].join("\n"),
+    SPANS_HEAD,
+    rows.join("\n"),
+    TAIL,
+  ].join("\n");
 }
 
 /** What the receiver of test/e2e/traces.test.ts gets of its first run, to the letter. */
@@ -24,6 +32,23 @@ export const EXAMPLE: readonly string[] = Object.freeze([
   "  supervise backoff",
   "  queue hotel",
   "  perform hotel",
+]);
+
+/** What Jaeger has of a run over three languages, to the letter (test/e2e/jaeger.test.ts). */
+export const LANGUAGES: readonly string[] = Object.freeze([
+  "run trip [drover]",
+  "  queue by-typescript [drover]",
+  "  perform by-typescript [drover]",
+  "    perform book [typescript-agent]",
+  "      ask the airline [typescript-agent]",
+  "  queue by-go [drover]",
+  "  perform by-go [drover]",
+  "    perform book [go-agent]",
+  "      ask the hotel [go-agent]",
+  "  queue by-python [drover]",
+  "  perform by-python [drover]",
+  "    perform book [python-agent]",
+  "      ask the car rental [python-agent]",
 ]);
 
 const HEAD = `# Traces
@@ -85,8 +110,12 @@ The SDKs use OpenTelemetry's API, so a program that registers an SDK of OpenTele
 - an agent's handler runs within the span \`perform TASK\` (or verify, compensate), below that of its try: whatever it traces itself stands below. Lines of its log have \`traceId\` and \`spanId\`;
 - \`schedule\` within a span of the caller begins a run in the caller's trace.
 
-Without an SDK, a task's fields \`traceparent\` and \`tracestate\` are what W3C Trace Context has in headers: hand them on.
+Without the Drover SDK, a task's fields \`traceparent\` and \`tracestate\` are what W3C Trace Context has in headers: hand them on.
 
+A run over agents in TypeScript, Go and Python, each with an SDK of OpenTelemetry and a span of its own, and in brackets who sent it:
+`;
+
+const SPANS_HEAD = `
 ## The spans
 
 Each has \`drover.run.id\`. No span has a payload, nor a text that an agent wrote: of a failure its code is told.

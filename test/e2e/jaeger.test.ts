@@ -6,10 +6,19 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { LANGUAGES } from "../../docs/traces-page.ts";
 import { startDroverServer } from "../support/drover-server.ts";
 import { needsGo } from "../support/go-tool.ts";
-import { buildJaeger, type Jaeger, type JaegerSpan, startJaeger } from "../support/jaeger.ts";
+import {
+  buildJaeger,
+  type Jaeger,
+  type JaegerSpan,
+  type JaegerTrace,
+  startJaeger,
+} from "../support/jaeger.ts";
 import { callJson, textAt } from "../support/json-call.ts";
+import { isRequired } from "../support/required-tools.ts";
+import { prepareTracedAgents } from "../support/traced-agents.ts";
 import { until } from "../support/until.ts";
 
 const demo = fileURLToPath(new URL("../../agents-examples/holiday/demo.ts", import.meta.url));
@@ -69,6 +78,55 @@ test(
   },
   buildMsMax,
 );
+
+test(
+  "a run over agents in TypeScript, Go and Python is one trace, their own spans below their tries",
+  async (context) => {
+    const agents = await prepareTracedAgents();
+    if ("missing" in agents) {
+      if (isRequired("python3")) throw new Error(agents.missing);
+      context.skip(agents.missing);
+      return;
+    }
+    const receiver = await jaeger();
+    const url = `${receiver.http}/v1/traces`;
+    const trace = { url, protocol: "http", ratio: 1 } as const;
+    const server = await startDroverServer(undefined, { trace });
+    onTestFinished(() => server.stop());
+    const processes = agents.start(server.address, receiver.http);
+    onTestFinished(() => {
+      for (const child of processes) child.kill("SIGKILL");
+    });
+    const steps = agents.languages.map((queue, place) => ({
+      ...{ id: `by-${queue}`, task: { name: "book", queue } },
+      needs: agents.languages.slice(0, place).map((before) => `by-${before}`),
+    }));
+    const definition = { workflow: "trip", steps };
+    await callJson(server.address, "SchedulerService/Schedule", { definition });
+    const lines = await until(
+      "the whole trace",
+      async () => {
+        const [found] = await receiver.traces("drover", 10);
+        return found && found.spans.length >= LANGUAGES.length ? tree(found) : null;
+      },
+      60_000,
+    );
+    expect(lines).toEqual(LANGUAGES);
+  },
+  buildMsMax,
+);
+
+function tree({ spans, processes }: JaegerTrace): readonly string[] {
+  const below = (parent: string | undefined, indent: string): readonly string[] =>
+    spans
+      .filter((span) => parentOf(span) === parent)
+      .sort((a, b) => a.startTime - b.startTime || a.duration - b.duration)
+      .flatMap((span) => [
+        `${indent}${span.operationName} [${processes[span.processID]?.serviceName}]`,
+        ...below(span.spanID, `${indent}  `),
+      ]);
+  return below(undefined, "");
+}
 
 test(
   "a server sends over gRPC as well",
