@@ -7,7 +7,7 @@
  * The first signal drains and stops; the second ends the process at once, which is safe too:
  * nothing that was acknowledged lives in this process alone.
  */
-import type { SupervisorConfig, TraceConfig } from "@drover/server/config.ts";
+import type { LogConfig, SupervisorConfig, TraceConfig } from "@drover/server/config.ts";
 import type { CircuitOptions } from "./circuit-options.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./database.ts";
@@ -25,6 +25,7 @@ export interface ServeOptions {
   readonly circuits?: CircuitOptions;
   /** undefined: nothing is traced. */
   readonly trace: TraceConfig | undefined;
+  readonly log: LogConfig;
   /** What to try once it is up, a line each. */
   readonly next: readonly string[];
 }
@@ -57,6 +58,7 @@ export interface SuperviseOptions {
   readonly settings: SupervisorConfig;
   readonly circuits: CircuitOptions;
   readonly trace: TraceConfig | undefined;
+  readonly log: LogConfig;
 }
 
 export async function supervise(

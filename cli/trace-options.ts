@@ -2,7 +2,7 @@
  * Where traces go: `--trace http://127.0.0.1:4318`, DROVER_TRACE, or what OpenTelemetry has for it
  * (OTEL_EXPORTER_OTLP_ENDPOINT and the like), in this order. Nowhere: nothing is traced.
  */
-import type { TraceConfig } from "@drover/server/config.ts";
+import { type TraceConfig, traceReceiver } from "@drover/server/config.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CliFailure, exitCodes } from "./failure.ts";
 
@@ -44,19 +44,15 @@ function endpointOf(env: Environment): string | undefined {
 }
 
 function receiverOf(said: string, env: Environment): Pick<TraceConfig, "url" | "protocol"> {
-  const url = URL.parse(said);
-  const scheme = url?.protocol.slice(0, -1) ?? "";
-  if (!url || !["http", "https", "grpc", "grpcs"].includes(scheme))
+  const receiver = traceReceiver(said);
+  if (!receiver)
     throw new CliFailure(`"${said}" is no receiver of traces`, {
       code: exitCodes.usage,
       next: "write http://HOST:4318 for OTLP over HTTP, grpc://HOST:4317 for OTLP over gRPC",
     });
-  if (scheme.startsWith("grpc"))
-    return { url: `${scheme === "grpcs" ? "https" : "http"}://${url.host}`, protocol: "grpc" };
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL;
-  if (protocol === "grpc") return { url: url.origin, protocol: "grpc" };
-  const whole = url.pathname === "/" ? new URL("v1/traces", url) : url;
-  return { url: whole.href, protocol: "http" };
+  if (protocol !== "grpc") return receiver;
+  return { url: new URL(receiver.url).origin, protocol };
 }
 
 /** As OTEL_TRACES_SAMPLER says it; by default all. */

@@ -7,7 +7,15 @@ export function tracesPage(): string {
     const name = named === "" ? `\`${of}\`` : `\`${of}\` *${named}*`;
     return `| ${name} | ${help} | ${attributes.map((one) => `\`${one}\``).join(", ")} |`;
   });
-  return [HEAD, ["```", ...EXAMPLE, "```"].join("\n"), READING, rows.join("\n"), TAIL].join("\n");
+  return [
+    HEAD,
+    ["```", ...EXAMPLE, "```"].join("\n"),
+    READING,
+    ["```", ...LANGUAGES, "```"].join("\n"),
+    SPANS_HEAD,
+    rows.join("\n"),
+    TAIL,
+  ].join("\n");
 }
 
 /** What the receiver of test/e2e/traces.test.ts gets of its first run, to the letter. */
@@ -26,6 +34,23 @@ export const EXAMPLE: readonly string[] = Object.freeze([
   "  perform hotel",
 ]);
 
+/** What Jaeger has of a run over three languages, to the letter (test/e2e/jaeger.test.ts). */
+export const LANGUAGES: readonly string[] = Object.freeze([
+  "run trip [drover]",
+  "  queue by-typescript [drover]",
+  "  perform by-typescript [drover]",
+  "    perform book [typescript-agent]",
+  "      ask the airline [typescript-agent]",
+  "  queue by-go [drover]",
+  "  perform by-go [drover]",
+  "    perform book [go-agent]",
+  "      ask the hotel [go-agent]",
+  "  queue by-python [drover]",
+  "  perform by-python [drover]",
+  "    perform book [python-agent]",
+  "      ask the car rental [python-agent]",
+]);
+
 const HEAD = `# Traces
 
 <!-- Made by \`node docs/generate.ts\` from server/telemetry/spans.ts and docs/traces-page.ts. -->
@@ -41,6 +66,32 @@ A run of which an agent was lost, and whose hotel was full at first; the server 
 `;
 
 const READING = `
+One of the 25 holidays that \`npm run demo -- --trace http://127.0.0.1:4318\` books, as Jaeger has it: when each began, how long it took, and in brackets who traced it. The flight's service hung; whether it had booked was found out before anything else was done. The agent that booked hotels was killed:
+
+\`\`\`
+  0.00 s  10.19 s  run book-holiday  [drover]
+  0.00 s   2.44 s    queue flight  [drover]
+  2.44 s   2.40 s    perform flight (timed-out)  [drover]
+  2.73 s   2.01 s      perform book-flight (timed-out)  [flight-agent]
+  4.84 s   0.00 s    queue flight  [drover]
+  4.84 s   0.31 s    verify flight (broken)  [drover]
+  5.04 s   0.02 s      verify find-flight (broken)  [flight-agent]
+  5.15 s   0.24 s    backoff flight  [drover]
+  5.38 s   0.20 s    supervise backoff  [drover]
+  5.58 s   0.00 s    queue flight  [drover]
+  5.58 s   0.39 s    verify flight  [drover]
+  5.70 s   0.02 s      verify find-flight  [flight-agent]
+  5.97 s   0.00 s    queue hotel  [drover]
+  5.97 s   0.00 s    queue car  [drover]
+  5.97 s   0.91 s    perform car  [drover]
+  6.15 s   0.71 s      perform book-car  [car-agent]
+  5.97 s   2.07 s    perform hotel (drover.lost)  [drover]
+  7.97 s   0.07 s    supervise lease  [drover]
+  8.05 s   1.85 s    queue hotel  [drover]
+  9.90 s   0.29 s    perform hotel  [drover]
+ 10.06 s   0.05 s      perform book-hotel  [hotel-agent]
+\`\`\`
+
 A silent agent's try ends as \`drover.lost\`, and *supervise lease* stands from the moment at which its heartbeat was due to the moment at which somebody acted: how late that was is its length. The next try links to the lost one. What the agents trace themselves stands below their try, since each task brings the \`traceparent\` of its own.
 
 ## Which trace a run is part of
@@ -59,8 +110,12 @@ The SDKs use OpenTelemetry's API, so a program that registers an SDK of OpenTele
 - an agent's handler runs within the span \`perform TASK\` (or verify, compensate), below that of its try: whatever it traces itself stands below. Lines of its log have \`traceId\` and \`spanId\`;
 - \`schedule\` within a span of the caller begins a run in the caller's trace.
 
-Without an SDK, a task's fields \`traceparent\` and \`tracestate\` are what W3C Trace Context has in headers: hand them on.
+Without the Drover SDK, a task's fields \`traceparent\` and \`tracestate\` are what W3C Trace Context has in headers: hand them on.
 
+A run over agents in TypeScript, Go and Python, each with an SDK of OpenTelemetry and a span of its own, and in brackets who sent it:
+`;
+
+const SPANS_HEAD = `
 ## The spans
 
 Each has \`drover.run.id\`. No span has a payload, nor a text that an agent wrote: of a failure its code is told.
@@ -69,5 +124,11 @@ Each has \`drover.run.id\`. No span has a payload, nor a text that an agent wrot
 | --- | --- | --- |`;
 
 const TAIL = `
+## The same as lines of a log
+
+With \`--log info\` (or \`DROVER_LOG=info\`) a server says each of these as a line when it is over, of every run, whether it is traced or not: pretty on a terminal, else one JSON object, with the span's name as \`event\`, its length as \`ms\`, its attributes by their short names (\`run\`, \`step\`, \`attempt\`, \`agent\`, \`outcome\`), and \`trace\` and \`span\` where the run is part of a trace. By default only what is wrong is said.
+
+## When the receiver is away
+
 A receiver that is away costs nothing but its spans: up to 20,000 wait, then they are dropped, and the log says \`traces.sent\` when it begins and when it ends.
 `;

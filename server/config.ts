@@ -77,6 +77,19 @@ export interface TraceConfig {
   readonly ratio: number;
 }
 
+/**
+ * What a person calls a receiver: `http://HOST:4318` for OTLP over HTTP, whose path is added, or
+ * `grpc://HOST:4317`, with an `s` each for TLS. null: it is none.
+ */
+export function traceReceiver(said: string): Pick<TraceConfig, "url" | "protocol"> | null {
+  const [, scheme = "", secure = "", host = "", path = ""] =
+    /^(http|grpc)(s?):\/\/([^/?#\s]+)(\/[^?#\s]*)?$/.exec(said) ?? [];
+  if (host === "") return null;
+  const origin = `http${secure}://${host}`;
+  if (scheme === "grpc") return { url: origin, protocol: "grpc" };
+  return { url: path.length > 1 ? `${origin}${path}` : `${origin}/v1/traces`, protocol: "http" };
+}
+
 /** PostgreSQL 15 to 18 by its URL, or one that this process starts, with its data in a folder. */
 export type DatabaseConfig =
   | {

@@ -49,7 +49,9 @@ import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
 import { createSweep, type Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
-import { createTracing, type Tracing, type TracingOptions } from "./traces/tracing.ts";
+import { spanLines } from "./telemetry/span-lines.ts";
+import type { SpanSink } from "./telemetry/spans.ts";
+import { createTracing, type Tracing } from "./traces/tracing.ts";
 import { createTriggering, type Triggering } from "./triggers/triggering.ts";
 import { randomUuid } from "./uuid.ts";
 
@@ -70,7 +72,7 @@ export interface ControlPlaneOptions {
   /** When circuits open, and for how long; what is left out is as by default. */
   readonly circuits?: CircuitWatchOptions["settings"];
   /** Where spans go, and of which share of the runs; left out: nobody traces. */
-  readonly spans?: Pick<TracingOptions, "sink" | "ratio">;
+  readonly spans?: { readonly sink: SpanSink; readonly ratio: number };
   /** Is told what was done; left out: nobody measures. */
   readonly measures?: Measures;
   /** What this process watches; left out: all, as a server with its supervisor embedded. */
@@ -143,7 +145,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const intake = intakeOf(options);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, tell, isRetryable },
-    ...{ stood: gate, onFlown, onUnmended, traces },
+    ...{ stood: gate, onFlown, onUnmended, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });
@@ -151,7 +153,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const schedules = createFire(timed);
   const claims = createClaims({
     ...{ store, plans, waiters, gate, marks, clock, random, onError },
-    taskTrace: traces?.task,
+    taskTrace: options.spans && traces?.task,
     onGranted(leases) {
       measures?.granted(leases);
       traces?.granted(leases);
@@ -228,8 +230,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   } satisfies ControlPlane);
 }
 
+/** undefined: neither a receiver of traces nor the log wants to hear of runs. */
 function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tracing | undefined {
-  return spans && createTracing({ ...spans, reads: store.reads, plans, log });
+  const lines = spanLines(log);
+  if (!spans && !lines) return undefined;
+  const { sink = null, ratio = 0 } = spans ?? {};
+  return createTracing({ reads: store.reads, plans, sink, lines, ratio, log });
 }
 
 function circuitsOf(

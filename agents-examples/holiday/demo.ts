@@ -56,7 +56,7 @@ async function play(stage: Stage): Promise<Ended> {
   console.log(intro);
   timeline.head();
   const [drover, services] = await Promise.all([
-    startDrover(place, processes, null),
+    startDrover(place, processes, null, options.trace),
     startServices(place, processes, options.seed),
   ]);
   timeline.act(`PostgreSQL and Drover are up at ${drover.address}, and three remote services`);
@@ -99,7 +99,8 @@ async function bookHolidays(stage: Stage, drover: Drover, services: Services): P
   const files = ledgerFiles(place);
   const { address } = drover;
   const start = (kind: ServiceKind) => {
-    const agent = startAgent(processes, kind, { address, service: services[kind] });
+    const of = { address, service: services[kind], trace: options.trace };
+    const agent = startAgent(processes, kind, of);
     timeline.act(`${kind} agent started: ${kind}-${agent.pid}`);
     return agent;
   };

@@ -49,17 +49,19 @@ export interface Drover {
   readonly connectionString: string;
 }
 
-/** `databaseUrl` null: on an embedded PostgreSQL. */
+/** `databaseUrl` null: on an embedded PostgreSQL. `trace`: where traces go; null: nowhere. */
 export async function startDrover(
   place: Place,
   processes: Processes,
   databaseUrl: string | null,
+  trace: string | null = null,
 ): Promise<Drover> {
   const url = databaseUrl === null ? [] : ["--database-url", databaseUrl];
+  const traces = trace === null ? [] : ["--trace", trace];
   const { ready } = await processes.startReady({
     name: "server",
     program: new URL("./server-process.ts", import.meta.url),
-    args: ["--data-dir", place.database, ...url],
+    args: ["--data-dir", place.database, ...url, ...traces],
   });
   return {
     address: textIn(ready, "address"),

@@ -28,6 +28,8 @@ export interface ChildSpec {
   readonly name: string;
   readonly program: URL;
   readonly args: readonly string[];
+  /** Traces itself, and sends that to this receiver of OTLP over HTTP; left out: it does not. */
+  readonly trace?: string | null;
 }
 
 export interface Processes {
@@ -48,6 +50,7 @@ export interface ProcessesOptions {
 }
 
 const preload = new URL("./end-with-parent.ts", import.meta.url).href;
+const tracing = new URL("./traced.ts", import.meta.url).href;
 /** A server that drains and its PostgreSQL take the longest, a second or two. */
 const stopMsMax = 8_000;
 const lastLinesMax = 8;
@@ -56,14 +59,20 @@ export function createProcesses({ logFolder, onLost }: ProcessesOptions): Proces
   const children: Child[] = [];
   let stopping = false;
 
-  function launch({ name, program, args }: ChildSpec): { child: Child; process: ChildProcess } {
+  function launch({ name, program, args, trace = null }: ChildSpec): {
+    child: Child;
+    process: ChildProcess;
+  } {
     if (stopping) throw new Error(`${name} is not started: everything is stopping`);
     const logFile = join(logFolder, `${name}.log`);
     const log = openSync(logFile, "a");
+    const traced = trace === null ? [] : ["--import", tracing];
+    const told = { OTEL_EXPORTER_OTLP_ENDPOINT: trace ?? "", OTEL_SERVICE_NAME: name };
+    const env = { ...process.env, ...(trace === null ? {} : told) };
     const launched = spawn(
       process.execPath,
-      ["--import", preload, fileURLToPath(program), ...args],
-      { stdio: ["pipe", "pipe", log], detached: true },
+      ["--import", preload, ...traced, fileURLToPath(program), ...args],
+      { stdio: ["pipe", "pipe", log], detached: true, env },
     );
     closeSync(log);
     let expected = false;

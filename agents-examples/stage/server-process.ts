@@ -7,18 +7,23 @@
  */
 import { once } from "node:events";
 import { parseArgs } from "node:util";
+import { traceReceiver } from "@drover/server/config.ts";
 import { startServer } from "@drover/server/main.ts";
 
 async function serve(): Promise<void> {
-  const options = { "data-dir": { type: "string" }, "database-url": { type: "string" } } as const;
-  const { values } = parseArgs({ options });
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({
+    options: { "data-dir": text, "database-url": text, trace: text },
+  });
   const dataDir = values["data-dir"];
   if (dataDir === undefined) throw new Error("--data-dir is missing; give the folder of the data");
   // Counts from the start on: a signal that comes early is obeyed when the server is up.
   const told = once(process, "SIGTERM");
   const url = values["database-url"];
   const database = url ? ({ kind: "url", url } as const) : ({ kind: "embedded", dataDir } as const);
-  const server = await startServer({ address: "127.0.0.1:0", database });
+  const receiver = values.trace === undefined ? null : traceReceiver(values.trace);
+  const trace = receiver ? { ...receiver, ratio: 1 } : undefined;
+  const server = await startServer({ address: "127.0.0.1:0", database, trace });
   const { address, connectionString } = server;
   process.stdout.write(`${JSON.stringify({ address, connectionString })}\n`);
   await told;

@@ -3,14 +3,15 @@ import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
+import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
 import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
 import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
 
-type DevOptions = DatabaseOptions & SettingOptions & TraceOptions;
+type DevOptions = DatabaseOptions & SettingOptions & TraceOptions & LogOptions;
 
 export function addDev(program: Command, ended: Ended): void {
-  addTraceOptions(addSettings(addDatabaseOptions(program.command("dev"))))
+  addLogOption(addTraceOptions(addSettings(addDatabaseOptions(program.command("dev")))))
     .description("start a server with an embedded PostgreSQL, for your own work")
     .action(async (options: DevOptions, command: Command) => {
       const next = [
@@ -22,7 +23,7 @@ export function addDev(program: Command, ended: Ended): void {
       // Who tries a webhook on his own machine receives it there, too.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
       const how = { supervisor: "embedded", settings: settingsOf(options) } as const;
-      const trace = traceOf(options);
-      ended(await serve({ database, ...open, ...how, trace, next }, contextOf(command)));
+      const [trace, log] = [traceOf(options), logOf(options)];
+      ended(await serve({ database, ...open, ...how, trace, log, next }, contextOf(command)));
     });
 }

@@ -4,11 +4,17 @@ import { addCircuitOptions, type CircuitFlags, circuitsOf } from "../circuit-opt
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
+import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
 import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
 import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
 
-interface ServerOptions extends DatabaseOptions, SettingOptions, CircuitFlags, TraceOptions {
+interface ServerOptions
+  extends DatabaseOptions,
+    SettingOptions,
+    CircuitFlags,
+    TraceOptions,
+    LogOptions {
   readonly insecureNoAuth?: boolean;
   readonly allowLocalWebhooks?: boolean;
   readonly supervisor: "embedded" | "none";
@@ -16,7 +22,7 @@ interface ServerOptions extends DatabaseOptions, SettingOptions, CircuitFlags, T
 
 export function addServer(program: Command, ended: Ended): void {
   const command = addSettings(addDatabaseOptions(program.command("server")));
-  addTraceOptions(addCircuitOptions(command))
+  addLogOption(addTraceOptions(addCircuitOptions(command)))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
@@ -38,8 +44,8 @@ export function addServer(program: Command, ended: Ended): void {
       const { supervisor } = options;
       const open = { insecureNoAuth, allowLocalWebhooks, supervisor };
       const next = ["drover run list"];
-      const trace = traceOf(options);
-      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace };
+      const [trace, log] = [traceOf(options), logOf(options)];
+      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace, log };
       ended(await serve({ database, ...open, ...tuned, next }, context));
     });
 }

@@ -4,12 +4,18 @@ import { addCircuitOptions, type CircuitFlags, circuitsOf } from "../circuit-opt
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
+import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { supervise } from "../serve.ts";
 import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
 import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
 import { addSupervisorVerbs } from "./partition.ts";
 
-interface SupervisorOptions extends DatabaseOptions, SettingOptions, CircuitFlags, TraceOptions {
+interface SupervisorOptions
+  extends DatabaseOptions,
+    SettingOptions,
+    CircuitFlags,
+    TraceOptions,
+    LogOptions {
   readonly region?: string;
   readonly standby?: boolean;
   readonly listen?: string;
@@ -18,7 +24,7 @@ interface SupervisorOptions extends DatabaseOptions, SettingOptions, CircuitFlag
 
 export function addSupervisor(program: Command, ended: Ended): void {
   const command = addSettings(addDatabaseOptions(program.command("supervisor")));
-  const supervisor = addTraceOptions(addCircuitOptions(command));
+  const supervisor = addLogOption(addTraceOptions(addCircuitOptions(command)));
   addSupervisorVerbs(supervisor, ended);
   supervisor
     .description("watch what does not happen, for servers that run with --supervisor none")
@@ -33,8 +39,8 @@ export function addSupervisor(program: Command, ended: Ended): void {
         ...(listen === undefined ? {} : { listen }),
       };
       const database = databaseOf(options);
-      const trace = traceOf(options);
-      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace };
+      const [trace, log] = [traceOf(options), logOf(options)];
+      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace, log };
       const use = { database, standby, allowLocalWebhooks, ...tuned, ...where };
       ended(await supervise(use, contextOf(command)));
     });

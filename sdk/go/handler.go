@@ -164,6 +164,12 @@ func Cursor(text string) Mark {
 
 // attempt runs the handler to its end, however long that takes.
 func attempt(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome {
+	return withinTask(ctx, task, func(ctx context.Context) *droverpb.Outcome {
+		return tried(ctx, handler, task)
+	})
+}
+
+func tried(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome {
 	result, err := callHandler(ctx, handler, task)
 	if err == nil {
 		return outcomeOfResult(task.codec, result, task.message.GetKind())

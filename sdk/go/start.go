@@ -50,7 +50,7 @@ type Started struct {
 // Schedule starts a run. Calls of one moment share a request, up to 100 runs each, so that many
 // goroutines may call it; a lonely one goes out at once.
 func (c *Client) Schedule(ctx context.Context, start Start) (Started, error) {
-	request, err := c.toSchedule(start)
+	request, err := c.toSchedule(ctx, start)
 	if err != nil {
 		return Started{}, err
 	}
@@ -62,7 +62,7 @@ func (c *Client) Schedule(ctx context.Context, start Start) (Started, error) {
 func (c *Client) ScheduleBatch(ctx context.Context, starts []Start) ([]Started, error) {
 	requests := make([]*droverpb.ScheduleRequest, len(starts))
 	for at, start := range starts {
-		request, err := c.toSchedule(start)
+		request, err := c.toSchedule(ctx, start)
 		if err != nil {
 			return nil, fmt.Errorf("drover: run %d: %w", at, err)
 		}
@@ -96,7 +96,7 @@ func startedOf(request *droverpb.ScheduleRequest, answer *droverpb.ScheduleBatch
 	return made
 }
 
-func (c *Client) toSchedule(start Start) (*droverpb.ScheduleRequest, error) {
+func (c *Client) toSchedule(ctx context.Context, start Start) (*droverpb.ScheduleRequest, error) {
 	input, err := encode(c.calls.codec, start.Input)
 	if err != nil {
 		return nil, err
@@ -112,6 +112,7 @@ func (c *Client) toSchedule(start Start) (*droverpb.ScheduleRequest, error) {
 		Labels:      start.Labels,
 		Concurrency: start.Concurrency,
 	}
+	inTraceOf(ctx, request)
 	if request.Key == "" {
 		request.Key = rand.Text()
 	}

@@ -9,8 +9,14 @@ import type { PassRecord } from "../store/changes.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Reads } from "../store/reads.ts";
 import type { Granted, NewRun, RunHead, RunId } from "../store/store.ts";
-import { readTrace, type TraceContext, type TracedRun, writeTrace } from "../store/trace.ts";
-import type { SpanLink, SpanSink } from "../telemetry/spans.ts";
+import {
+  readTrace,
+  type Trace,
+  type TraceContext,
+  type TracedRun,
+  writeTrace,
+} from "../store/trace.ts";
+import type { SpanData, SpanLink, SpanSink } from "../telemetry/spans.ts";
 import { attemptIdOf, isSampled, rootIdOf, traceIdOf } from "./ids.ts";
 import { asksForEscalations, endsRun, queueSpan, spansOfPass } from "./pass-spans.ts";
 import type { Traced } from "./span-of.ts";
@@ -23,7 +29,10 @@ const WAITING_MAX = 1_000;
 export interface TracingOptions {
   readonly reads: Pick<Reads, "tracedRuns" | "runDetail">;
   readonly plans: Plans;
-  readonly sink: SpanSink;
+  /** Gets the spans of runs that are sampled; null: nobody does. */
+  readonly sink: SpanSink | null;
+  /** Gets those of all runs; null: nobody does. */
+  readonly lines: ((spans: readonly SpanData[], trace: Trace | null) => void) | null;
   /** Share of the runs that are sampled, 0 to 1, where who schedules them has not decided. */
   readonly ratio: number;
   readonly log: Logger;
@@ -39,7 +48,7 @@ export interface Tracing extends RunTraces {
 }
 
 export function createTracing(options: TracingOptions): Tracing {
-  const { reads, sink, ratio, log } = options;
+  const { reads, sink, lines, ratio, log } = options;
   const known = createKnown(options);
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
@@ -57,10 +66,15 @@ export function createTracing(options: TracingOptions): Tracing {
       .finally(() => waiting--);
   }
 
+  function emit(spans: readonly SpanData[], { run, trace }: Traced): void {
+    lines?.(spans, run.trace && trace);
+    if (trace.sampled) sink?.take(spans);
+  }
+
   /** A run that begins in this flight says so itself: nobody else can see it yet. */
   async function isParentSampled(head: RunHead & { readonly trace?: TraceContext }) {
     if (head.trace) return readTrace(head.trace)?.sampled ?? false;
-    return Boolean((await known.of([head.runId])).get(head.runId));
+    return (await known.of([head.runId])).get(head.runId)?.trace.sampled ?? false;
   }
 
   async function originsOf(run: TracedRun, { after }: PassRecord): Promise<readonly SpanLink[]> {
@@ -88,7 +102,7 @@ export function createTracing(options: TracingOptions): Tracing {
     const ends = endsRun({ record, begun });
     const origins = ends ? await originsOf(traced.run, record) : [];
     const escalations = detail?.escalations ?? [];
-    sink.take(spansOfPass({ ...traced, record, begun, now, escalations, origins }));
+    emit(spansOfPass({ ...traced, record, begun, now, escalations, origins }), traced);
     if (ends) known.forget(runId);
   }
 
@@ -123,13 +137,13 @@ export function createTracing(options: TracingOptions): Tracing {
         const traced = await known.of(leases.map(({ ready }) => ready.runId));
         for (const { ready, grantedAt, agentId } of leases) {
           const found = traced.get(ready.runId);
-          if (found) sink.take([queueSpan(found, ready, grantedAt, agentId)]);
+          if (found) emit([queueSpan(found, ready, grantedAt, agentId)], found);
         }
       });
     },
     async stop() {
       await last;
-      await sink.stop();
+      await sink?.stop();
     },
   } satisfies Tracing);
 }
@@ -140,15 +154,17 @@ function tracedRun(run: NewRun): TracedRun {
   return { ...of, parentId: run.parent?.runId ?? null, rerunOf: run.rerunOf?.runId ?? null };
 }
 
-/** What stands with runs, asked for once; null: the run is not sampled. The oldest goes first. */
-function createKnown({ reads, plans }: Pick<TracingOptions, "reads" | "plans">) {
+/** What stands with runs, asked for once; null: nobody wants to know. The oldest goes first. */
+function createKnown({ reads, plans, lines }: Pick<TracingOptions, "reads" | "plans" | "lines">) {
   const known = new Map<RunId, Traced | null>();
 
   async function learn(run: TracedRun): Promise<Traced | null> {
-    const trace = run.trace && readTrace(run.trace);
-    const traced = trace?.sampled
-      ? { run, trace, plan: (await plans.get(run.namespaceId, run.definitionId)).plan }
-      : null;
+    const own = { traceId: traceIdOf(run.runId), callerId: null, sampled: false, state: "" };
+    const trace = (run.trace && readTrace(run.trace)) ?? own;
+    const traced =
+      trace.sampled || lines
+        ? { run, trace, plan: (await plans.get(run.namespaceId, run.definitionId)).plan }
+        : null;
     known.set(run.runId, traced);
     const [oldest] = known.keys();
     if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);

@@ -200,6 +200,20 @@ describe("the trace of a run", () => {
     expect(inner.traceId).not.toBe(sub?.traceId);
   });
 
+  it("links to the trace of the run that it does again", async () => {
+    const definition = { workflow: "twice", steps: [{ id: "a", wait: { for: "0.01s" } }] };
+    await callJson(server.address, "SchedulerService/RegisterWorkflow", { definition });
+    const first = await start({ workflow: "twice", steps: definition.steps });
+    const [before] = (await traced(first)).filter(({ name }) => name === "run twice");
+    const { body } = await callJson(server.address, "SchedulerService/RerunFrom", {
+      ...{ run: { runId: first }, requestId: "again" },
+    });
+    const again = textAt(body, "runId");
+    const [root] = (await traced(again)).filter(({ name }) => name === "run twice");
+    expect(root?.traceId).toBe(again.replaceAll("-", ""));
+    expect(root?.links).toEqual([{ traceId: before?.traceId, spanId: before?.spanId }]);
+  });
+
   it("is what the page docs/TRACES.md shows, whose catalogue is the server's", () => {
     const path = join(import.meta.dirname, "../../docs/TRACES.md");
     expect(readFileSync(path, "utf8"), "run `node docs/generate.ts`").toBe(tracesPage());

@@ -1,6 +1,6 @@
 // A control plane over a real database, without ports: for tests of its parts working together.
 import { createHash } from "node:crypto";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { systemClock, systemRandom } from "../../server/clock.ts";
 import { type ControlPlane, createControlPlane } from "../../server/control-plane.ts";
 import type { Definition } from "../../server/core/definition.ts";
@@ -22,14 +22,14 @@ export interface TestPlane extends ControlPlane {
 /** `supervise: false`: nobody looks for due rows unless the test calls `watches.lookOnce`. */
 export async function openPlane(
   connectionString: string,
-  { supervise = true }: { supervise?: boolean } = {},
+  { supervise = true, log = quietLog }: { supervise?: boolean; log?: Logger } = {},
 ): Promise<TestPlane> {
-  const store = createPostgresStore({ connectionString, log: quietLog });
+  const store = createPostgresStore({ connectionString, log });
   const plane = createControlPlane({
     store,
     clock: systemClock,
     random: systemRandom,
-    log: quietLog,
+    log,
     address: "test",
     isRetryable,
   });

@@ -286,7 +286,16 @@ export const layers: readonly Layer[] = [
   {
     // The world that a story needs around its agents: a server and its database.
     of: ["agents-examples/stage/"],
-    may: ["sdk/typescript/index.ts", "server/main.ts", "server/embedded/postgres.ts"],
+    may: [
+      "sdk/typescript/index.ts",
+      "server/main.ts",
+      "server/config.ts",
+      "server/embedded/postgres.ts",
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-trace-otlp-proto",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-trace",
+    ],
     node: true,
     instead: "the stage starts a server by server/main.ts, asks it by @drover/sdk, knows no story",
   },

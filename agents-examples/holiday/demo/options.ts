@@ -6,6 +6,8 @@ export const usage = `usage: npm run demo -- [options]
   --naive         the same services and faults, called by a plain sequential program
   --json FILE     write runs, ledgers and interventions there
   --keep          leave everything running after the summary, until Ctrl-C
+  --trace URL     send the traces of server and agents to this receiver of OTLP over HTTP, such as
+                  Jaeger at http://127.0.0.1:4318
   --data-dir DIR  keep database, ledgers and logs there; DIR must be new or empty
                   (default: a fresh temporary folder, removed at the end)`;
 
@@ -15,6 +17,8 @@ export interface Options {
   readonly json: string | null;
   readonly keep: boolean;
   readonly dataDir: string | null;
+  /** Origin of a receiver of OTLP over HTTP; null: nothing is traced. */
+  readonly trace: string | null;
 }
 
 /** Throws where the words are not understood; null when only the usage is wanted. */
@@ -27,6 +31,7 @@ export function readOptions(args: readonly string[]): Options | null {
       json: { type: "string" },
       keep: { type: "boolean", default: false },
       "data-dir": { type: "string" },
+      trace: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
   });
@@ -34,11 +39,15 @@ export function readOptions(args: readonly string[]): Options | null {
   if (!/^\d{1,9}$/.test(values.seed)) {
     throw new Error(`--seed is ${values.seed}; give a whole number of up to 9 digits`);
   }
+  if (values.trace !== undefined && !/^https?:\/\/[^/\s]+$/.test(values.trace)) {
+    throw new Error(`--trace is ${values.trace}; give the origin of a receiver, http://HOST:4318`);
+  }
   return {
     seed: Number(values.seed),
     naive: values.naive,
     json: values.json ?? null,
     keep: values.keep,
     dataDir: values["data-dir"] ?? null,
+    trace: values.trace ?? null,
   };
 }

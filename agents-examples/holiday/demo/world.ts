@@ -39,11 +39,16 @@ export async function startServices(
 export function startAgent(
   processes: Processes,
   kind: ServiceKind,
-  { address, service }: { readonly address: string; readonly service: string },
+  {
+    address,
+    service,
+    trace,
+  }: { readonly address: string; readonly service: string; readonly trace: string | null },
 ): Child {
   return processes.start({
     name: `${kind}-agent`,
     program: new URL(`../agents/${kind}-agent.ts`, import.meta.url),
     args: ["--address", address, "--service", service],
+    trace,
   });
 }

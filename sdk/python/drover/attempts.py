@@ -9,6 +9,7 @@ from typing import Any
 from drover.outcomes import is_unexpected, outcome_of_error, outcome_of_result
 from drover.payloads import Codec
 from drover.tasks import Handler, Task
+from drover.tracing import within_task
 from drover.v1.task_pb2 import Outcome
 from drover.v1.task_pb2 import Task as TaskMessage
 
@@ -21,20 +22,26 @@ def is_async(handler: Handler) -> bool:
 
 def attempt(handler: Handler, message: TaskMessage, task: Task, codec: Codec) -> Outcome:
     """Of a handler that is `def`; never raises."""
-    try:
-        return outcome_of_result(handler(task), message.kind, codec)
-    except BaseException as error:
-        return _failed(error, task)
+    with within_task(message) as ended:
+        try:
+            outcome = outcome_of_result(handler(task), message.kind, codec)
+        except BaseException as error:
+            outcome = _failed(error, task)
+        ended(outcome)
+        return outcome
 
 
 async def attempt_async(
     handler: Handler, message: TaskMessage, task: Task, codec: Codec
 ) -> Outcome:
     """Of a handler that is `async def`; never raises, not even when it is cancelled."""
-    try:
-        return outcome_of_result(await handler(task), message.kind, codec)
-    except BaseException as error:
-        return _failed(error, task)
+    with within_task(message) as ended:
+        try:
+            outcome = outcome_of_result(await handler(task), message.kind, codec)
+        except BaseException as error:
+            outcome = _failed(error, task)
+        ended(outcome)
+        return outcome
 
 
 def _failed(error: BaseException, task: Task) -> Outcome:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union
 from drover.definition import to_definition
 from drover.payloads import Codec, encoded
 from drover.reading import to_time
+from drover.tracing import active_trace
 from drover.v1 import run_pb2, scheduler_service_pb2
 from drover.workflow import Workflow
 
@@ -70,6 +71,7 @@ class NewRun:
 
 def to_schedule(run: NewRun, namespace: str, codec: Codec) -> scheduler_service_pb2.ScheduleRequest:
     """The request."""
+    traceparent, tracestate = active_trace()
     request = scheduler_service_pb2.ScheduleRequest(
         namespace=namespace,
         key=run.key,
@@ -77,6 +79,8 @@ def to_schedule(run: NewRun, namespace: str, codec: Codec) -> scheduler_service_
         priority=run.priority,
         labels=dict(run.labels),
         start_time=None if run.start_time is None else to_time(run.start_time),
+        traceparent=traceparent,
+        tracestate=tracestate,
     )
     if isinstance(run.workflow, str):
         request.workflow.name, request.workflow.version = run.workflow, run.version

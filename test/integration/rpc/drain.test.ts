@@ -226,7 +226,7 @@ describe("a caller that goes away", () => {
     await left;
     await Promise.all(parked.slice(1).map(({ gone }) => aborted(gone)));
     await world.server.stop();
-    await Promise.all(parked.map(({ gone }) => aborted(gone)));
+    await Promise.all(parked.map(({ over }) => aborted(over)));
     await poll;
   });
 

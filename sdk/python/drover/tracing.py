@@ -1,0 +1,70 @@
+"""Traces, by OpenTelemetry's API alone: a handler runs within a span below that of its try, and
+what a client schedules is part of the trace in which it does.
+
+It is for the program to install and register an SDK of OpenTelemetry; without one, or without the
+package opentelemetry-api (`pip install 'drover[traces]'`), nothing of this does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from drover.v1.task_pb2 import Outcome
+from drover.v1.task_pb2 import Task as TaskMessage
+
+try:
+    from opentelemetry import context, trace
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+except ImportError:
+    _is_here = False
+else:
+    _is_here = True
+
+_KINDS = {1: "perform", 2: "verify", 3: "compensate"}
+
+
+def active_trace() -> tuple[str, str]:
+    """Where the calling code is in a trace: traceparent and tracestate, empty where in none."""
+    carrier: dict[str, str] = {}
+    if _is_here:
+        TraceContextTextMapPropagator().inject(carrier)
+    return carrier.get("traceparent", ""), carrier.get("tracestate", "")
+
+
+@contextmanager
+def within_task(message: TaskMessage) -> Iterator[Callable[[Outcome], None]]:
+    """A span below that of the try, if the task is part of a trace; told how the try has ended."""
+    if not _is_here or not message.traceparent:
+        yield _nobody
+        return
+    carrier = {"traceparent": message.traceparent, "tracestate": message.tracestate}
+    above = TraceContextTextMapPropagator().extract(carrier, context.Context())
+    name = f"{_KINDS.get(message.kind, 'perform')} {message.task}"
+    attributes: dict[str, str | int] = {
+        "drover.run.id": message.run_id,
+        "drover.step.id": message.step_id,
+        "drover.attempt": message.attempt,
+    }
+    span = trace.get_tracer("drover").start_span(
+        name, above, kind=trace.SpanKind.CONSUMER, attributes=attributes
+    )
+
+    def ended(outcome: Outcome) -> None:
+        kind = outcome.WhichOneof("kind") or ""
+        span.set_attribute("drover.outcome", kind)
+        code = getattr(getattr(outcome, kind, None), "code", "")
+        if code:
+            span.set_attribute("error.type", code)
+            span.set_status(trace.StatusCode.ERROR, code)
+
+    token = context.attach(trace.set_span_in_context(span))
+    try:
+        yield ended
+    finally:
+        context.detach(token)
+        span.end()
+
+
+def _nobody(_outcome: Outcome) -> None:
+    """Nobody wants to know."""

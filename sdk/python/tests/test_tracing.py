@@ -1,0 +1,104 @@
+"""Client and agent in a program that traces itself by OpenTelemetry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from agent_script import Agents, a_task
+from fake_server import FakeServer
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import drover
+import drover.tracing
+from drover import rpc
+from drover.tasks import Handler, Task
+
+TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
+OF_THE_TRY = f"00-{TRACE_ID}-00f067aa0ba902b7-01"
+
+EXPORTER = InMemorySpanExporter()
+PROVIDER = TracerProvider()
+PROVIDER.add_span_processor(SimpleSpanProcessor(EXPORTER))
+trace.set_tracer_provider(PROVIDER)
+TRACER = trace.get_tracer("test")
+
+
+@pytest.fixture(autouse=True)
+def exporter() -> Iterator[InMemorySpanExporter]:
+    EXPORTER.clear()
+    yield EXPORTER
+
+
+async def perform(server: FakeServer, agents: Agents, handler: Handler, traceparent: str) -> None:
+    agents(server, {"book-flight": handler})
+    (await server.poll.next()).answer(tasks=[a_task("t1", traceparent=traceparent)])
+    await server.complete.next()
+
+
+def of(name: str) -> ReadableSpan:
+    return next(span for span in EXPORTER.get_finished_spans() if span.name == name)
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+async def test_a_handler_runs_within_a_span_below_its_try(
+    server: FakeServer, agents: Agents, asynchronous: bool
+) -> None:
+    def book(task: Task) -> Any:
+        with TRACER.start_as_current_span("book"):
+            raise drover.PermanentError("sold-out", "no seat left")
+
+    async def book_async(task: Task) -> Any:
+        return book(task)
+
+    await perform(server, agents, book_async if asynchronous else book, OF_THE_TRY)
+    handler, own = of("perform book-flight"), of("book")
+    assert handler.parent is not None and own.parent is not None
+    assert trace.format_span_id(handler.parent.span_id) == "00f067aa0ba902b7"
+    assert trace.format_trace_id(handler.parent.trace_id) == TRACE_ID
+    assert own.parent.span_id == handler.context.span_id
+    assert handler.kind == trace.SpanKind.CONSUMER
+    assert handler.status.description == "sold-out"
+    assert handler.attributes == {
+        "drover.run.id": "run-1",
+        "drover.step.id": "t1",
+        "drover.attempt": 1,
+        "drover.outcome": "failed",
+        "error.type": "sold-out",
+    }
+
+
+async def test_a_task_of_no_trace_has_no_span(server: FakeServer, agents: Agents) -> None:
+    await perform(server, agents, lambda task: None, "")
+    assert EXPORTER.get_finished_spans() == ()
+
+
+async def test_a_run_is_scheduled_in_the_trace_of_its_caller(server: FakeServer) -> None:
+    seen: list[str] = []
+
+    def answer(call: Any) -> None:
+        seen.append(call.request.traceparent)
+        call.answer(run_id="r1", created=True)
+
+    server.inbox(rpc.SCHEDULE).always(answer)
+    async with drover.Client(server.address) as client:
+        with TRACER.start_as_current_span("order") as order:
+            await client.schedule("trip")
+        await client.schedule("trip")
+    ids = order.get_span_context()
+    flags = f"{ids.trace_flags:02x}"
+    assert seen == [f"00-{ids.trace_id:032x}-{ids.span_id:016x}-{flags}", ""]
+
+
+async def test_without_the_package_nothing_is_traced(
+    server: FakeServer, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drover.tracing, "_is_here", False)
+    await perform(server, agents, lambda task: None, OF_THE_TRY)
+    assert EXPORTER.get_finished_spans() == ()
+    with TRACER.start_as_current_span("order"):
+        assert drover.tracing.active_trace() == ("", "")
