@@ -15,7 +15,8 @@ export default defineConfig({
     globalSetup: ["test/support/global-postgres.ts"],
     // Processes, not threads: tests send signals and end in their own time.
     pool: "forks",
-    maxWorkers: 2,
+    // More than a small machine has cores: much of the time is waiting, for what is to be late.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

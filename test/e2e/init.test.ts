@@ -13,6 +13,8 @@ import { isRequired } from "../support/required-tools.ts";
 
 const root = join(import.meta.dirname, "../..");
 
+const installMsMax = 60_000;
+
 let folder: string;
 let dev: DroverProcess;
 let env: { DROVER_ADDRESS: string };
@@ -70,8 +72,9 @@ test("a TypeScript project", { timeout: 120_000 }, async () => {
   const { dependencies, optionalDependencies } = packageOf(cwd);
   expect(optionalDependencies).toEqual(nodeOf(packageOf(root).optionalDependencies));
   expect(Object.keys(dependencies)).toEqual(["@drover/proto", "@drover/sdk"]);
-  const install = ["install", "--no-audit", "--no-fund", "--omit=optional"];
-  await promisify(execFile)("npm", install, { cwd });
+  // All but the Node that it brings is on this machine already.
+  const install = ["install", "--offline", "--no-audit", "--no-fund", "--omit=optional"];
+  await promisify(execFile)("npm", install, { cwd, timeout: installMsMax });
   await tryOut(cwd, process.execPath, ["agent.ts"]);
 });
 
