@@ -131,6 +131,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     freeze: () => deps.freeze(process),
     stop: () => deps.stop(process.name),
     circuits: watchCircuits({ clock, faults, onDefect }),
+    onDefect,
   });
   const plane = createControlPlane({
     store,

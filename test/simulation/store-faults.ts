@@ -8,6 +8,7 @@
 
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts";
+import type { Pulse, PulseQuestion } from "../../server/store/pulse.ts";
 import type { RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import type { Faults } from "./faults.ts";
@@ -27,6 +28,8 @@ export interface StoreWire {
   /** Its server is told to end. */
   readonly stop: () => void;
   readonly circuits: CircuitWatch;
+  /** A defect of the server came to light. */
+  readonly onDefect: (what: string) => void;
   /** How many partitions each region of the world has. */
   readonly partitions: number;
 }
@@ -121,7 +124,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     forgetOld: (...asked) => call("forgetOld", () => store.forgetOld(...asked)),
     takeInbox: (limit) => call("takeInbox", () => store.takeInbox(limit)),
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
-    pulse: (...asked) => read("pulse", () => store.pulse(...asked)),
+    pulse: (asked) => read("pulse", () => pulse(wire, asked)),
     dueRows: (...asked) => call("dueRows", () => store.dueRows(...asked)),
     openRuns: (...asked) => read("openRuns", () => store.openRuns(...asked)),
     storedRuns: (...asked) => read("storedRuns", () => store.storedRuns(...asked)),
@@ -131,6 +134,22 @@ export function createFaultyStore(wire: StoreWire): Store {
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
   } satisfies Store);
+}
+
+/**
+ * What stands before a mark is gone for good: with it a server sees all that is ready without it.
+ * A store that lost its tail gives numbers out again, and tells so with its answer.
+ */
+async function pulse({ store, faults, onDefect }: StoreWire, asked: PulseQuestion): Promise<Pulse> {
+  // Both at once: nothing comes between them.
+  const [found, all] = await Promise.all([
+    store.pulse(asked),
+    store.pulse({ lanes: asked.lanes, runs: [], marks: [] }),
+  ]);
+  const passed = all.lanes.filter((lane) => !found.lanes.includes(lane));
+  if (passed.length > 0 && !faults.counts.has("store lost its tail"))
+    onDefect(`a mark passes over what is ready in the lanes ${passed.join(", ")}`);
+  return found;
 }
 
 /** A statement by itself: it is its own transaction. */
