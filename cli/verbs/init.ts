@@ -13,7 +13,7 @@ type Language = (typeof languages)[number];
 const droverFolder = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const projectsFolder = join(droverFolder, "agents-examples/projects");
 /** Of a file that would mean something to a tool where it lies. */
-const hiddenEnding = ".txt";
+const templateEnding = /\.template$/;
 const nodeVersion = "24.21.0";
 
 /** What is run in the new folder: once, and then as the agent. */
@@ -74,8 +74,7 @@ function write(
   words: Readonly<Record<string, string>>,
 ): void {
   const text = readFileSync(join(folder, path), "utf8");
-  const isHidden = path.endsWith(hiddenEnding) && path !== "requirements.txt";
-  const file = join(to, isHidden ? path.slice(0, -hiddenEnding.length) : path);
+  const file = join(to, path.replace(templateEnding, ""));
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(
     file,

@@ -9,7 +9,7 @@ import { type DroverProcess, drover, startDrover } from "../support/drover-proce
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { go, needsGo } from "../support/go-tool.ts";
 import { preparePython } from "../support/python-env.ts";
-import { isRequired } from "../support/required-tools.ts";
+import { endForLack } from "../support/required-tools.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -62,7 +62,7 @@ async function tryOut(cwd: string, command: string, args: readonly string[], mor
 }
 
 async function ended(agent: ChildProcess): Promise<void> {
-  if (agent.exitCode !== null) return;
+  if (agent.exitCode !== null || agent.signalCode !== null) return;
   agent.kill("SIGTERM");
   await once(agent, "exit");
 }
@@ -80,10 +80,7 @@ test("a TypeScript project", { timeout: 120_000 }, async () => {
 
 test("a Python project", { timeout: 300_000 }, async (context: TestContext) => {
   const found = await preparePython(join(root, "sdk/python/requirements.txt"));
-  if (found.kind === "missing") {
-    if (isRequired("python3")) throw new Error(found.why);
-    return context.skip(found.why);
-  }
+  if (found.kind === "missing") return endForLack(context, "python3", found.why);
   const cwd = await init("python");
   const [, sdk = ""] = readFileSync(join(cwd, "requirements.txt"), "utf8").trim().split("file://");
   expect(existsSync(join(sdk, "pyproject.toml"))).toBe(true);

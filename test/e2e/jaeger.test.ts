@@ -17,7 +17,7 @@ import {
   startJaeger,
 } from "../support/jaeger.ts";
 import { callJson, textAt } from "../support/json-call.ts";
-import { isRequired } from "../support/required-tools.ts";
+import { endForLack } from "../support/required-tools.ts";
 import { prepareTracedAgents } from "../support/traced-agents.ts";
 import { until } from "../support/until.ts";
 
@@ -85,11 +85,7 @@ test(
   "a run over agents in TypeScript, Go and Python is one trace, their own spans below their tries",
   async (context) => {
     const agents = await prepareTracedAgents();
-    if ("missing" in agents) {
-      if (isRequired("python3")) throw new Error(agents.missing);
-      context.skip(agents.missing);
-      return;
-    }
+    if ("missing" in agents) return endForLack(context, "python3", agents.missing);
     const receiver = await jaeger();
     const url = `${receiver.http}/v1/traces`;
     const trace = { url, protocol: "http", ratio: 1 } as const;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type PythonEnv, preparePython, stubFolder } from "../support/python-env.ts";
-import { isRequired } from "../support/required-tools.ts";
+import { endForLack } from "../support/required-tools.ts";
 
 const installMs = 120_000;
 let env: PythonEnv;
@@ -16,9 +16,7 @@ beforeAll(async () => {
 }, installMs);
 
 beforeEach((context) => {
-  if (env.kind !== "missing") return;
-  if (isRequired("python3")) throw new Error(env.why);
-  context.skip(env.why);
+  if (env.kind === "missing") endForLack(context, "python3", env.why);
 });
 
 function python(): string {

@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { TestContext } from "vitest";
-import { isRequired } from "./required-tools.ts";
+import { endForLack } from "./required-tools.ts";
 
 export const goFolder = join(import.meta.dirname, "../../sdk/go");
 const why = "go is not on this machine: CONTRIBUTING.md says where it comes from";
@@ -31,7 +31,6 @@ export async function needsGo(context: TestContext): Promise<void> {
   try {
     await promisify(execFile)("go", ["version"]);
   } catch {
-    if (isRequired("go")) throw new Error(why);
-    context.skip(why);
+    endForLack(context, "go", why);
   }
 }

@@ -1,3 +1,6 @@
+// What becomes of a test whose tool a machine lacks: skipped, and said so, or failed.
+import type { TestContext } from "vitest";
+
 /** Whether the lack of a tool is a failure: DROVER_REQUIRE names it, or says `all`. */
 export function isRequired(
   tool: string,
@@ -5,4 +8,10 @@ export function isRequired(
 ): boolean {
   const required = (env.DROVER_REQUIRE ?? "").split(/[\s,]+/);
   return required.includes(tool) || required.includes("all");
+}
+
+/** Ends a test for the lack of a tool: it fails where the tool is required, else it is skipped. */
+export function endForLack(context: TestContext, tool: string, why: string): never {
+  if (isRequired(tool)) throw new Error(why);
+  return context.skip(why);
 }

@@ -2,7 +2,6 @@
 // G1, G2 and G13.
 
 import { planStepAt } from "../../../server/core/plan-at.ts";
-import type { TokenParts } from "../history.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import { endsSetOff, setOffBy } from "./ends.ts";
 import {
@@ -21,6 +20,7 @@ import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
 import { momentsAreKept, oneMomentOneRun } from "./schedules.ts";
 import { type Scheduling, schedulings } from "./schedulings.ts";
 import { makesRoomFrom } from "./slots.ts";
+import { rowOf } from "./task-rows.ts";
 import type { Finding } from "./violation.ts";
 import { webhooksTell } from "./webhooks.ts";
 import { lostWords, unaskedWords } from "./words.ts";
@@ -253,16 +253,6 @@ function allRefused(fates: readonly { readonly kind: string }[]): boolean {
 
 function keyName(namespace: string, key: string): string {
   return `key "${key}" of namespace ${namespace}`;
-}
-
-function rowOf({ run }: RunFacts, token: TokenParts, number: number): FinalAttempt | undefined {
-  return run.attempts.find(
-    (row) =>
-      row.step === token.step &&
-      row.fence === token.fence &&
-      row.kind === token.task &&
-      (row.kind !== "verify" || row.n === number),
-  );
 }
 
 /** Reports that a row can come from; a late row does not say of which task it was. */

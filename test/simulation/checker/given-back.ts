@@ -1,6 +1,7 @@
 // A task that its agent has is not given back to its queue: another would perform it too. A part of
 // G3.
 import { callsTo, type Facts, stepName } from "./facts.ts";
+import { rowOf } from "./task-rows.ts";
 import type { Finding } from "./violation.ts";
 
 /** What is given back as undelivered came to no agent, or to one that has called its poll lost. */
@@ -10,14 +11,8 @@ export function* givenBackThoughKept(facts: Facts): Iterable<Finding> {
     const { token, pollSeq, attempt } = task;
     const { runId, step, fence } = token;
     const run = facts.runs.get(runId);
-    const row = run?.run.attempts.find(
-      (one) =>
-        one.step === step &&
-        one.fence === fence &&
-        one.kind === token.task &&
-        (token.task !== "verify" || one.n === attempt),
-    );
-    if (!run || row?.outcome.kind !== "undelivered" || named.has(`${session}/${pollSeq}`)) continue;
+    if (!run || rowOf(run, token, attempt)?.outcome.kind !== "undelivered") continue;
+    if (named.has(`${session}/${pollSeq}`)) continue;
     const where = `${token.task} fence ${fence} of ${stepName(run, step)}`;
     yield { runId, text: `${where} reached an agent, but was given back as if it had not` };
   }

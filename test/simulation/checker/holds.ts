@@ -15,6 +15,7 @@ import {
 import { taskName } from "./hand-outs.ts";
 import { type LaneOf, lanesSeen } from "./lanes.ts";
 import { wasRepeated } from "./schedulings.ts";
+import { rowOf } from "./task-rows.ts";
 import type { Finding } from "./violation.ts";
 
 const HOW: Readonly<Record<Held["what"], string>> = {
@@ -76,22 +77,11 @@ export function isOver(facts: Facts, call: Call, other: Call): boolean {
 function isOf({ request: { held } }: Hold, run: RunFacts, task: HandOut, laneOf: LaneOf): boolean {
   if (held.what === "namespace") return true;
   if (held.what === "workflow") return run.plan.workflow === held.name;
-  if (held.what === "agent") return agentOf(run, task) === held.name;
+  if (held.what === "agent") return rowOf(run, task, task.attempt)?.agentId === held.name;
   const lane = laneOf(run, task);
   if (held.what === "circuit")
     return lane !== undefined && `${lane.queue}/${lane.task}` === held.name;
   return lane?.queue === held.name;
-}
-
-function agentOf({ run }: RunFacts, { step, task, fence, attempt }: HandOut): string | null {
-  const row = run.attempts.find(
-    (one) =>
-      one.step === step &&
-      one.kind === task &&
-      one.fence === fence &&
-      (task !== "verify" || one.n === attempt),
-  );
-  return row?.agentId ?? null;
 }
 
 /** Cordons and circuits are learned by the other servers once a second; a claim may be slow. */

@@ -1,0 +1,18 @@
+// The row with which a task ended.
+import type { FinalAttempt } from "../history-rows.ts";
+import type { HandOut, RunFacts } from "./facts.ts";
+
+/** `number`: of the try; it tells apart the verifies of one fence. undefined: it has not ended. */
+export function rowOf(
+  { run }: RunFacts,
+  { step, task, fence }: Pick<HandOut, "step" | "task" | "fence">,
+  number: number,
+): FinalAttempt | undefined {
+  return run.attempts.find(
+    (row) =>
+      row.step === step &&
+      row.fence === fence &&
+      row.kind === task &&
+      (row.kind !== "verify" || row.n === number),
+  );
+}
