@@ -13,12 +13,21 @@ import type { World } from "./world.ts";
 export interface Chaos {
   isStoreUp(): boolean;
   start(world: World, shapes: readonly AgentShape[]): void;
-  /** A server stands still for a while, whatever it was about to do. */
-  freeze(world: World, server: SimProcess): void;
-  /** A server ends as at SIGTERM, whatever it was about to do. */
-  stop(world: World, server: string): void;
+  /** What befalls the servers of a world in the middle of something. */
+  strikes(world: () => World): Strikes;
   /** All processes are back and the store answers. */
   heal(): void;
+}
+
+export interface Strikes {
+  /** A server stands still for a while, whatever it was about to do. */
+  readonly freeze: (server: SimProcess) => void;
+  /** The same; and it wakes at the moment at which another server takes over. */
+  readonly freezeUntilRelieved: (server: SimProcess) => void;
+  /** This server has taken over partitions. */
+  readonly relieve: (by: SimProcess) => void;
+  /** A server ends as at SIGTERM, whatever it was about to do. */
+  readonly stop: (server: string) => void;
 }
 
 /** On average between two of a kind, where the seed has it at all. */
@@ -36,9 +45,11 @@ const EVERY_MS: Readonly<Record<string, number>> = {
 };
 const KIND_SHARE = 0.5;
 /** Little is promised of a store that has lost what it had acknowledged. */
-const TAIL_SHARE = 0.1;
+const TAIL_SHARE = 0.15;
 /** Transactions; and how long the fail-over takes: longer than a session of the old store lives. */
 const TAIL_MAX = 10;
+/** From the take-over until the one before wakes: the new owner has then hardly begun. */
+const RELIEVED_MS_MAX = 10;
 const FAIL_OVER_MS: readonly [number, number] = [3_500, 6_000];
 /** The clock is then behind for so long. */
 const BACK_MS_MAX = 5_000;
@@ -52,14 +63,17 @@ export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">
   let storeUp = true;
   const undo = new Set<() => void>();
   const stopping = new Set<ServerProcess>();
+  /** Servers that wake when they are relieved, and how. */
+  const asleep = new Map<SimProcess, () => void>();
 
   /** Does something for a while; the heal ends it early. */
-  function forAWhile(world: World, ms: number, end: () => void): void {
+  function forAWhile(world: World, ms: number, end: () => void): () => void {
     const once = (): void => {
       if (undo.delete(once)) end();
     };
     undo.add(once);
     world.time.after(ms, once);
+    return once;
   }
 
   function often(world: World, kind: FaultKind, strike: () => void): void {
@@ -110,12 +124,13 @@ export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">
     jumpClock(world.databaseClock, world.recorder, byMs);
   }
 
-  function pause(world: World, process: SimProcess | null, isServer: boolean): void {
-    if (process?.state() !== "up") return;
+  /** Returns how it wakes early; null: it is not up. */
+  function pause(world: World, process: SimProcess | null, isServer: boolean) {
+    if (process?.state() !== "up") return null;
     world.faults.count(isServer ? "server paused" : "agent paused");
     world.recorder.fault({ kind: "process", did: "pause" }, process.name, isServer);
     process.pause();
-    forAWhile(world, chance.between(500, 7_000), () => {
+    return forAWhile(world, chance.between(500, 7_000), () => {
       if (process.state() !== "paused") return;
       world.recorder.fault({ kind: "process", did: "resume" }, process.name, isServer);
       process.resume();
@@ -172,10 +187,23 @@ export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">
 
   return Object.freeze({
     isStoreUp: () => storeUp,
-    freeze: (world: World, server: SimProcess) => pause(world, server, true),
-    stop(world: World, name: string) {
-      for (const server of world.servers) if (server.name === name) stopServer(world, server);
-    },
+    strikes: (world: () => World): Strikes => ({
+      freeze: (server) => void pause(world(), server, true),
+      freezeUntilRelieved(server) {
+        const wake = pause(world(), server, true);
+        if (wake) asleep.set(server, wake);
+      },
+      relieve(by) {
+        for (const [server, wake] of asleep) {
+          if (server === by) continue;
+          asleep.delete(server);
+          world().time.after(chance.between(0, RELIEVED_MS_MAX), wake);
+        }
+      },
+      stop(name) {
+        for (const server of world().servers) if (server.name === name) stopServer(world(), server);
+      },
+    }),
     start(world: World, shapes: readonly AgentShape[]) {
       const agents: Session[] = [];
       for (const [place, shape] of shapes.entries()) keepAgent(world, shape, agents, place);

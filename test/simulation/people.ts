@@ -232,12 +232,13 @@ async function answer(client: Client, runId: string, id: string): Promise<void> 
     await cancelUntilAnswered(client, runId, undo);
     return;
   }
-  const isStray = !world.faults.calm && chance.happens(0.05);
+  const isStray = !world.faults.calm && chance.happens(0.1);
   const sensible = ANSWERS.filter((one) => allowed.includes(one));
   // Who is asked again and again does not try again for ever.
   const ending = sensible.filter((one) => !one.startsWith("retry"));
   const isTired = world.faults.calm && Number(id) > PATIENCE && ending.length > 0;
-  const said = chance.pick(isStray ? ANSWERS : isTired ? ending : sensible);
+  const stray = ANSWERS.filter((one) => !allowed.includes(one));
+  const said = chance.pick(isStray ? stray : isTired ? ending : sensible);
   await resolve(client, { runId, id, said });
 }
 

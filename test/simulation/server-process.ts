@@ -24,6 +24,7 @@ import { isRetryable } from "../../server/store/postgres/failure.ts";
 import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
 import type { Chance } from "./chance.ts";
+import type { Strikes } from "./chaos.ts";
 import { watchCircuits } from "./circuit-watch.ts";
 import type { Faults } from "./faults.ts";
 import { callOf, type HttpCall, type HttpHandler, type HttpReply } from "./http-call.ts";
@@ -64,8 +65,8 @@ export interface ServerDeps {
   /** When circuits open by themselves; left out: hardly ever. */
   readonly circuits?: Partial<CircuitSettings> | undefined;
   readonly isStoreUp: () => boolean;
-  readonly freeze: (process: SimProcess) => void;
-  readonly stop: (server: string) => void;
+  /** Left out: nothing befalls it in the middle of something. */
+  readonly strikes?: Strikes | undefined;
   /** How a process sends webhooks. */
   readonly postOf: (process: SimProcess) => Post;
   /** Whether requests go through the rules of the contract. */
@@ -128,8 +129,10 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
     witness,
     isReachable,
     partitions: deps.partitions.filter((one) => regionOf(one) === 0).length,
-    freeze: () => deps.freeze(process),
-    stop: () => deps.stop(process.name),
+    freeze: () => deps.strikes?.freeze(process),
+    freezeUntilRelieved: () => deps.strikes?.freezeUntilRelieved(process),
+    relieve: () => deps.strikes?.relieve(process),
+    stop: () => deps.strikes?.stop(process.name),
     circuits: watchCircuits({ clock, faults, onDefect }),
     onDefect,
   });

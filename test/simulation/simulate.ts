@@ -80,11 +80,10 @@ export async function simulate(seed: number): Promise<Simulated> {
   const seen = { onDefect, isChecked, witness };
   await furnish(store, witness, region);
   const postOf = (process: SimProcess) => receiversFor({ time, faults, recorder }, process);
-  const freeze = (process: SimProcess): void => chaos.freeze(world, process);
-  const stop = (server: string): void => chaos.stop(world, server);
+  const strikes = chaos.strikes(() => world);
   const { isStoreUp } = chaos;
   const circuits = chance.happens(TRIPPING_SHARE) ? QUICK_TO_TRIP : undefined;
-  const common = { circuits, time, store, faults, isStoreUp, postOf, freeze, stop, partitions };
+  const common = { circuits, time, store, faults, isStoreUp, postOf, strikes, partitions };
   const servers = Array.from({ length: chance.between(2, 3) }, (_, place) => {
     const own = { chance: chance.fork(), supervision: supervision[place] };
     return createServerProcess(`server-${place + 1}`, { ...seen, ...common, ...own });

@@ -25,6 +25,10 @@ export interface StoreWire {
   readonly isReachable: () => boolean;
   /** The process stands still for a while. */
   readonly freeze: () => void;
+  /** The same; and it wakes at the moment at which another watches in its place. */
+  readonly freezeUntilRelieved: () => void;
+  /** This process has taken over: others may be relieved. */
+  readonly relieve: () => void;
   /** Its server is told to end. */
   readonly stop: () => void;
   readonly circuits: CircuitWatch;
@@ -194,6 +198,8 @@ function transact<T>(
     const begun = store.begin();
     wire.witness.after(TRANSACTION_MS_MAX, begun.end);
     if (options.name === "advance" && faults.strikes("server paused in a flight")) wire.freeze();
+    if (options.name === "fire" && faults.strikes("server relieved in a fire"))
+      wire.freezeUntilRelieved();
     if (options.name === "claim" && faults.strikes("server stopped in a claim")) wire.stop();
     settle(toMs, () => {
       if (!wire.isReachable()) {

@@ -28,6 +28,7 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
       call("takeOver", async () => {
         const taken = await session.takeOver(partitions);
         witness.took(process.name, session.node, taken);
+        if (taken.length > 0) wire.relieve();
         return taken;
       }),
     unlock: (partitions) =>

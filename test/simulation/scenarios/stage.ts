@@ -120,8 +120,6 @@ export async function play(
       ...{ time, store, faults, witness, partitions: [0], isChecked: true },
       chance: chance.fork(),
       isStoreUp: () => isStoreUp,
-      freeze: () => undefined,
-      stop: () => undefined,
       postOf: (process) => async () => {
         await process.clock.sleep(webhookMs ?? 0);
         return { kind: "failed", why: "it has not understood" };
