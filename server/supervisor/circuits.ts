@@ -1,4 +1,4 @@
-// Once a second: what this server has counted is written, what may be handed out is learned anew,
+// Once a second: what may be handed out is learned anew, what this server has counted is written,
 // and the circuits of lanes that this process owns are moved as the rules say (core/circuit.ts).
 //
 // A lane is owned by the owner of a partition that its number names. Nothing rests on that: a
@@ -43,22 +43,21 @@ export interface CircuitWatchOptions {
 export function createCircuitWatch(options: CircuitWatchOptions): Loop {
   const { circuits, clock, log } = options;
   const settings = { ...CIRCUIT_DEFAULTS, ...options.settings };
-  let watched: readonly number[] = [];
 
   async function look(): Promise<CircuitLook> {
     const found = await circuits.look(settings.windowMs);
-    ({ watched } = found);
     options.learn(found);
     return found;
   }
 
   async function runOnce(): Promise<void> {
-    const counted = options.counted(watched, settings.windowMs);
-    if (counted.length > 0) await circuits.count(counted);
     const found = await look();
+    // At once, for a lane that was heard of just now: its owner weighs the good against the bad.
+    const counted = options.counted(found.watched, settings.windowMs);
+    if (counted.length > 0) await circuits.count(counted);
     const { node, owned } = options.owner();
     const trying = found.circuits.filter(({ state }) => state.kind === "trying");
-    const lanes = new Set([...found.watched, ...trying.map(({ lane }) => lane)]);
+    const lanes = new Set([...found.watched, ...[...trying, ...counted].map(({ lane }) => lane)]);
     if (node === null || lanes.size === 0) return;
     const byOwner = Map.groupBy([...lanes], (lane) => ownerOf(owned, lane));
     let changed = false;

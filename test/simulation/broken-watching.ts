@@ -27,15 +27,6 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
     says: /fence 1 of step "flight" of run r1 was declared forgotten at \d+, and no beat/,
   },
   {
-    promise: "G8",
-    what: "a circuit opened later than two looks after its last bad end",
-    break: (history) => {
-      const act = must(runOf(history, "r1").interventions[0], "intervention");
-      Object.assign(act, { rule: "queue-circuit", actedAt: act.actedAt + 2_500 });
-    },
-    says: /the watch "queue-circuit" of .+ was due at \d+ and acted at \d+, \d+ ms after/,
-  },
-  {
     promise: "G9",
     what: "a partition was taken by one who does not watch its region",
     break: (history) => {

@@ -1,0 +1,42 @@
+/** The look of each second that moves circuits: how soon the ends of several servers meet. */
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { CIRCUIT_DEFAULTS } from "../../server/core/circuit.ts";
+import { createEnds } from "../../server/dispatch/ends.ts";
+import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import { createCircuitWatch } from "../../server/supervisor/circuits.ts";
+import type { Owned } from "../../server/supervisor/ownership.ts";
+import { createServerClock } from "../support/server-clock.ts";
+
+const ENDS = CIRCUIT_DEFAULTS.ends;
+
+test("a server where all goes well says so in the look that hears of bad ends elsewhere", async () => {
+  const clock = createServerClock();
+  const store = createMemoryStore({ now: clock.wallMs });
+  const { id: namespaceId } = await store.createNamespace("default", "");
+  const [lane = 0] = await store.lanes([{ namespaceId, queue: "bank", task: "pay" }]);
+
+  function server(owned: readonly Owned[]) {
+    const ends = createEnds(clock);
+    const watch = createCircuitWatch({
+      ...{ circuits: store.circuits, settings: {}, clock, log: pino({ level: "silent" }) },
+      owner: () => ({ node: randomUUID(), owned }),
+      counted: ends.take,
+      learn: () => undefined,
+    });
+    const end = (agentId: string, how: "good" | "bad") =>
+      ends.count(
+        Array.from({ length: ENDS }, () => ({ lane, agentId, runId: randomUUID(), end: how })),
+      );
+    return { end, look: watch.runOnce };
+  }
+
+  const [failing, well] = [server([]), server([])];
+  const owner = server([{ partition: lane % 256, epoch: 1 }]);
+  failing.end("agent-1", "bad");
+  well.end("agent-2", "good");
+  for (const { look } of [failing, well, owner]) await look();
+  const { circuits } = await store.circuits.look(CIRCUIT_DEFAULTS.windowMs);
+  expect(circuits).toMatchObject([{ lane, agentId: "agent-1", state: { kind: "open" } }]);
+});
