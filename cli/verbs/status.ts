@@ -1,7 +1,7 @@
 /** `drover status`: what needs a person, on one screen, and what runs here. */
 import { toJson } from "@bufbuild/protobuf";
 import { durationMs, type Timestamp } from "@bufbuild/protobuf/wkt";
-import { type Circuit, CircuitSchema } from "@drover/proto/drover/v1/circuit_pb.ts";
+import type { Circuit } from "@drover/proto/drover/v1/circuit_pb.ts";
 import {
   type GetClusterInfoResponse,
   GetClusterInfoResponseSchema,
@@ -17,10 +17,7 @@ import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted, durationWords, moment, phrase } from "../words.ts";
-import { isClosed, stateWords } from "./circuit.ts";
-
-/** Circuits that are looked at: those that are open, and those that people have closed. */
-const CIRCUITS_MAX = 1_000;
+import { stateWords } from "./circuit.ts";
 
 export function addStatus(program: Command, ended: Ended): void {
   program
@@ -30,29 +27,25 @@ export function addStatus(program: Command, ended: Ended): void {
       const { output, address, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const overview = await operator.getOverview({ namespace });
-      const { circuits } = await operator.listCircuits({ namespace, pageSize: CIRCUITS_MAX });
-      const open = circuits.filter((one) => !isClosed(one));
       const cluster = await operator.getClusterInfo({});
       if (output.format === "table") {
-        const rows = [...concerns(overview), ...open.map(circuitRow)];
+        const rows = concerns(overview);
         printTable(output, ["WHAT NEEDS A PERSON", "SINCE", "NEXT"], rows);
         if (rows.length > 0) output.line("");
         printCluster(cluster, address, output);
         if (rows.length === 0) output.note(`nothing needs a person in ${clean(namespace)}`);
-      } else writeAll(overview, open, cluster, output);
+      } else writeAll(overview, cluster, output);
       ended(exitCodes.done);
     });
 }
 
 function writeAll(
   overview: GetOverviewResponse,
-  openCircuits: readonly Circuit[],
   cluster: GetClusterInfoResponse,
   output: Output,
 ): void {
   const all = {
     overview: toJson(GetOverviewResponseSchema, overview),
-    openCircuits: openCircuits.map((one) => toJson(CircuitSchema, one)),
     cluster: toJson(GetClusterInfoResponseSchema, cluster),
   };
   output.line(JSON.stringify(all, null, output.format === "json" ? 2 : 0));
@@ -83,6 +76,7 @@ function concerns(overview: GetOverviewResponse): readonly Row[] {
     ...overview.pausedWorkflows.map(({ name, pause }) =>
       pauseRow(`workflow "${clean(name)}"`, pause, `drover workflow resume ${clean(name)}`),
     ),
+    ...overview.openCircuits.map(circuitRow),
   ];
 }
 

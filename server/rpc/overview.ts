@@ -8,7 +8,9 @@ import type { Clock } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
 import type { Pause } from "../store/queues.ts";
+import type { Store } from "../store/store.ts";
 import type { OperatorCallDeps } from "./agents.ts";
+import { circuitMessage } from "./circuits.ts";
 import { RUN_STATES } from "./convert-run.ts";
 import type { Handlers } from "./mount.ts";
 import { parsePageToken } from "./page-token.ts";
@@ -18,8 +20,10 @@ import { timeField } from "./time-field.ts";
 
 const PARTITIONS_LOOKED_AT_MAX = 4_096;
 const LATE_PARTITIONS_MAX = 1_000;
+const CIRCUITS_MAX = 100;
 
 export interface OverviewDeps extends OperatorCallDeps {
+  readonly store: OperatorCallDeps["store"] & Pick<Store, "circuits">;
   readonly clock: Pick<Clock, "wallMs">;
   /** A partition is late by more than that, as a server's health calls it overdue. */
   readonly overdueMs: number;
@@ -66,6 +70,8 @@ export function createOverviewCalls({
       const wanted = { after: -1, limit: PARTITIONS_LOOKED_AT_MAX };
       const { now, partitions } = await store.operators.partitions(wanted);
       const seen = await store.operators.attention(id);
+      const open = { after: null, limit: CIRCUITS_MAX, openOnly: true };
+      const circuits = await store.circuits.list(id, open);
       const { namespacePause: pause } = seen;
       return {
         openEscalations: seen.escalations,
@@ -77,6 +83,7 @@ export function createOverviewCalls({
         ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
         pausedQueues: seen.pausedQueues.map(namedPause),
         pausedWorkflows: seen.pausedWorkflows.map(namedPause),
+        openCircuits: circuits.map(circuitMessage),
       };
     },
 

@@ -114,6 +114,8 @@ export interface CircuitPage {
   readonly limit: number;
   /** Those of these agents alone; null or left out: all. */
   readonly agentIds?: readonly string[] | null;
+  /** Those alone through which not everything goes; left out: false. */
+  readonly openOnly?: boolean;
 }
 
 export interface Circuits {

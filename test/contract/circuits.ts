@@ -263,6 +263,13 @@ export function describeCircuits(opened: Opened): void {
     const ofAgents = { after: null, limit: 10, agentIds: ["one", "two"] };
     expect(await store.circuits.list(namespaceId, ofAgents)).toMatchObject([{ agentId: "one" }]);
     expect(await list(null, 1)).toHaveLength(1);
+    await store.circuits.say({ lane, agentId: "" }, { forced: "closed", by: "ada", why: "" });
+    await store.circuits.say({ lane, agentId: "two" }, { forced: "open", by: "ada", why: "" });
+    const open = { after: null, limit: 10, openOnly: true };
+    expect(await store.circuits.list(namespaceId, open)).toMatchObject([
+      { agentId: "one" },
+      { agentId: "two", said: { forced: "open" } },
+    ]);
   });
 
   test("cordons of agents and versions are kept by namespace, with the first word", async () => {

@@ -90,8 +90,11 @@ type GetOverviewResponse struct {
 	PausedQueues []*NamedPause `protobuf:"bytes,5,rep,name=paused_queues,json=pausedQueues,proto3" json:"paused_queues,omitempty"`
 	// Workflows that are paused, by name.
 	PausedWorkflows []*NamedPause `protobuf:"bytes,6,rep,name=paused_workflows,json=pausedWorkflows,proto3" json:"paused_workflows,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Circuits through which not everything goes: open ones, those of which one task tries, and those
+	// that a person keeps open.
+	OpenCircuits  []*Circuit `protobuf:"bytes,7,rep,name=open_circuits,json=openCircuits,proto3" json:"open_circuits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetOverviewResponse) Reset() {
@@ -162,6 +165,13 @@ func (x *GetOverviewResponse) GetPausedQueues() []*NamedPause {
 func (x *GetOverviewResponse) GetPausedWorkflows() []*NamedPause {
 	if x != nil {
 		return x.PausedWorkflows
+	}
+	return nil
+}
+
+func (x *GetOverviewResponse) GetOpenCircuits() []*Circuit {
+	if x != nil {
+		return x.OpenCircuits
 	}
 	return nil
 }
@@ -545,16 +555,17 @@ var File_drover_v1_overview_proto protoreflect.FileDescriptor
 
 const file_drover_v1_overview_proto_rawDesc = "" +
 	"\n" +
-	"\x18drover/v1/overview.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19drover/v1/partition.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n" +
+	"\x18drover/v1/overview.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x19drover/v1/partition.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n" +
 	"\x12GetOverviewRequest\x12<\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\xf8\x02\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\xb1\x03\n" +
 	"\x13GetOverviewResponse\x12)\n" +
 	"\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n" +
 	"\x0eunserved_tasks\x18\x02 \x03(\v2\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n" +
 	"\x0flate_partitions\x18\x03 \x03(\v2\x14.drover.v1.PartitionR\x0elatePartitions\x129\n" +
 	"\x0fnamespace_pause\x18\x04 \x01(\v2\x10.drover.v1.PauseR\x0enamespacePause\x12:\n" +
 	"\rpaused_queues\x18\x05 \x03(\v2\x15.drover.v1.NamedPauseR\fpausedQueues\x12@\n" +
-	"\x10paused_workflows\x18\x06 \x03(\v2\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\"\xb2\x01\n" +
+	"\x10paused_workflows\x18\x06 \x03(\v2\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x127\n" +
+	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\"\xb2\x01\n" +
 	"\fUnservedTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12;\n" +
@@ -610,9 +621,10 @@ var file_drover_v1_overview_proto_goTypes = []any{
 	(*OpenRuns)(nil),               // 7: drover.v1.OpenRuns
 	(*Partition)(nil),              // 8: drover.v1.Partition
 	(*Pause)(nil),                  // 9: drover.v1.Pause
-	(*timestamppb.Timestamp)(nil),  // 10: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 11: google.protobuf.Duration
-	(RunState)(0),                  // 12: drover.v1.RunState
+	(*Circuit)(nil),                // 10: drover.v1.Circuit
+	(*timestamppb.Timestamp)(nil),  // 11: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 12: google.protobuf.Duration
+	(RunState)(0),                  // 13: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
 	2,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
@@ -620,19 +632,20 @@ var file_drover_v1_overview_proto_depIdxs = []int32{
 	9,  // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
 	3,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
 	3,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	10, // 5: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	10, // 6: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	9,  // 7: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	11, // 8: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	6,  // 9: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	7,  // 10: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	10, // 11: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	12, // 12: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	10, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	11, // 6: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	11, // 7: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	9,  // 8: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	12, // 9: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	6,  // 10: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	7,  // 11: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	11, // 12: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	13, // 13: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -640,6 +653,7 @@ func file_drover_v1_overview_proto_init() {
 	if File_drover_v1_overview_proto != nil {
 		return
 	}
+	file_drover_v1_circuit_proto_init()
 	file_drover_v1_partition_proto_init()
 	file_drover_v1_queue_proto_init()
 	file_drover_v1_run_proto_init()

@@ -91,12 +91,13 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         if (after) return shown(after);
         return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
       }),
-    list: (namespaceId: number, { after, limit, agentIds = null }: CircuitPage) =>
+    list: (namespaceId: number, { after, limit, agentIds = null, openOnly = false }: CircuitPage) =>
       run(() =>
         tables.circuit
           .all()
           .filter((row) => !isPlain(row) && (after === null || byKey(row, after) > 0))
           .filter(({ agentId }) => agentIds === null || agentIds.includes(agentId))
+          .filter((row) => !openOnly || isHeld(row))
           .sort(byKey)
           .flatMap((row) => {
             const key = lanes()[row.lane - 1];

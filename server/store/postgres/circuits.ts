@@ -59,13 +59,17 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
         if (row) return circuitOf(row);
         return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
       }),
-    async list(namespaceId: number, { after, limit, agentIds = null }: CircuitPage) {
+    async list(
+      namespaceId: number,
+      { after, limit, agentIds = null, openOnly = false }: CircuitPage,
+    ) {
       const from = [after?.lane ?? 0, after?.agentId ?? ""];
       const rows = await query<CircuitRow & { queue: string; task: string }>("list_circuits", [
         namespaceId,
         ...from,
         limit,
         agentIds,
+        openOnly,
       ]);
       return rows.map((row) => ({ ...circuitOf(row), queue: row.queue, task: row.task }));
     },

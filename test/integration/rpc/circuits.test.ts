@@ -45,6 +45,14 @@ test("a circuit that is opened by hand says by whom and why, until that is taken
   expect((await answerTo(listCircuits, {})).circuits).toEqual([]);
 });
 
+test("the overview has the circuits that are open, and not those that people keep closed", async () => {
+  const { getOverview } = OperatorService.method;
+  await answerTo(setCircuit, { ...OPEN, agentId: "a1" });
+  await answerTo(setCircuit, { ...OPEN, task: "refund", setting: CircuitSetting.CLOSED });
+  const { openCircuits } = await answerTo(getOverview, {});
+  expect(openCircuits).toMatchObject([{ queue: "bank", task: "pay", agentId: "a1", setBy: "ada" }]);
+});
+
 test("circuits are listed page by page", async () => {
   await answerTo(setCircuit, OPEN);
   await answerTo(setCircuit, { ...OPEN, agentId: "a1" });

@@ -1,5 +1,6 @@
 import datetime
 
+from drover.v1 import circuit_pb2 as _circuit_pb2
 from drover.v1 import partition_pb2 as _partition_pb2
 from drover.v1 import queue_pb2 as _queue_pb2
 from drover.v1 import run_pb2 as _run_pb2
@@ -20,20 +21,22 @@ class GetOverviewRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ...) -> None: ...
 
 class GetOverviewResponse(_message.Message):
-    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows")
+    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits")
     OPEN_ESCALATIONS_FIELD_NUMBER: _ClassVar[int]
     UNSERVED_TASKS_FIELD_NUMBER: _ClassVar[int]
     LATE_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_PAUSE_FIELD_NUMBER: _ClassVar[int]
     PAUSED_QUEUES_FIELD_NUMBER: _ClassVar[int]
     PAUSED_WORKFLOWS_FIELD_NUMBER: _ClassVar[int]
+    OPEN_CIRCUITS_FIELD_NUMBER: _ClassVar[int]
     open_escalations: int
     unserved_tasks: _containers.RepeatedCompositeFieldContainer[UnservedTask]
     late_partitions: _containers.RepeatedCompositeFieldContainer[_partition_pb2.Partition]
     namespace_pause: _queue_pb2.Pause
     paused_queues: _containers.RepeatedCompositeFieldContainer[NamedPause]
     paused_workflows: _containers.RepeatedCompositeFieldContainer[NamedPause]
-    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ...) -> None: ...
+    open_circuits: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Circuit]
+    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ...) -> None: ...
 
 class UnservedTask(_message.Message):
     __slots__ = ("queue", "task", "oldest_time", "polled_time")

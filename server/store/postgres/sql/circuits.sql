@@ -196,7 +196,8 @@ from circuit as c
 where c.lane = $1::integer and c.agent_id = $2::text;
 
 -- name: list_circuits
--- A page, by lane and agent, of these agents ($5) or of all. Plan: circuit by key.
+-- A page, by lane and agent, of these agents ($5) or of all; $6: of open ones alone. Plan: circuit by
+-- key.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at, l.queue, l.task
 from circuit as c
@@ -204,6 +205,7 @@ join lane as l on l.id = c.lane
 where l.namespace_id = $1::integer and (c.state <> 0 or c.forced is not null)
   and (c.lane, c.agent_id) > ($2::integer, $3::text)
   and ($5::text[] is null or c.agent_id = any ($5::text[]))
+  and (not $6::boolean or coalesce(c.forced = 1, c.state <> 0))
 order by c.lane, c.agent_id
 limit $4::integer;
 
