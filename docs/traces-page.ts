@@ -1,21 +1,26 @@
 /** docs/TRACES.md: how runs are traced, with the catalogue of spans, and a trace as a picture. */
-import { SPANS, type SpanSpec } from "../server/telemetry/spans.ts";
+import { SERVER_SPANS, SPANS, type SpanSpec } from "../server/telemetry/spans.ts";
 
 export function tracesPage(): string {
-  const specs: Readonly<Record<string, SpanSpec>> = SPANS;
-  const rows = Object.entries(specs).map(([of, { named, attributes, help }]) => {
-    const name = named === "" ? `\`${of}\`` : `\`${of}\` *${named}*`;
-    return `| ${name} | ${help} | ${attributes.map((one) => `\`${one}\``).join(", ")} |`;
-  });
   return [
     HEAD,
     ["```", ...EXAMPLE, "```"].join("\n"),
     READING,
     ["```", ...LANGUAGES, "```"].join("\n"),
     SPANS_HEAD,
-    rows.join("\n"),
+    table(SPANS),
+    SERVER_SPANS_HEAD,
+    table(SERVER_SPANS),
     TAIL,
   ].join("\n");
+}
+
+function table(specs: Readonly<Record<string, SpanSpec>>): string {
+  const rows = Object.entries(specs).map(([of, { named, attributes, help }]) => {
+    const name = named === "" ? `\`${of}\`` : `\`${of}\` *${named}*`;
+    return `| ${name} | ${help} | ${attributes.map((one) => `\`${one}\``).join(", ")} |`;
+  });
+  return ["| span | what it is | attributes |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 /** What the receiver of test/e2e/traces.test.ts gets of its first run, to the letter. */
@@ -119,14 +124,18 @@ const SPANS_HEAD = `
 ## The spans
 
 Each has \`drover.run.id\`. No span has a payload, nor a text that an agent wrote: of a failure its code is told.
+`;
 
-| span | what it is | attributes |
-| --- | --- | --- |`;
+const SERVER_SPANS_HEAD = `
+## The server's own work
+
+A transaction carries what many callers and many runs want at once, so it belongs to none of their traces: it has its own, which lead to them by links. They are sent as the service \`drover-server\`, so that a list of the traces of \`drover\` is one of runs. Search there for the operation \`flight advance\` to see how long commits take, and whose they were.
+`;
 
 const TAIL = `
 ## The same as lines of a log
 
-With \`--log info\` (or \`DROVER_LOG=info\`) a server says each of these as a line when it is over, of every run, whether it is traced or not: pretty on a terminal, else one JSON object, with the span's name as \`event\`, its length as \`ms\`, its attributes by their short names (\`run\`, \`step\`, \`attempt\`, \`agent\`, \`outcome\`), and \`trace\` and \`span\` where the run is part of a trace. By default only what is wrong is said.
+With \`--log info\` (or \`DROVER_LOG=info\`) a server says each span of a run as a line when it is over, of every run, whether it is traced or not: pretty on a terminal, else one JSON object, with the span's name as \`event\`, its length as \`ms\`, its attributes by their short names (\`run\`, \`step\`, \`attempt\`, \`agent\`, \`outcome\`), and \`trace\` and \`span\` where the run is part of a trace. By default only what is wrong is said.
 
 ## When the receiver is away
 

@@ -72,7 +72,7 @@ export interface ControlPlaneOptions {
   /** When circuits open, and for how long; what is left out is as by default. */
   readonly circuits?: CircuitWatchOptions["settings"];
   /** Where spans go, and of which share of the runs; left out: nobody traces. */
-  readonly spans?: { readonly sink: SpanSink; readonly ratio: number };
+  readonly spans?: { readonly sink: SpanSink; readonly ratio: number } | undefined;
   /** Is told what was done; left out: nobody measures. */
   readonly measures?: Measures;
   /** What this process watches; left out: all, as a server with its supervisor embedded. */
@@ -154,9 +154,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const claims = createClaims({
     ...{ store, plans, waiters, gate, marks, clock, random, onError },
     taskTrace: options.spans && traces?.task,
-    onGranted(leases) {
+    onGranted(leases, ms) {
       measures?.granted(leases);
-      traces?.granted(leases);
+      traces?.granted(leases, ms);
     },
     giveBack({ ready, secret }) {
       const { step, fence } = ready;

@@ -39,6 +39,8 @@ import { createItself, type Itself } from "./supervisor/itself.ts";
 import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
 import { createLog } from "./telemetry/log.ts";
 import { createMetrics, METRICS_CONTENT_TYPE, type Metrics } from "./telemetry/metrics.ts";
+import type { SpanSink } from "./telemetry/spans.ts";
+import { createTracedCalls } from "./traces/call-spans.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -106,7 +108,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
     const of = { store, log, settings, address, supervision };
     const opened = await openPlane(options, of, closers);
-    const { plane, metrics, itself } = opened;
+    const { plane, metrics, itself, sink } = opened;
     const rpc = createRpcServer({
       scheduler: plane.scheduler,
       dispatcher: plane.dispatcher,
@@ -125,6 +127,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log,
       health: itself.health,
       pages: metricsPage(metrics),
+      traced: sink ? createTracedCalls(sink, systemClock, systemRandom) : undefined,
     });
     const listening = listeningAt(await rpc.start());
     closers.push(() => rpc.drain());
@@ -202,6 +205,8 @@ interface Opened {
   readonly plane: ControlPlane;
   readonly metrics: Metrics;
   readonly itself: Itself;
+  /** null: nothing is traced. */
+  readonly sink: SpanSink | null;
 }
 
 async function openPlane(
@@ -221,7 +226,7 @@ async function openPlane(
   const measures = createMeasures(metrics, systemClock);
   const plane = createControlPlane({
     ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
-    ...{ circuits, measures, ...spans, ...(supervision ? { supervision } : {}) },
+    ...{ circuits, measures, spans, ...(supervision ? { supervision } : {}) },
     post: createPost({ clock: systemClock, allowLocal }),
   });
   closers.push(() => plane.stop());
@@ -235,16 +240,16 @@ async function openPlane(
   await itself.runOnce();
   itself.start();
   closers.push(() => itself.stop());
-  return { plane, metrics, itself };
+  return { plane, metrics, itself, sink: spans?.sink ?? null };
 }
 
 async function spansOf(
   trace: TraceConfig | undefined,
   log: Logger,
-): Promise<Pick<ControlPlaneOptions, "spans">> {
-  if (!trace) return {};
+): Promise<ControlPlaneOptions["spans"]> {
+  if (!trace) return undefined;
   const { createSpanSink } = await import("./telemetry/span-exporter.ts");
-  return { spans: { sink: createSpanSink(trace, log), ratio: trace.ratio } };
+  return { sink: createSpanSink(trace, log), ratio: trace.ratio };
 }
 
 function metricsPage(metrics: Metrics): Pages {
@@ -272,7 +277,7 @@ async function regionNamed(store: Store, name: string): Promise<number> {
 function supervisorPages(
   { ownership }: ControlPlane,
   store: Store,
-  { metrics, itself }: Omit<Opened, "plane">,
+  { metrics, itself }: Omit<Opened, "plane" | "sink">,
 ): Pages {
   const ready = async (): Promise<void> => {
     await store.ready();

@@ -50,8 +50,8 @@ export interface ClaimsOptions {
   readonly onError: (error: unknown) => void;
   /** Left out: this process makes no spans. */
   readonly taskTrace?: TaskTrace | undefined;
-  /** Hears of what was handed out. */
-  readonly onGranted?: (leases: readonly Granted[]) => void;
+  /** Hears of what was handed out, and how long after the claim began that was known. */
+  readonly onGranted?: (leases: readonly Granted[], ms: number) => void;
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
@@ -94,7 +94,7 @@ export function createClaims(options: ClaimsOptions): Claims {
           marks.used(granted.map(({ ready }) => ready));
           for (const queue of full) lookWhenOpen(queue, startedAtMs);
           if (cut.size > 0) void look(cut);
-          options.onGranted?.(granted);
+          options.onGranted?.(granted, clock.monotonicMs() - startedAtMs);
           void deliver(won, startedAtMs);
         },
         giveUp(error) {

@@ -16,6 +16,7 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { DroverError } from "../errors.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
@@ -98,7 +99,15 @@ export interface MountDeps {
   readonly log: Log;
   readonly callsMax: number;
   readonly deadlineMsMax: number;
+  /** Left out: calls are not traced. */
+  readonly traced?: TracedCalls | undefined;
 }
+
+/** Hears of a call that has arrived; what it returns, of its end: a stable error, or null. */
+export type TracedCalls = (
+  call: Pick<Call, "header"> & { readonly service: string; readonly method: string },
+) => CallEnd | null;
+type CallEnd = (error: string | null) => void;
 
 export interface Mount {
   service<S extends DescService>(
@@ -118,6 +127,8 @@ interface Gate {
   contextOf(request: Message, call: Call): CallContext;
   /** The error as the caller may see it. */
   visible(error: unknown): DroverError | StandardError;
+  /** What hears of the call's end; null: nobody traces it. */
+  traced(call: Call): CallEnd | null;
 }
 
 export function createMount(deps: MountDeps): Mount {
@@ -147,6 +158,8 @@ export function createMount(deps: MountDeps): Mount {
       contextOf: (request, call) =>
         contextWith(call, check.check(method.input, request, itemField)),
       visible: (error) => visibleError(error, report),
+      traced: ({ header }) =>
+        deps.traced?.({ service: method.parent.typeName, method: method.name, header }) ?? null,
     };
   }
 
@@ -190,14 +203,19 @@ function mountUnary(
   gate: Gate,
 ): Mounted {
   async function run(request: Message, call: Call): Promise<Message> {
+    const ended = gate.traced(call);
     let leave = () => {};
+    let failed: string | null = null;
     try {
       leave = gate.admit(call);
       return create(method.output, await handle(request, gate.contextOf(request, call)));
     } catch (error) {
-      throw gate.visible(error);
+      const seen = gate.visible(error);
+      failed = reasonOf(seen);
+      throw seen;
     } finally {
       leave();
+      ended?.(failed);
     }
   }
   return { kind: "unary", method, run };
@@ -209,15 +227,20 @@ function mountStream(
   gate: Gate,
 ): Mounted {
   async function* run(request: Message, call: Call): AsyncGenerator<Message> {
+    const ended = gate.traced(call);
     let leave = () => {};
+    let failed: string | null = null;
     try {
       leave = gate.admit(call);
       const answers = handle(request, gate.contextOf(request, call));
       for await (const answer of answers) yield create(method.output, answer);
     } catch (error) {
-      throw gate.visible(error);
+      const seen = gate.visible(error);
+      failed = reasonOf(seen);
+      throw seen;
     } finally {
       leave();
+      ended?.(failed);
     }
   }
   return { kind: "stream", method, run };
@@ -236,6 +259,10 @@ function mountBidi(
     }
   }
   return { kind: "bidi", method, run };
+}
+
+function reasonOf(error: DroverError | StandardError): string {
+  return error instanceof DroverError ? error.reason : (Code[error.code] ?? "");
 }
 
 /** Keeps the signal lazy: most calls never ask for it. */

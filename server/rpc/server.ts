@@ -28,7 +28,7 @@ import { createDrain, type Drain } from "./drain.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { createHealth, type Health } from "./health.ts";
 import { type Health as HealthTold, type Pages, servePage, statusPages } from "./http.ts";
-import { createMount, type Log, type Mount, type Mounted } from "./mount.ts";
+import { createMount, type Log, type Mount, type Mounted, type TracedCalls } from "./mount.ts";
 import { createNamespaces, type Namespaces } from "./namespaces.ts";
 import { createOperatorService } from "./operator-service.ts";
 import { createPort, type Port } from "./port.ts";
@@ -71,6 +71,8 @@ export interface RpcServerDeps {
   readonly overdueMs: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** Left out: calls are not traced. */
+  readonly traced?: TracedCalls | undefined;
   /** What /healthz tells; left out: ok. */
   readonly health?: () => HealthTold;
   /** Further pages by path, such as /metrics. */
@@ -93,7 +95,7 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const { config, clock, log } = deps;
   const drain = createDrain();
   const check = createRequestCheck(config, deps.payloadBytesMax);
-  const mount = createMount({ check, drain, log, ...config });
+  const mount = createMount({ check, drain, log, ...config, traced: deps.traced });
   const health = createHealth(SERVICES.map(({ typeName }) => typeName));
   const namespaces = createNamespaces(deps.store);
   const common = { ...deps, namespaces, drain, check };

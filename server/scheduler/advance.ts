@@ -331,11 +331,13 @@ async function withBeats(
  * the commit; then the tasks are delivered and the others told.
  */
 export async function commitAndTell<T extends Worked>(
-  { store, handOver, tell, usual }: Pick<AdvanceOptions, "store" | "handOver" | "tell" | "usual">,
+  options: Pick<AdvanceOptions, "store" | "handOver" | "tell" | "usual" | "clock">,
   use: TransactOptions,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
+  const { store, handOver, tell, usual, clock } = options;
   const claims: Claim[] = [];
+  const leftAtMs = clock.monotonicMs();
   try {
     const flown = await store.transact(use, async (tx) => {
       const worked = await work(tx);
@@ -346,7 +348,8 @@ export async function commitAndTell<T extends Worked>(
     for (const claim of claims) claim.deliver();
     const drained = claims.map((claim) => claim.drained);
     usual.seen(flown.worked.records);
-    tell(told(flown.worked, drained, flown.now));
+    const flight = { name: use.name, ms: clock.monotonicMs() - leftAtMs };
+    tell(told(flown.worked, drained, flown.now, flight));
     return flown.worked;
   } catch (error) {
     for (const claim of claims) claim.giveUp(error);

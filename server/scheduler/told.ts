@@ -24,6 +24,13 @@ export interface Told {
   readonly worked: Worked;
   /** The flight's time. */
   readonly now: Moment;
+  readonly flight: FlightTold;
+}
+
+/** The transaction by name, and how long it took until its commit was known. */
+export interface FlightTold {
+  readonly name: string;
+  readonly ms: number;
 }
 
 /** What a flight has written. */
@@ -50,7 +57,12 @@ export function lanesFilled({ records, freed }: Worked): ReadonlySet<number> {
 }
 
 /** `drained`: what claims of the flight say of lanes, see `Claim.drained`. */
-export function told(worked: Worked, drained: readonly ReadonlySet<number>[], now: Moment): Told {
+export function told(
+  worked: Worked,
+  drained: readonly ReadonlySet<number>[],
+  now: Moment,
+  flight: FlightTold,
+): Told {
   const { records } = worked;
   const lanes = new Set(lanesFilled(worked));
   for (const of of drained) for (const lane of of) lanes.delete(lane);
@@ -78,6 +90,7 @@ export function told(worked: Worked, drained: readonly ReadonlySet<number>[], no
     wakeAt: moments.length === 0 ? null : Math.min(...moments),
     worked,
     now,
+    flight,
   };
 }
 

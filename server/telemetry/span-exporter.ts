@@ -19,7 +19,7 @@ import {
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Logger } from "pino";
 import type { TraceConfig } from "../config.ts";
-import type { SpanData, SpanLink, SpanSink } from "./spans.ts";
+import { SERVER_SPANS, type SpanData, type SpanLink, type SpanSink } from "./spans.ts";
 
 /** How late a span is sent at the most, in milliseconds; one that is not sent yet dies with us. */
 const SENT_AFTER_MS = 1_000;
@@ -27,7 +27,11 @@ const SENT_AFTER_MS = 1_000;
 const WAITING_MAX = 20_000;
 const SAMPLED = 1;
 const SCOPE = Object.freeze({ name: "drover" });
-const ROLES = Object.freeze({ internal: SpanKind.INTERNAL, client: SpanKind.CLIENT });
+const ROLES = Object.freeze({
+  internal: SpanKind.INTERNAL,
+  client: SpanKind.CLIENT,
+  server: SpanKind.SERVER,
+});
 
 export function createSpanSink(config: TraceConfig, log: Logger): SpanSink {
   // Who runs it may say in the environment what it is called: OTEL_SERVICE_NAME and the like.
@@ -35,6 +39,9 @@ export function createSpanSink(config: TraceConfig, log: Logger): SpanSink {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "drover" }))
     .merge(detectResources({ detectors: said }));
+  // By another name, so that who lists the traces of `drover` finds runs.
+  const name = `${resource.attributes["service.name"]}-server`;
+  const own = resource.merge(resourceFromAttributes({ "service.name": name }));
   const processor = new BatchSpanProcessor({
     exporter: told(exporterOf(config), config.url, log),
     scheduledDelayMillis: SENT_AFTER_MS,
@@ -42,7 +49,8 @@ export function createSpanSink(config: TraceConfig, log: Logger): SpanSink {
   });
   return Object.freeze({
     take(spans) {
-      for (const span of spans) processor.onEnd(readable(span, resource));
+      for (const span of spans)
+        processor.onEnd(readable(span, span.of in SERVER_SPANS ? own : resource));
     },
     stop: () => processor.shutdown().catch(() => undefined),
   } satisfies SpanSink);

@@ -3,11 +3,11 @@
 // a text that an agent wrote.
 
 /** Who sees it in which role, as OpenTelemetry has it. */
-export type SpanRole = "internal" | "client";
+export type SpanRole = "internal" | "client" | "server";
 
 export interface SpanSpec {
   /** What comes after the word of the span in its name; "": nothing. */
-  readonly named: "" | "workflow" | "step" | "rule" | "reason";
+  readonly named: "" | "workflow" | "step" | "rule" | "reason" | "method" | "work";
   readonly role: SpanRole;
   readonly attributes: readonly string[];
   /** What it is, and from when to when. */
@@ -112,7 +112,24 @@ export const SPANS = Object.freeze({
   },
 } as const satisfies Readonly<Record<string, SpanSpec>>);
 
+/** A server's own work, which is of several runs, or of none. */
+export const SERVER_SPANS = Object.freeze({
+  call: {
+    named: "method",
+    role: "server",
+    attributes: ["rpc.method", "error.type"],
+    help: "A call that came within a sampled trace of its caller (the header `traceparent`), from its arrival to its answer, by the server's clock. A child of the caller's span.",
+  },
+  flight: {
+    named: "work",
+    role: "internal",
+    attributes: ["drover.flight.items"],
+    help: "A transaction that was committed: `advance` moves runs, `schedule` begins them, `claim` hands tasks out, `fire` begins the runs of schedules. A trace of its own, with links to what it moved of sampled runs, up to 128: to the runs, or to the tries that it handed out. With nothing sampled on board there is none.",
+  },
+} as const satisfies Readonly<Record<string, SpanSpec>>);
+
 export type SpanName = keyof typeof SPANS;
+export type ServerSpanName = keyof typeof SERVER_SPANS;
 export type AttributesOf<Name extends SpanName> = Readonly<
   Partial<Record<(typeof SPANS)[Name]["attributes"][number], string | number | boolean | null>>
 >;
@@ -124,7 +141,7 @@ export interface SpanLink {
 
 /** A span that is over. */
 export interface SpanData extends SpanLink {
-  readonly of: SpanName;
+  readonly of: SpanName | ServerSpanName;
   readonly name: string;
   readonly role: SpanRole;
   /** null: it is the root of its trace. */

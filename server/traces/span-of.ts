@@ -3,6 +3,7 @@ import type { Attempt, Moment } from "../core/attempt.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
+import type { ReadyRow } from "../store/store.ts";
 import type { Trace, TracedRun } from "../store/trace.ts";
 import {
   type AttributesOf,
@@ -74,6 +75,19 @@ function present(
 
 export function attemptLink({ run, trace }: Traced, step: number, fence: number): SpanLink {
   return { traceId: trace.traceId, spanId: attemptIdOf(run.runId, step, fence, 0) };
+}
+
+/** Of a task as it waits in its queue: to the try that it becomes. */
+export function tryLink(
+  { run, trace }: Traced,
+  { step, fence, task, attempt }: ReadyRow,
+): SpanLink {
+  const n = task === "verify" ? attempt : 0;
+  return { traceId: trace.traceId, spanId: attemptIdOf(run.runId, step, fence, n) };
+}
+
+export function rootLink({ run, trace }: Traced): SpanLink {
+  return { traceId: trace.traceId, spanId: rootIdOf(run.runId) };
 }
 
 /** Items of a map are called alike: which one it is is an attribute. */

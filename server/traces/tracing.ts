@@ -19,7 +19,8 @@ import {
 import type { SpanData, SpanLink, SpanSink } from "../telemetry/spans.ts";
 import { attemptIdOf, isSampled, rootIdOf, traceIdOf } from "./ids.ts";
 import { asksForEscalations, endsRun, queueSpan, spansOfPass } from "./pass-spans.ts";
-import type { Traced } from "./span-of.ts";
+import { type Committed, flightSpan } from "./server-spans.ts";
+import { rootLink, type Traced, tryLink } from "./span-of.ts";
 
 /** Runs of which a process remembers what stands with them. */
 const KNOWN_MAX = 10_000;
@@ -41,8 +42,9 @@ export interface TracingOptions {
 export interface Tracing extends RunTraces {
   /** What an agent gets with a task: the span of the try. */
   readonly task: TaskTrace;
-  told(told: Pick<Told, "worked" | "now">): void;
-  granted(leases: readonly Granted[]): void;
+  told(told: Pick<Told, "worked" | "now" | "flight">): void;
+  /** `ms`: how long the claim took. */
+  granted(leases: readonly Granted[], ms: number): void;
   /** Makes the spans of what it was told, and lets the sink send them. */
   stop(): Promise<void>;
 }
@@ -106,6 +108,11 @@ export function createTracing(options: TracingOptions): Tracing {
     if (ends) known.forget(runId);
   }
 
+  function committed(of: Committed): void {
+    const span = sink && flightSpan(of);
+    if (span) sink.take([span]);
+  }
+
   return Object.freeze({
     begin(runId, given) {
       if (given && readTrace(given)) return given;
@@ -120,7 +127,7 @@ export function createTracing(options: TracingOptions): Tracing {
       const trace = readTrace(context);
       return trace && writeTrace(trace, attemptIdOf(runId, step, fence, n));
     },
-    told({ worked: { records, begun }, now }) {
+    told({ worked: { records, begun }, now, flight }) {
       const ids = new Set(begun.map(({ runId }) => runId));
       later(async () => {
         for (const run of begun) await known.learn(tracedRun(run));
@@ -129,9 +136,15 @@ export function createTracing(options: TracingOptions): Tracing {
           const found = traced.get(record.head.runId);
           if (found) await passed(record, found, ids.has(record.head.runId), now);
         }
+        const [first] = records;
+        const id = first ? `${first.head.runId} ${first.after.run.version}` : "";
+        committed({
+          ...{ ...flight, now, items: records.length, id },
+          links: [...traced.values()].flatMap((one) => (one?.trace.sampled ? [rootLink(one)] : [])),
+        });
       });
     },
-    granted(leases) {
+    granted(leases, ms) {
       if (leases.length === 0) return;
       later(async () => {
         const traced = await known.of(leases.map(({ ready }) => ready.runId));
@@ -139,6 +152,17 @@ export function createTracing(options: TracingOptions): Tracing {
           const found = traced.get(ready.runId);
           if (found) emit([queueSpan(found, ready, grantedAt, agentId)], found);
         }
+        const [first] = leases;
+        if (!first) return;
+        const { runId, step, fence, attempt } = first.ready;
+        committed({
+          ...{ name: "claim", now: first.grantedAt, ms, items: leases.length },
+          id: [runId, step, fence, attempt, first.grantedAt].join(" "),
+          links: leases.flatMap(({ ready }) => {
+            const found = traced.get(ready.runId);
+            return found?.trace.sampled ? [tryLink(found, ready)] : [];
+          }),
+        });
       });
     },
     async stop() {

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EXAMPLE, tracesPage } from "../../docs/traces-page.ts";
-import { SPANS, type SpanSpec } from "../../server/telemetry/spans.ts";
+import { SERVER_SPANS, SPANS, type SpanSpec } from "../../server/telemetry/spans.ts";
 import { type ServerProcess, spawnDroverServer } from "../support/drover-server.ts";
 import { at, callJson, jsonAgent, listAt, textAt } from "../support/json-call.ts";
 import {
@@ -214,13 +214,68 @@ describe("the trace of a run", () => {
     expect(root?.links).toEqual([{ traceId: before?.traceId, spanId: before?.spanId }]);
   });
 
+  it("is linked to by the transactions that began it, handed out its task and ended it", async () => {
+    const definition = { workflow: "flown", steps: [{ id: "a", task: task("flown") }] };
+    const runId = await start(definition);
+    const agent = jsonAgent("flown");
+    await report(agent, (await take(agent, "flown")).token, { success: {} });
+    const spans = await traced(runId);
+    const idOf = (named: string) => spans.find(({ name }) => name.startsWith(named))?.spanId;
+    const flights = await until("the flights of the run", async () => {
+      const own = new Set(spans.map(({ spanId }) => spanId));
+      const found = receiver.spans.filter(
+        ({ name, links }) =>
+          name.startsWith("flight ") && links.some(({ spanId }) => own.has(spanId)),
+      );
+      return found.length >= 3 ? found : null;
+    });
+    const linked = flights.map(({ name, links }) => [name, links.map(({ spanId }) => spanId)]);
+    expect(linked.sort()).toEqual([
+      ["flight advance", [idOf("run ")]],
+      ["flight claim", [idOf("perform ")]],
+      ["flight schedule", [idOf("run ")]],
+    ]);
+    for (const { service, parentId, kind } of flights)
+      expect({ service, parentId, kind }).toEqual({
+        service: "drover-server",
+        parentId: "",
+        kind: 1,
+      });
+    expect(new Set(flights.map(({ traceId }) => traceId)).size).toBe(3);
+  });
+
+  it("has the calls of whoever is traced himself, and how they ended", async () => {
+    const [traceId, callerId] = ["5bf92f3577b34da6a3ce929d0e0e4736", "10f067aa0ba902b7"];
+    const call = (flags: string, run: string) =>
+      callJson(
+        server.address,
+        "SchedulerService/GetRun",
+        { run: { runId: run } },
+        { traceparent: `00-${traceId}-${callerId}-${flags}` },
+      );
+    const runId = await start({ workflow: "asked", steps: [{ id: "a", wait: { for: "3600s" } }] });
+    await call("00", runId);
+    await call("01", runId);
+    await call("01", "018bcfe5-0000-7000-8000-000000000000");
+    const calls = await until("both spans", async () => {
+      const found = receiver.spans.filter((span) => span.traceId === traceId);
+      return found.length >= 2 ? found : null;
+    });
+    const method = { "rpc.method": "drover.v1.SchedulerService/GetRun" };
+    expect(calls).toMatchObject([
+      { name: "call GetRun", service: "drover-server", kind: 2, error: null, attributes: method },
+      { name: "call GetRun", parentId: callerId, kind: 2, error: "RUN_NOT_FOUND" },
+    ]);
+    expect(calls).toHaveLength(2);
+  });
+
   it("is what the page docs/TRACES.md shows, whose catalogue is the server's", () => {
     const path = join(import.meta.dirname, "../../docs/TRACES.md");
     expect(readFileSync(path, "utf8"), "run `node docs/generate.ts`").toBe(tracesPage());
   });
 
   it("is made of spans of the catalogue alone, and holds no payload", () => {
-    const specs: Readonly<Record<string, SpanSpec>> = SPANS;
+    const specs: Readonly<Record<string, SpanSpec>> = { ...SPANS, ...SERVER_SPANS };
     for (const { name, attributes } of receiver.spans) {
       const spec = specs[name.split(" ")[0] ?? ""];
       expect(spec, name).toBeDefined();

@@ -32,10 +32,11 @@ export async function callJson(
   address: string,
   method: string,
   body: unknown,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<JsonAnswer> {
   const response = await fetch(`http://${address}/drover.v1.${method}`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
   return { status: response.status, body: await response.json() };

@@ -201,6 +201,7 @@ export const layers: readonly Layer[] = [
     may: [
       "server/core/",
       ...contract,
+      "server/clock.ts",
       "server/telemetry/spans.ts",
       "server/scheduler/run-traces.ts",
       "server/scheduler/told.ts",

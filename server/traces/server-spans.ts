@@ -1,0 +1,63 @@
+// The spans of a server's own work. A transaction moves runs of several traces at once, so it is a
+// trace of its own, with a link to each.
+import { createHash } from "node:crypto";
+import type { Moment } from "../core/attempt.ts";
+import type { Trace } from "../store/trace.ts";
+import { SERVER_SPANS, type SpanData, type SpanLink } from "../telemetry/spans.ts";
+
+/** A flight has some hundred runs on board; receivers keep 128 links of a span. */
+const LINKS_MAX = 128;
+
+export interface Committed {
+  /** What flew: advance, schedule, claim, fire … */
+  readonly name: string;
+  /** The time of the transaction, by the database's clock. */
+  readonly now: Moment;
+  /** How long it took, until the commit was known. */
+  readonly ms: number;
+  /** Runs or tasks that it moved. */
+  readonly items: number;
+  /** No two flights have the same. */
+  readonly id: string;
+  /** The sampled ones of what it moved. */
+  readonly links: readonly SpanLink[];
+}
+
+/** null: it moved nothing that is sampled. */
+export function flightSpan({ name, now, ms, items, id, links }: Committed): SpanData | null {
+  if (links.length === 0) return null;
+  const hash = createHash("sha256").update(`flight ${name} ${id}`).digest("hex");
+  return {
+    ...{ of: "flight", name: `flight ${name}`, role: SERVER_SPANS.flight.role },
+    ...{ traceId: hash.slice(0, 32), spanId: hash.slice(32, 48), parentId: null, state: "" },
+    ...{ startMs: now, endMs: now + ms, error: null },
+    attributes: { "drover.flight.items": items },
+    links: links.slice(0, LINKS_MAX),
+  };
+}
+
+export interface CallEnded {
+  readonly service: string;
+  readonly method: string;
+  /** The trace of the caller, and his span. */
+  readonly caller: Trace;
+  /** 8 bytes, hex. */
+  readonly spanId: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** A stable reason or code; null: it was answered. */
+  readonly error: string | null;
+}
+
+export function callSpan(ended: CallEnded): SpanData {
+  const { service, method, caller, spanId, startMs, endMs, error } = ended;
+  return {
+    ...{ of: "call", name: `call ${method}`, role: SERVER_SPANS.call.role },
+    ...{ traceId: caller.traceId, spanId, parentId: caller.callerId, state: caller.state },
+    ...{ startMs, endMs: Math.max(startMs, endMs), error, links: [] },
+    attributes: {
+      "rpc.method": `${service}/${method}`,
+      ...(error === null ? {} : { "error.type": error }),
+    },
+  };
+}
