@@ -7,8 +7,12 @@
  * The first signal drains and stops; the second ends the process at once, which is safe too:
  * nothing that was acknowledged lives in this process alone.
  */
-import type { LogConfig, SupervisorConfig, TraceConfig } from "@drover/server/config.ts";
-import type { CircuitOptions } from "./circuit-options.ts";
+import type {
+  CircuitConfig,
+  LogConfig,
+  SupervisorConfig,
+  TraceConfig,
+} from "@drover/server/config.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./database.ts";
 import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
@@ -22,7 +26,7 @@ export interface ServeOptions {
   /** Thresholds of its watches. */
   readonly settings: SupervisorConfig;
   /** When circuits open, and for how long; left out: as by default. */
-  readonly circuits?: CircuitOptions;
+  readonly circuits?: CircuitConfig;
   /** undefined: nothing is traced. */
   readonly trace: TraceConfig | undefined;
   readonly log: LogConfig;
@@ -56,7 +60,7 @@ export interface SuperviseOptions {
   readonly listen?: string;
   /** Thresholds of its watches. */
   readonly settings: SupervisorConfig;
-  readonly circuits: CircuitOptions;
+  readonly circuits: CircuitConfig;
   readonly trace: TraceConfig | undefined;
   readonly log: LogConfig;
 }

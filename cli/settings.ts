@@ -1,13 +1,16 @@
 /**
- * Thresholds of the watches as options of a server: `--slow-factor 2` or DROVER_SLOW_FACTOR=2. What
- * they are, and what they may be, is a table of the server.
+ * Thresholds as options of a server: `--slow-factor 2` or DROVER_SLOW_FACTOR=2. What they are, and
+ * what they may be, are tables of the server.
  */
 import {
-  SUPERVISOR_DEFAULTS,
+  CIRCUIT_SETTING_NAMES,
+  CIRCUIT_SETTINGS,
+  type CircuitConfig,
+  circuitConfig,
+  type Setting,
   SUPERVISOR_SETTING_NAMES,
   SUPERVISOR_SETTINGS,
   type SupervisorConfig,
-  type SupervisorSetting,
   supervisorConfig,
 } from "@drover/server/config.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -19,18 +22,44 @@ import { durationWords } from "./words.ts";
 export type SettingOptions = Readonly<Record<string, unknown>>;
 
 export function addSettings(command: Command): Command {
-  for (const name of SUPERVISOR_SETTING_NAMES) command.addOption(optionOf(name));
+  for (const name of SUPERVISOR_SETTING_NAMES)
+    command.addOption(optionOf(SUPERVISOR_SETTINGS[name]));
+  return command;
+}
+
+export function addCircuitSettings(command: Command): Command {
+  for (const name of CIRCUIT_SETTING_NAMES) command.addOption(optionOf(CIRCUIT_SETTINGS[name]));
   return command;
 }
 
 /** Throws CliFailure for one that is out of its bounds. */
 export function settingsOf(options: SettingOptions): SupervisorConfig {
-  const given = SUPERVISOR_SETTING_NAMES.flatMap((name) => {
-    const value = options[optionOf(name).attributeName()];
-    return typeof value === "number" ? [[name, value] as const] : [];
-  });
+  return checked(() =>
+    supervisorConfig(given(SUPERVISOR_SETTING_NAMES, SUPERVISOR_SETTINGS, options)),
+  );
+}
+
+/** Throws CliFailure for one that is out of its bounds. */
+export function circuitsOf(options: SettingOptions): CircuitConfig {
+  return checked(() => circuitConfig(given(CIRCUIT_SETTING_NAMES, CIRCUIT_SETTINGS, options)));
+}
+
+function given<Name extends string>(
+  names: readonly Name[],
+  settings: Readonly<Record<Name, Setting>>,
+  options: SettingOptions,
+): Partial<Record<Name, number>> {
+  const said: Partial<Record<Name, number>> = {};
+  for (const name of names) {
+    const value = options[optionOf(settings[name]).attributeName()];
+    if (typeof value === "number") said[name] = value;
+  }
+  return said;
+}
+
+function checked<Config>(config: () => Config): Config {
   try {
-    return supervisorConfig(Object.fromEntries(given));
+    return config();
   } catch (error) {
     throw new CliFailure(error instanceof Error ? error.message : String(error), {
       code: exitCodes.usage,
@@ -39,16 +68,23 @@ export function settingsOf(options: SettingOptions): SupervisorConfig {
   }
 }
 
-function optionOf(name: SupervisorSetting): Option {
-  const { flag, unit, why } = SUPERVISOR_SETTINGS[name];
-  const isDuration = unit === "ms";
-  const byDefault = SUPERVISOR_DEFAULTS[name];
-  return new Option(
-    `--${flag} <${isDuration ? "duration" : "number"}>`,
-    `${why} (default ${isDuration ? durationWords(byDefault) : byDefault})`,
-  )
+const UNITS: Readonly<Record<Setting["unit"], string>> = Object.freeze({
+  ...{ ms: "duration", count: "number", factor: "number", share: "percent" },
+});
+
+function optionOf({ flag, unit, byDefault, why }: Setting): Option {
+  return new Option(`--${flag} <${UNITS[unit]}>`, `${why} (default ${shown(unit, byDefault)})`)
     .env(`DROVER_${flag.toUpperCase().replaceAll("-", "_")}`)
-    .argParser(isDuration ? parseDuration : parseNumber);
+    .argParser(unit === "ms" ? parseDuration : unit === "share" ? parsePercent : parseNumber);
+}
+
+function shown(unit: Setting["unit"], value: number): string {
+  if (unit === "ms") return durationWords(value);
+  return String(unit === "share" ? value * 100 : value);
+}
+
+function parsePercent(text: string): number {
+  return parseNumber(text) / 100;
 }
 
 function parseNumber(text: string): number {

@@ -1,6 +1,8 @@
 // Every setting of a server, with its unit, default and reason. Flags come before the environment,
 // the environment before these defaults; the command line reads both and hands over a whole config.
 
+import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
+
 export const DEFAULT_PORT = 7420;
 
 /** What the edge of the server keeps to. */
@@ -100,10 +102,12 @@ export type DatabaseConfig =
     }
   | { readonly kind: "embedded"; readonly dataDir: string };
 
-interface Setting {
+/** A number that a server may be told. */
+export interface Setting {
   /** Its name on the command line; as DROVER_SLOW_FACTOR in the environment. */
   readonly flag: string;
-  readonly unit: "ms" | "count" | "factor";
+  /** share: 0 to 1, told in percent. */
+  readonly unit: "ms" | "count" | "factor" | "share";
   readonly byDefault: number;
   readonly least: number;
   readonly most: number;
@@ -217,14 +221,9 @@ export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(
 /** Over the defaults. Throws an Error that names every setting that is wrong. */
 export function supervisorConfig(given: Partial<SupervisorConfig>): SupervisorConfig {
   const config = configOf((name) => given[name] ?? SUPERVISOR_DEFAULTS[name]);
-  const problems = SUPERVISOR_SETTING_NAMES.flatMap((name) => {
-    const { flag, unit, least, most }: Setting = SUPERVISOR_SETTINGS[name];
-    const value = config[name];
-    const isWhole = unit === "factor" || Number.isInteger(value);
-    return isWhole && value >= least && value <= most
-      ? []
-      : [`--${flag} is ${value}: give ${isWhole ? "" : "a whole number "}${least} to ${most}`];
-  });
+  const problems = SUPERVISOR_SETTING_NAMES.flatMap((name) =>
+    problemsOf(SUPERVISOR_SETTINGS[name], config[name]),
+  );
   if (config.gapMs < 2 * config.lookEveryMs)
     problems.push(
       `--watch-gap is ${config.gapMs} ms and --look-every ${config.lookEveryMs} ms: with a gap of less than two looks silence would never count`,
@@ -236,6 +235,62 @@ export function supervisorConfig(given: Partial<SupervisorConfig>): SupervisorCo
   if (config.ownerLostMs < 3 * config.ownerLookMs)
     problems.push(
       `--owner-lost is ${config.ownerLostMs} ms and --owner-look ${config.ownerLookMs} ms: one slow look would cost a node its partitions; give three looks at least`,
+    );
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  return config;
+}
+
+function problemsOf({ flag, unit, least, most }: Setting, value: number): readonly string[] {
+  const isShare = unit === "share";
+  const isWhole = unit === "factor" || isShare || Number.isInteger(value);
+  if (isWhole && value >= least && value <= most) return [];
+  const [said, from, to] = [value, least, most].map((one) => (isShare ? one * 100 : one));
+  return [`--${flag} is ${said}: give ${isWhole ? "" : "a whole number "}${from} to ${to}`];
+}
+
+/** When circuits open, and for how long (docs/CIRCUITS.md). */
+export const CIRCUIT_SETTINGS = Object.freeze({
+  ends: {
+    ...{ flag: "circuit-ends", unit: "count", least: 1, most: 1_000_000 },
+    byDefault: CIRCUIT_DEFAULTS.ends,
+    why: "tasks that have to end in the window before they say anything: with fewer a circuit opens by bad luck, with more a lane with few tasks never opens",
+  },
+  windowMs: {
+    ...{ flag: "circuit-window", unit: "ms", least: 10 * SECOND, most: HOUR },
+    byDefault: CIRCUIT_DEFAULTS.windowMs,
+    why: "how far back ends are counted: a shorter one forgets sooner, and a slow lane never has enough of them; in a longer one counts what failed long ago",
+  },
+  share: {
+    ...{ flag: "circuit-share", unit: "share", least: 0.01, most: 1 },
+    byDefault: CIRCUIT_DEFAULTS.share,
+    why: "so many percent of them have to have failed: less opens for a service that is merely bad, more only for one that is down",
+  },
+  restMs: {
+    ...{ flag: "circuit-rest", unit: "ms", least: 100, most: HOUR },
+    byDefault: CIRCUIT_DEFAULTS.restMs,
+    why: "until one task tries, doubled with each that fails: a shorter one notices earlier that the service is back, and asks it more often",
+  },
+  restMsMax: {
+    ...{ flag: "circuit-rest-max", unit: "ms", least: 100, most: DAY },
+    byDefault: CIRCUIT_DEFAULTS.restMsMax,
+    why: "the longest rest after a long outage. At least --circuit-rest",
+  },
+} as const satisfies Readonly<Record<keyof CircuitSettings, Setting>>);
+
+export type CircuitConfig = CircuitSettings;
+export const CIRCUIT_SETTING_NAMES: readonly (keyof CircuitConfig)[] = Object.freeze([
+  ...(["ends", "windowMs", "share", "restMs", "restMsMax"] as const),
+]);
+
+/** Over the defaults. Throws an Error that names every setting that is wrong. */
+export function circuitConfig(given: Partial<CircuitConfig>): CircuitConfig {
+  const config = Object.freeze({ ...CIRCUIT_DEFAULTS, ...given });
+  const problems = CIRCUIT_SETTING_NAMES.flatMap((name) =>
+    problemsOf(CIRCUIT_SETTINGS[name], config[name]),
+  );
+  if (config.restMsMax < config.restMs)
+    problems.push(
+      `--circuit-rest-max is ${config.restMsMax} ms and --circuit-rest ${config.restMs} ms: the longest rest must not be shorter than the first`,
     );
   if (problems.length > 0) throw new Error(problems.join("; "));
   return config;

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { createBeat } from "./beat.ts";
 import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
-import { CIRCUIT_DEFAULTS } from "./core/circuit.ts";
+import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
 import { createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
@@ -69,8 +69,8 @@ export interface ControlPlaneOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Sends webhooks; left out: this process sends none. */
   readonly post?: Post;
-  /** When circuits open, and for how long; what is left out is as by default. */
-  readonly circuits?: CircuitWatchOptions["settings"];
+  /** When circuits open, and for how long; left out: as CIRCUIT_DEFAULTS. */
+  readonly circuits?: CircuitSettings;
   /** Where spans go, and of which share of the runs; left out: nobody traces. */
   readonly spans?: { readonly sink: SpanSink; readonly ratio: number } | undefined;
   /** Is told what was done; left out: nobody measures. */
@@ -239,17 +239,16 @@ function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tr
 }
 
 function circuitsOf(
-  { store, clock, log, circuits = {} }: ControlPlaneOptions,
+  { store, clock, log, circuits: settings = CIRCUIT_DEFAULTS }: ControlPlaneOptions,
   more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
 ): Loop {
-  return createCircuitWatch({ circuits: store.circuits, settings: circuits, clock, log, ...more });
+  return createCircuitWatch({ circuits: store.circuits, settings, clock, log, ...more });
 }
 
 function keptFor(
-  { circuits }: ControlPlaneOptions,
+  { circuits: { windowMs } = CIRCUIT_DEFAULTS }: ControlPlaneOptions,
   { sessionKeptMs, pollerKeptMs }: SupervisorConfig,
 ): Partial<KeptFor> {
-  const { windowMs } = { ...CIRCUIT_DEFAULTS, ...circuits };
   return { sessionKeptMs, pollerKeptMs, circuitEndsKeptMs: 2 * windowMs };
 }
 

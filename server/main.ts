@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { systemClock, systemRandom } from "./clock.ts";
 import {
+  circuitConfig,
   type DatabaseConfig,
   HEALTH_DEFAULTS,
   type HealthConfig,
@@ -98,7 +99,7 @@ export interface RunningSupervisor {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  return starting(options, async ({ log, closers, settings }) => {
+  return starting(options, async ({ log, closers, settings, circuits }) => {
     const { connectionString, store } = await openStore(options.database, {
       log,
       closers,
@@ -106,7 +107,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
     const { address, supervisor } = options;
     const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
-    const of = { store, log, settings, address, supervision };
+    const of = { store, log, settings, circuits, address, supervision };
     const opened = await openPlane(options, of, closers);
     const { plane, metrics, itself, sink } = opened;
     const rpc = createRpcServer({
@@ -136,12 +137,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 export async function startSupervisor(options: SupervisorOptions): Promise<RunningSupervisor> {
-  return starting(options, async ({ log, closers, settings }) => {
+  return starting(options, async ({ log, closers, settings, circuits }) => {
     const { store } = await openStore(options.database, { log, closers, settings });
     const { region, standby = false, listen } = options;
     const regions = region === undefined ? null : [await regionNamed(store, region)];
     const supervision = { regions, standby };
-    const of = { store, log, settings, address: "supervisor", supervision };
+    const of = { store, log, settings, circuits, address: "supervisor", supervision };
     const { plane, metrics, itself } = await openPlane(options, of, closers);
     if (listen === undefined) return { address: null };
     const port = createPagesPort(
@@ -160,6 +161,7 @@ interface Start {
   readonly log: Logger;
   readonly closers: Closers;
   readonly settings: SupervisorConfig;
+  readonly circuits: CircuitSettings;
 }
 
 /** Runs the parts of a start, and closes what has been opened if one of them fails. */
@@ -169,6 +171,7 @@ async function starting<T extends object>(
 ): Promise<T & { stop(): Promise<void> }> {
   // What is wrong with them is said before anything is opened.
   const settings = supervisorConfig(options.settings ?? {});
+  const circuits = circuitConfig(options.circuits ?? {});
   const log = createLog({ ...LOG_DEFAULTS, ...options.log });
   const closers: Closers = [];
   let stopping: Promise<void> | null = null;
@@ -179,7 +182,7 @@ async function starting<T extends object>(
     return stopping;
   };
   try {
-    return { ...(await open({ log, closers, settings })), stop };
+    return { ...(await open({ log, closers, settings, circuits })), stop };
   } catch (error) {
     await stop().catch(() => undefined);
     throw error;
@@ -210,11 +213,12 @@ interface Opened {
 }
 
 async function openPlane(
-  { allowLocalWebhooks: allowLocal = false, circuits = {}, ...options }: ProcessOptions,
+  { allowLocalWebhooks: allowLocal = false, ...options }: ProcessOptions,
   of: {
     readonly store: Store;
     readonly log: Logger;
     readonly settings: SupervisorConfig;
+    readonly circuits: CircuitSettings;
     readonly address: string;
     readonly supervision: Supervision | undefined;
   },
@@ -226,7 +230,7 @@ async function openPlane(
   const measures = createMeasures(metrics, systemClock);
   const plane = createControlPlane({
     ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
-    ...{ circuits, measures, spans, ...(supervision ? { supervision } : {}) },
+    ...{ measures, spans, ...(supervision ? { supervision } : {}) },
     post: createPost({ clock: systemClock, allowLocal }),
   });
   closers.push(() => plane.stop());

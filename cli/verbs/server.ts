@@ -1,20 +1,20 @@
 /** `drover server`: the server for real work, on the PostgreSQL of DATABASE_URL. */
 import { type Command, Option } from "commander";
-import { addCircuitOptions, type CircuitFlags, circuitsOf } from "../circuit-options.ts";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
-import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
+import {
+  addCircuitSettings,
+  addSettings,
+  circuitsOf,
+  type SettingOptions,
+  settingsOf,
+} from "../settings.ts";
 import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
 
-interface ServerOptions
-  extends DatabaseOptions,
-    SettingOptions,
-    CircuitFlags,
-    TraceOptions,
-    LogOptions {
+interface ServerOptions extends DatabaseOptions, SettingOptions, TraceOptions, LogOptions {
   readonly insecureNoAuth?: boolean;
   readonly allowLocalWebhooks?: boolean;
   readonly supervisor: "embedded" | "none";
@@ -22,7 +22,7 @@ interface ServerOptions
 
 export function addServer(program: Command, ended: Ended): void {
   const command = addSettings(addDatabaseOptions(program.command("server")));
-  addLogOption(addTraceOptions(addCircuitOptions(command)))
+  addLogOption(addTraceOptions(addCircuitSettings(command)))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")

@@ -1,21 +1,21 @@
 /** `drover supervisor`: a process that watches and takes no calls, beside servers that do. */
 import type { Command } from "commander";
-import { addCircuitOptions, type CircuitFlags, circuitsOf } from "../circuit-options.ts";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { supervise } from "../serve.ts";
-import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
+import {
+  addCircuitSettings,
+  addSettings,
+  circuitsOf,
+  type SettingOptions,
+  settingsOf,
+} from "../settings.ts";
 import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
 import { addSupervisorVerbs } from "./partition.ts";
 
-interface SupervisorOptions
-  extends DatabaseOptions,
-    SettingOptions,
-    CircuitFlags,
-    TraceOptions,
-    LogOptions {
+interface SupervisorOptions extends DatabaseOptions, SettingOptions, TraceOptions, LogOptions {
   readonly region?: string;
   readonly standby?: boolean;
   readonly listen?: string;
@@ -24,7 +24,7 @@ interface SupervisorOptions
 
 export function addSupervisor(program: Command, ended: Ended): void {
   const command = addSettings(addDatabaseOptions(program.command("supervisor")));
-  const supervisor = addLogOption(addTraceOptions(addCircuitOptions(command)));
+  const supervisor = addLogOption(addTraceOptions(addCircuitSettings(command)));
   addSupervisorVerbs(supervisor, ended);
   supervisor
     .description("watch what does not happen, for servers that run with --supervisor none")

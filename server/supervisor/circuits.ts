@@ -7,7 +7,6 @@
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import {
-  CIRCUIT_DEFAULTS,
   type CircuitSettings,
   type CircuitState,
   CLOSED,
@@ -30,8 +29,7 @@ const EVERY_MS = 1_000;
 
 export interface CircuitWatchOptions {
   readonly circuits: Circuits;
-  /** What is left out is as CIRCUIT_DEFAULTS. */
-  readonly settings: Partial<CircuitSettings>;
+  readonly settings: CircuitSettings;
   readonly clock: Clock;
   readonly log: Logger;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
@@ -41,8 +39,7 @@ export interface CircuitWatchOptions {
 }
 
 export function createCircuitWatch(options: CircuitWatchOptions): Loop {
-  const { circuits, clock, log } = options;
-  const settings = { ...CIRCUIT_DEFAULTS, ...options.settings };
+  const { circuits, settings, clock, log } = options;
 
   async function look(): Promise<CircuitLook> {
     const found = await circuits.look(settings.windowMs);

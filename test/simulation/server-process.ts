@@ -63,7 +63,7 @@ export interface ServerDeps {
   /** Left out: it watches all. */
   readonly supervision?: Supervision | undefined;
   /** When circuits open by themselves; left out: hardly ever. */
-  readonly circuits?: Partial<CircuitSettings> | undefined;
+  readonly circuits?: CircuitSettings | undefined;
   readonly isStoreUp: () => boolean;
   /** Left out: nothing befalls it in the middle of something. */
   readonly strikes?: Strikes | undefined;

@@ -77,7 +77,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/config.ts"],
-    may: [],
+    may: ["server/core/circuit.ts"],
     node: false,
     instead: "settings are plain data: let whoever uses one import it from here",
   },

@@ -20,7 +20,12 @@ test("a server where all goes well says so in the look that hears of bad ends el
   function server(owned: readonly Owned[]) {
     const ends = createEnds(clock);
     const watch = createCircuitWatch({
-      ...{ circuits: store.circuits, settings: {}, clock, log: pino({ level: "silent" }) },
+      ...{
+        circuits: store.circuits,
+        settings: CIRCUIT_DEFAULTS,
+        clock,
+        log: pino({ level: "silent" }),
+      },
       owner: () => ({ node: randomUUID(), owned }),
       counted: ends.take,
       learn: () => undefined,

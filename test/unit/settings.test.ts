@@ -2,6 +2,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
+  CIRCUIT_SETTING_NAMES,
+  CIRCUIT_SETTINGS,
+  circuitConfig,
   SUPERVISOR_DEFAULTS,
   SUPERVISOR_SETTING_NAMES,
   SUPERVISOR_SETTINGS,
@@ -66,6 +69,34 @@ test("a node is not lost by one slow look", () => {
 
 test("a gap that every two looks exceed is refused: silence would never count", () => {
   expect(() => supervisorConfig({ gapMs: 1_000 })).toThrow("--watch-gap is 1000 ms");
+});
+
+test.each(CIRCUIT_SETTING_NAMES)("%s may be what its bounds are, and nothing beyond", (name) => {
+  const { flag, unit, least, most } = CIRCUIT_SETTINGS[name];
+  // The longest rest is as long as the first at least.
+  const beside = name === "restMs" ? { restMsMax: CIRCUIT_SETTINGS.restMsMax.most } : {};
+  const rest = name === "restMsMax" ? { restMs: CIRCUIT_SETTINGS.restMs.least } : {};
+  for (const value of [least, most])
+    expect(circuitConfig({ ...beside, ...rest, [name]: value })).toMatchObject({ [name]: value });
+  const step = unit === "share" ? 0.005 : 1;
+  for (const value of [least - step, most + step])
+    expect(() => circuitConfig({ ...beside, ...rest, [name]: value })).toThrow(`--${flag} is `);
+});
+
+test("the longest rest of a circuit is not shorter than the first", () => {
+  const given = { restMs: 2_000, restMsMax: 1_999 };
+  expect(() => circuitConfig(given)).toThrow("--circuit-rest-max is 1999 ms");
+});
+
+test("the page on circuits lists each setting with its default, its bounds and its reason", () => {
+  const page = readFileSync(new URL("../../docs/CIRCUITS.md", import.meta.url), "utf8");
+  for (const name of CIRCUIT_SETTING_NAMES) {
+    const { flag, unit, byDefault, least, most, why } = CIRCUIT_SETTINGS[name];
+    const number = (value: number) => (unit === "share" ? `${value * 100} %` : String(value));
+    const shown = (value: number) => (unit === "ms" ? words(value) : number(value));
+    const bounds = `${shown(least)} to ${shown(most)}`;
+    expect(page).toContain(`| \`--${flag}\` | ${shown(byDefault)} | ${bounds} | ${why} |`);
+  }
 });
 
 test("the page on detection lists each setting with its default, its bounds and its reason", () => {
