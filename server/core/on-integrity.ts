@@ -21,6 +21,7 @@ import {
   planTaskOf,
   stepOf,
 } from "./pass.ts";
+import { thaw } from "./saga.ts";
 import { isUnsettled } from "./strategy.ts";
 
 /** Second of the day and more: tells apart what is found at different times about one fence. */
@@ -36,6 +37,8 @@ export function onIntegrity(pass: Pass, event: Extract<RunEvent, { kind: "integr
     for (const one of lost) beginAgain(pass, one);
     for (const no of unasked) askAgain(pass, no);
     for (const no of unopened) if (stepOf(pass, no).forward.kind === "BLOCKED") open(pass, no);
+    // Nothing of it waits for a person: its counters say what it does now.
+    if (pass.view.run.asking === 0) thaw(pass);
   }
   for (const [no, about] of Map.groupBy(findings, ({ step }) => step)) tell(pass, no, about);
   return { kind: "done" };

@@ -196,6 +196,16 @@ describe("a question", () => {
     expect(await told()).toHaveLength(1);
   });
 
+  it("that nobody has to answer any more holds its run no longer", async () => {
+    await world.begin(unsure);
+    await report(broken);
+    await change("update escalation set closed_at = now(), wake_at = null where run_id = $1");
+    await change("update step set forward = 9 where run_id = $1");
+    expect(await state()).toBe("ESCALATED");
+    expect((await swept()).join()).toMatch(/asking is 1, the steps say 0/);
+    expect(await state()).toBe("COMPLETED");
+  });
+
   it("of a run that has ended is closed", async () => {
     await world.begin(SHORT);
     await report();

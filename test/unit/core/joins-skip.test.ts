@@ -119,6 +119,21 @@ describe("SKIPPED", () => {
     expect(["a", "b", "c"].map((id) => kindOf(world, id))).toEqual(Array(3).fill("SKIPPED"));
   });
 
+  test("passes on through a step whose other need a person has skipped", () => {
+    const world = worldOf({
+      asked: { onFailure: "escalate" },
+      a: {},
+      b: { needs: ["asked", "a"], runIf: "all_ok" },
+      c: { needs: ["asked", "b"] },
+      d: { needs: ["asked", "c"] },
+    });
+    world.report(world.claim("asked"), broken);
+    world.answer(lastQuestion(world).n, "skip");
+    succeed(world, "a");
+    expect(["b", "c", "d"].map((id) => kindOf(world, id))).toEqual(Array(3).fill("SKIPPED"));
+    expect(world.run().state).toEqual({ kind: "COMPLETED", reason: "DONE" });
+  });
+
   test("does not pass on where another need has ended otherwise", () => {
     const world = worldOf({ a: { when: "no" }, b: {}, c: { needs: ["a", "b"] } });
     succeed(world, "b");
