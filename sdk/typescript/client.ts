@@ -14,7 +14,9 @@ import { type CallControl, createCall, present, tryMs } from "./call.ts";
 import { DroverCallError, verdictOf } from "./call-error.ts";
 import { openChannel } from "./channel.ts";
 import { type Circuits, createCircuits } from "./circuits.ts";
+import { clearChannel } from "./clear-channel.ts";
 import { sleep, systemClock } from "./clock.ts";
+import { type Codec, noCodec } from "./codec.ts";
 import { type Commands, createCommands } from "./commands.ts";
 import { toDefinition } from "./definition.ts";
 import { toDuration } from "./duration.ts";
@@ -54,6 +56,8 @@ export interface ClientOptions {
   readonly namespace?: string;
   /** For how long a call is repeated while the server cannot be reached. Default 30 s. */
   readonly patienceMs?: number;
+  /** Encrypts or compresses what goes into runs and comes out of them. Default: nothing does. */
+  readonly codec?: Codec;
 }
 
 export interface Registered {
@@ -160,8 +164,8 @@ export interface Client extends Commands, Starts, Workflows {
 const waitMs = 30_000;
 
 export function createClient(options: ClientOptions): Client {
-  const { namespace = "", patienceMs = 30_000 } = options;
-  const channel = openChannel(options.address);
+  const { namespace = "", patienceMs = 30_000, codec = noCodec } = options;
+  const channel = clearChannel(openChannel(options.address), codec);
   const rpc = SchedulerService.method;
 
   const call = createCall(channel, patienceMs);
@@ -280,12 +284,12 @@ export function createClient(options: ClientOptions): Client {
       }
     },
 
-    ...createStarts(call, namespace, systemClock),
+    ...createStarts(call, namespace, codec, systemClock),
     ...createWorkflows(call, namespace),
-    ...createCommands(call, namespace),
-    escalations: createEscalations(call, namespace),
+    ...createCommands(call, namespace, codec),
+    escalations: createEscalations(call, namespace, codec),
     hooks: createHooks(call, namespace),
-    schedules: createSchedules(call, namespace),
+    schedules: createSchedules(call, namespace, codec),
     triggers: createTriggers(call, namespace),
     queues: createQueues(call, namespace),
     circuits: createCircuits(call, namespace),

@@ -13,6 +13,7 @@ import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import type { Call, CallControl } from "./call.ts";
 import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
 import type { Clock } from "./clock.ts";
+import type { Codec } from "./codec.ts";
 import { createGathering, type Sent } from "./gathering.ts";
 import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
 import { type Within, withinActive, withinNone } from "./tracing.ts";
@@ -52,7 +53,7 @@ interface Start {
 const rpc = SchedulerService.method;
 const sent: Sent<Start> = Object.freeze({ kind: "answered", again: [] });
 
-export function createStarts(call: Call, namespace: string, clock: Clock): Starts {
+export function createStarts(call: Call, namespace: string, codec: Codec, clock: Clock): Starts {
   const queue = createGathering<Start>({ clock, sizeMax, send });
 
   async function send(batch: readonly Start[]): Promise<Sent<Start>> {
@@ -96,7 +97,7 @@ export function createStarts(call: Call, namespace: string, clock: Clock): Start
     schedule(spec: ScheduleSpec, { signal }: CallControl = {}): Promise<Scheduled> {
       return new Promise((resolve, reject) => {
         signal?.throwIfAborted();
-        const request = create(ScheduleRequestSchema, { namespace, ...toSchedule(spec) });
+        const request = create(ScheduleRequestSchema, { namespace, ...toSchedule(spec, codec) });
         const abort = () => reject(signal?.reason);
         const done = () => signal?.removeEventListener("abort", abort);
         signal?.addEventListener("abort", abort, { once: true });
@@ -120,7 +121,7 @@ export function createStarts(call: Call, namespace: string, clock: Clock): Start
       specs: readonly ScheduleSpec[],
       { signal }: CallControl = {},
     ): Promise<readonly BatchResult[]> {
-      const runs = specs.map(toSchedule);
+      const runs = specs.map((spec) => toSchedule(spec, codec));
       const answer = await call(rpc.scheduleBatch, { namespace, runs }, { signal });
       return runs.map(({ key }, place) => resultAt(place, key, answer));
     },

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { type Call, createCall } from "../../../sdk/typescript/call.ts";
 import { openChannel } from "../../../sdk/typescript/channel.ts";
+import { noCodec } from "../../../sdk/typescript/codec.ts";
 import { createStarts } from "../../../sdk/typescript/starts.ts";
 import { givenServer } from "../../support/agent-script.ts";
 import { status } from "../../support/fake-server.ts";
@@ -29,7 +30,7 @@ async function givenStarts() {
       underWay.now -= 1;
     }
   };
-  const starts = createStarts(call, "acme", clock);
+  const starts = createStarts(call, "acme", noCodec, clock);
   const schedule = (key: string, signal?: AbortSignal) =>
     starts.schedule({ workflow: "w", key }, signal && { signal });
   /** Others go out together 2 ms after one that is alone. */

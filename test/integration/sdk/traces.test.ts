@@ -22,6 +22,7 @@ import { createAgent } from "../../../sdk/typescript/agent.ts";
 import { type Call, createCall } from "../../../sdk/typescript/call.ts";
 import { openChannel } from "../../../sdk/typescript/channel.ts";
 import { createClient } from "../../../sdk/typescript/client.ts";
+import { noCodec } from "../../../sdk/typescript/codec.ts";
 import type { Handler } from "../../../sdk/typescript/handler.ts";
 import type { Logger } from "../../../sdk/typescript/logger.ts";
 import { createStarts } from "../../../sdk/typescript/starts.ts";
@@ -159,7 +160,7 @@ test("runs that are scheduled together are each in the trace of their caller", a
     calls.push(`${method.name} in ${trace.getSpanContext(context.active())?.spanId ?? "none"}`);
     return real(method, ...asked);
   };
-  const { schedule } = createStarts(call, "", clock);
+  const { schedule } = createStarts(call, "", noCodec, clock);
   const workflow = { workflow: "w", steps: [{ id: "a", wait: "1ms" as const }] };
   const [first, second] = ["first", "second"].map((name) => tracer.startSpan(name));
   const within = async (span: Span | undefined) => {
