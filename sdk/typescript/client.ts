@@ -6,17 +6,17 @@
  * `schedule` by its key and `signal` by its id, which are made here if the caller gives none, the
  * others by what they do. Any other refusal is thrown at once as DroverCallError.
  */
-import { create } from "@bufbuild/protobuf";
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
 import { StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { RunOrder, SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { createBackoff } from "./backoff.ts";
 import { type CallControl, createCall, present, tryMs } from "./call.ts";
-import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
+import { DroverCallError, verdictOf } from "./call-error.ts";
 import { openChannel } from "./channel.ts";
 import { type Circuits, createCircuits } from "./circuits.ts";
+import { clearChannel } from "./clear-channel.ts";
 import { sleep, systemClock } from "./clock.ts";
+import { type Codec, noCodec } from "./codec.ts";
 import { type Commands, createCommands } from "./commands.ts";
 import { toDefinition } from "./definition.ts";
 import { toDuration } from "./duration.ts";
@@ -43,8 +43,8 @@ import {
 } from "./run-history.ts";
 import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
-import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
 import { createSchedules, type Schedules } from "./schedules.ts";
+import { createStarts, type Starts } from "./starts.ts";
 import { createTriggers, type Triggers } from "./triggers.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 import { createWorkflows, type Workflows } from "./workflows.ts";
@@ -56,17 +56,9 @@ export interface ClientOptions {
   readonly namespace?: string;
   /** For how long a call is repeated while the server cannot be reached. Default 30 s. */
   readonly patienceMs?: number;
+  /** Encrypts or compresses what goes into runs and comes out of them. Default: nothing does. */
+  readonly codec?: Codec;
 }
-
-export interface Scheduled {
-  readonly runId: string;
-  readonly key: string;
-  /** False: an earlier call with this key made it. */
-  readonly created: boolean;
-}
-
-/** What became of one run of a batch; `error`: it was refused, and the others were not. */
-export type BatchResult = Scheduled | { readonly key: string; readonly error: DroverCallError };
 
 export interface Registered {
   readonly name: string;
@@ -130,18 +122,12 @@ export interface RunSnapshot {
   readonly steps: readonly Step[];
 }
 
-export interface Client extends Commands, Workflows {
+export interface Client extends Commands, Starts, Workflows {
   /** A definition, or its text in YAML or JSON. */
   registerWorkflow(
     definition: WorkflowSpec | string,
     options?: CallControl & { readonly keepDefault?: boolean },
   ): Promise<Registered>;
-  schedule(spec: ScheduleSpec, options?: CallControl): Promise<Scheduled>;
-  /** Up to 500 runs in one transaction, with one result for each, in their order. */
-  scheduleBatch(
-    specs: readonly ScheduleSpec[],
-    options?: CallControl,
-  ): Promise<readonly BatchResult[]>;
   getRun(run: RunName, options?: GetRunSpec): Promise<RunDetails>;
   listRuns(options?: ListRunsSpec): Promise<RunPage>;
   /** The items of a map that have begun, in the order of its list, each as a step of its own. */
@@ -178,8 +164,8 @@ export interface Client extends Commands, Workflows {
 const waitMs = 30_000;
 
 export function createClient(options: ClientOptions): Client {
-  const { namespace = "", patienceMs = 30_000 } = options;
-  const channel = openChannel(options.address);
+  const { namespace = "", patienceMs = 30_000, codec = noCodec } = options;
+  const channel = clearChannel(openChannel(options.address), codec);
   const rpc = SchedulerService.method;
 
   const call = createCall(channel, patienceMs);
@@ -231,25 +217,6 @@ export function createClient(options: ClientOptions): Client {
       const request = { namespace, source, keepDefault };
       const answer = await call(rpc.registerWorkflow, request, { signal });
       return { name: answer.name, version: answer.version, created: answer.created };
-    },
-
-    async schedule(spec: ScheduleSpec, { signal }: CallControl = {}): Promise<Scheduled> {
-      const request = toSchedule(spec);
-      const answer = await call(rpc.schedule, { namespace, ...request }, { signal });
-      return { runId: answer.runId, key: request.key, created: answer.created };
-    },
-
-    async scheduleBatch(
-      specs: readonly ScheduleSpec[],
-      { signal }: CallControl = {},
-    ): Promise<readonly BatchResult[]> {
-      const runs = specs.map(toSchedule);
-      const { results } = await call(rpc.scheduleBatch, { namespace, runs }, { signal });
-      return runs.map(({ key }, place): BatchResult => {
-        const { status, runId = "", created = false } = results[place] ?? {};
-        if (status?.code === 0) return { runId, key, created };
-        return { key, error: callErrorOfStatus(status ?? create(StatusSchema, { code: 2 })) };
-      });
     },
 
     async getRun(name: RunName, spec: GetRunSpec = {}): Promise<RunDetails> {
@@ -317,11 +284,12 @@ export function createClient(options: ClientOptions): Client {
       }
     },
 
+    ...createStarts(call, namespace, codec, systemClock),
     ...createWorkflows(call, namespace),
-    ...createCommands(call, namespace),
-    escalations: createEscalations(call, namespace),
+    ...createCommands(call, namespace, codec),
+    escalations: createEscalations(call, namespace, codec),
     hooks: createHooks(call, namespace),
-    schedules: createSchedules(call, namespace),
+    schedules: createSchedules(call, namespace, codec),
     triggers: createTriggers(call, namespace),
     queues: createQueues(call, namespace),
     circuits: createCircuits(call, namespace),

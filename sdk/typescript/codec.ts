@@ -1,17 +1,18 @@
 /**
- * What happens to payloads between a handler and the wire: encryption, compression, or nothing.
+ * What happens to payloads between a program and the wire: encryption, compression, or nothing.
  * With a codec the server carries what it cannot read, so expressions and schemas of a workflow
- * must not look into it.
+ * must not look into it. What the server itself has to read goes out as it is: definitions,
+ * triggers, and the forms of decisions.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
-import { bytes } from "./payload.ts";
+import { bytes, toPayload } from "./payload.ts";
 
 export interface Codec {
-  /** From what a handler gave to what is sent. What it throws is thrown to the handler. */
+  /** From what a program gave to what is sent. What it throws is thrown to the program. */
   encode(payload: Payload): Payload;
-  /** From what came to what a handler reads. A payload that it did not make it returns as it is. */
+  /** From what came to what a program reads. A payload that it did not make it returns as it is. */
   decode(payload: Payload): Payload;
 }
 
@@ -36,13 +37,26 @@ export function aesGcmCodec(key: Uint8Array): Codec {
     },
     decode(payload: Payload): Payload {
       if (payload.contentType !== sealedType || payload.body.case !== "data") return payload;
-      const sealed = payload.body.value;
-      const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, nonceBytes));
-      decipher.setAuthTag(sealed.subarray(-tagBytes));
-      const text = decipher.update(sealed.subarray(nonceBytes, -tagBytes));
-      return fromBinary(PayloadSchema, Buffer.concat([text, decipher.final()]));
+      return fromBinary(PayloadSchema, opened(payload.body.value, key));
     },
   });
+}
+
+function opened(sealed: Uint8Array, key: Uint8Array): Buffer {
+  try {
+    const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, nonceBytes));
+    decipher.setAuthTag(sealed.subarray(-tagBytes));
+    const text = decipher.update(sealed.subarray(nonceBytes, -tagBytes));
+    return Buffer.concat([text, decipher.final()]);
+  } catch (cause) {
+    throw new Error("A payload cannot be opened with the key that is given.", { cause });
+  }
+}
+
+/** What is sent for a value; undefined is none. */
+export function encoded(value: unknown, codec: Codec): Payload | undefined {
+  const payload = toPayload(value);
+  return payload && codec.encode(payload);
 }
 
 /** Payloads as they are. */

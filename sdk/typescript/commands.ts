@@ -16,6 +16,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Call, type CallControl, present } from "./call.ts";
 import { callErrorOfStatus, type DroverCallError } from "./call-error.ts";
+import { type Codec, encoded } from "./codec.ts";
 import { toFailed } from "./outcomes.ts";
 import { toPayload } from "./payload.ts";
 import { type RunFilterSpec, toFilter } from "./run-filter.ts";
@@ -97,7 +98,7 @@ export interface DecideSpec extends CallControl {
   /** Roles of the approver, as you state them. */
   readonly roles?: readonly string[];
   readonly comment?: string;
-  /** What the step's form asks for. */
+  /** What the step's form asks for; the server reads it, so no codec changes it. */
   readonly form?: unknown;
 }
 
@@ -150,7 +151,7 @@ const bulkKinds = {
 const undos = { compensate: Undo.COMPENSATE, leave: Undo.LEAVE };
 const verdicts = { approve: Verdict.APPROVE, reject: Verdict.REJECT };
 
-export function createCommands(call: Call, namespace: string): Commands {
+export function createCommands(call: Call, namespace: string, codec: Codec): Commands {
   const readAnswer = ({ run }: Pick<CancelRunResponse, "run">) => readRun(present(run));
 
   return Object.freeze({
@@ -177,7 +178,7 @@ export function createCommands(call: Call, namespace: string): Commands {
     },
 
     async rerunFrom(name: RunName, stepId: string, spec: RerunSpec = {}): Promise<Rerun> {
-      const input = toPayload(spec.input);
+      const input = encoded(spec.input, codec);
       const asked = { stepId, ...toRerun(spec), ...(input && { input }) };
       const request = { namespace, run: toRef(name), ...asked };
       const { runId, created } = await call(rpc.rerunFrom, request, { signal: spec.signal });
@@ -203,7 +204,7 @@ export function createCommands(call: Call, namespace: string): Commands {
 
     async signal(run: RunName, name: string, spec: SignalSpec = {}): Promise<Signalled> {
       const { id = crypto.randomUUID(), signal } = spec;
-      const payload = toPayload(spec.payload);
+      const payload = encoded(spec.payload, codec);
       const event = { name, signalId: id, ...(payload && { payload }) };
       const request = { namespace, run: toRef(run), ...event };
       const { repeated } = await call(rpc.signal, request, { signal });
@@ -211,6 +212,7 @@ export function createCommands(call: Call, namespace: string): Commands {
     },
 
     async decide(run: RunName, stepId: string, decision: DecideSpec): Promise<Decided> {
+      // In clear, whatever the codec: the server holds it against the schema of the step.
       const form = toPayload(decision.form);
       const request = {
         namespace,
@@ -231,7 +233,7 @@ export function createCommands(call: Call, namespace: string): Commands {
       outcome: DeferredOutcome = {},
       { signal }: CallControl = {},
     ): Promise<{ readonly repeated: boolean }> {
-      const request = { callbackToken, outcome: toOutcome(outcome) };
+      const request = { callbackToken, outcome: toOutcome(outcome, codec) };
       const { repeated } = await call(rpc.completeDeferred, request, { signal });
       return { repeated };
     },
@@ -253,8 +255,8 @@ function toRerun({ version = "same", requestId = crypto.randomUUID() }: RetrySpe
   return { requestId, version: versions[version] };
 }
 
-function toOutcome(outcome: DeferredOutcome) {
+function toOutcome(outcome: DeferredOutcome, codec: Codec) {
   if ("error" in outcome) return { case: "failed" as const, value: toFailed(outcome.error) };
-  const output = toPayload(outcome.output);
+  const output = encoded(outcome.output, codec);
   return { case: "success" as const, value: output === undefined ? {} : { output } };
 }

@@ -92,26 +92,26 @@ function toKind(step: StepSpec): NonNullable<StepInit["kind"]> {
 }
 
 function toMap(map: MapSpec): MessageInitShape<typeof MapStepSchema> {
-  const { over, task, queue = "", concurrency, tolerate, waves } = map;
+  const { over, task, queue = "", concurrency, tolerate, toleratePercent, waves } = map;
+  refuseBoth({ tolerate, toleratePercent });
   return {
     ...{ over: String(over), task, queue },
     ...(concurrency !== undefined && { concurrency }),
-    ...(typeof tolerate === "number" && {
+    ...(tolerate !== undefined && {
       tolerated: { case: "tolerate", value: tolerate } as const,
     }),
-    ...(typeof tolerate === "string" && {
-      tolerated: { case: "toleratePercent", value: percent(tolerate) } as const,
+    ...(toleratePercent !== undefined && {
+      tolerated: { case: "toleratePercent", value: toleratePercent } as const,
     }),
     ...(waves && { waves: toWaves(waves) }),
   };
 }
 
-function toWaves({ size, pause, gate }: WavesSpec): MessageInitShape<typeof WavesSchema> {
+function toWaves({ size, percent, pause, gate }: WavesSpec): MessageInitShape<typeof WavesSchema> {
+  refuseBoth({ size, percent });
   return {
-    amount:
-      typeof size === "number"
-        ? { case: "size", value: size }
-        : { case: "percent", value: percent(size) },
+    ...(size !== undefined && { amount: { case: "size", value: size } as const }),
+    ...(percent !== undefined && { amount: { case: "percent", value: percent } as const }),
     ...durations({ pause }),
     ...(gate !== undefined && { gate: toGate(gate) }),
   };
@@ -122,9 +122,10 @@ function toGate(gate: string | GateSpec): MessageInitShape<typeof GateSchema> {
   return { ...toTask(gate), ...payloads({ input }) };
 }
 
-/** `5%` is 5. */
-function percent(share: string): number {
-  return Number(share.replace("%", ""));
+/** As the text form does: the message has room for one of them, and would forget the other. */
+function refuseBoth(either: Readonly<Record<string, number | undefined>>): void {
+  const said = Object.keys(either).filter((name) => either[name] !== undefined);
+  if (said.length > 1) throw new TypeError(`A map has ${said.join(" and ")}; leave one of them.`);
 }
 
 function toRun(run: string | RunSpec): MessageInitShape<typeof RunStepSchema> {

@@ -8,7 +8,7 @@ import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts"
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
 import { type Call, type CallControl, present } from "./call.ts";
 import { DroverCallError } from "./call-error.ts";
-import { toPayload } from "./payload.ts";
+import { type Codec, encoded } from "./codec.ts";
 import { type Attempt, type Escalation, readAttempt, readEscalation } from "./run-history.ts";
 import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
@@ -89,7 +89,7 @@ export interface Escalations {
 
 const rpc = OperatorService.method;
 
-export function createEscalations(call: Call, namespace: string): Escalations {
+export function createEscalations(call: Call, namespace: string, codec: Codec): Escalations {
   return Object.freeze({
     async list(spec: ListEscalationsSpec = {}): Promise<EscalationPage> {
       const { includeClosed = false, pageSize = 0, pageToken = "", signal } = spec;
@@ -112,7 +112,7 @@ export function createEscalations(call: Call, namespace: string): Escalations {
 
     async resolve(run: RunName, id: string, spec: ResolveSpec): Promise<Resolved> {
       const { answer: said, by, why = "", signal } = spec;
-      const payload = toPayload(spec.payload);
+      const payload = encoded(spec.payload, codec);
       const words = { answer: said, by, why, ...(payload && { payload }) };
       const request = { namespace, run: toRef(run), escalationId: id, ...words };
       const answer = await call(rpc.resolveEscalation, request, { signal });

@@ -22,7 +22,6 @@ export type {
   SaySpec,
 } from "./circuits.ts";
 export {
-  type BatchResult,
   type Client,
   type ClientOptions,
   createClient,
@@ -34,7 +33,6 @@ export {
   type RunDetails,
   type RunPage,
   type RunSnapshot,
-  type Scheduled,
 } from "./client.ts";
 export type { Clock, Timer } from "./clock.ts";
 export { aesGcmCodec, type Codec } from "./codec.ts";
@@ -143,6 +141,7 @@ export type {
   SchedulePage,
   Schedules,
 } from "./schedules.ts";
+export type { BatchResult, Scheduled, Starts } from "./starts.ts";
 export {
   CancelledError,
   PermanentError,

@@ -190,6 +190,8 @@ export interface Overview {
   readonly isNamespacePaused: boolean;
   readonly pausedQueues: readonly string[];
   readonly pausedWorkflows: readonly string[];
+  /** Open, tried by one task, or kept open by a person. */
+  readonly openCircuits: readonly Circuit[];
 }
 
 export interface Operations {
@@ -353,5 +355,6 @@ function readOverview(answer: overview.GetOverviewResponse): Overview {
     isNamespacePaused: answer.namespacePause !== undefined,
     pausedQueues: answer.pausedQueues.map(({ name }) => name),
     pausedWorkflows: answer.pausedWorkflows.map(({ name }) => name),
+    openCircuits: answer.openCircuits.map(readCircuit),
   });
 }

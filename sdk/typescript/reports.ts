@@ -1,12 +1,7 @@
 /**
  * Reports: what became of tasks goes out by Complete, gathered, and is repeated until it is
- * answered.
- *
- *   queued -> under way -> answered
- *      ^----------'  (the call said nothing definite)
- *
- * A lonely report goes out at once; in a busy agent those of 2 ms share a call. A repeat carries
- * the very same outcome, so the server knows it again. A poll for the freed slots rides along.
+ * answered. A repeat carries the very same outcome, so the server knows it again. A poll for the
+ * freed slots rides along.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
@@ -15,9 +10,9 @@ import type {
   TaskResultSchema,
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome } from "@drover/proto/drover/v1/task_pb.ts";
-import { createBackoff } from "./backoff.ts";
 import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
-import type { Clock, Timer } from "./clock.ts";
+import type { Clock } from "./clock.ts";
+import { createGathering, type Sent } from "./gathering.ts";
 import type { HeldTask } from "./held-task.ts";
 import type { Logger } from "./logger.ts";
 import { outcomeOfRefusal } from "./outcomes.ts";
@@ -44,12 +39,6 @@ export interface Reports {
   stop(): void;
 }
 
-const spacingMs = 2;
-const resultsMax = 100;
-/** The message limit is 4 MiB. */
-const resultsBytesMax = 3 * 1024 * 1024;
-const inFlightMax = 4;
-
 interface Report {
   readonly held: HeldTask;
   readonly outcome: Outcome;
@@ -60,90 +49,33 @@ interface Report {
 type AnswerKind = "answered" | "repeat" | "substitute";
 
 export function createReports({ clock, log, send, onAnswered }: ReportsOptions): Reports {
-  let queue: Report[] = [];
-  let inFlight = 0;
-  let lastSentMs = -spacingMs;
-  let notBeforeMs = 0;
-  let batchMax = resultsMax;
-  let timer: Timer | null = null;
-  const waiters: (() => void)[] = [];
-  let stopped = false;
-  const backoff = createBackoff(clock);
+  const queue = createGathering<Report>({ clock, sizeMax: reportSizeMax, send: sendBatch });
 
-  function pump(): void {
-    while (!stopped && queue.length > 0 && inFlight < inFlightMax && timer === null) {
-      const nowMs = clock.monotonicMs();
-      const full = queue.length >= resultsMax ? 0 : lastSentMs + spacingMs;
-      const dueMs = Math.max(full, notBeforeMs);
-      if (dueMs > nowMs) {
-        timer = clock.after(dueMs - nowMs, () => {
-          timer = null;
-          pump();
-        });
-        return;
-      }
-      lastSentMs = nowMs;
-      void sendBatch(takeBatch());
-    }
-    if (queue.length === 0 && inFlight === 0) {
-      for (const resolve of waiters.splice(0)) resolve();
-    }
-  }
-
-  function takeBatch(): Report[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { held, outcome } of queue.slice(0, batchMax)) {
-      bytes += held.task.taskToken.length + outcomeSizeMax(outcome);
-      if (count > 0 && bytes > resultsBytesMax) break;
-      count += 1;
-    }
-    return queue.splice(0, count);
-  }
-
-  async function sendBatch(batch: readonly Report[]): Promise<void> {
-    inFlight += 1;
+  async function sendBatch(batch: readonly Report[]): Promise<Sent<Report>> {
     try {
       const results = batch.map(({ held, outcome }) => ({
         taskToken: held.task.taskToken,
         outcome,
       }));
       const { answers } = await send(results);
-      backoff.reset();
-      batchMax = resultsMax;
       const again = batch.filter((report, index) => !settle(report, answers[index]));
-      if (again.length > 0) repeat(again, undefined);
+      return { kind: "answered", again };
     } catch (error) {
       if (!(error instanceof DroverCallError)) throw error;
-      onFailedCall(batch, error);
-    } finally {
-      inFlight -= 1;
-      pump();
+      return onFailedCall(batch, error);
     }
   }
 
-  function repeat(batch: readonly Report[], error: DroverCallError | undefined): void {
-    queue = [...batch, ...queue];
-    const nowMs = clock.monotonicMs();
-    // Calls that fail together are one failure.
-    if (nowMs >= notBeforeMs) notBeforeMs = nowMs + backoff.nextMs(error);
-  }
-
-  function onFailedCall(batch: readonly Report[], error: DroverCallError): void {
+  function onFailedCall(batch: readonly Report[], error: DroverCallError): Sent<Report> {
     const fields = { code: error.code, reason: error.reason, results: batch.length };
     if (verdictOf(error) !== "definite") {
       log.warn(fields, `report not answered, will be repeated: ${error.message}`);
-      repeat(batch, error);
-      return;
+      return { kind: "failed", error };
     }
     log.error(fields, `report refused: ${error.message}`);
-    if (batch.length > 1) {
-      // One of them must be the cause; alone, each finds out.
-      batchMax = 1;
-      queue = [...batch, ...queue];
-      return;
-    }
+    if (batch.length > 1) return { kind: "spoiled" };
     for (const report of batch) substitute(report, error);
+    return { kind: "answered", again: [] };
   }
 
   /** Returns false if the report has to be repeated. */
@@ -177,30 +109,14 @@ export function createReports({ clock, log, send, onAnswered }: ReportsOptions):
       return;
     }
     const outcome = outcomeOfRefusal(error.reason || error.code, error.message);
-    queue.push({ held: report.held, outcome, substitute: true });
+    queue.add({ held: report.held, outcome, substitute: true });
   }
 
   return Object.freeze({
-    add(held: HeldTask, outcome: Outcome): void {
-      queue.push({ held, outcome, substitute: false });
-      if (queue.length >= resultsMax && notBeforeMs <= clock.monotonicMs()) {
-        timer?.cancel();
-        timer = null;
-      }
-      pump();
-    },
-    gathering: () => queue.length > 0 && notBeforeMs <= clock.monotonicMs(),
-    flushed(): Promise<void> {
-      return new Promise((resolve) => {
-        waiters.push(resolve);
-        pump();
-      });
-    },
-    stop(): void {
-      stopped = true;
-      timer?.cancel();
-      timer = null;
-    },
+    add: (held: HeldTask, outcome: Outcome) => queue.add({ held, outcome, substitute: false }),
+    gathering: queue.pending,
+    flushed: queue.flushed,
+    stop: queue.stop,
   });
 }
 
@@ -212,6 +128,10 @@ function answerKind(error: DroverCallError): AnswerKind {
     default:
       return "answered";
   }
+}
+
+function reportSizeMax({ held, outcome }: Report): number {
+  return held.task.taskToken.length + outcomeSizeMax(outcome);
 }
 
 function outcomeSizeMax({ kind }: Outcome): number {

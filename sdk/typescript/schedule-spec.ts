@@ -2,8 +2,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ConcurrencyPolicy, type ConcurrencySchema } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Codec, encoded } from "./codec.ts";
 import { toDefinition } from "./definition.ts";
-import { toPayload } from "./payload.ts";
 import { activeTrace } from "./tracing.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 
@@ -46,9 +46,9 @@ const policies = {
   "queue-one": ConcurrencyPolicy.QUEUE_ONE,
 };
 
-export function toSchedule(spec: ScheduleSpec) {
+export function toSchedule(spec: ScheduleSpec, codec: Codec) {
   const { startTime, concurrency, notify } = spec;
-  const input = toPayload(spec.input);
+  const input = encoded(spec.input, codec);
   return {
     key: spec.key ?? crypto.randomUUID(),
     target: toTarget(spec),

@@ -12,8 +12,8 @@ import {
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Call, CallControl } from "./call.ts";
 import { DroverCallError } from "./call-error.ts";
+import { type Codec, encoded } from "./codec.ts";
 import { type Duration, fromDuration, toDuration } from "./duration.ts";
-import { toPayload } from "./payload.ts";
 import { readTime } from "./runs.ts";
 
 /** By a cron expression, as `30 2 * * MON-FRI`, or at an interval. */
@@ -152,13 +152,13 @@ const overlaps = {
   "allow-all": OverlapPolicy.ALLOW_ALL,
 } as const satisfies Record<Overlap, OverlapPolicy>;
 
-export function createSchedules(call: Call, namespace: string): Schedules {
+export function createSchedules(call: Call, namespace: string, codec: Codec): Schedules {
   const read = ({ schedule }: { readonly schedule?: wire.Schedule | undefined }): Schedule =>
     readSchedule(present(schedule));
 
   return Object.freeze({
     async create(name: string, { paused = false, ...said }: Parameters<Schedules["create"]>[1]) {
-      const request = { namespace, name, spec: toSpec(said), paused };
+      const request = { namespace, name, spec: toSpec(said, codec), paused };
       const answer = await call(rpc.createSchedule, request, { signal: said.signal });
       return { created: answer.created, schedule: read(answer) };
     },
@@ -172,7 +172,7 @@ export function createSchedules(call: Call, namespace: string): Schedules {
       return { schedules, nextPageToken: answer.nextPageToken };
     },
     async update(name: string, spec: RecurringSpec): Promise<Schedule> {
-      const request = { namespace, name, spec: toSpec(spec) };
+      const request = { namespace, name, spec: toSpec(spec, codec) };
       return read(await call(rpc.updateSchedule, request, { signal: spec.signal }));
     },
     async pause(name: string, { reason = "", signal }: ReasonSpec = {}): Promise<Schedule> {
@@ -211,9 +211,9 @@ type ListSpec = NonNullable<Parameters<Schedules["list"]>[0]>;
 type ReasonSpec = NonNullable<Parameters<Schedules["pause"]>[1]>;
 type TriggerSpec = NonNullable<Parameters<Schedules["trigger"]>[1]>;
 
-function toSpec(spec: RecurringSpec): MessageInitShape<typeof ScheduleSpecSchema> {
+function toSpec(spec: RecurringSpec, codec: Codec): MessageInitShape<typeof ScheduleSpecSchema> {
   const { workflow, version = 0, priority = 0, labels, notifyHook = "", overlap } = spec;
-  const input = toPayload(spec.input);
+  const input = encoded(spec.input, codec);
   return {
     calendar: toCalendar(spec.calendar),
     ...{ workflow, version, priority, labels: { ...labels }, notifyHook },

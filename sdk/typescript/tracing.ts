@@ -40,6 +40,18 @@ export function activeTrace(): TraceFields {
   };
 }
 
+/** Does some work where a caller is in a trace, so that a call that is traced itself is his. */
+export type Within = <T>(work: () => T) => T;
+
+/** Where the calling code is now. */
+export function withinActive(): Within {
+  const active = context.active();
+  return (work) => context.with(active, work);
+}
+
+/** What is done for many callers is in the trace of none. */
+export const withinNone: Within = (work) => context.with(ROOT_CONTEXT, work);
+
 /** The ids of a trace in a line of a log. */
 export type TraceIds = Partial<Pick<SpanContext, "traceId" | "spanId">>;
 

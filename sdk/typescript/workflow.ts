@@ -64,7 +64,9 @@ export interface ApprovalSpec {
   readonly onExpiry?: "escalate" | "reject" | "approve";
 }
 
-export interface MapSpec {
+export type MapSpec = MapSettings & ToleratedSpec;
+
+export interface MapSettings {
   /** An expression that gives a list, or a number of items that are then 0, 1, 2 and so on. */
   readonly over: string | number;
   readonly task: string;
@@ -72,14 +74,23 @@ export interface MapSpec {
   readonly queue?: string;
   /** Items under way at the same time. Default 100. */
   readonly concurrency?: number;
-  /** How many may fail without failing the step: a number, or a share as "5%". Default 0. */
-  readonly tolerate?: number | `${number}%`;
   readonly waves?: WavesSpec;
 }
 
-export interface WavesSpec {
-  /** How many items a wave has: a number, or a share of all as "25%". */
-  readonly size: number | `${number}%`;
+/** How many items may fail without failing the step: so many, or a share of all, 5 being 5 %. */
+export type ToleratedSpec =
+  /** Default 0. */
+  | { readonly tolerate?: number; readonly toleratePercent?: never }
+  | { readonly tolerate?: never; readonly toleratePercent?: number };
+
+export type WavesSpec = WavesSettings & WaveSizeSpec;
+
+/** How many items a wave has: so many, or a share of all, 25 being a quarter. */
+export type WaveSizeSpec =
+  | { readonly size: number; readonly percent?: never }
+  | { readonly size?: never; readonly percent: number };
+
+export interface WavesSettings {
   /** From the end of a wave to its gate, or to the next wave. */
   readonly pause?: Duration;
   /** The task that lets the next wave begin by succeeding. */

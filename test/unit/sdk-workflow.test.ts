@@ -3,12 +3,19 @@ import { Effects, OnFailure, OnPickup, RunIf } from "@drover/proto/drover/v1/wor
 import { expect, test } from "vitest";
 import { toDefinition } from "../../sdk/typescript/definition.ts";
 import { json } from "../../sdk/typescript/payload.ts";
-import type { StepKindSpec, StepSettings } from "../../sdk/typescript/workflow.ts";
+import type {
+  MapSpec,
+  StepKindSpec,
+  StepSettings,
+  WavesSpec,
+} from "../../sdk/typescript/workflow.ts";
 import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
 
 function definitionOf(...steps: (Partial<StepSettings> & StepKindSpec)[]) {
   return toDefinition({ workflow: "w", steps: steps.map((step) => ({ id: "a", ...step })) });
 }
+
+const map = { over: 3, task: "t" };
 
 test("an object and a text that say the same become the same definition", () => {
   const then = "fail";
@@ -86,6 +93,45 @@ steps:
     ],
   });
   expect(definition).toEqual(parseWorkflowText(text).definition);
+});
+
+test.each<readonly [string, MapSpec]>([
+  ["tolerate: 2", { ...map, tolerate: 2 }],
+  ["tolerate: 0", { ...map, tolerate: 0 }],
+  ["tolerate_percent: 5", { ...map, toleratePercent: 5 }],
+  ["tolerate_percent: 2.5", { ...map, toleratePercent: 2.5 }],
+  ["tolerate_percent: 0", { ...map, toleratePercent: 0 }],
+  ["waves: { size: 10 }", { ...map, waves: { size: 10 } }],
+  ["waves: { percent: 25, pause: 5m }", { ...map, waves: { percent: 25, pause: "5m" } }],
+  [
+    "waves: { percent: 12.5, gate: { task: look } }",
+    { ...map, waves: { percent: 12.5, gate: "look" } },
+  ],
+  [
+    "concurrency: 3, tolerate_percent: 5, waves: { size: 2, gate: { task: look, input: [1] } }",
+    {
+      ...{ ...map, concurrency: 3, toleratePercent: 5 },
+      waves: { size: 2, gate: { task: "look", input: [1] } },
+    },
+  ],
+])("a map that says %s is the same in an object", (said, of) => {
+  const text = `{ workflow: w, steps: [{ id: a, map: { over: "3", task: t, ${said} } }] }`;
+  expect(definitionOf({ map: of })).toEqual(parseWorkflowText(text).definition);
+});
+
+test("a map that says a number and a share is refused, as in a text", () => {
+  const both: object = { ...map, tolerate: 1, toleratePercent: 5 };
+  expect(() => definitionOf({ map: both as MapSpec })).toThrow(
+    "A map has tolerate and toleratePercent; leave one of them.",
+  );
+  const waves: object = { size: 1, percent: 5 };
+  expect(() => definitionOf({ map: { ...map, waves: waves as WavesSpec } })).toThrow(
+    "A map has size and percent; leave one of them.",
+  );
+  const text = (said: string) =>
+    `{ workflow: w, steps: [{ id: a, map: { over: "3", task: t, ${said} } }] }`;
+  expect(() => parseWorkflowText(text("tolerate: 1, tolerate_percent: 5"))).toThrow();
+  expect(() => parseWorkflowText(text("waves: { size: 1, percent: 5 }"))).toThrow();
 });
 
 test("what is left out is left to the server's defaults", () => {

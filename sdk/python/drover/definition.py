@@ -12,7 +12,7 @@ from typing import Any
 
 from drover.durations import to_duration
 from drover.v1 import workflow_pb2 as wire
-from drover.workflow import Map, Step, Until, Workflow
+from drover.workflow import Map, Step, Until, Waves, Workflow
 from drover.writing import write
 
 _KINDS = ("task", "wait", "signal", "approval", "run", "map")
@@ -35,7 +35,10 @@ def _prepared(given: Any) -> Mapping[str, Any]:
         if given.wait is not None:
             values["wait"] = _wait(given.wait)
     elif isinstance(given, Map):
+        _refuse_both(tolerate=given.tolerate, tolerate_percent=given.tolerate_percent)
         values["over"] = str(given.over)
+    elif isinstance(given, Waves):
+        _refuse_both(size=given.size, percent=given.percent)
     return values
 
 
@@ -46,6 +49,13 @@ def _check_kind(step: Step) -> None:
     if len(kinds) > 1:
         said = " and a ".join(kinds)
         raise ValueError(f'The step "{step.id}" is a {said}; leave one of them.')
+
+
+def _refuse_both(**either: float | None) -> None:
+    """As the text form does: the message has room for one of them, and would forget the other."""
+    said = [name for name, value in either.items() if value is not None]
+    if len(said) > 1:
+        raise ValueError(f"A map has {' and '.join(said)}; leave one of them.")
 
 
 def _wait(wait: Any) -> wire.WaitStep:

@@ -14,6 +14,7 @@ from manual_clock import ManualClock
 
 import drover
 from drover import rpc
+from drover.aes import AesGcmCodec
 from drover.gathering import Gathering
 from drover.payloads import json_payload
 from drover.reading import to_time
@@ -240,6 +241,21 @@ async def test_a_signal_has_an_id_and_a_decision_says_who(
     assert (decision.request.approver, list(decision.request.roles)) == ("ada", ["cfo"])
     decision.answer(run=RunMessage(run_id="run-1"))
     assert not (await decided).repeated
+
+
+async def test_a_form_is_clear_to_the_server_whatever_the_codec(server: FakeServer) -> None:
+    async with drover.Client(server.address, codec=AesGcmCodec(bytes(32))) as sealing:
+        form = {"amount": 7}
+        decided = begun(sealing.decide("run-1", "ask", "approve", approver="ada", form=form))
+        decision = await server.inbox(rpc.DECIDE).next()
+        assert decision.request.form == json_payload(form)
+        decision.answer(run=RunMessage(run_id="run-1"))
+        await decided
+        signalled = begun(sealing.signal("run-1", "paid", payload=form))
+        signal = await server.inbox(rpc.SIGNAL).next()
+        assert signal.request.payload.WhichOneof("body") == "data"
+        signal.answer()
+        await signalled
 
 
 async def test_a_callback_that_ends_badly_is_a_failure(

@@ -113,6 +113,14 @@ def test_empty_settings_are_there_all_the_same() -> None:
             '"compensat" is none of compensate, fail, continue, escalate.',
         ),
         (Step("a", wait="soon"), 'The duration "soon" cannot be read.'),
+        (
+            Step("a", map=Map(3, "t", tolerate=1, tolerate_percent=5)),
+            "A map has tolerate and tolerate_percent; leave one of them.",
+        ),
+        (
+            Step("a", map=Map(3, "t", waves=Waves(size=1, percent=5))),
+            "A map has size and percent; leave one of them.",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_at_once(step: Step, said: str) -> None:

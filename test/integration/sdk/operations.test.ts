@@ -59,10 +59,12 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
     { runId, workflow: "payment", stepId: "charge", kind: "PERFORM", attempt: 1, fence: 1 },
   ]);
   expect((await client.circuits.list()).circuits).toMatchObject([{ agentId: "till" }]);
+  expect((await client.operations.overview()).openCircuits).toEqual([circuit]);
   expect(await client.circuits.cordons()).toHaveLength(2);
   expect(await client.circuits.uncordon({ agentId: "till" })).toEqual({ uncordoned: true });
   expect(await client.circuits.uncordon({ agentId: "till" })).toEqual({ uncordoned: false });
   expect((await client.circuits.close(name, said)).said?.setting).toBe("CLOSED");
+  expect((await client.operations.overview()).openCircuits).toEqual([]);
   expect((await client.circuits.release(name, said)).said).toBeNull();
   letGo.resolve();
   await client.waitRun(runId);

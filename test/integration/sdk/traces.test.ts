@@ -8,6 +8,7 @@ import {
   type ContextManager,
   context,
   ROOT_CONTEXT,
+  type Span,
   SpanKind,
   trace,
 } from "@opentelemetry/api";
@@ -18,12 +19,17 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
+import { type Call, createCall } from "../../../sdk/typescript/call.ts";
+import { openChannel } from "../../../sdk/typescript/channel.ts";
 import { createClient } from "../../../sdk/typescript/client.ts";
+import { noCodec } from "../../../sdk/typescript/codec.ts";
 import type { Handler } from "../../../sdk/typescript/handler.ts";
 import type { Logger } from "../../../sdk/typescript/logger.ts";
+import { createStarts } from "../../../sdk/typescript/starts.ts";
 import { PermanentError } from "../../../sdk/typescript/task-errors.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { createManualClock } from "../../support/manual-clock.ts";
 import { type OtlpReceiver, startOtlpReceiver } from "../../support/otlp-receiver.ts";
 import { until } from "../../support/until.ts";
 
@@ -142,4 +148,35 @@ test("a handler that fails has failed in the trace, and its log names the span",
     traceId: handler?.spanContext().traceId,
     spanId: handler?.spanContext().spanId,
   });
+});
+
+test("runs that are scheduled together are each in the trace of their caller", async () => {
+  const channel = openChannel(server.address);
+  onTestFinished(() => channel.close());
+  const real = createCall(channel, 30_000);
+  const clock = createManualClock();
+  const calls: string[] = [];
+  const call: Call = (method, ...asked) => {
+    calls.push(`${method.name} in ${trace.getSpanContext(context.active())?.spanId ?? "none"}`);
+    return real(method, ...asked);
+  };
+  const { schedule } = createStarts(call, "", noCodec, clock);
+  const workflow = { workflow: "w", steps: [{ id: "a", wait: "1ms" as const }] };
+  const [first, second] = ["first", "second"].map((name) => tracer.startSpan(name));
+  const within = async (span: Span | undefined) => {
+    const active = span ? trace.setSpan(ROOT_CONTEXT, span) : ROOT_CONTEXT;
+    const { runId } = await context.with(active, () => schedule({ workflow }));
+    return { runId, traceId: span?.spanContext().traceId, spanId: span?.spanContext().spanId };
+  };
+  const made = Promise.all([first, first, second, undefined].map(within));
+  clock.advance(2);
+  const runs = await made;
+  // The first is alone, in its caller's trace; the others are together, and in none.
+  expect(calls).toEqual([`Schedule in ${runs[0]?.spanId}`, "ScheduleBatch in none"]);
+  for (const { runId, traceId, spanId } of runs.slice(0, 3)) {
+    const { traceId: of, parentId } = await sent(runId, "run w");
+    expect([of, parentId]).toEqual([traceId, spanId]);
+  }
+  const alone = await sent(runs[3]?.runId ?? "", "run w");
+  expect(runs.map(({ traceId }) => traceId)).not.toContain(alone.traceId);
 });

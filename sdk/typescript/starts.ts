@@ -1,0 +1,151 @@
+/**
+ * Starts: a run begins by Schedule, those of one moment by ScheduleBatch together; who calls does
+ * not see which.
+ */
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  type ScheduleBatchResponse,
+  type ScheduleRequest,
+  ScheduleRequestSchema,
+  SchedulerService,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
+import type { Call, CallControl } from "./call.ts";
+import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
+import type { Clock } from "./clock.ts";
+import type { Codec } from "./codec.ts";
+import { createGathering, type Sent } from "./gathering.ts";
+import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
+import { type Within, withinActive, withinNone } from "./tracing.ts";
+
+export interface Scheduled {
+  readonly runId: string;
+  readonly key: string;
+  /** False: an earlier call with this key made it. */
+  readonly created: boolean;
+}
+
+/** What became of one run of a batch; `error`: it was refused, and the others were not. */
+export type BatchResult = Scheduled | { readonly key: string; readonly error: DroverCallError };
+
+export interface Starts {
+  /**
+   * Starts a run. Calls of one moment share a request, up to 100 runs each, so make many at a time;
+   * a lonely one goes out at once.
+   */
+  schedule(spec: ScheduleSpec, options?: CallControl): Promise<Scheduled>;
+  /** Up to 500 runs in one transaction, with one result for each, in their order. */
+  scheduleBatch(
+    specs: readonly ScheduleSpec[],
+    options?: CallControl,
+  ): Promise<readonly BatchResult[]>;
+}
+
+/** A run on its way. */
+interface Start {
+  readonly request: ScheduleRequest;
+  readonly signal: AbortSignal | undefined;
+  readonly within: Within;
+  readonly made: (scheduled: Scheduled) => void;
+  readonly failed: (reason: unknown) => void;
+}
+
+const rpc = SchedulerService.method;
+const sent: Sent<Start> = Object.freeze({ kind: "answered", again: [] });
+
+export function createStarts(call: Call, namespace: string, codec: Codec, clock: Clock): Starts {
+  const queue = createGathering<Start>({ clock, sizeMax, send });
+
+  async function send(batch: readonly Start[]): Promise<Sent<Start>> {
+    const wanted = batch.filter(({ signal }) => !signal?.aborted);
+    const [lonely, ...others] = wanted;
+    if (lonely !== undefined) await (others.length === 0 ? alone(lonely) : together(wanted));
+    return sent;
+  }
+
+  async function alone({ request, signal, within, made, failed }: Start): Promise<void> {
+    try {
+      const { runId, created } = await within(() => call(rpc.schedule, request, { signal }));
+      made({ runId, key: request.key, created });
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  /** No signal of one caller ends the call of the others; the patience of the client does. */
+  async function together(batch: readonly Start[]): Promise<void> {
+    const runs = batch.map(({ request }) => request);
+    try {
+      const answer = await withinNone(() => call(rpc.scheduleBatch, { namespace, runs }));
+      for (const [place, start] of batch.entries()) {
+        const result = resultAt(place, start.request.key, answer);
+        if (!("error" in result)) start.made(result);
+        else if (verdictOf(result.error) === "definite")
+          start.failed(ownWords(result.error, place));
+        // What may pass is repeated as any call is.
+        else void alone(start);
+      }
+    } catch (error) {
+      const spoiled = error instanceof DroverCallError && verdictOf(error) === "definite";
+      // One of them must be why; alone, each finds out.
+      if (spoiled) await Promise.all(batch.map(alone));
+      else for (const { failed } of batch) failed(error);
+    }
+  }
+
+  return Object.freeze({
+    schedule(spec: ScheduleSpec, { signal }: CallControl = {}): Promise<Scheduled> {
+      return new Promise((resolve, reject) => {
+        signal?.throwIfAborted();
+        const request = create(ScheduleRequestSchema, { namespace, ...toSchedule(spec, codec) });
+        const abort = () => reject(signal?.reason);
+        const done = () => signal?.removeEventListener("abort", abort);
+        signal?.addEventListener("abort", abort, { once: true });
+        queue.add({
+          request,
+          signal,
+          within: withinActive(),
+          made(scheduled: Scheduled): void {
+            done();
+            resolve(scheduled);
+          },
+          failed(reason: unknown): void {
+            done();
+            reject(reason);
+          },
+        });
+      });
+    },
+
+    async scheduleBatch(
+      specs: readonly ScheduleSpec[],
+      { signal }: CallControl = {},
+    ): Promise<readonly BatchResult[]> {
+      const runs = specs.map((spec) => toSchedule(spec, codec));
+      const answer = await call(rpc.scheduleBatch, { namespace, runs }, { signal });
+      return runs.map(({ key }, place) => resultAt(place, key, answer));
+    },
+  });
+}
+
+function resultAt(place: number, key: string, { results }: ScheduleBatchResponse): BatchResult {
+  const { status, runId = "", created = false } = results[place] ?? {};
+  if (status?.code === 0) return { runId, key, created };
+  return { key, error: callErrorOfStatus(status ?? create(StatusSchema, { code: 2 })) };
+}
+
+/** Who called alone does not know of the others: `runs[3].input` is `input`. */
+function ownWords(error: DroverCallError, place: number): DroverCallError {
+  const { code, reason, metadata, retryAfterMs } = error;
+  const own = (text: string) => text.replaceAll(`runs[${place}].`, "");
+  const fields = error.fields.map(({ path, message }) => ({ path: own(path), message }));
+  const message = own(error.message).replace(`runs[${place}]: `, "");
+  return new DroverCallError(code, message, {
+    ...{ reason, fields, metadata, cause: error },
+    ...(retryAfterMs !== null && { retryAfterMs }),
+  });
+}
+
+function sizeMax({ request }: Start): number {
+  return toBinary(ScheduleRequestSchema, request).length;
+}
