@@ -87,7 +87,10 @@ function explainRun(plan: Plan, seen: SeenRun, steps: readonly StepWait[], first
   if (state.kind === "PENDING") {
     const what = state.on === "start" ? "start" : "give-up";
     const next = { what, at: state.until } as const;
-    return { ...own, next, waitsFor: { kind: state.on }, since: seen.createdAt };
+    // It gives up once it has waited for as long as the run may last.
+    const waits = state.on === "slot" ? state.until - plan.timeoutMs : seen.createdAt;
+    const since = Math.max(seen.createdAt, waits);
+    return { ...own, next, waitsFor: { kind: state.on }, since };
   }
   // From then on its clock stands still; so it does of one that was ESCALATED before.
   if (state.kind === "PAUSED")

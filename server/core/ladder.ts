@@ -180,12 +180,14 @@ function undoFailed(pass: Pass, step: Step, { code, message }: Setback): void {
   escalate(pass, step.no, "undo-failed", `${what}: ${code}: ${message}`, code);
 }
 
+const POISON = "drover.poison";
+
 function poison(pass: Pass, step: Step, forward: boolean, { code }: Setback): void {
   const message = `${step.lost} agents in a row were lost with this task (${code}): it may be what kills them`;
   if (forward) {
-    escalate(pass, step.no, "poison", message, code);
+    escalate(pass, step.no, "poison", message, POISON);
     return;
   }
   emit(pass, { kind: "undo-failed", step: step.no });
-  escalate(pass, step.no, "undo-failed", message, code);
+  escalate(pass, step.no, "undo-failed", message, POISON);
 }

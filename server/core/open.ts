@@ -87,7 +87,7 @@ export function open(pass: Pass, no: number): void {
   if (plan.when !== null) {
     const runs = pass.judge.condition(no, factsOf(pass));
     if (runs.kind === "failed") {
-      escalate(pass, no, "expression", `"when" of "${plan.id}" failed: ${runs.message}`);
+      expressionFailed(pass, no, `"when" of "${plan.id}" failed: ${runs.message}`);
       return;
     }
     if (!runs.value) {
@@ -120,7 +120,7 @@ function beginStep(pass: Pass, plan: PlanStep): void {
           ? ({ kind: "value", value: now + work.forMs } as const)
           : pass.judge.moment(no, factsOf(pass));
       if (judged.kind === "failed")
-        escalate(pass, no, "expression", `"until" of "${plan.id}" failed: ${judged.message}`);
+        expressionFailed(pass, no, `"until" of "${plan.id}" failed: ${judged.message}`);
       else
         emit(pass, { kind: "began-waiting", step: no, on: "timer", at: now, wakeAt: judged.value });
       return;
@@ -139,7 +139,7 @@ function beginStep(pass: Pass, plan: PlanStep): void {
     case "map": {
       const count = pass.judge.itemCount(no, factsOf(pass));
       if (count.kind === "failed")
-        escalate(pass, no, "expression", `"over" of "${plan.id}" failed: ${count.message}`);
+        expressionFailed(pass, no, `"over" of "${plan.id}" failed: ${count.message}`);
       else emit(pass, { kind: "map-begun", step: no, total: count.value });
     }
   }
@@ -151,12 +151,12 @@ export function beginStrategy(pass: Pass, no: number, planned: number): void {
     const input = pass.judge.input(no, planned, pass.view.facts);
     if (input.kind === "failed") {
       const { id } = planStep(pass, no);
-      escalate(pass, no, "expression", `the input of "${id}" failed: ${input.message}`);
+      expressionFailed(pass, no, `the input of "${id}" failed: ${input.message}`);
       return;
     }
     const queue = pass.judge.queueProblem(no, pass.view.facts);
     if (queue !== null) {
-      escalate(pass, no, "expression", `a queue of "${planStep(pass, no).id}" failed: ${queue}`);
+      expressionFailed(pass, no, `a queue of "${planStep(pass, no).id}" failed: ${queue}`);
       return;
     }
   }
@@ -170,6 +170,11 @@ export function takeSignal(pass: Pass, no: number, name: string): void {
   emit(pass, { kind: "signal-taken", step: no, seq: signal.seq });
   const result = keepAnswer(pass, no, signal.seq, `signal ${signal.id}`, signal.payload);
   succeed(pass, no, result, signal.payload);
+}
+
+/** Nobody's transient fault: it fails again however often it is tried. */
+function expressionFailed(pass: Pass, no: number, message: string): void {
+  escalate(pass, no, "expression", message, "drover.expression");
 }
 
 /** Keeps an output that no agent reported: of a signal, an approval, or a person's answer. */

@@ -242,10 +242,11 @@ export function succeed(world: World, ...ids: readonly string[]): void {
 }
 
 /** The last question that stands open. */
-export function lastQuestion(world: World): OpenEscalation {
+export function lastQuestion(world: World): OpenEscalation & { readonly code: string } {
   const open = world.escalations().findLast(({ closedBy }) => closedBy === null);
-  if (!open) throw new Error("no question stands open");
-  return open;
+  const asked = world.effects.findLast((one) => one.kind === "escalated" && one.n === open?.n);
+  if (!open || asked?.kind !== "escalated") throw new Error("no question stands open");
+  return { ...open, code: asked.code };
 }
 
 function reportOf(held: Held, outcome: ReportedOutcome, options: ReportOptions = {}): RunEvent {

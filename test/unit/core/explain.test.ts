@@ -93,6 +93,25 @@ describe("a run that has not begun", () => {
     });
     expect(explained(world).steps).toEqual([]);
   });
+
+  test("waits for a slot of its key since it asked for one, and gives up in the end", () => {
+    const late = { startAt: START + 60_000, keyed: true };
+    for (const [begins, since] of [
+      [{ keyed: true, waits: true }, START],
+      [late, START + 61_000],
+    ] as const) {
+      const world = createWorld(workflow({ a: {} }, { timeoutMs: 300_000 }), undefined, begins);
+      world.advance(61_000);
+      if (begins === late) world.fireRun();
+      world.advance(5_000);
+      expect(explained(world).run).toMatchObject({
+        waitsFor: { kind: "slot" },
+        since,
+        next: { what: "give-up", at: since + 300_000 },
+        actions: [{ kind: "cancel" }],
+      });
+    }
+  });
 });
 
 describe("a task in a queue that is paused", () => {

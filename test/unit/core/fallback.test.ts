@@ -118,7 +118,7 @@ describe("a step falls back", () => {
     };
     const world = createWorld(workflow({ a: { fallback: [other] } }), judge);
     world.report(world.claim("a"), broken);
-    expect(lastQuestion(world)).toMatchObject({ reason: "expression" });
+    expect(lastQuestion(world)).toMatchObject({ reason: "expression", code: "drover.expression" });
   });
 });
 

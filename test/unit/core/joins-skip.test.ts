@@ -162,7 +162,7 @@ describe("a `when` that fails", () => {
   test("is nobody's transient fault: a person is asked, and other steps go on", () => {
     const world = worldOf({ a: { when: "broken" }, b: {} });
     expect(kindOf(world, "a")).toBe("ESCALATED");
-    expect(lastQuestion(world)).toMatchObject({ reason: "expression" });
+    expect(lastQuestion(world)).toMatchObject({ reason: "expression", code: "drover.expression" });
     expect(world.run().state.kind).toBe("RUNNING");
   });
 
@@ -176,7 +176,7 @@ describe("a `when` that fails", () => {
     const { n } = lastQuestion(world);
     expect(world.answer(n, "retry")).toEqual({ kind: "done" });
     expect(kindOf(world, "a")).toBe("ESCALATED");
-    expect(lastQuestion(world)).toMatchObject({ n: n + 1, reason: "expression" });
+    expect(lastQuestion(world)).toMatchObject({ n: n + 1, code: "drover.expression" });
   });
 
   test("does not stand in the way of an input that a person gives", () => {

@@ -84,7 +84,7 @@ test("the third loss in a row is poison: a person is asked", () => {
   expect(world.run().state.kind).toBe("ESCALATED");
   expect(world.openEscalations()).toEqual([0]);
   expect(world.effects).toContainEqual(
-    expect.objectContaining({ kind: "escalated", reason: "poison" }),
+    expect.objectContaining({ kind: "escalated", reason: "poison", code: "drover.poison" }),
   );
 });
 

@@ -98,7 +98,7 @@ describe("its items", () => {
 
   test("of a list that cannot be made ask a person", () => {
     const world = mapWorld({ over: "broken" });
-    expect(lastQuestion(world)).toMatchObject({ step: 0, reason: "expression" });
+    expect(lastQuestion(world)).toMatchObject({ step: 0, code: "drover.expression" });
   });
 
   test("are held while the run is paused, and go on when it is resumed", () => {

@@ -68,7 +68,7 @@ describe("a wait", () => {
   test("asks a person where its moment cannot be told", () => {
     const moment = () => ({ kind: "failed", message: "no such key: start" }) as const;
     const world = worldOf({ a: { kind: "wait", until: "x" } }, { ...NOTHING_TO_JUDGE, moment });
-    expect(lastQuestion(world)).toMatchObject({ reason: "expression" });
+    expect(lastQuestion(world)).toMatchObject({ reason: "expression", code: "drover.expression" });
   });
 
   test("ends with its run", () => {
