@@ -17,9 +17,6 @@ import type { Store } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
 import { assign, movesNow } from "./assignment.ts";
 
-/** Moments that are further away are seen by the next look of their owner. */
-const NEAR_MS = 1_000;
-
 export interface Owned {
   readonly partition: number;
   readonly epoch: number;
@@ -64,7 +61,10 @@ export interface OwnershipOptions {
   readonly log: Logger;
   readonly address: string;
   readonly supervision: Supervision;
-  readonly settings: Pick<SupervisorConfig, "ownerLookMs" | "ownerLostMs" | "ownerMoves">;
+  readonly settings: Pick<
+    SupervisorConfig,
+    "lookEveryMs" | "ownerLookMs" | "ownerLostMs" | "ownerMoves"
+  >;
   /** Those that there are; left out: all of every region. */
   readonly partitions?: readonly number[] | undefined;
   readonly onTaken: (partitions: readonly number[]) => void;
@@ -91,7 +91,7 @@ interface Membership {
 
 export function createOwnership(options: OwnershipOptions): Ownership {
   const { clock, log, supervision } = options;
-  const { ownerLookMs, ownerLostMs, ownerMoves } = options.settings;
+  const { lookEveryMs, ownerLookMs, ownerLostMs, ownerMoves } = options.settings;
   // Measured from when the last answered ping was sent.
   const trustMs = ownerLostMs - ownerLookMs;
   const watchesNothing = supervision.regions?.length === 0;
@@ -290,7 +290,8 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       });
     },
     announceMoment({ wakeAt, now }: { readonly wakeAt: Moment | null; readonly now: Moment }) {
-      if (!member?.peers || wakeAt === null || wakeAt - now >= NEAR_MS) return;
+      // One that is further away is seen by the next look of its owner.
+      if (!member?.peers || wakeAt === null || wakeAt - now >= lookEveryMs) return;
       const { moment: waiting } = member;
       if (!waiting.under) void sendMoment(member, wakeAt);
       else waiting.next = Math.min(wakeAt, waiting.next ?? wakeAt);
