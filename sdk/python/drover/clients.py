@@ -17,6 +17,7 @@ from drover import rpc
 from drover.backoff import Backoff
 from drover.calls import TRY, Caller
 from drover.channel import Connection, Tls
+from drover.circuits import Circuits
 from drover.clocks import SYSTEM_CLOCK, sleep
 from drover.commands import Commands
 from drover.definition import to_definition
@@ -27,9 +28,11 @@ from drover.explanation import RunExplanation
 from drover.gathering import Gathering
 from drover.history import ItemPage, RunDetails, RunPage, RunSnapshot
 from drover.hooks import Hooks
+from drover.namespaces import Namespaces
 from drover.new_runs import NewRun, to_schedule
 from drover.operations import Operations
 from drover.payloads import PLAIN, Codec
+from drover.queues import Queues
 from drover.run_filters import ALL_RUNS, RunFilter, to_filter
 from drover.runs import Run, RunName, StepState, to_ref
 from drover.schedules import Schedules
@@ -103,6 +106,12 @@ class Client(Commands, WorkflowCalls):
         """Runs that begin by the calendar."""
         self.triggers = Triggers(self._caller)
         """What begins or continues runs by itself: calls over HTTP, the ends of other runs."""
+        self.queues = Queues(self._caller)
+        """What waits in queues, what agents have, and how much is handed out."""
+        self.circuits = Circuits(self._caller)
+        """What rests because it fails, and which agents get nothing new."""
+        self.namespaces = Namespaces(self._caller)
+        """This namespace and others: regions, pauses, how long runs are kept, limits."""
         self.operations = Operations(self._caller)
         """Who performs tasks, who watches, what was done, and what needs a person."""
 

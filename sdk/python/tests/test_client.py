@@ -289,8 +289,15 @@ async def test_what_there_is_for_operators_is_asked_for(
     server: FakeServer, client: drover.Client
 ) -> None:
     overview = begun(client.operations.overview())
-    (await server.inbox(rpc.GET_OVERVIEW).next()).answer(open_escalations=2)
-    assert (await overview).open_escalations == 2
+    late = {"partition": 7, "late": True}
+    circuit = {"queue": "q", "task": "t", "state": "CIRCUIT_STATE_OPEN"}
+    (await server.inbox(rpc.GET_OVERVIEW).next()).answer(
+        open_escalations=2, late_partitions=[late], open_circuits=[circuit]
+    )
+    seen = await overview
+    assert seen.open_escalations == 2
+    assert [(one.partition, one.late) for one in seen.late_partitions] == [(7, True)]
+    assert [(one.queue, one.state) for one in seen.open_circuits] == [("q", "OPEN")]
     hooks = begun(client.hooks.list())
     (await server.inbox(rpc.LIST_HOOKS).next()).answer(hooks=[{"name": "ops", "events": ["x"]}])
     (hook,) = await hooks
