@@ -45,6 +45,8 @@ from drover.workflow_calls import WorkflowCalls
 from drover.writing import number_of
 
 _WAIT = 30.0
+# Seconds from one question to the next, at least.
+_REST = 0.1
 
 
 @dataclass(frozen=True)
@@ -256,9 +258,14 @@ class Client(Commands, WorkflowCalls):
             namespace=self._caller.namespace, run=to_ref(run), wait=to_duration(_WAIT)
         )
         while True:
+            asked = SYSTEM_CLOCK.monotonic()
             answer = await self._caller.call(rpc.WAIT_RUN, request, _WAIT + TRY)
             if answer.ended:
                 return self._caller.read(Run, answer.run)
+            # A server that drains answers at once: do not ask it again in a hurry.
+            rest = asked + _REST - SYSTEM_CLOCK.monotonic()
+            if rest > 0:
+                await sleep(SYSTEM_CLOCK, rest)
 
     async def close(self) -> None:
         """Ends the connection; may be called twice."""

@@ -13,6 +13,7 @@ from fake_server import FakeServer, status
 from manual_clock import ManualClock
 
 import drover
+import drover.clients
 from drover import rpc
 from drover.gathering import Gathering
 from drover.payloads import json_payload
@@ -204,6 +205,22 @@ async def test_watching_goes_on_after_a_break_where_it_was(
     again.answer(run=RunMessage(version=5, state=run_pb2.RUN_STATE_COMPLETED))
     await asyncio.wait_for(watching, 20)
     assert seen == [3, 5]
+
+
+async def test_a_server_that_drains_is_not_asked_again_in_a_hurry(
+    server: FakeServer,
+    client: drover.Client,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(drover.clients, "SYSTEM_CLOCK", clock)
+    waiting = begun(client.wait_run("run-1"))
+    inbox = server.inbox(rpc.WAIT_RUN)
+    (await inbox.next()).answer()
+    await clock.armed(0.1)
+    clock.advance(0.1)
+    (await inbox.next()).answer(ended=True, run=RunMessage(run_id="run-1"))
+    assert (await waiting).run_id == "run-1"
 
 
 async def test_bulk_goes_through_all_pages_under_one_request_id(
