@@ -38,15 +38,19 @@ type Agent struct {
 	reports *reports
 	polling *polling
 
-	deafened chan struct{} // closed when a handler is given up
+	deafened chan struct{} // closed when a handler is lost
 	onceDeaf sync.Once
-	handlers sync.WaitGroup // of tasks that are begun
+	idle     chan struct{} // closed when it drains, and all that run are lost
+	onceIdle sync.Once
+	handlers sync.WaitGroup // of tasks that are begun, until their reports are queued
 
-	mu       sync.Mutex
-	state    agentState
-	base     context.Context
-	hands    map[*held]struct{} // until their reports are answered
-	running  map[*held]struct{}
+	mu      sync.Mutex
+	state   agentState
+	base    context.Context
+	hands   map[*held]struct{} // until their reports are answered
+	running map[*held]struct{}
+	// lost, of those that run: they ignore that they were told to stop.
+	lost     map[*held]struct{}
 	closeFor func()
 }
 
@@ -95,8 +99,10 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 		beats:    newBeats(settings.log),
 		reports:  newReports(settings.log),
 		deafened: make(chan struct{}),
+		idle:     make(chan struct{}),
 		hands:    map[*held]struct{}{},
 		running:  map[*held]struct{}{},
+		lost:     map[*held]struct{}{},
 		closeFor: done,
 	}
 	a.polling = &polling{
@@ -167,6 +173,7 @@ func (a *Agent) Run(ctx context.Context) error {
 func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 	a.mu.Lock()
 	a.state = agentDraining
+	a.lookIdle()
 	count := len(a.running)
 	a.mu.Unlock()
 	log := a.settings.log
@@ -176,6 +183,7 @@ func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 	<-polled
 	a.nameLostPolls()
 	a.finishHandlers()
+	a.reportLost()
 	if !within(flushFor, a.reports.flushed()) {
 		log.Error("agent stops with reports unanswered")
 	}
@@ -191,9 +199,7 @@ func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 }
 
 func (a *Agent) finishHandlers() {
-	idle := make(chan struct{})
-	go func() { a.handlers.Wait(); close(idle) }()
-	if within(a.settings.grace, idle) {
+	if within(a.settings.grace, a.idle) {
 		return
 	}
 	a.mu.Lock()
@@ -206,8 +212,8 @@ func (a *Agent) finishHandlers() {
 	for _, task := range running {
 		task.stop(StopAgent)
 	}
-	// Those that do not end are given up after the stop grace.
-	<-idle
+	// Each has ended by then, or is lost when its own grace is over.
+	<-a.idle
 }
 
 // nameLostPolls: with no further poll to name them, they are named by a heartbeat.
@@ -247,7 +253,7 @@ func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Durat
 	for at, message := range tasks {
 		task := hold(a.base, message, granted, a.settings.stopGrace)
 		task.said = a.beats.wake
-		task.deaf = func() { a.giveUp(task) }
+		task.deaf = func() { a.lose(task) }
 		a.hands[task] = struct{}{}
 		handler := a.settings.handlers[message.GetTask()]
 		inTime := task.left() > 0 && a.state == agentRunning
@@ -285,21 +291,10 @@ func isKnown(kind droverpb.TaskKind) bool {
 func (a *Agent) perform(task *held, handler Handler) {
 	outcome := attempt(task.ctx, handler, readTask(task.task, task, a.settings.codec, a.settings.log))
 	if !task.end() {
-		a.settings.log.Warn("a handler that was given up has ended", taskFields(task.task)...)
+		a.settings.log.Warn("a handler that was lost has ended", taskFields(task.task)...)
 		return
 	}
 	a.report(task, outcome)
-}
-
-// giveUp reports a handler that ignores that it was told to stop. It may still act, and nobody knows
-// what it has done.
-func (a *Agent) giveUp(task *held) {
-	if !task.end() {
-		return
-	}
-	a.settings.log.Error("handler does not end, though it was told to", taskFields(task.task)...)
-	a.onceDeaf.Do(func() { close(a.deafened) })
-	a.report(task, unknownOutcome("handler-lost", "The handler did not end when it was told to stop."))
 }
 
 func (a *Agent) report(task *held, outcome *droverpb.Outcome) {
@@ -319,6 +314,8 @@ func (a *Agent) freeSlot(of report) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.running, of.held)
+	delete(a.lost, of.held)
+	a.lookIdle()
 }
 
 func (a *Agent) answered(task *held) {

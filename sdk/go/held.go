@@ -179,7 +179,7 @@ func (h *held) stopLocked(kind StopKind) {
 	h.deafTimer = time.AfterFunc(h.stopGrace, h.deaf)
 }
 
-// end: the handler has ended, or is given up; the lease no longer matters to it. False: it had
+// end: the handler has ended, or is reported lost; the lease no longer matters to it. False: it had
 // ended before.
 func (h *held) end() bool {
 	h.mu.Lock()
@@ -193,6 +193,12 @@ func (h *held) end() bool {
 		h.deafTimer.Stop()
 	}
 	return true
+}
+
+func (h *held) hasEnded() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ended
 }
 
 // close: its report was answered.

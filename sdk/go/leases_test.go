@@ -297,30 +297,3 @@ func TestATaskIsListedInHeartbeatsUntilItsReportIsAnswered(t *testing.T) {
 		work.finish(server)
 	})
 }
-
-func TestAHandlerThatIgnoresItsCancelIsReportedAndEndsTheAgent(t *testing.T) {
-	inBubble(t, func(t *testing.T, server *script) {
-		ignore := make(chan struct{})
-		agent := server.start(drover.WithSlots(2), drover.Handle("book-flight",
-			func(ctx context.Context, task *drover.Task) (any, error) {
-				if task.StepID == "t1" {
-					<-ignore
-				}
-				return "done", nil
-			}))
-		server.poll.next().answer(tasksOf(aTask("t1")))
-		server.beat.next().answer(beatAnswer(cancelWithin(20 * time.Second)))
-		told := time.Now()
-		server.beat.always(func(call *beatCall) {
-			call.answer(beatAnswer(cancelWithin(20*time.Second - time.Since(told))))
-		})
-		report := server.complete.next()
-		equal(t, "moment", time.Since(told), 10*time.Second)
-		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "handler-lost")
-		accepted(report)
-		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerDeaf) {
-			t.Fatalf("Run returned %v", err)
-		}
-		close(ignore)
-	})
-}

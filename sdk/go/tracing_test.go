@@ -2,6 +2,8 @@ package drover_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -89,6 +91,28 @@ func TestAHandlerRunsWithinASpanBelowItsTry(t *testing.T) {
 		equal(t, "span of the handler", within.SpanID(), span.own.SpanID())
 		equal(t, "failure", span.failed, "sold-out")
 		equal(t, "ended", span.ended, true)
+	})
+}
+
+func TestLinesOfAHandlerHaveTheIdsOfItsTraceAndSpan(t *testing.T) {
+	made := registered(t)
+	inBubble(t, func(t *testing.T, server *script) {
+		var written strings.Builder
+		agent := server.start(drover.WithLog(slog.New(slog.NewTextHandler(&written, nil))),
+			drover.Handle("book-flight", func(_ context.Context, task *drover.Task) (any, error) {
+				task.Log().Info("looking")
+				return nil, nil
+			}))
+		server.poll.next().answer(tasksOf(aTask("t1", func(task *droverpb.Task) {
+			task.Traceparent = ofTheTry
+		})))
+		accepted(server.complete.next())
+		settle(server, agent)
+		said := "msg=looking run=run-1 step=t1 attempt=1 trace=4bf92f3577b34da6a3ce929d0e0e4736 span=" +
+			made.spans[0].own.SpanID().String()
+		if !strings.Contains(written.String(), said) {
+			t.Fatalf("the log says %s", written.String())
+		}
 	})
 }
 

@@ -8,7 +8,7 @@
  * repeated until they are answered. Only `stop` ends it.
  */
 import { AgentService, type CompleteResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
-import { type Task, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { type Outcome, type Task, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { type AgentOptions, checkAgentOptions } from "./agent-options.ts";
 import { type BeatReport, createBeats } from "./beats.ts";
 import { DroverCallError } from "./call-error.ts";
@@ -42,7 +42,7 @@ const callMs = 10_000;
 const pollMarginMs = 10_000;
 /** Reports that may wait for their answer before no further task is taken. */
 const reportsWaitingMax = 1_000;
-/** What handlers get to stop once they are told to, and reports to be answered. */
+/** What reports get to be answered when the agent stops. */
 const stopMs = 5_000;
 const farewellMs = 2_000;
 /** How long a report waits for the details that go out before it. */
@@ -60,11 +60,13 @@ export function createAgent(options: AgentOptions): Agent {
 
   const held = new Set<HeldTask>();
   const running = new Set<HeldTask>();
+  const lost = new Set<HeldTask>(); // of those that run: their handlers ignore that they must stop
+  const ending = new Set<HeldTask>(); // of those that run: their outcome is known
   const ended = Promise.withResolvers<void>();
   let state: "created" | "running" | "draining" = "created";
   /** Why it stops by itself; null: it does not. */
   let deaf: Error | null = null;
-  /** Resolved when the last handler has ended. */
+  /** Resolved when all that run are lost. */
   let idle = Promise.withResolvers<void>();
 
   const polls = createPolls(clock);
@@ -153,28 +155,50 @@ export function createAgent(options: AgentOptions): Agent {
   async function run(taken: HeldTask, handler: Handler): Promise<void> {
     running.add(taken);
     const { codec } = settings;
-    taken.signal.addEventListener("abort", () => expectEnd(taken), { once: true });
-    const outcome = await attempt({ handler, held: taken, codec, log, noted: beats.hurry });
+    const end = Promise.withResolvers<Outcome>();
+    taken.signal.addEventListener("abort", () => void expectEnd(taken, end.promise), {
+      once: true,
+    });
+    end.resolve(attempt({ handler, held: taken, codec, log, noted: beats.hurry }));
+    await report(taken, await end.promise);
+  }
+
+  /** The first word counts: one that was reported lost may say another. */
+  async function report(taken: HeldTask, outcome: Outcome): Promise<void> {
+    if (!running.has(taken) || ending.has(taken)) return;
+    ending.add(taken);
     // What comes after a success has no use for them.
     if (outcome.kind.case !== "success") await within(clock, detailsMs, beats.tellDetails(taken));
-    if (!running.delete(taken)) return; // it was given up
+    for (const tasks of [running, lost, ending]) tasks.delete(taken);
     taken.end();
     reports.add(taken, outcome);
     polling.wake();
-    if (running.size === 0) idle.resolve();
+    lookIdle();
   }
 
   /** It was told to stop. One that does not would keep its slot for ever. */
-  function expectEnd(taken: HeldTask): void {
+  async function expectEnd(taken: HeldTask, end: Promise<Outcome>): Promise<void> {
     const { cancelGraceMs } = settings;
-    clock.after(cancelGraceMs, () => {
-      if (!running.has(taken) || state === "draining") return;
-      const { runId, stepId, task } = taken.task;
-      const message = `a handler has ignored for ${cancelGraceMs} ms that it is to stop`;
-      log.error({ runId, stepId, task }, `${message}; the agent drains and leaves it behind`);
-      deaf = new Error(`${message}: task ${task} of run ${runId}, step ${stepId}`);
-      void stop();
-    });
+    if (await within(clock, cancelGraceMs, end)) return;
+    if (!running.has(taken) || ending.has(taken)) return;
+    const { runId, stepId, attempt, task } = taken.task;
+    const names = { runId, stepId, attempt, task };
+    const message = `a handler has ignored for ${cancelGraceMs} ms that it is to stop`;
+    log.error(names, `${message}; the agent drains and leaves it behind`);
+    deaf ??= new Error(`${message}: task ${task} of run ${runId}, step ${stepId}`);
+    lost.add(taken);
+    lookIdle();
+    void stop();
+  }
+
+  function lookIdle(): void {
+    if (running.size === lost.size) idle.resolve();
+  }
+
+  function untilIdle(): Promise<void> {
+    idle = Promise.withResolvers<void>();
+    lookIdle();
+    return idle.promise;
   }
 
   async function drain(): Promise<void> {
@@ -194,19 +218,18 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function finishHandlers(): Promise<void> {
-    if (running.size === 0) return;
-    idle = Promise.withResolvers<void>();
-    if (await within(clock, settings.graceMs, idle.promise)) return;
-    log.warn({ running: running.size }, "grace is over, handlers are told to stop");
-    for (const task of running) task.stop("agent-stopped");
-    if (await within(clock, stopMs, idle.promise)) return;
-    // Not sooner: what follows an unknown would begin while they may still act.
-    log.error({ running: running.size }, "handlers that do not stop are left behind");
-    for (const taken of running) {
-      running.delete(taken);
-      taken.end();
-      reports.add(taken, handlerLost);
+    if (!(await within(clock, settings.graceMs, untilIdle()))) {
+      log.warn({ running: running.size }, "grace is over, handlers are told to stop");
+      for (const task of running) task.stop("agent-stopped");
+      // Each has ended by then, or is lost when its own grace is over.
+      await untilIdle();
     }
+    // Not sooner: what an agent says is looked up, or tried again, at once, and until its process
+    // ends they may still act.
+    const left = [...lost];
+    lost.clear();
+    for (const taken of left) void report(taken, handlerLost);
+    await untilIdle();
   }
 
   /** With no further poll to name them, lost polls are named by a heartbeat. */

@@ -17,6 +17,7 @@ from drover import rpc
 from drover.backoff import Backoff
 from drover.calls import TRY, Caller
 from drover.channel import Connection, Tls
+from drover.circuits import Circuits
 from drover.clocks import SYSTEM_CLOCK, sleep
 from drover.commands import Commands
 from drover.definition import to_definition
@@ -27,9 +28,11 @@ from drover.explanation import RunExplanation
 from drover.gathering import Gathering
 from drover.history import ItemPage, RunDetails, RunPage, RunSnapshot
 from drover.hooks import Hooks
+from drover.namespaces import Namespaces
 from drover.new_runs import NewRun, to_schedule
 from drover.operations import Operations
 from drover.payloads import PLAIN, Codec
+from drover.queues import Queues
 from drover.run_filters import ALL_RUNS, RunFilter, to_filter
 from drover.runs import Run, RunName, StepState, to_ref
 from drover.schedules import Schedules
@@ -42,6 +45,8 @@ from drover.workflow_calls import WorkflowCalls
 from drover.writing import number_of
 
 _WAIT = 30.0
+# Seconds from one question to the next, at least.
+_REST = 0.1
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,12 @@ class Client(Commands, WorkflowCalls):
         """Runs that begin by the calendar."""
         self.triggers = Triggers(self._caller)
         """What begins or continues runs by itself: calls over HTTP, the ends of other runs."""
+        self.queues = Queues(self._caller)
+        """What waits in queues, what agents have, and how much is handed out."""
+        self.circuits = Circuits(self._caller)
+        """What rests because it fails, and which agents get nothing new."""
+        self.namespaces = Namespaces(self._caller)
+        """This namespace and others: regions, pauses, how long runs are kept, limits."""
         self.operations = Operations(self._caller)
         """Who performs tasks, who watches, what was done, and what needs a person."""
 
@@ -247,9 +258,14 @@ class Client(Commands, WorkflowCalls):
             namespace=self._caller.namespace, run=to_ref(run), wait=to_duration(_WAIT)
         )
         while True:
+            asked = SYSTEM_CLOCK.monotonic()
             answer = await self._caller.call(rpc.WAIT_RUN, request, _WAIT + TRY)
             if answer.ended:
                 return self._caller.read(Run, answer.run)
+            # A server that drains answers at once: do not ask it again in a hurry.
+            rest = asked + _REST - SYSTEM_CLOCK.monotonic()
+            if rest > 0:
+                await sleep(SYSTEM_CLOCK, rest)
 
     async def close(self) -> None:
         """Ends the connection; may be called twice."""

@@ -27,6 +27,8 @@ class LaneWait:
     """Somebody polled for it in the last minute."""
     last_poll_time: datetime | None
     alarms: int
+    cordoned: int
+    """Agent sessions that ask for it, if every one of them is cordoned; else 0."""
 
 
 @dataclass(frozen=True)

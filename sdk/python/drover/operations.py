@@ -1,4 +1,5 @@
-"""What operators look at: who performs tasks, who watches, what was done, what needs a person."""
+"""What operators look at: who performs tasks, who watches, what was done, what needs a person, what
+runs here."""
 
 from __future__ import annotations
 
@@ -8,8 +9,11 @@ from datetime import datetime
 
 from drover import rpc
 from drover.calls import Caller
+from drover.circuits import Circuit, Cordon
+from drover.explanation import Progress
 from drover.history import Intervention
 from drover.reading import to_time
+from drover.runs import RunState
 from drover.schedules import Pause
 from drover.v1 import agent_info_pb2, intervention_pb2, overview_pb2, partition_pb2
 
@@ -34,6 +38,45 @@ class AgentInfo:
     last_success_time: datetime | None
     held: int
     """Tasks that it holds, counted up to 1,000."""
+    cordons: tuple[Cordon, ...]
+    """Why it gets nothing new: its own cordon, that of its version, or both."""
+    circuits: tuple[Circuit, ...]
+    """Those of its id that are not closed, or are set by hand."""
+
+
+@dataclass(frozen=True)
+class HeldTask:
+    """A task in an agent's hands."""
+
+    run_id: str
+    workflow: str
+    step_id: str
+    """An item of a map as `deploy[3]`."""
+    kind: str
+    """PERFORM, VERIFY or COMPENSATE."""
+    queue: str
+    task: str
+    fence: int
+    attempt: int
+    """From 1."""
+    granted_time: datetime | None
+    attempt_deadline_time: datetime | None
+    """When the attempt is over, whatever the agent does."""
+    progress: Progress | None
+    """What the agent last said of it; None: nothing yet."""
+    progress_time: datetime | None
+    """When that last changed."""
+    cancelling: bool
+    """It is told to stop."""
+
+
+@dataclass(frozen=True)
+class AgentDetails:
+    """An agent with what it holds."""
+
+    agent: AgentInfo
+    tasks: tuple[HeldTask, ...]
+    """What it has held longest first, the first 1,000."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +105,8 @@ class Partition:
     lag: float | None
     """How many seconds ago the oldest moment came that nobody has acted upon; None: there is
     none."""
+    late: bool
+    """Nobody watches it, or it lags by more than the server calls overdue: 5 s unless told."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +116,76 @@ class PartitionPage:
     partitions: tuple[Partition, ...]
     next_page_token: str
     """Empty: this is the last page."""
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """A partition in one supervisor's hands."""
+
+    partition: int
+    epoch: int
+    supervisor: str
+    address: str
+    reason: str
+    """Why it was free: FIRST, GIVEN_BACK or LOST."""
+    taken_time: datetime | None
+    left_time: datetime | None
+    """None: nobody has taken it since."""
+
+
+@dataclass(frozen=True)
+class HandOverPage:
+    """Newest first; the last 20 of each partition."""
+
+    hand_overs: tuple[HandOver, ...]
+    next_page_token: str
+    """Empty: this is the last page."""
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """One membership of a server among those that watch."""
+
+    id: str
+    address: str
+    started_time: datetime | None
+    last_seen_time: datetime | None
+    alive: bool
+    """Seen in the last 3 seconds."""
+    partitions: int
+    """How many it owns."""
+
+
+@dataclass(frozen=True)
+class AppliedMigration:
+    """A step that the schema of the database has taken."""
+
+    number: int
+    name: str
+    applied_time: datetime | None
+
+
+@dataclass(frozen=True)
+class OpenRuns:
+    """Open runs of one state."""
+
+    state: RunState
+    count: int
+
+
+@dataclass(frozen=True)
+class ClusterInfo:
+    """What runs here."""
+
+    server_version: str
+    database_version: str
+    clock_difference: float | None
+    """Seconds: the server's clock less the database's, by which everything goes."""
+    migrations: tuple[AppliedMigration, ...]
+    open_runs: tuple[OpenRuns, ...]
+    """Of all namespaces; states without any are left out."""
+    more_open_runs: bool
+    """There are more than were counted: some 100,000."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +222,13 @@ class Overview:
     """Counted up to 10,000."""
     unserved_tasks: tuple[UnservedTask, ...]
     late_partitions: tuple[Partition, ...]
-    """Those that nobody watches, or that are late by more than 5 s."""
+    """The first 1,000, of all namespaces."""
     namespace_pause: Pause | None
     paused_queues: tuple[NamedPause, ...]
     paused_workflows: tuple[NamedPause, ...]
+    open_circuits: tuple[Circuit, ...]
+    """Those through which not everything goes, by the supervisor or because a person keeps them
+    open; the first 100."""
 
 
 class Operations:
@@ -132,10 +250,30 @@ class Operations:
         )
         return await self._caller.ask(AgentPage, rpc.LIST_AGENTS, request)
 
+    async def agent(self, session: bytes) -> AgentDetails:
+        """One start of an agent, by `AgentInfo.session`, with what it holds."""
+        request = agent_info_pb2.GetAgentRequest(namespace=self._caller.namespace, session=session)
+        return await self._caller.ask(AgentDetails, rpc.GET_AGENT, request)
+
     async def partitions(self, *, page_size: int = 0, page_token: str = "") -> PartitionPage:
         """Who watches what."""
         request = partition_pb2.ListPartitionsRequest(page_size=page_size, page_token=page_token)
         return await self._caller.ask(PartitionPage, rpc.LIST_PARTITIONS, request)
+
+    async def hand_overs(
+        self, *, partition: int | None = None, page_size: int = 0, page_token: str = ""
+    ) -> HandOverPage:
+        """Who watched what before: of one partition, or all."""
+        request = partition_pb2.ListHandOversRequest(
+            partition=partition, page_size=page_size, page_token=page_token
+        )
+        return await self._caller.ask(HandOverPage, rpc.LIST_HAND_OVERS, request)
+
+    async def supervisors(self) -> tuple[Supervisor, ...]:
+        """Those that were seen in the last minute, the longest there first."""
+        request = partition_pb2.ListSupervisorsRequest()
+        answer = await self._caller.call(rpc.LIST_SUPERVISORS, request)
+        return tuple(self._caller.read(Supervisor, one) for one in answer.supervisors)
 
     async def interventions(
         self,
@@ -158,6 +296,11 @@ class Operations:
             page_token=page_token,
         )
         return await self._caller.ask(InterventionPage, rpc.LIST_INTERVENTIONS, request)
+
+    async def cluster_info(self) -> ClusterInfo:
+        """Versions, migrations, clocks, and how much is under way."""
+        request = overview_pb2.GetClusterInfoRequest()
+        return await self._caller.ask(ClusterInfo, rpc.GET_CLUSTER_INFO, request)
 
     async def overview(self) -> Overview:
         """What needs a person."""

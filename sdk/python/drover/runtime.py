@@ -5,7 +5,7 @@ heartbeats, reports how they ended, and drains when it is told to stop.
 
 It lives through restarts of the server: polls are begun anew, heartbeats go on, and reports are
 repeated until they are answered. Only `stop` ends it, or a handler that ignores its stop and cannot
-be killed: its process must end then, see `lost`.
+be killed: its process must end then, see `failed`.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ class Runtime:
         self._queues = [QueueWeight(name=name, weight=much) for name, much in settings.queues]
         self._held: set[HeldTask] = set()
         self._running: dict[HeldTask, Execution] = {}
-        self.lost: set[HeldTask] = set()
-        """Their handlers ignored that they must stop, and may still act."""
+        self._lost: set[HeldTask] = set()
+        # Of those that run: their handlers ignore that they must stop, and may still act.
         self.failed = False
-        """Whether handlers were lost; known when it is done."""
+        """Whether it has stopped because a handler was lost."""
         self._timers: dict[HeldTask, Timer] = {}
         self._ending: set[HeldTask] = set()
         self._children = Children()
@@ -248,7 +248,8 @@ class Runtime:
             self._ended(held, _lost("it was killed"))
             return
         log.critical("handler lost: it did not stop within %g s; the agent ends", grace)
-        self.lost.add(held)
+        self.failed = True
+        self._lost.add(held)
         self._look_idle()
         self.stop()
 
@@ -270,14 +271,20 @@ class Runtime:
         held.end()
         del self._running[held]
         self._ending.discard(held)
-        self.lost.discard(held)
+        self._lost.discard(held)
         self._reports.add(held, outcome)
         self._polling.wake()
         self._look_idle()
 
+    def _until_idle(self) -> asyncio.Future[None]:
+        """Until all that run are lost."""
+        self._idle = asyncio.get_running_loop().create_future()
+        self._look_idle()
+        return self._idle
+
     def _look_idle(self) -> None:
         if self._idle is not None and not self._idle.done():
-            if self._running.keys() <= self.lost:
+            if self._running.keys() <= self._lost:
                 self._idle.set_result(None)
 
     async def _drain(self) -> None:
@@ -285,9 +292,6 @@ class Runtime:
         await self._polling.stop()
         await self._name_lost_polls()
         await self._finish_handlers()
-        self.failed = bool(self.lost)
-        # As the last thing that this process does: until then they may still act.
-        await asyncio.gather(*(self._report(held, _lost("its process ends")) for held in self.lost))
         if not await within(self._clock, _LAST_REPORTS, self._reports.flushed()):
             LOG.error("agent stops with %d reports unanswered", len(self._held))
         await self._name_lost_polls()
@@ -301,15 +305,18 @@ class Runtime:
         self.done.set_result(None)
 
     async def _finish_handlers(self) -> None:
-        self._idle = asyncio.get_running_loop().create_future()
-        self._look_idle()
-        if await within(self._clock, self._settings.grace, self._idle):
-            return
-        LOG.warning("grace is over, %d handlers are told to stop", len(self._running))
-        for held in list(self._running):
-            held.stop("agent-stopped")
-        # Each has ended by then, or is lost when its own grace is over.
-        await self._idle
+        if not await within(self._clock, self._settings.grace, self._until_idle()):
+            LOG.warning("grace is over, %d handlers are told to stop", len(self._running))
+            for held in list(self._running):
+                held.stop("agent-stopped")
+            # Each has ended by then, or is lost when its own grace is over.
+            await self._until_idle()
+        # Not sooner: what an agent says is looked up, or tried again, at once, and until its
+        # process ends they may still act.
+        lost, self._lost = self._lost, set()
+        for held in lost:
+            self._ended(held, _lost("its process ends"))
+        await self._until_idle()
 
     async def _name_lost_polls(self) -> None:
         """With no further poll to name them, lost polls are named by a heartbeat."""

@@ -14,8 +14,19 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, Union
 
-from drover import clients, escalations, hooks, operations, schedules, triggers
+from drover import (
+    circuits,
+    clients,
+    escalations,
+    hooks,
+    namespaces,
+    operations,
+    queues,
+    schedules,
+    triggers,
+)
 from drover.channel import Tls
+from drover.circuits import Circuit, CircuitPage, Cordon
 from drover.clients import Refused, RegisteredWorkflow, Scheduled
 from drover.commands import (
     BulkAction,
@@ -34,14 +45,26 @@ from drover.explanation import RunExplanation
 from drover.history import Escalation, ItemPage, RunDetails, RunPage, RunSnapshot
 from drover.hooks import DeliveryPage, Hook, HookEvent
 from drover.loop_thread import LoopThread
+from drover.namespaces import CreatedNamespace, Namespace, NamespacePage
 from drover.new_runs import NewRun
-from drover.operations import AgentPage, InterventionPage, Overview, PartitionPage
+from drover.operations import (
+    AgentDetails,
+    AgentPage,
+    ClusterInfo,
+    HandOverPage,
+    InterventionPage,
+    Overview,
+    PartitionPage,
+    Supervisor,
+)
 from drover.payloads import Codec
+from drover.queues import Queue, QueueDetails, QueuePage
 from drover.run_filters import ALL_RUNS, RunFilter
 from drover.runs import Run, RunName, StepState
 from drover.schedules import (
     BackfillMoment,
     CreatedSchedule,
+    Pause,
     Recurring,
     Schedule,
     SchedulePage,
@@ -241,6 +264,147 @@ class Triggers:
         )
 
 
+class Queues:
+    """What waits, and how much is handed out: `client.queues`.
+
+    To drain a queue, pause it and wait until `get` says that nothing is leased."""
+
+    def __init__(self, inner: queues.Queues, loop: LoopThread) -> None:
+        """Made by Client."""
+        self._inner = inner
+        self._loop = loop
+
+    def list(self, *, page_size: int = 0, page_token: str = "") -> QueuePage:
+        """One page; `page_size`: 0 means 50, at most 1,000."""
+        return self._loop.call(self._inner.list(page_size=page_size, page_token=page_token))
+
+    def get(self, queue: str) -> QueueDetails:
+        """One that nobody has named yet is an empty one."""
+        return self._loop.call(self._inner.get(queue))
+
+    def pause(self, queue: str, *, reason: str = "") -> Queue:
+        """Nothing of it is handed out once this returns; what agents have goes on."""
+        return self._loop.call(self._inner.pause(queue, reason=reason))
+
+    def resume(self, queue: str) -> Queue:
+        """It goes on."""
+        return self._loop.call(self._inner.resume(queue))
+
+    def set_limits(
+        self, queue: str, *, leased: int = 0, per_second: float = 0, burst: int = 0
+    ) -> Queue:
+        """All of them, see QueueLimits: what is left out has no limit any more."""
+        return self._loop.call(
+            self._inner.set_limits(queue, leased=leased, per_second=per_second, burst=burst)
+        )
+
+
+class Circuits:
+    """What rests, and who gets nothing: `client.circuits`.
+
+    `by` is who says something, as you state it; nothing verifies it. `why` is for those who read
+    it later."""
+
+    def __init__(self, inner: circuits.Circuits, loop: LoopThread) -> None:
+        """Made by Client."""
+        self._inner = inner
+        self._loop = loop
+
+    def list(self, *, page_size: int = 0, page_token: str = "") -> CircuitPage:
+        """One page; `page_size`: 0 means 50, at most 1,000."""
+        return self._loop.call(self._inner.list(page_size=page_size, page_token=page_token))
+
+    def open(self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = "") -> Circuit:
+        """Nothing goes through until it is released, on every server within a second.
+
+        `agent_id`: only the circuit of this agent; by default that of the task, for all agents."""
+        return self._loop.call(self._inner.open(queue, task, by=by, why=why, agent_id=agent_id))
+
+    def close(
+        self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
+    ) -> Circuit:
+        """Everything goes through until it is released, whatever fails.
+
+        `agent_id`: as in `open`."""
+        return self._loop.call(self._inner.close(queue, task, by=by, why=why, agent_id=agent_id))
+
+    def release(
+        self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
+    ) -> Circuit:
+        """Takes back what was said: it is closed then, and judged by what comes.
+
+        `agent_id`: as in `open`."""
+        return self._loop.call(self._inner.release(queue, task, by=by, why=why, agent_id=agent_id))
+
+    def cordon(self, *, agent_id: str = "", version: str = "", by: str, why: str = "") -> Cordon:
+        """Gives them nothing new, on every server within a second; what they have they may finish.
+
+        Exactly one of `agent_id`, an agent, and `version`, all agents of it; else ValueError."""
+        return self._loop.call(
+            self._inner.cordon(agent_id=agent_id, version=version, by=by, why=why)
+        )
+
+    def uncordon(self, *, agent_id: str = "", version: str = "") -> bool:
+        """They get tasks again; whether they were cordoned. Named as in `cordon`."""
+        return self._loop.call(self._inner.uncordon(agent_id=agent_id, version=version))
+
+    def cordons(self) -> tuple[Cordon, ...]:
+        """Those of agents by id, then those of versions."""
+        return self._loop.call(self._inner.cordons())
+
+
+class Namespaces:
+    """But for `list` and `create`: of the namespace of the client: `client.namespaces`."""
+
+    def __init__(self, inner: namespaces.Namespaces, loop: LoopThread) -> None:
+        """Made by Client."""
+        self._inner = inner
+        self._loop = loop
+
+    def list(self, *, page_size: int = 0, page_token: str = "") -> NamespacePage:
+        """Of all there are, one page; `page_size`: 0 means 50, at most 1,000."""
+        return self._loop.call(self._inner.list(page_size=page_size, page_token=page_token))
+
+    def create(self, name: str, *, region: str = "") -> CreatedNamespace:
+        """Another one. Its region, by default "default", comes with it if that is new, and is
+        fixed."""
+        return self._loop.call(self._inner.create(name, region=region))
+
+    def get(self) -> Namespace:
+        """As it is now."""
+        return self._loop.call(self._inner.get())
+
+    def set_retention(self, retention: Duration | None) -> Namespace:
+        """Runs go so long after their end, 1 h at least; None: they are kept."""
+        return self._loop.call(self._inner.set_retention(retention))
+
+    def set_limits(
+        self,
+        *,
+        open_runs: int = 0,
+        runs_per_second: float = 0,
+        burst: int = 0,
+        payload_bytes: int = 0,
+    ) -> Namespace:
+        """All of them, see NamespaceLimits: what is left out has no limit any more."""
+        return self._loop.call(
+            self._inner.set_limits(
+                open_runs=open_runs,
+                runs_per_second=runs_per_second,
+                burst=burst,
+                payload_bytes=payload_bytes,
+            )
+        )
+
+    def pause(self, *, reason: str = "") -> Pause:
+        """Nothing of any of its queues is handed out once this returns."""
+        return self._loop.call(self._inner.pause(reason=reason))
+
+    def resume(self) -> None:
+        """It goes on."""
+        self._loop.call(self._inner.resume())
+
+
 class Operations:
     """Who performs, who watches, what was done: `client.operations`."""
 
@@ -255,9 +419,25 @@ class Operations:
             self._inner.agents(agent_id=agent_id, page_size=page_size, page_token=page_token)
         )
 
+    def agent(self, session: bytes) -> AgentDetails:
+        """One start of an agent, by `AgentInfo.session`, with what it holds."""
+        return self._loop.call(self._inner.agent(session))
+
     def partitions(self, *, page_size: int = 0, page_token: str = "") -> PartitionPage:
         """Who watches what."""
         return self._loop.call(self._inner.partitions(page_size=page_size, page_token=page_token))
+
+    def hand_overs(
+        self, *, partition: int | None = None, page_size: int = 0, page_token: str = ""
+    ) -> HandOverPage:
+        """Who watched what before: of one partition, or all."""
+        return self._loop.call(
+            self._inner.hand_overs(partition=partition, page_size=page_size, page_token=page_token)
+        )
+
+    def supervisors(self) -> tuple[Supervisor, ...]:
+        """Those that were seen in the last minute, the longest there first."""
+        return self._loop.call(self._inner.supervisors())
 
     def interventions(
         self,
@@ -280,6 +460,10 @@ class Operations:
                 page_token=page_token,
             )
         )
+
+    def cluster_info(self) -> ClusterInfo:
+        """Versions, migrations, clocks, and how much is under way."""
+        return self._loop.call(self._inner.cluster_info())
 
     def overview(self) -> Overview:
         """What needs a person."""
@@ -313,6 +497,9 @@ class Client:
         self.hooks = Hooks(self._inner.hooks, self._loop)
         self.schedules = Schedules(self._inner.schedules, self._loop)
         self.triggers = Triggers(self._inner.triggers, self._loop)
+        self.queues = Queues(self._inner.queues, self._loop)
+        self.circuits = Circuits(self._inner.circuits, self._loop)
+        self.namespaces = Namespaces(self._inner.namespaces, self._loop)
         self.operations = Operations(self._inner.operations, self._loop)
 
     def close(self) -> None:
@@ -538,3 +725,11 @@ class Client:
     def set_default_version(self, name: str, version: int) -> MovedDefault:
         """Runs that name no version start with this one from then on; open runs keep theirs."""
         return self._loop.call(self._inner.set_default_version(name, version))
+
+    def pause_workflow(self, workflow: str, *, reason: str = "") -> Pause:
+        """Nothing is handed out for its runs, in any version, once this returns."""
+        return self._loop.call(self._inner.pause_workflow(workflow, reason=reason))
+
+    def resume_workflow(self, workflow: str) -> None:
+        """It goes on."""
+        self._loop.call(self._inner.resume_workflow(workflow))

@@ -1,8 +1,9 @@
 """Where the SDK and its handlers say what they do: the logger "drover" of the standard library.
 
 Every line about a task names its run, step and attempt: in its text, and as attributes `run`,
-`step`, `item`, `attempt` and `agent` of the record, for those who format it as JSON. No line holds
-a payload or a token.
+`step`, `item`, `attempt` and `agent` of the record, for those who format it as JSON. One that is
+written within a span of OpenTelemetry, as those of a handler whose run is traced, has its
+`trace_id` and `span_id` too. No line holds a payload or a token.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from drover.tracing import active_ids
 from drover.v1.task_pb2 import Task as TaskMessage
 
 LOG = logging.getLogger("drover")
@@ -38,5 +40,7 @@ class TaskLog(_Adapter):
         self, msg: Any, kwargs: MutableMapping[str, Any]
     ) -> tuple[Any, MutableMapping[str, Any]]:
         """Names the attempt in the text, and adds the attributes to those of the caller."""
+        ids = active_ids()
+        where = " ".join([self._where, *(f"{name}={id}" for name, id in ids.items())])
         given = kwargs.get("extra") or {}
-        return f"{msg} ({self._where})", {**kwargs, "extra": {**given, **(self.extra or {})}}
+        return f"{msg} ({where})", {**kwargs, "extra": {**given, **(self.extra or {}), **ids}}

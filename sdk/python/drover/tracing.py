@@ -32,6 +32,17 @@ def active_trace() -> tuple[str, str]:
     return carrier.get("traceparent", ""), carrier.get("tracestate", "")
 
 
+def active_ids() -> dict[str, str]:
+    """`trace_id` and `span_id` of the span that is current, in hex; empty where none is."""
+    if not _is_here:
+        return {}
+    ids = trace.get_current_span().get_span_context()
+    if not ids.is_valid:
+        return {}
+    trace_id, span_id = trace.format_trace_id(ids.trace_id), trace.format_span_id(ids.span_id)
+    return {"trace_id": trace_id, "span_id": span_id}
+
+
 @contextmanager
 def within_task(message: TaskMessage) -> Iterator[Callable[[Outcome], None]]:
     """A span below that of the try, if the task is part of a trace; told how the try has ended."""

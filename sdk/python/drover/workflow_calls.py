@@ -1,4 +1,4 @@
-"""Versions of workflows: which are there, who still needs them, and which is the default."""
+"""Workflows: their versions, who still needs them, which is the default; pauses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from datetime import datetime
 
 from drover import rpc
 from drover.calls import Caller
+from drover.schedules import Pause
+from drover.v1 import queue_pb2
 from drover.v1 import scheduler_service_pb2 as wire
 
 
@@ -59,3 +61,19 @@ class WorkflowCalls:
             namespace=self._caller.namespace, name=name, version=version
         )
         return await self._caller.ask(MovedDefault, rpc.SET_DEFAULT_VERSION, request)
+
+    async def pause_workflow(self, workflow: str, *, reason: str = "") -> Pause:
+        """Nothing is handed out for its runs, in any version, once this returns."""
+        request = queue_pb2.PauseWorkflowRequest(
+            namespace=self._caller.namespace, workflow=workflow, reason=reason
+        )
+        return self._caller.read(
+            Pause, (await self._caller.call(rpc.PAUSE_WORKFLOW, request)).pause
+        )
+
+    async def resume_workflow(self, workflow: str) -> None:
+        """It goes on."""
+        request = queue_pb2.ResumeWorkflowRequest(
+            namespace=self._caller.namespace, workflow=workflow
+        )
+        await self._caller.call(rpc.RESUME_WORKFLOW, request)

@@ -11,13 +11,25 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "drover"
 
-PARTS = ("Escalations", "Hooks", "Schedules", "Triggers", "Operations")
+PARTS = (
+    "Escalations",
+    "Hooks",
+    "Schedules",
+    "Triggers",
+    "Queues",
+    "Circuits",
+    "Namespaces",
+    "Operations",
+)
 # Module of each class, and the classes whose calls Client has beside its own.
 MODULES = {
     "Escalations": "escalations",
     "Hooks": "hooks",
     "Schedules": "schedules",
     "Triggers": "triggers",
+    "Queues": "queues",
+    "Circuits": "circuits",
+    "Namespaces": "namespaces",
     "Operations": "operations",
     "Client": "clients",
     "Commands": "commands",
@@ -100,7 +112,7 @@ def calls_of(name: str, imports: Imports) -> str:
     return "\n".join(
         twin(method, imports)
         for method in methods
-        if not method.name.startswith("_") and method.name != "close"
+        if not method.name.startswith("_") and (name, method.name) != ("Client", "close")
     )
 
 

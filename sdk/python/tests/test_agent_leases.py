@@ -299,36 +299,3 @@ async def test_a_task_is_listed_in_heartbeats_until_its_report_is_answered(
     running.clock.advance(3)
     later = await server.beat.next()
     assert [one.task_token for one in later.request.reports] == ["t2"]
-
-
-async def test_a_handler_that_ignores_its_stop_is_lost_and_the_agent_drains_and_fails(
-    server: FakeServer, agents: Agents
-) -> None:
-    clock = ManualClock()
-    started, over = asyncio.Event(), asyncio.Event()
-
-    async def deaf(task: Task) -> Any:
-        started.set()
-        while not over.is_set():
-            try:
-                await over.wait()
-            except asyncio.CancelledError:
-                pass
-
-    agent = agents(server, {"book-flight": deaf}, clock=clock, cancel_grace=4.0)
-    (await server.poll.next()).answer(tasks=[a_task("t1")])
-    parked = await server.poll.next()
-    await asyncio.wait_for(started.wait(), 20)
-    clock.advance(3)
-    (await server.beat.next()).answer(answers=[CANCEL])
-    await clock.armed(4)
-    await until(lambda: agent._timers)
-    server.beat.always(carry_on_all)
-    clock.advance(4)
-    await asyncio.wait_for(parked.cancelled.wait(), 20)
-    report = await server.complete.next()
-    assert report.request.results[0].outcome.unknown.code == "handler-lost"
-    report.answer(**ANSWERED)
-    await asyncio.wait_for(agent.done, 20)
-    assert agent.failed
-    over.set()

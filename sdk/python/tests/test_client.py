@@ -13,6 +13,7 @@ from fake_server import FakeServer, status
 from manual_clock import ManualClock
 
 import drover
+import drover.clients
 from drover import rpc
 from drover.aes import AesGcmCodec
 from drover.gathering import Gathering
@@ -207,6 +208,22 @@ async def test_watching_goes_on_after_a_break_where_it_was(
     assert seen == [3, 5]
 
 
+async def test_a_server_that_drains_is_not_asked_again_in_a_hurry(
+    server: FakeServer,
+    client: drover.Client,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(drover.clients, "SYSTEM_CLOCK", clock)
+    waiting = begun(client.wait_run("run-1"))
+    inbox = server.inbox(rpc.WAIT_RUN)
+    (await inbox.next()).answer()
+    await clock.armed(0.1)
+    clock.advance(0.1)
+    (await inbox.next()).answer(ended=True, run=RunMessage(run_id="run-1"))
+    assert (await waiting).run_id == "run-1"
+
+
 async def test_bulk_goes_through_all_pages_under_one_request_id(
     server: FakeServer, client: drover.Client
 ) -> None:
@@ -305,8 +322,15 @@ async def test_what_there_is_for_operators_is_asked_for(
     server: FakeServer, client: drover.Client
 ) -> None:
     overview = begun(client.operations.overview())
-    (await server.inbox(rpc.GET_OVERVIEW).next()).answer(open_escalations=2)
-    assert (await overview).open_escalations == 2
+    late = {"partition": 7, "late": True}
+    circuit = {"queue": "q", "task": "t", "state": "CIRCUIT_STATE_OPEN"}
+    (await server.inbox(rpc.GET_OVERVIEW).next()).answer(
+        open_escalations=2, late_partitions=[late], open_circuits=[circuit]
+    )
+    seen = await overview
+    assert seen.open_escalations == 2
+    assert [(one.partition, one.late) for one in seen.late_partitions] == [(7, True)]
+    assert [(one.queue, one.state) for one in seen.open_circuits] == [("q", "OPEN")]
     hooks = begun(client.hooks.list())
     (await server.inbox(rpc.LIST_HOOKS).next()).answer(hooks=[{"name": "ops", "events": ["x"]}])
     (hook,) = await hooks

@@ -9,13 +9,25 @@ from typing import Any, get_args
 import pytest
 
 from drover import rpc
+from drover.circuits import CircuitPage, Cordon
 from drover.commands import Completed, Rerun
 from drover.durations import from_duration, seconds_of, to_duration
 from drover.escalations import EscalationDetails, EscalationPage, Resolved
 from drover.explanation import RunExplanation, RunWait
 from drover.history import ItemPage, RunDetails, RunPage, RunSnapshot
 from drover.hooks import DeliveryPage, Hook
-from drover.operations import AgentPage, InterventionPage, Overview, PartitionPage
+from drover.namespaces import CreatedNamespace, NamespacePage
+from drover.operations import (
+    AgentDetails,
+    AgentPage,
+    ClusterInfo,
+    HandOverPage,
+    InterventionPage,
+    Overview,
+    PartitionPage,
+    Supervisor,
+)
+from drover.queues import QueueDetails, QueuePage
 from drover.reading import plan_of
 from drover.rpc import Method
 from drover.runs import RunState, StepState
@@ -24,11 +36,14 @@ from drover.triggers import PutTrigger, Refusal, TriedTrigger
 from drover.v1 import (
     agent_info_pb2,
     agent_service_pb2,
+    circuit_pb2,
     explain_pb2,
     hook_pb2,
+    namespace_pb2,
     operator_service_pb2,
     overview_pb2,
     partition_pb2,
+    queue_pb2,
     run_pb2,
     schedule_pb2,
     scheduler_service_pb2,
@@ -62,9 +77,19 @@ READ: list[tuple[type, Any]] = [
     (Refusal, trigger_pb2.Refusal),
     (TriedTrigger, trigger_pb2.TryTriggerResponse),
     (AgentPage, agent_info_pb2.ListAgentsResponse),
+    (AgentDetails, agent_info_pb2.GetAgentResponse),
     (PartitionPage, partition_pb2.ListPartitionsResponse),
+    (HandOverPage, partition_pb2.ListHandOversResponse),
+    (Supervisor, partition_pb2.Supervisor),
     (InterventionPage, interventions.ListInterventionsResponse),
     (Overview, overview_pb2.GetOverviewResponse),
+    (ClusterInfo, overview_pb2.GetClusterInfoResponse),
+    (QueuePage, queue_pb2.ListQueuesResponse),
+    (QueueDetails, queue_pb2.GetQueueResponse),
+    (CircuitPage, circuit_pb2.ListCircuitsResponse),
+    (Cordon, circuit_pb2.Cordon),
+    (NamespacePage, namespace_pb2.ListNamespacesResponse),
+    (CreatedNamespace, namespace_pb2.CreateNamespaceResponse),
 ]
 
 

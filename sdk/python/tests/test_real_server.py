@@ -13,6 +13,7 @@ from fake_server import SECONDS_MOST
 
 import drover
 from drover import Client
+from drover.queues import QueueLimits
 from drover.tasks import Handler, Task
 from drover.workflow import Retry, Step, Timeouts, Verify, Workflow
 
@@ -183,6 +184,55 @@ async def test_what_the_server_refuses_is_a_call_error_with_its_reason(given: Gi
         await client.schedule(Workflow("w", [Step("bad id", task="t")]))
     assert refused.value.reason == "INVALID_REQUEST"
     assert refused.value.fields[0].path.startswith("definition.steps[0]")
+
+
+async def test_what_a_person_keeps_from_agents_is_seen_and_taken_back(given: Given) -> None:
+    stage = given({"echo": lambda task: task.input})
+    client, queue = stage.client, stage.queue
+    assert (await client.queues.set_limits(queue, leased=3)).limits == QueueLimits(3, 0, 0)
+    assert (await client.queues.pause(queue, reason="full")).pause is not None
+    await client.circuits.open(queue, "echo", by="ada", why="down")
+    await client.circuits.cordon(agent_id=queue, by="ada")
+    run_id = await stage.start(Step("echo", task="echo"), input=7)
+    overview = await client.operations.overview()
+    assert queue in [one.name for one in overview.paused_queues]
+    assert (queue, "OPEN") in [(one.queue, one.setting) for one in overview.open_circuits]
+    assert [one.agent_id for one in await client.circuits.cordons()] == [queue]
+    assert (await client.queues.get(queue)).queue.leased == 0
+    assert await client.circuits.uncordon(agent_id=queue)
+    await client.circuits.release(queue, "echo", by="ada")
+    assert (await client.queues.resume(queue)).pause is None
+    assert (await stage.ended(run_id)).state == "COMPLETED"
+
+    async def told_of() -> bytes:
+        """Its server tells of it with its next look."""
+        while not (page := await client.operations.agents(agent_id=queue)).agents:
+            await asyncio.sleep(0.05)
+        return page.agents[0].session
+
+    details = await client.operations.agent(await wait_for(told_of()))
+    assert (details.agent.id, details.agent.cordons) == (queue, ())
+
+
+async def test_workflows_and_the_namespace_are_paused_and_what_runs_here_is_told(
+    given: Given,
+) -> None:
+    client = given({"echo": lambda task: None}).client
+    await client.register_workflow(Workflow("nobodys", [Step("echo", task="echo")]))
+    assert (await client.pause_workflow("nobodys", reason="wrong")).reason == "wrong"
+    assert "nobodys" in [one.name for one in (await client.operations.overview()).paused_workflows]
+    await client.resume_workflow("nobodys")
+    created = await client.namespaces.create("of-python", region="python")
+    assert created.namespace.region == "python"
+    page = await client.namespaces.list()
+    assert "python" in [region.name for region in page.regions]
+    assert (await client.namespaces.set_retention("2h")).retention == 7_200
+    assert (await client.namespaces.set_retention(None)).retention is None
+    assert (await client.namespaces.set_limits()).limits is None
+    cluster = await client.operations.cluster_info()
+    assert cluster.migrations[0].number == 1
+    assert [one.alive for one in await client.operations.supervisors()] == [True]
+    assert (await client.operations.hand_overs(partition=0)).hand_overs[0].reason == "FIRST"
 
 
 async def wait_for(work: Awaitable[Any]) -> Any:

@@ -44,6 +44,10 @@ def of(name: str) -> ReadableSpan:
     return next(span for span in EXPORTER.get_finished_spans() if span.name == name)
 
 
+def span_id(span: ReadableSpan) -> str:
+    return trace.format_span_id(span.context.span_id)
+
+
 @pytest.mark.parametrize("asynchronous", [True, False])
 async def test_a_handler_runs_within_a_span_below_its_try(
     server: FakeServer, agents: Agents, asynchronous: bool
@@ -72,9 +76,43 @@ async def test_a_handler_runs_within_a_span_below_its_try(
     }
 
 
-async def test_a_task_of_no_trace_has_no_span(server: FakeServer, agents: Agents) -> None:
-    await perform(server, agents, lambda task: None, "")
+@pytest.mark.parametrize("asynchronous", [True, False])
+async def test_lines_of_a_handler_have_the_ids_of_its_span_and_of_those_below_it(
+    server: FakeServer, agents: Agents, caplog: pytest.LogCaptureFixture, asynchronous: bool
+) -> None:
+    def book(task: Task) -> Any:
+        task.log.warning("looking")
+        with TRACER.start_as_current_span("book"):
+            task.log.warning("booking")
+
+    async def book_async(task: Task) -> Any:
+        book(task)
+
+    await perform(server, agents, book_async if asynchronous else book, OF_THE_TRY)
+    lines = [vars(record) for record in caplog.records if record.levelname == "WARNING"]
+    spans = [span_id(of("perform book-flight")), span_id(of("book"))]
+    assert [(line["run"], line["step"], line["attempt"]) for line in lines] == [
+        ("run-1", "t1", 1),
+        ("run-1", "t1", 1),
+    ]
+    assert [(line["trace_id"], line["span_id"]) for line in lines] == [
+        (TRACE_ID, span) for span in spans
+    ]
+    where = f"run=run-1 step=t1 attempt=1 trace_id={TRACE_ID}"
+    assert [record["message"] for record in lines] == [
+        f"looking ({where} span_id={spans[0]})",
+        f"booking ({where} span_id={spans[1]})",
+    ]
+
+
+async def test_a_task_of_no_trace_has_no_span_and_its_lines_no_ids(
+    server: FakeServer, agents: Agents, caplog: pytest.LogCaptureFixture
+) -> None:
+    await perform(server, agents, lambda task: task.log.warning("looking"), "")
     assert EXPORTER.get_finished_spans() == ()
+    (line,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert line.message == "looking (run=run-1 step=t1 attempt=1)"
+    assert not hasattr(line, "trace_id")
 
 
 async def test_a_run_is_scheduled_in_the_trace_of_its_caller(server: FakeServer) -> None:
@@ -98,7 +136,9 @@ async def test_without_the_package_nothing_is_traced(
     server: FakeServer, agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drover.tracing, "_is_here", False)
-    await perform(server, agents, lambda task: None, OF_THE_TRY)
+    lines: list[Any] = []
+    await perform(server, agents, lambda task: lines.append(task.log.process("", {})), OF_THE_TRY)
     assert EXPORTER.get_finished_spans() == ()
+    assert [kwargs["extra"].keys() & {"trace_id", "span_id"} for _, kwargs in lines] == [set()]
     with TRACER.start_as_current_span("order"):
         assert drover.tracing.active_trace() == ("", "")

@@ -1,0 +1,163 @@
+"""Circuits and cordons: what rests because it fails, and which agents get nothing new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from drover import rpc
+from drover.calls import Caller
+from drover.v1 import circuit_pb2 as wire
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """Of the task of a queue, or of one agent that performs it."""
+
+    queue: str
+    task: str
+    agent_id: str
+    """Empty: of the task itself, for all agents."""
+    state: str
+    """CLOSED, OPEN or TRYING, as the supervisor has moved it; what a person has said goes before
+    it."""
+    since_time: datetime | None
+    """Since when it has not been closed."""
+    try_time: datetime | None
+    """From then on one task tries."""
+    rests: int
+    """Of this outage so far."""
+    saw: str
+    """What the supervisor saw, for people."""
+    setting: str
+    """What a person has said: OPEN or CLOSED; UNSPECIFIED: nothing, and the supervisor decides."""
+    set_by: str
+    """Who, as the caller stated it."""
+    why: str
+    set_time: datetime | None
+
+
+@dataclass(frozen=True)
+class CircuitPage:
+    """Those that are not closed, or of which a person has said something."""
+
+    circuits: tuple[Circuit, ...]
+    next_page_token: str
+    """Empty: this is the last page."""
+
+
+@dataclass(frozen=True)
+class Cordon:
+    """That an agent, or all agents of a version, get nothing new."""
+
+    agent_id: str | None
+    """None: it is of a version."""
+    version: str | None
+    """None: it is of an agent."""
+    cordoned_by: str
+    """As the caller stated it."""
+    why: str
+    cordoned_time: datetime | None
+
+
+class Circuits:
+    """What rests, and who gets nothing: `client.circuits`.
+
+    `by` is who says something, as you state it; nothing verifies it. `why` is for those who read
+    it later.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        """Made by Client."""
+        self._caller = caller
+
+    async def list(self, *, page_size: int = 0, page_token: str = "") -> CircuitPage:
+        """One page; `page_size`: 0 means 50, at most 1,000."""
+        request = wire.ListCircuitsRequest(
+            namespace=self._caller.namespace, page_size=page_size, page_token=page_token
+        )
+        return await self._caller.ask(CircuitPage, rpc.LIST_CIRCUITS, request)
+
+    async def open(
+        self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
+    ) -> Circuit:
+        """Nothing goes through until it is released, on every server within a second.
+
+        `agent_id`: only the circuit of this agent; by default that of the task, for all agents.
+        """
+        return await self._set(wire.CIRCUIT_SETTING_OPEN, queue, task, agent_id, by, why)
+
+    async def close(
+        self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
+    ) -> Circuit:
+        """Everything goes through until it is released, whatever fails.
+
+        `agent_id`: as in `open`.
+        """
+        return await self._set(wire.CIRCUIT_SETTING_CLOSED, queue, task, agent_id, by, why)
+
+    async def release(
+        self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
+    ) -> Circuit:
+        """Takes back what was said: it is closed then, and judged by what comes.
+
+        `agent_id`: as in `open`.
+        """
+        return await self._set(wire.CIRCUIT_SETTING_UNSPECIFIED, queue, task, agent_id, by, why)
+
+    async def cordon(
+        self, *, agent_id: str = "", version: str = "", by: str, why: str = ""
+    ) -> Cordon:
+        """Gives them nothing new, on every server within a second; what they have they may finish.
+
+        Exactly one of `agent_id`, an agent, and `version`, all agents of it; else ValueError.
+        """
+        request = wire.CordonAgentRequest(namespace=self._caller.namespace, by=by, why=why)
+        _name(request, agent_id, version)
+        answer = await self._caller.call(rpc.CORDON_AGENT, request)
+        return self._caller.read(Cordon, answer.cordon)
+
+    async def uncordon(self, *, agent_id: str = "", version: str = "") -> bool:
+        """They get tasks again; whether they were cordoned. Named as in `cordon`."""
+        request = wire.UncordonAgentRequest(namespace=self._caller.namespace)
+        _name(request, agent_id, version)
+        return (await self._caller.call(rpc.UNCORDON_AGENT, request)).uncordoned
+
+    async def cordons(self) -> tuple[Cordon, ...]:
+        """Those of agents by id, then those of versions."""
+        request = wire.ListCordonsRequest(namespace=self._caller.namespace)
+        answer = await self._caller.call(rpc.LIST_CORDONS, request)
+        return tuple(self._caller.read(Cordon, cordon) for cordon in answer.cordons)
+
+    async def _set(
+        self,
+        setting: wire.CircuitSetting,
+        queue: str,
+        task: str,
+        agent_id: str,
+        by: str,
+        why: str,
+    ) -> Circuit:
+        request = wire.SetCircuitRequest(
+            namespace=self._caller.namespace,
+            queue=queue,
+            task=task,
+            agent_id=agent_id,
+            setting=setting,
+            by=by,
+            why=why,
+        )
+        answer = await self._caller.call(rpc.SET_CIRCUIT, request)
+        return self._caller.read(Circuit, answer.circuit)
+
+
+def _name(
+    request: wire.CordonAgentRequest | wire.UncordonAgentRequest, agent_id: str, version: str
+) -> None:
+    if bool(agent_id) == bool(version):
+        given = f"agent_id={agent_id!r}, version={version!r}"
+        raise ValueError(f"A cordon is of one agent or of one version, not of {given}: name one.")
+    if agent_id:
+        request.agent_id = agent_id
+    else:
+        request.version = version

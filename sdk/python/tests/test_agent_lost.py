@@ -1,0 +1,131 @@
+"""Handlers that ignore that they are to stop: what the server hears of it, what the agent does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from agent_script import ANSWERED, CARRY_ON, Agents, a_task, until
+from fake_server import SECONDS_MOST, FakeServer
+from manual_clock import ManualClock
+
+import drover
+from drover.durations import to_duration
+from drover.runtime import Runtime
+from drover.tasks import Task
+from drover.v1.agent_service_pb2 import HeartbeatAnswer
+
+CANCEL = HeartbeatAnswer(cancel=HeartbeatAnswer.Cancel(within=to_duration(20)))
+GRACE = 4.0
+Ends = dict[str, "asyncio.Future[Any]"]
+
+
+@dataclass
+class Beside:
+    """t1 ignores that it is cancelled, t2 works; both end when the test says so."""
+
+    agent: Runtime
+    clock: ManualClock
+
+
+@pytest.fixture
+async def ends() -> AsyncIterator[Ends]:
+    """Of handlers by step, none of which goes on for longer than the test."""
+    given: Ends = {}
+    yield given
+    for end in given.values():
+        if not end.done():
+            end.set_result(None)
+
+
+async def lost(server: FakeServer, agents: Agents, ends: Ends) -> Beside:
+    """t1 has ignored its stop for too long: the agent drains."""
+    clock = ManualClock()
+
+    async def perform(task: Task) -> Any:
+        end = ends[task.step_id] = asyncio.get_running_loop().create_future()
+        while not end.done():
+            try:
+                await asyncio.wait([end])
+            except asyncio.CancelledError:
+                pass
+        if end.exception() is not None:
+            task.details({"page": 4})
+        return end.result()
+
+    def answer(beat: Any) -> None:
+        tokens = [one.task_token for one in beat.request.reports]
+        beat.answer(answers=[CANCEL if token == "t1" else CARRY_ON for token in tokens])
+
+    agent = agents(server, {"book-flight": perform}, clock=clock, grace=60.0, cancel_grace=GRACE)
+    (await server.poll.next()).answer(tasks=[a_task("t1"), a_task("t2")])
+    parked = await server.poll.next()
+    await until(lambda: len(ends) == 2)
+    server.beat.always(answer)
+    clock.advance(3)
+    await until(lambda: bool(agent._timers))
+    clock.advance(GRACE)
+    await asyncio.wait_for(parked.cancelled.wait(), SECONDS_MOST)
+    await until(lambda: agent._idle is not None)
+    return Beside(agent, clock)
+
+
+async def next_report(server: FakeServer, beside: Beside) -> Any:
+    """The one report of the next call, which is accepted."""
+    call = asyncio.ensure_future(server.complete.next())
+    while not call.done():
+        beside.clock.advance(0.002)
+        await asyncio.sleep(0)
+    taken = await call
+    taken.answer(**ANSWERED)
+    (result,) = taken.request.results
+    return result
+
+
+async def test_a_handler_that_ignores_its_stop_ends_the_agent_and_is_reported_once_no_other_runs(
+    server: FakeServer, agents: Agents, ends: Ends
+) -> None:
+    beside = await lost(server, agents, ends)
+    assert len(beside.agent._running) == 2
+    ends["t2"].set_result("done")
+    assert (await next_report(server, beside)).task_token == "t2"
+    report = await next_report(server, beside)
+    assert (report.task_token, report.outcome.unknown.code) == ("t1", "handler-lost")
+    await asyncio.wait_for(beside.agent.done, SECONDS_MOST)
+    assert beside.agent.failed
+
+
+@pytest.mark.parametrize("well", [True, False])
+async def test_a_lost_handler_that_ends_before_its_agent_is_reported_as_it_ended(
+    server: FakeServer, agents: Agents, ends: Ends, well: bool
+) -> None:
+    beside = await lost(server, agents, ends)
+    if well:
+        ends["t1"].set_result("done")
+    else:
+        ends["t1"].set_exception(drover.PermanentError("no-room", "fully booked"))
+    report = await next_report(server, beside)
+    assert report.task_token == "t1"
+    assert report.outcome.WhichOneof("kind") == ("success" if well else "failed")
+    ends["t2"].set_result("done")
+    assert (await next_report(server, beside)).task_token == "t2"
+    await asyncio.wait_for(beside.agent.done, SECONDS_MOST)
+    assert beside.agent.failed, "it has stopped by itself, and another should be started"
+
+
+async def test_a_lost_handler_whose_end_is_on_its_way_is_reported_once(
+    server: FakeServer, agents: Agents, ends: Ends
+) -> None:
+    beside = await lost(server, agents, ends)
+    # Its details go out before its report, and no heartbeat is answered meanwhile.
+    server.beat.always(lambda beat: None)
+    held = next(one for one in beside.agent._running if one.task.task_token == "t1")
+    ends["t1"].set_exception(drover.PermanentError("no-room", "fully booked"))
+    await until(lambda: held in beside.agent._ending)
+    ends["t2"].set_result("done")
+    tokens = [(await next_report(server, beside)).task_token for _ in range(2)]
+    assert sorted(tokens) == ["t1", "t2"]
+    await asyncio.wait_for(beside.agent.done, SECONDS_MOST)
