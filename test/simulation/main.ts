@@ -6,7 +6,14 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { type Report, reportOf, reportText, type SeedResult, seedResult } from "./report.ts";
+import {
+  exitCodeOf,
+  type Report,
+  reportOf,
+  reportText,
+  type SeedResult,
+  seedResult,
+} from "./report.ts";
 import { simulate } from "./simulate.ts";
 
 interface Share {
@@ -61,7 +68,7 @@ async function main(): Promise<number> {
   const report = reportOf(results, (performance.now() - startedAtMs) / 1_000);
   if (values.json !== undefined) writeFileSync(values.json, jsonText(report));
   say(reportText(report));
-  return report.violations.length === 0 && report.void.length === 0 ? 0 : 1;
+  return exitCodeOf(report);
 }
 
 function inWorker(share: Share, hear: (result: SeedResult) => void): Promise<void> {

@@ -6,8 +6,8 @@ import type { Simulated } from "./simulate.ts";
 
 const RUNS_MIN = 20;
 const FAULT_SEEDS_SHARE_MIN = 0.05;
-/** Each edge 100 times in 20,000 seeds. */
-const EDGES_PER_SEED_MIN = 100 / 20_000;
+/** Each edge once in so many seeds, which is 100 times in 20,000. Fewer seeds judge no edge. */
+const SEEDS_PER_EDGE = 200;
 
 /** One seed, without its history: what a worker sends. */
 export interface SeedResult {
@@ -28,6 +28,8 @@ export interface Report {
   readonly runsPerSeed: { readonly least: number; readonly mean: number };
   readonly faults: Readonly<Record<string, { readonly times: number; readonly seedShare: number }>>;
   readonly edges: Readonly<Record<string, number>>;
+  /** How often each edge has to be taken; 0: the seeds are too few to judge that. */
+  readonly edgesLeast: number;
   readonly violations: readonly { readonly seed: number; readonly texts: readonly string[] }[];
   /** Why the set says nothing; none if it does. */
   readonly void: readonly string[];
@@ -59,7 +61,7 @@ export function reportOf(results: readonly SeedResult[], seconds: number): Repor
     EVERY_EDGE.map((edge) => [edge, sum(results.map((result) => result.edges[edge] ?? 0))]),
   );
   const least = Math.min(...runs);
-  const edgesMin = Math.floor(EDGES_PER_SEED_MIN * results.length);
+  const edgesLeast = Math.floor(results.length / SEEDS_PER_EDGE);
   return {
     seeds: results.length,
     firstSeed: Math.min(...results.map(({ seed }) => seed)),
@@ -68,6 +70,7 @@ export function reportOf(results: readonly SeedResult[], seconds: number): Repor
     runsPerSeed: { least, mean: sum(runs) / runs.length },
     faults,
     edges,
+    edgesLeast,
     violations: results
       .filter(({ violations }) => violations.length > 0)
       .map(({ seed, violations }) => ({ seed, texts: violations })),
@@ -77,10 +80,15 @@ export function reportOf(results: readonly SeedResult[], seconds: number): Repor
         .filter(([, { seedShare }]) => seedShare < FAULT_SEEDS_SHARE_MIN)
         .map(([kind, { seedShare }]) => `"${kind}" happened in ${percent(seedShare)} of the seeds`),
       ...Object.entries(edges)
-        .filter(([, times]) => times < edgesMin)
-        .map(([edge, times]) => `"${edge}" was taken ${times} times, ${edgesMin} are the least`),
+        .filter(([, times]) => times < edgesLeast)
+        .map(([edge, times]) => `"${edge}" was taken ${times} times, ${edgesLeast} are the least`),
     ],
   };
+}
+
+/** Of the program that has made the report: 0 only where it is no violation and not void. */
+export function exitCodeOf({ violations, void: voids }: Report): 0 | 1 {
+  return violations.length === 0 && voids.length === 0 ? 0 : 1;
 }
 
 function sum(numbers: readonly number[]): number {
@@ -98,10 +106,14 @@ export function reportText(report: Report): string {
   );
   const edges = Object.entries(report.edges).map(([edge, times]) => `  ${edge}: ${times}`);
   const { least, mean } = report.runsPerSeed;
+  const judged =
+    report.edgesLeast === 0
+      ? `not judged by fewer than ${SEEDS_PER_EDGE} seeds`
+      : `${report.edgesLeast} times at least`;
   return [
     "faults:",
     ...faults,
-    "edges of the state table:",
+    `edges of the state table, ${judged}:`,
     ...edges,
     `${report.seeds} seeds from ${report.firstSeed} in ${report.seconds.toFixed(1)} s: ${report.seedsPerSecond.toFixed(1)} seeds per second`,
     `runs per seed: ${mean.toFixed(1)}, ${least} at least`,
