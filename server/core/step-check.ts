@@ -71,21 +71,33 @@ export function stepProblems(step: StepDefinition, at: string): readonly Definit
   }));
 }
 
+function strayOutputSchema(step: StepRules, message: string): DefinitionProblem[] {
+  return step.outputSchema === undefined ? [] : [{ path: "output_schema", message }];
+}
+
 function kindProblems(step: StepDefinition): DefinitionProblem[] {
   switch (step.kind) {
     case "wait":
       return [
         ...strayFields(step, "wait"),
-        ...(step.outputSchema === undefined
-          ? []
-          : [{ path: "output_schema", message: "is a wait, which has no output: remove it" }]),
+        ...strayOutputSchema(step, "is a wait, which has no output: remove it"),
         ...momentProblem(step.until),
       ];
     case "signal":
-      return strayFields(step, "signal");
+      return [
+        ...strayFields(step, "signal"),
+        ...strayOutputSchema(
+          step,
+          "is a signal, whose payload nobody judges: let the next step ask for what it needs by its `when`, or by its own schema",
+        ),
+      ];
     case "approval":
       return [
         ...strayFields(step, "approval"),
+        ...strayOutputSchema(
+          step,
+          "is an approval: what approvers fill in has its schema in `approval.form`",
+        ),
         ...step.approvers.flatMap((name, index) =>
           step.approvers.indexOf(name) < index
             ? [

@@ -639,8 +639,8 @@ type StepDefinition struct {
 	// alone.
 	OnPickup OnPickup `protobuf:"varint,25,opt,name=on_pickup,json=onPickup,proto3,enum=drover.v1.OnPickup" json:"on_pickup,omitempty"`
 	// JSON Schema that the output of the step has to keep, as a JSON payload; an output that breaks
-	// it is the permanent failure drover.schema. Not for a wait, which has no output. Absent: any
-	// output.
+	// it is the permanent failure drover.schema. Not for a wait, which has no output, nor for a signal
+	// or an approval, whose outputs no agent makes (an approval has its form). Absent: any output.
 	OutputSchema *Payload `protobuf:"bytes,26,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
 	// How long an escalation of the step is asked, and what follows then. Absent: reminders every
 	// hour, and no deadline.

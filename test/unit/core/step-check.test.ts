@@ -49,7 +49,6 @@ describe("what goes together", () => {
     ["a schema, also one that takes everything", task({ outputSchema: json(true) })],
     ["a wait until a moment", wait({ forMs: undefined, until: "2026-03-01T08:00:00+01:00" })],
     ["a wait until what an expression says", wait({ forMs: undefined, until: "$\u007binput.at}" })],
-    ["a signal whose payload has a schema", signal({ outputSchema: json({ type: "object" }) })],
     ["an approval with a form", approval({ form: json({ type: "object" }), need: 2 })],
     ["an approval by anybody", approval({ approvers: [] })],
     [
@@ -156,6 +155,16 @@ describe("what does not", () => {
       "an output of a timer",
       wait({ outputSchema: json({}) }),
       'steps[0].output_schema: step "a" is a wait, which has no output: remove it',
+    ],
+    [
+      "a schema of what a signal brings",
+      signal({ outputSchema: json({}) }),
+      'steps[0].output_schema: step "a" is a signal, whose payload nobody judges: let the next step ask for what it needs by its `when`, or by its own schema',
+    ],
+    [
+      "an output of an approval",
+      approval({ outputSchema: json({}) }),
+      'steps[0].output_schema: step "a" is an approval: what approvers fill in has its schema in `approval.form`',
     ],
     [
       "a moment that is none",

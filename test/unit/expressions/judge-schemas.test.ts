@@ -21,8 +21,6 @@ const judging = (step: StepWork, more: Partial<StepRules> = {}) =>
 const KINDS: readonly (readonly [string, StepWork, number])[] = [
   ["of a task", { kind: "task", task: "price" }, 0],
   ["of an item of a map", { kind: "map", task: "price", over: "3" }, placeOf(0, 2)],
-  ["of a signal", { kind: "signal", name: "priced" }, 0],
-  ["of an approval", { kind: "approval", approvers: [] }, 0],
   ["of a child run", { kind: "run", workflow: "pricing" }, 0],
 ];
 

@@ -261,8 +261,8 @@ export type StepDefinition = Message<"drover.v1.StepDefinition"> & {
 
   /**
    * JSON Schema that the output of the step has to keep, as a JSON payload; an output that breaks
-   * it is the permanent failure drover.schema. Not for a wait, which has no output. Absent: any
-   * output.
+   * it is the permanent failure drover.schema. Not for a wait, which has no output, nor for a signal
+   * or an approval, whose outputs no agent makes (an approval has its form). Absent: any output.
    *
    * @generated from field: drover.v1.Payload output_schema = 26;
    */
