@@ -220,6 +220,8 @@ function markAfter(ended: TaskEnd, found: EffectMark, attempted: boolean): Effec
     case "again":
       return "LINGERING";
     case "released":
+      // Not begun, but its key has been in the agent's hands: another input gets another one.
+      return found === "NONE" ? "CLEARED" : found;
     case "undelivered":
     case "superseded":
       return found;

@@ -10,7 +10,7 @@ test("a released task is ready at once, as the same attempt with the next fence"
     attempt: 0,
     lost: 0,
     tries: [],
-    strategies: [{ mark: "NONE" }],
+    strategies: [{ mark: "CLEARED" }],
   });
 });
 

@@ -8,6 +8,7 @@ import {
   lastQuestion,
   lose,
   nothingThere,
+  released,
   succeed,
   success,
   workflow,
@@ -111,6 +112,21 @@ describe("a person who changes the input of a strategy that was tried and has le
     world.fireNext();
     world.report(world.claim("a"), nothingThere);
     expect(world.step("a").strategies.map(({ mark }) => mark)).toEqual(["NONE", "CLEARED"]);
+    world.answer(lastQuestion(world).n, "retry-changed", '{"seats":2}');
+    expect(world.step("a").strategies).toEqual([
+      { planned: 0, changed: false, mark: "NONE" },
+      { planned: 0, changed: true, mark: "CLEARED" },
+      { planned: 0, changed: true, mark: "NONE" },
+    ]);
+  });
+
+  test("also where an agent gave it back unbegun: it had the key in its hands", () => {
+    const steps = { a: { timeouts: { totalMs: 10_000 }, onFailure: "escalate" } } as const;
+    const world = createWorld(workflow(steps));
+    world.fireNext();
+    world.answer(lastQuestion(world).n, "retry-changed", '{"seats":1}');
+    world.report(world.claim("a"), released);
+    world.fireNext();
     world.answer(lastQuestion(world).n, "retry-changed", '{"seats":2}');
     expect(world.step("a").strategies).toEqual([
       { planned: 0, changed: false, mark: "NONE" },
