@@ -20,6 +20,7 @@ import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Measures } from "./measures.ts";
+import { awoken, logMended, unmended } from "./mended.ts";
 import {
   type Advance,
   type AdvanceOptions,
@@ -36,7 +37,7 @@ import { rerun } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { Told, Worked } from "./scheduler/told.ts";
+import type { Told } from "./scheduler/told.ts";
 import { createUsualDurations, type UsualDurations } from "./scheduler/usual-durations.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
@@ -150,7 +151,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });
   const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
-  const schedules = createFire(timed);
+  const { fire, idle: fired } = createFire({ ...timed, onAwoken: awoken(log, measures) });
   const claims = createClaims({
     ...{ store, plans, waiters, gate, marks, clock, random, onError },
     taskTrace: options.spans && traces?.task,
@@ -180,14 +181,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const watches = createWatches({
-    ...{ store, advance, fire: schedules.fire, clock, log, settings, owner },
+    ...{ store, advance, fire, clock, log, settings, owner },
     onFenced: (node) => ownership.fenced(node),
   });
   const deliveries = deliveriesOf(options, plans, ownership.owned);
   const triggers = triggeringOf(options, plans, schedule.schedule, ownership.owned);
   const housekeeping = createHousekeeping(store, clock, log, keptFor(options, settings));
   const learning = learningOf(options, usual, settings);
-  const sweep = createSweep({ store, plans, advance, clock, log, owner, settings });
+  const sweep = createSweep({ store, plans, advance, fire, clock, log, owner, settings });
   const inbox = inboxOf(options, schedule.schedule, ownership.owned);
   const learn = (look: CircuitLook) => void claims.look(gate.learn(look));
   const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
@@ -205,7 +206,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }),
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
-    ...{ advance, fire: schedules.fire, ownership, watches, sweep },
+    ...{ advance, fire, ownership, watches, sweep },
     ...{ deliveries, triggers, beat, circuits, learning, payloadBytesMax: intake.payloadBytesMax },
     async start() {
       // Before anything is handed out or given up.
@@ -221,8 +222,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await deliveries?.stop();
       for (const one of loops) await one.stop();
       await watches.stop();
-      const flown = [claims, heartbeats, schedule, schedules, advance].map((one) => one.idle());
-      await Promise.all(flown);
+      const flown = [claims, heartbeats, schedule, advance].map((one) => one.idle());
+      await Promise.all([...flown, fired()]);
       await learning.runOnce();
       await ownership.stop();
       await traces?.stop();
@@ -267,21 +268,6 @@ function intakeOf({ store, clock, log }: ControlPlaneOptions): Intake & Loop {
   const onError = (error: unknown) => log.debug({ event: "intake.failed", err: String(error) });
   const everyMs = INTAKE_LOOK_EVERY_MS;
   return { ...intake, ...createLoop({ clock, everyMs, runOnce: intake.look, onError }) };
-}
-
-function unmended(log: Logger): AdvanceOptions["onUnmended"] {
-  return ({ runId: run }, broken) =>
-    log.error({ event: "integrity.unmended", run, broken }, "a run could not be put right");
-}
-
-/** Each is a bug of ours, and so a line in the log. */
-function logMended(log: Logger, { records }: Worked): void {
-  for (const { head, effects } of records)
-    for (const effect of effects)
-      if (effect.kind === "intervened" && effect.intervention.rule === "integrity") {
-        const { step, saw, did } = effect.intervention;
-        log.error({ event: "integrity", run: head.runId, step, saw, did }, `${saw}: ${did}`);
-      }
 }
 
 function inboxOf(

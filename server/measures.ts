@@ -20,6 +20,8 @@ export interface Measures {
   readonly onFlown: OnFlown;
   worked(worked: Worked): void;
   granted(leases: readonly Granted[]): void;
+  /** Schedules that the sweep has put right: interventions, though of no run. */
+  awoken(schedules: number): void;
   /** The same dispatcher, which takes note of the sessions that call it. */
   dispatcher(of: Dispatcher): Dispatcher;
   /** Sessions that were heard of in the last minute. */
@@ -53,6 +55,8 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
         metrics.record("drover_task_wait_seconds", seconds(grantedAt - ready.readyAt), {});
       }
     },
+    awoken: (schedules) =>
+      metrics.count("drover_interventions_total", schedules, { rule: "integrity" }),
     dispatcher(of) {
       return Object.freeze({
         poll(request, ends) {

@@ -87,8 +87,10 @@ export interface DueQuestion {
 
 /** What is to be done now about a schedule whose next moment was `next`. */
 export function dueMoments(question: DueQuestion): DueMoments {
-  const { moments, now, catchUpMs } = question;
-  const { missed, next: first } = passOver(moments, question.next, now - catchUpMs);
+  const { moments, now, catchUpMs, jitterMs } = question;
+  // From the latest that its jitter may put it to: what has not been due yet is not missed.
+  const until = now - catchUpMs - jitterMs;
+  const { missed, next: first } = passOver(moments, question.next, until);
   let next = first;
   const fires: ScheduledMoment[] = [];
   while (next && fires.length < FIRES_MAX && placed(question, next).wakeAt <= now) {

@@ -7,16 +7,14 @@
 //
 // A step without its row is made again from what stands beside it and from the tasks that ended.
 import type { Moment, TaskKind } from "./attempt.ts";
-import { CHILD_LOOK_MS } from "./child.ts";
 import { untouchedStep } from "./evolve.ts";
 import type { Finding, Lost, Stray } from "./examine.ts";
+import { counted, fitting } from "./examine-fit.ts";
 import { itemCounters } from "./invariants.ts";
 import {
-  type Backoff,
   type Forward,
   isFinal,
   type Moving,
-  type Ready,
   type RunState,
   type Step,
   type Undo,
@@ -24,9 +22,8 @@ import {
 } from "./model.ts";
 import { itemOf, numberOf, placeOf } from "./place.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { plannedTask, planStepAt } from "./plan-at.ts";
+import { planStepAt } from "./plan-at.ts";
 import type { StoredPlace, StoredRun, StoredStep } from "./stored.ts";
-import { plannedOf } from "./strategy.ts";
 
 /** A run that is being examined: what was found of it so far. */
 export interface Examining {
@@ -41,9 +38,6 @@ export interface Examining {
   readonly lost: Lost[];
 }
 
-/** So much later than it can have been set: the database's clock may have been set back. */
-export const SLACK_MS = 600_000;
-
 type Beside = Pick<StoredPlace, "ready" | "lease" | "due">;
 
 export function examinePlace(of: Examining, place: StoredPlace): void {
@@ -55,6 +49,7 @@ export function examinePlace(of: Examining, place: StoredPlace): void {
       saw: `there are rows of a step ${no}, which is not in its plan`,
     });
     removeOthers(of, place, null);
+    if (place.step) of.strays.push({ step: no, of: "step" });
     return;
   }
   const row = place.step ?? againOf(of, planned, place);
@@ -70,7 +65,7 @@ export function examinePlace(of: Examining, place: StoredPlace): void {
   }
   const state = kept ? fitting(of, planned, row, kept) : heldAs(row, side);
   if (state) {
-    keep(of, place, stepAs(counted(of, row, state), side, state), kept);
+    keep(of, place, stepAs(counted(row, state), side, state), kept);
     return;
   }
   if (kept) removeOthers(of, { no, ...only(kept, place) }, null);
@@ -206,93 +201,6 @@ function only(kept: Moving, { ready, lease, due }: Beside): Beside {
     lease: lease === kept ? lease : null,
     due: due === kept ? due : null,
   };
-}
-
-/** The row as it should be; null: another one has to take its place. */
-function fitting(of: Examining, planned: PlanStep, row: StoredStep, state: Moving): Moving | null {
-  const say = (saw: string): void => void of.findings.push({ step: row.no, saw });
-  switch (state.kind) {
-    case "LEASED": {
-      const latest = of.now + Math.max(state.heartbeatMs, state.cancelMs);
-      if (state.wakeAt <= latest + SLACK_MS) return state;
-      say("nobody looks at its lease in time");
-      return { ...state, wakeAt: of.now };
-    }
-    case "READY": {
-      const next = state.task === "verify" ? row.fence : row.fence + 1;
-      const attempt = (state.task === "verify" ? row.verifies : row.attempt) + 1;
-      if (state.fence !== next || state.attempt !== attempt) {
-        say(`its ready row is for fence ${state.fence}, attempt ${state.attempt}`);
-        return null;
-      }
-      return soon(of, planned, row, state, say);
-    }
-    case "BACKOFF":
-    case "WAITING": {
-      const latest = latestOf(of, planned, row, state);
-      if (state.wakeAt <= latest + SLACK_MS) return state;
-      say(`nobody looks at its ${state.kind} in time`);
-      return { ...state, wakeAt: latest };
-    }
-    case "HELD":
-      return state;
-  }
-}
-
-function soon(
-  of: Examining,
-  planned: PlanStep,
-  row: StoredStep,
-  state: Ready,
-  say: (saw: string) => void,
-): Ready {
-  const { pickupMs } = plannedTask(planned, state.task, plannedOf(row)).timeouts;
-  const latest = of.now + pickupMs;
-  if (state.wakeAt <= latest + SLACK_MS) return state;
-  say("nobody looks in time whether it was taken");
-  return { ...state, wakeAt: latest };
-}
-
-/** The latest moment that the rules can have set. */
-function latestOf(
-  { now }: Pick<Examining, "now">,
-  { work, timeouts }: PlanStep,
-  row: StoredStep,
-  state: Backoff | Waiting,
-): Moment {
-  // An agent may ask an undo, which no total bounds, to wait for years.
-  if (state.kind === "BACKOFF")
-    return state.task === "perform" ? now + timeouts.totalMs : Number.POSITIVE_INFINITY;
-  switch (state.on) {
-    case "timer":
-      if (work.kind === "map") return now + (work.waves?.pauseMs ?? 0);
-      return work.kind === "wait" && work.forMs !== null
-        ? Math.max(now, (row.firstReadyAt ?? now) + work.forMs)
-        : Number.POSITIVE_INFINITY;
-    case "signal":
-    case "approval":
-      return work.kind === "signal" || work.kind === "approval" ? now + work.withinMs : now;
-    case "callback":
-      return now + timeouts.callbackMs;
-    case "child":
-      return now + timeouts.totalMs;
-    case "child-end":
-      return now + CHILD_LOOK_MS;
-    case "items":
-      return now;
-  }
-}
-
-function counted(of: Examining, row: StoredStep, state: Moving): StoredStep {
-  if (state.kind !== "LEASED") return row;
-  const { fence, attempt, task } = state;
-  const is = task === "verify" ? [row.fence, row.verifies + 1] : [row.fence + 1, row.attempt + 1];
-  if (is[0] === fence && is[1] === attempt) return row;
-  const saw = `its lease is of fence ${fence}, attempt ${attempt}, and it counts ${is.join(", ")}`;
-  of.findings.push({ step: row.no, saw });
-  return task === "verify"
-    ? { ...row, fence, verifies: attempt - 1 }
-    : { ...row, fence: fence - 1, attempt: Math.min(attempt, fence) - 1 };
 }
 
 /** What a side that moves is, as no row says it: HELD until it begins again, or waiting. */

@@ -9,13 +9,13 @@
 // What may have been handed out and left no row counts as handed out: its fence is used up.
 import type { Moment, TaskKind } from "./attempt.ts";
 import { asks, runWakeAt, untouchedStep } from "./evolve.ts";
+import { SLACK_MS } from "./examine-fit.ts";
 import {
   countAgain,
   countsNeeds,
   type Examining,
   examinePlace,
   missingPlaces,
-  SLACK_MS,
 } from "./examine-place.ts";
 import type { OpenEscalation } from "./history.ts";
 import { brokenInvariants, runCounters } from "./invariants.ts";
@@ -30,7 +30,7 @@ import {
 } from "./model.ts";
 import type { Plan } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
-import { reopened } from "./reopen.ts";
+import { reopened, stateBySteps } from "./reopen.ts";
 import type { ChildWait, StoredOpen, StoredRun } from "./stored.ts";
 
 export interface Finding {
@@ -81,10 +81,10 @@ export type SlotRepair =
   /** It holds one, and waits to hear of it. */
   | "tell";
 
-/** Rows beside steps that must go. */
+/** A row that must go: one beside a step, or of a step that its plan does not have. */
 export interface Stray {
   readonly step: number;
-  readonly of: "ready" | "lease" | "due";
+  readonly of: "step" | "ready" | "lease" | "due";
 }
 
 export interface Examined extends Found {
@@ -105,7 +105,7 @@ const ROUNDING_MS = 2;
 /** Of a run that has not ended, and whose row is there. */
 export function examine(plan: Plan, stored: StoredRun, now: Moment): Examined {
   const open = openOf(plan, stored, now);
-  const state = open.state ?? assumed(open, plan, now);
+  const state = open.state ?? assumed(plan, stored, open, now);
   const of: Examining = {
     ...{ plan, now, state, stored, before: new Map(), steps: new Map() },
     ...{ findings: [], strays: [], lost: [] },
@@ -198,14 +198,17 @@ function brokenToo(of: Examining, run: Run): void {
   }
 }
 
-/** A state whose columns are lost: what undoes what was done, or waits for a person, is safest. */
-function assumed({ kind, deadline }: StoredOpen, plan: Plan, now: Moment): RunState {
+/**
+ * A state whose columns are lost: as the steps say it. Where they speak of another, what undoes
+ * what was done, or waits for a person, is safest.
+ */
+function assumed(plan: Plan, stored: StoredRun, { kind, run }: StoredOpen, now: Moment): RunState {
+  const said = stateBySteps(plan, stored, run.parent, now);
+  if (said.kind === kind) return said;
   const verdict = { reason: "STEP_FAILED", undo: true } as const;
   switch (kind) {
     case "PENDING":
-      return deadline === null
-        ? { kind, on: "start", until: now }
-        : { kind, on: "slot", until: deadline };
+      return { kind, on: "start", until: now };
     case "PAUSED":
       return { kind, leftMs: plan.timeoutMs, since: now, verdict: null };
     case "ESCALATED":

@@ -4,7 +4,7 @@
 import type { Moment } from "./attempt.ts";
 import { runWakeAt } from "./evolve.ts";
 import { movingSideOf } from "./examine-place.ts";
-import type { End, RunState, Verdict } from "./model.ts";
+import type { End, Parent, RunState, Verdict } from "./model.ts";
 import { itemOf } from "./place.ts";
 import type { Plan } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
@@ -22,8 +22,8 @@ export function reopened(
   { createdAt, keyed, parent, escalations }: Unopened,
   now: Moment,
 ): StoredOpen {
-  const rows = stored.places.flatMap(({ step }) => step ?? []);
-  const state = stateOf(plan, stored, { rows, parent }, now);
+  const rows = rowsOf(stored);
+  const state = stateBySteps(plan, stored, parent, now);
   const counters = { stepsLeft: 0, finallyLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
   const run = {
     ...{ ...counters, keyed, parent, escalations },
@@ -33,20 +33,22 @@ export function reopened(
       ({ no, forward }) => planStepAt(plan, no)?.pivot === true && forward === "SUCCEEDED",
     ),
   };
-  const deadline = "deadline" in state ? state.deadline : null;
-  return { run, kind: state.kind, state, deadline, wakeAt: runWakeAt({ ...run, state }) };
+  return { run, kind: state.kind, state, wakeAt: runWakeAt({ ...run, state }) };
 }
 
-interface Left extends Pick<Unopened, "parent"> {
-  readonly rows: readonly StoredStep[];
+function rowsOf({ places }: Pick<StoredRun, "places">): readonly StoredStep[] {
+  return places.flatMap(({ step }) => step ?? []);
 }
 
-function stateOf(
+/** The state that a run is in, as far as its steps say it. */
+export function stateBySteps(
   plan: Plan,
-  { places, slot }: Pick<StoredRun, "places" | "slot">,
-  { rows, parent }: Left,
+  stored: Pick<StoredRun, "places" | "slot">,
+  parent: Parent | null,
   now: Moment,
 ): RunState {
+  const { places, slot } = stored;
+  const rows = rowsOf(stored);
   const latest = Math.min(now + plan.timeoutMs, parent?.until ?? Number.POSITIVE_INFINITY);
   const until = Math.min(latest, ...places.flatMap((place) => deadlineIn(plan, place)));
   const stood = { leftMs: until - now, since: now };

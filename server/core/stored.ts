@@ -43,8 +43,6 @@ export interface StoredOpen {
   readonly kind: RunState["kind"];
   /** null: the columns make none of this kind. */
   readonly state: RunState | null;
-  /** Of a PENDING one that waits for a slot, or a RUNNING one. */
-  readonly deadline: Moment | null;
   readonly wakeAt: Moment | null;
 }
 

@@ -60,7 +60,18 @@ export interface FireOptions extends ScheduleOptions {
   readonly announce: (moment: Moment) => void;
 }
 
-export function createFire(options: FireOptions): Fire {
+export interface FireDeps extends FireOptions {
+  /** Schedules that nothing would ever have woken were put right: each is a defect. */
+  readonly onAwoken: (schedules: readonly Awoken[]) => void;
+}
+
+export interface Awoken {
+  readonly schedule: ScheduleRecord;
+  /** null: its calendar ended with what it has just fired. */
+  readonly nextAt: Moment | null;
+}
+
+export function createFire(options: FireDeps): Fire {
   const flights = createFlights<Item, FireAnswer>({
     name: "fire",
     clock: options.clock,
@@ -79,6 +90,7 @@ export function createFire(options: FireOptions): Fire {
         fireDue({ options, templates, wait }, tx, items),
       );
       if (flown.nextAt !== null) options.announce(flown.nextAt);
+      if (flown.awoken.length > 0) options.onAwoken(flown.awoken);
       return flown.landings;
     },
   });
@@ -133,6 +145,7 @@ interface Flown extends Worked {
   readonly landings: readonly Landing<FireAnswer>[];
   /** The earliest of the next moments. */
   readonly nextAt: Moment | null;
+  readonly awoken: readonly Awoken[];
 }
 
 async function fireDue(
@@ -158,6 +171,9 @@ async function fireDue(
   return {
     ...worked,
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
+    awoken: ready.flatMap(({ record, due }): Awoken[] =>
+      due && record.asleep ? [{ schedule: record, nextAt: due.next?.at ?? null }] : [],
+    ),
     landings: items.map((item): Landing<FireAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
       const count = fired.get(item.schedule.id);
@@ -176,10 +192,14 @@ interface Ready {
   readonly due: DueMoments | null;
 }
 
-function dueOf({ id, spec, next, pause }: ScheduleRecord, now: Moment): DueMoments | null {
-  if (pause || !next || next.wakeAt > now) return null;
+/** Of one that is asleep, what came meanwhile; where its row names no moment, the one to come. */
+function dueOf(record: ScheduleRecord, now: Moment): DueMoments | null {
+  const { id, spec, pause, asleep } = record;
+  if (pause || (!asleep && record.next && record.next.wakeAt > now)) return null;
   const { calendar, catchUpMs, jitterMs } = spec;
-  return dueMoments({ moments: momentsOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
+  const moments = momentsOf(calendar);
+  const next = record.next ?? moments.firstAfter(now);
+  return next && dueMoments({ moments, next, now, catchUpMs, jitterMs, seed: id });
 }
 
 async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {

@@ -50,6 +50,8 @@ export interface ScheduleRecord extends ScheduleRef {
   /** null: none comes any more. While it is paused, the one that was next then. */
   readonly next: PlacedMoment | null;
   readonly pause: Pause | null;
+  /** Nothing wakes it, though it is not paused: its calendar has ended, or its row is broken. */
+  readonly asleep: boolean;
   readonly createdAt: Moment;
   readonly changedAt: Moment;
 }
@@ -120,6 +122,12 @@ export interface SchedulePage {
   readonly limit: number;
 }
 
+export interface AsleepSchedules {
+  readonly schedules: readonly ScheduleRef[];
+  /** Where the next look begins; null: there are none any more. */
+  readonly last: ScheduleId | null;
+}
+
 /** Plain reads, and what needs no lock. */
 export interface Schedules {
   find(namespaceId: number, name: string): Promise<ScheduleRecord | null>;
@@ -129,6 +137,8 @@ export interface Schedules {
   list(namespaceId: number, page: SchedulePage): Promise<readonly ScheduleRecord[]>;
   /** The last fires of each of these, up to `limit`, the newest moment first. */
   lastFires(ids: readonly ScheduleId[], limit: number): Promise<readonly FireRecord[]>;
+  /** Those that are asleep, of the next `limit` schedules of all, by id. */
+  asleep(after: ScheduleId | null, limit: number): Promise<AsleepSchedules>;
   /** false: there is none. Its runs go on; its moments are forgotten. */
   delete(namespaceId: number, name: string): Promise<boolean>;
 }

@@ -4,10 +4,12 @@
 //   open     walks run_open of our partitions by key, a thousand runs a look, with all their rows
 //   strays   walks the rows that belong to open runs alone: of those that are not, or not there
 //   lost     walks all runs, ten thousand a look: those that have not ended, and are not open
+//   asleep   walks all schedules, ten thousand a look: those that nothing wakes, and are not paused
 //   then     a new round
 //
 // What it doubts is looked at again under the run's lock, by the one door (scheduler/mend.ts): this
-// look is without one, and a run that moves meanwhile is left to the next round.
+// look is without one, and a run that moves meanwhile is left to the next round. A schedule goes
+// through the door by which it fires (scheduler/fire.ts).
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
@@ -15,6 +17,7 @@ import { examine, NOTHING_FOUND } from "../core/examine.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
+import type { ScheduleId, ScheduleRef } from "../store/schedules.ts";
 import type { RunId, RunRef, Store } from "../store/store.ts";
 import type { StoredHead, WalkedRun } from "../store/stored-runs.ts";
 import type { Owned } from "./ownership.ts";
@@ -26,9 +29,12 @@ const STRAYS_MAX = 1_000;
 const LOOKED_THROUGH_MAX = 10_000;
 
 export interface SweepOptions {
-  readonly store: Pick<Store, "openRuns" | "storedRuns" | "strayRuns" | "unopenedRuns">;
+  readonly store: Pick<Store, "openRuns" | "storedRuns" | "strayRuns" | "unopenedRuns"> & {
+    readonly schedules: Pick<Store["schedules"], "asleep">;
+  };
   readonly plans: Plans;
   readonly advance: Pick<Advance, "submit">;
+  readonly fire: (schedule: ScheduleRef, actor: SupervisorActor) => Promise<unknown>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: Pick<SupervisorConfig, "sweepEveryMs">;
@@ -36,7 +42,7 @@ export interface SweepOptions {
 }
 
 export interface Sweep extends Loop {
-  /** A whole round, at once; how many runs were doubted. */
+  /** A whole round, at once; how many runs and schedules were doubted. */
   roundOnce(): Promise<number>;
   /** How long ago the last whole round began, in milliseconds; or since the start. */
   roundAgeMs(): number;
@@ -47,7 +53,8 @@ export interface Sweep extends Loop {
 type Place =
   | { readonly walk: "open"; readonly after: RunRef | null }
   | { readonly walk: "strays"; readonly after: RunId | null }
-  | { readonly walk: "lost"; readonly after: RunId | null };
+  | { readonly walk: "lost"; readonly after: RunId | null }
+  | { readonly walk: "asleep"; readonly after: ScheduleId | null };
 
 const FIRST: Place = { walk: "open", after: null };
 
@@ -59,7 +66,7 @@ export function createSweep(options: SweepOptions): Sweep {
   let stopped = false;
   let under: Promise<unknown> = Promise.resolve();
 
-  /** One page; how many runs of it were doubted. */
+  /** One page; how much of it was doubted. */
   async function look(): Promise<number> {
     const { owned } = options.owner();
     if (owned.length === 0) return 0;
@@ -80,6 +87,8 @@ export function createSweep(options: SweepOptions): Sweep {
         return lookAtStrays(owned, after);
       case "lost":
         return lookForLost(owned, after);
+      case "asleep":
+        return lookForAsleep(owned, after);
     }
   }
 
@@ -119,32 +128,45 @@ export function createSweep(options: SweepOptions): Sweep {
 
   async function lookForLost(owned: readonly Owned[], after: RunId | null): Promise<Looked> {
     const { runs, last } = await store.unopenedRuns(after, LOOKED_THROUGH_MAX);
-    const next: Place = last === null ? FIRST : { walk: "lost", after: last };
+    const next: Place =
+      last === null ? { walk: "asleep", after: null } : { walk: "lost", after: last };
     return { doubted: ofOurs(owned, runs), next };
   }
 
-  function ofOurs(owned: readonly Owned[], runs: readonly RunRef[]): readonly RunRef[] {
+  async function lookForAsleep(owned: readonly Owned[], after: ScheduleId | null): Promise<Looked> {
+    const { schedules, last } = await store.schedules.asleep(after, LOOKED_THROUGH_MAX);
+    const next: Place = last === null ? FIRST : { walk: "asleep", after: last };
+    return { doubted: ofOurs(owned, schedules), next };
+  }
+
+  function ofOurs<Ref extends Doubted>(
+    owned: readonly Owned[],
+    all: readonly Ref[],
+  ): readonly Ref[] {
     const ours = new Set(owned.map(({ partition }) => partition));
-    return runs.filter(({ partition }) => ours.has(partition));
+    return all.filter(({ partition }) => ours.has(partition));
   }
 
   /** Of what is still ours: a look takes long, and partitions are handed back meanwhile. */
-  async function submitAll(doubted: readonly RunRef[]): Promise<void> {
+  async function submitAll(doubted: readonly Doubted[]): Promise<void> {
     const { node, owned } = options.owner();
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
     await Promise.all(
-      doubted.map(async (run) => {
-        const epoch = epochs.get(run.partition);
-        if (node !== null && epoch !== undefined) await submit(run, { node, epoch });
+      doubted.map(async (one) => {
+        const epoch = epochs.get(one.partition);
+        if (node !== null && epoch !== undefined) await submit(one, { node, epoch });
       }),
     );
   }
 
-  async function submit(run: RunRef, actor: SupervisorActor): Promise<void> {
+  async function submit(one: Doubted, actor: SupervisorActor): Promise<void> {
     try {
-      await options.advance.submit(run, { kind: "integrity", found: NOTHING_FOUND }, actor);
+      if ("runId" in one)
+        await options.advance.submit(one, { kind: "integrity", found: NOTHING_FOUND }, actor);
+      else await options.fire(one, actor);
     } catch (error) {
-      log.warn({ event: "sweep.failed", run: run.runId, err: String(error) });
+      const about = "runId" in one ? { run: one.runId } : { schedule: one.id };
+      log.warn({ event: "sweep.failed", ...about, err: String(error) });
     }
   }
 
@@ -173,8 +195,10 @@ export function createSweep(options: SweepOptions): Sweep {
   });
 }
 
+type Doubted = RunRef | ScheduleRef;
+
 interface Looked {
-  readonly doubted: readonly RunRef[];
+  readonly doubted: readonly Doubted[];
   readonly next: Place;
 }
 

@@ -9,6 +9,8 @@ export interface MetricSpec {
   readonly unit: string;
   readonly labels: readonly string[];
   readonly help: string;
+  /** From which value on something is wrong, and docs/RUNBOOKS.md says what; left out: never. */
+  readonly wrong?: string;
   /** Of a histogram, its upper bounds. */
   readonly bounds?: readonly number[];
 }
@@ -50,6 +52,7 @@ export const CATALOGUE = Object.freeze({
     unit: "seconds",
     labels: [],
     help: "From the moment at which a task was ready to its lease.",
+    wrong: "the 90th percentile above your own goal",
     bounds: WAITS,
   },
   drover_interventions_total: {
@@ -57,12 +60,14 @@ export const CATALOGUE = Object.freeze({
     unit: "interventions",
     labels: ["rule"],
     help: "What supervisors have done, by the rule of the watch.",
+    wrong: "a rule rises that did not",
   },
   drover_detection_seconds: {
     type: "histogram",
     unit: "seconds",
     labels: ["rule"],
     help: "Time to detect: from the moment at which a watch was due to its action.",
+    wrong: "the 99th percentile above 1",
     bounds: DETECTIONS,
   },
   drover_recovery_seconds: {
@@ -77,18 +82,21 @@ export const CATALOGUE = Object.freeze({
     unit: "rows",
     labels: ["of"],
     help: "Rows whose moment has passed by more than the detection goal, at most 10 of each kind and partition; every server sees all partitions.",
+    wrong: "above 0",
   },
   drover_overdue_seconds: {
     type: "gauge",
     unit: "seconds",
     labels: [],
     help: "How long the oldest overdue row is due; 0: nothing is overdue.",
+    wrong: "above 5",
   },
   drover_partitions_unowned: {
     type: "gauge",
     unit: "partitions",
     labels: [],
     help: "Partitions whose owner was not seen for 3 seconds, or that have none; every server sees all of them.",
+    wrong: "above 0 for 5 s",
   },
   drover_partitions_owned: {
     type: "gauge",
@@ -101,18 +109,21 @@ export const CATALOGUE = Object.freeze({
     unit: "servers",
     labels: [],
     help: "1 while /healthz says degraded, else 0.",
+    wrong: "1",
   },
   drover_integrity_round_age_seconds: {
     type: "gauge",
     unit: "seconds",
     labels: [],
     help: "Since when the last whole round of the integrity sweep over the partitions of this server had begun.",
+    wrong: "above 3600",
   },
   drover_flights_seconds: {
     type: "histogram",
     unit: "seconds",
     labels: ["flight"],
     help: "Transactions that carry many calls: how long one was out.",
+    wrong: "the 99th percentile above 1",
     bounds: COMMITS,
   },
   drover_flights_items: {

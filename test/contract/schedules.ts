@@ -1,9 +1,11 @@
 /** Schedules: rows by name, locked before anything happens to them, and one fire for a moment. */
 import { expect, test } from "vitest";
 import type {
+  AsleepSchedules,
   Fire,
   NewSchedule,
   ScheduleRecord,
+  ScheduleRef,
   ScheduleSpec,
 } from "../../server/store/schedules.ts";
 import type { Store } from "../../server/store/store.ts";
@@ -138,6 +140,31 @@ export function describeSchedules(opened: Opened): void {
     expect((await store().dueRows([partition], 10)).schedules).toEqual([]);
     await change({ pause: null });
     expect((await store().dueRows([partition], 10)).schedules).toMatchObject([{ id }]);
+  });
+
+  test("one that nothing will wake says so, and is found among all of them, page by page", async () => {
+    const namespaceId = await newNamespace(store());
+    const named = (name: string, more: Partial<NewSchedule>) =>
+      make({ namespaceId, name, ...more });
+    const asleep = await named("asleep", { next: null });
+    const others = [
+      await named("awake", {}),
+      await named("paused", { next: null, pauseReason: "holidays" }),
+      await named("gone", { next: null }),
+    ];
+    expect([asleep, ...others].map((one) => one.asleep)).toEqual([true, false, false, true]);
+    await store().schedules.delete(namespaceId, "gone");
+    const found: ScheduleRef[] = [];
+    let after: string | null = null;
+    do {
+      const page: AsleepSchedules = await store().schedules.asleep(after, 2);
+      found.push(...page.schedules);
+      after = page.last;
+    } while (after !== null);
+    const made = new Set([asleep, ...others].map(({ id }) => id));
+    expect(found.filter(({ id }) => made.has(id))).toEqual([
+      { id: asleep.id, partition: asleep.partition },
+    ]);
   });
 
   test("a moment has one fire; one without a run gives way, one with a run stays", async () => {

@@ -201,6 +201,16 @@ export function describeSweep(opened: Opened): void {
     expect(open).not.toBeNull();
   });
 
+  test("a step that no plan has is removed by name, and the others stay", async () => {
+    const { store } = opened();
+    const run = await beginAs(store, [blankStep(0, { forward: readyFor() }), blankStep(77)]);
+    await store.transact({ name: "mend" }, async (tx) => {
+      await tx.lockStored([run.ref]);
+      await tx.removeStrays([{ ...run.ref, strays: [{ step: 77, of: "step" }], all: false }]);
+    });
+    expect((await storedOf(run)).places.map(({ no }) => no)).toEqual([0]);
+  });
+
   test("an open row that is gone is missed, and made again as it is said to be", async () => {
     const { store } = opened();
     const partition = ownPartition();

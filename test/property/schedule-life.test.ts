@@ -73,6 +73,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
     handOver: { claim: async () => null },
     tell: () => undefined,
     announce: () => undefined,
+    onAwoken: () => undefined,
     usual: NOTHING_USUAL,
     isRetryable: () => false,
   });

@@ -286,6 +286,7 @@ function faultySchedules(store: Store, call: Called, read: Called): Store["sched
     byId: (...asked) => read("schedulesById", () => store.schedules.byId(...asked)),
     list: (...asked) => read("listSchedules", () => store.schedules.list(...asked)),
     lastFires: (...asked) => read("lastFires", () => store.schedules.lastFires(...asked)),
+    asleep: (...asked) => read("asleepSchedules", () => store.schedules.asleep(...asked)),
     delete: (...asked) => call("deleteSchedule", () => store.schedules.delete(...asked)),
   } satisfies Store["schedules"]);
 }

@@ -240,7 +240,10 @@ export const layers: readonly Layer[] = [
     instead: "the embedded PostgreSQL is a database like any other: it knows nothing of runs",
   },
   {
-    of: ["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
+    of: [
+      ...["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
+      "server/mended.ts",
+    ],
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],
       ...["server/expressions/", "server/flights.ts", "server/loop.ts", "server/telemetry/"],

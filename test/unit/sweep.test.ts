@@ -24,6 +24,7 @@ function sweepOf(owned: readonly Owned[]) {
         return { runs: owned.map(({ partition }) => run(partition)), last: null };
       },
       unopenedRuns: async () => ({ runs: [], last: null }),
+      schedules: { asleep: async () => ({ schedules: [], last: null }) },
     },
     plans: { get: () => Promise.reject(new Error("there is no definition")) },
     advance: {
@@ -33,6 +34,7 @@ function sweepOf(owned: readonly Owned[]) {
         return { kind: "done" };
       },
     },
+    fire: () => Promise.reject(new Error("there is no schedule")),
     clock: systemClock,
     log: quietLog,
     owner: () => now,

@@ -13,7 +13,7 @@ import { createTable, type Table } from "./table.ts";
 import type { Tables } from "./tables.ts";
 import type { Journal, Transactions } from "./transactions.ts";
 
-export interface ScheduleRow extends Omit<ScheduleRecord, "namespace"> {
+export interface ScheduleRow extends Omit<ScheduleRecord, "namespace" | "asleep"> {
   readonly namespaceId: number;
   readonly deletedAt: Moment | null;
 }
@@ -79,6 +79,11 @@ export function createSchedules(world: ScheduleWorld, { run }: Transactions): Sc
             .map((row) => fireRecordOf(tables, row)),
         ),
       ),
+    asleep: () =>
+      run(() => {
+        const asleep = there(tables.schedule.all()).filter(isAsleep);
+        return { schedules: asleep.map(({ id, partition }) => ({ id, partition })), last: null };
+      }),
     delete: (namespaceId, name) =>
       run(() => {
         const row = named(tables, namespaceId, name);
@@ -86,6 +91,10 @@ export function createSchedules(world: ScheduleWorld, { run }: Transactions): Sc
         return row !== undefined;
       }),
   } satisfies Schedules);
+}
+
+function isAsleep({ next, pause }: Pick<ScheduleRow, "next" | "pause">): boolean {
+  return next === null && pause === null;
 }
 
 function named(tables: Tables, namespaceId: number, name: string): ScheduleRow | undefined {
@@ -110,7 +119,7 @@ function recordOf(
 ): ScheduleRecord {
   const { next, pause } = row;
   const placed = next && pause ? { ...next, wakeAt: next.at } : next;
-  return { ...row, next: placed, namespace: namespaceOf(namespaceId) };
+  return { ...row, next: placed, asleep: isAsleep(row), namespace: namespaceOf(namespaceId) };
 }
 
 function fireRecordOf(tables: Tables, row: FireRow): FireRecord {

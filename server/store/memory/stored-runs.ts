@@ -97,7 +97,6 @@ function storedRun(tables: Tables, now: Moment, { runId, partition }: RunRef): S
             run: counters as Omit<typeof open.run, "state">,
             kind: open.run.state.kind,
             state,
-            deadline: "deadline" in open.run.state ? open.run.state.deadline : null,
             wakeAt: open.wakeAt,
           }
         : null,

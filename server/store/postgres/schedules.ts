@@ -33,6 +33,18 @@ export function createSchedules(query: Query): Schedules {
         return { ...fireOf(row), firedAt: row.fired_at, runState };
       });
     },
+    async asleep(after, limit) {
+      const rows = await query<{ id: string; partition: number; is_last: boolean }>(
+        "asleep_schedules",
+        [after ?? "00000000-0000-0000-0000-000000000000", limit],
+      );
+      return {
+        schedules: rows
+          .filter((row) => !row.is_last)
+          .map(({ id, partition }) => ({ id, partition })),
+        last: rows.find((row) => row.is_last)?.id ?? null,
+      };
+    },
     delete: async (namespaceId, name) =>
       (await query("delete_schedule", [namespaceId, name])).length > 0,
   } satisfies Schedules);
@@ -140,6 +152,7 @@ function scheduleOf(row: ScheduleRow): ScheduleRecord {
     spec: specFromText(row.spec),
     next: nextOf(row),
     pause: since === null ? null : { since, reason: reason ?? "" },
+    asleep: row.wake_at === null && since === null,
     createdAt: row.created_at,
     changedAt: row.changed_at,
   };

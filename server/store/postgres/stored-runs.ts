@@ -289,7 +289,6 @@ function openOf(row: OpenRunRow, parent: ParentRow | undefined): StoredOpen {
     run: { ...run, parent: parent ? parentOf(row, parent) : null },
     kind: runStates.name(row.state),
     state,
-    deadline: row.deadline,
     wakeAt: row.wake_at,
   };
 }
@@ -360,6 +359,7 @@ export async function removeStrays(query: Query, runs: readonly StrayRows[]): Pr
       (row) => row.runId,
       (row) => row.step,
     );
+  await query("remove_steps", named("step"));
   await query("remove_ready", named("ready"));
   await query("remove_leases", named("lease"));
   await query("remove_due", named("due"));

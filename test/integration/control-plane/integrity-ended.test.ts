@@ -52,6 +52,19 @@ const RESTS: readonly Rest[] = [
     left: "ready",
   },
   {
+    what: "it has a lease",
+    hand: () =>
+      change(
+        `insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session,
+           agent_id, poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
+         select id, 0, partition, 1, 0, 9, 9, decode(repeat('ab', 16), 'hex'),
+           decode(repeat('cd', 16), 'hex'), 'ghost', 1, now(), now(), 30000, 10000, now(), now()
+         from run where id = $1`,
+      ),
+    saw: /there is a lease row/,
+    left: "lease",
+  },
+  {
     what: "it has a due row",
     hand: () =>
       change(

@@ -214,6 +214,27 @@ describe("a run without its open row", () => {
   });
 });
 
+describe("a run whose state has lost what it needs", () => {
+  /** What its columns say no more is taken to be what undoes, or waits. */
+  const LOSES = CASES.filter(({ is }) => !is.startsWith("RUNNING"));
+  const lose = () =>
+    change(
+      `update run_open set since = null, left_ms = null, verdict = null, verdict_undoes = null,
+         ends_as = null, stage = null, deadline = null, wake_at = null where run_id = $1`,
+    );
+
+  it.for(LOSES)("goes on when it was $is", async ({ is, first, next, end }) => {
+    await first();
+    expect(await world.plane.sweep.roundOnce()).toBe(0);
+    await lose();
+    const kind = /^[A-Z]+/.exec(is)?.[0];
+    expect((await swept()).join("\n")).toContain(`${kind} without what that state needs`);
+    expect(await state()).toBe(kind);
+    await next();
+    await expect.poll(lookAgain).toBe(end);
+  });
+});
+
 describe("a child run without its open row", () => {
   const parent: Definition = {
     workflow: "parent",

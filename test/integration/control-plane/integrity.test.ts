@@ -82,7 +82,29 @@ interface Break {
 
 const hold = async () => held.push(await world.agent.take("a"));
 const failOnce = async () => world.agent.report(await world.agent.take("a"), busy);
+const holdAgain = async () => {
+  await failOnce();
+  await change("update due set wake_at = now() where run_id = $1 and step_no = 0");
+  await world.plane.watches.lookOnce();
+  await hold();
+};
 const succeed = async () => world.agent.report(await world.agent.take("a"), success);
+
+/** A row of this table for a step of the run, beside what stands there. */
+const beside = (table: string, step: number) => change(BESIDE[table] ?? "", step);
+const BESIDE: Readonly<Record<string, string>> = {
+  ready: `insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt,
+      ready_at, alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
+    select id, $2, partition, 1, 5, 0, 0, 1, 1, now(), 0, 60000, 30000, 10000, now()
+    from run where id = $1`,
+  lease: `insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session,
+      agent_id, poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
+    select id, $2, partition, 1, 0, 1, 1, decode(repeat('ab', 16), 'hex'), decode(repeat('cd', 16), 'hex'),
+      'ghost', 1, now(), now() + interval '1 min', 30000, 10000, now(), now() + interval '30 s'
+    from run where id = $1`,
+  due: `insert into due (run_id, step_no, partition, kind, wake_at)
+    select id, $2, partition, 9, now() from run where id = $1`,
+};
 
 const BREAKS: readonly Break[] = [
   {
@@ -219,6 +241,44 @@ const BREAKS: readonly Break[] = [
         "delete from lane where id in (select lane from ready where run_id = $1 and step_no = 0)",
       ),
     saw: /a ready row without its lane/,
+  },
+  ...["ready", "lease", "due"].map((table) => ({
+    what: `there is a ${table} row of a step that its plan does not have`,
+    hand: () => beside(table, 77),
+    saw: /there are rows of a step 77, which is not in its plan/,
+  })),
+  {
+    what: "there is a step that its plan does not have",
+    hand: () =>
+      change(
+        `insert into step select (jsonb_populate_record(x, '{"no": 77}')).* from step as x
+         where x.run_id = $1 and x.no = 0`,
+      ),
+    saw: /there are rows of a step 77, which is not in its plan/,
+  },
+  ...["lease", "due"].map((table) => ({
+    what: `a step that succeeded has a ${table} row`,
+    first: succeed,
+    hand: () => beside(table, no("a")),
+    saw: new RegExp(`a ${table} row beside SUCCEEDED`),
+  })),
+  {
+    what: "a lease is of an attempt that its step has not come to",
+    first: hold,
+    hand: () => change("update lease set attempt = attempt + 2 where run_id = $1"),
+    saw: /its lease is of fence 1, attempt 3, and it counts 1, 1/,
+  },
+  {
+    what: "a lease is of a fence that its step has not come to",
+    first: holdAgain,
+    hand: () => change("update step set fence = 0, attempt = 0 where run_id = $1 and no = 0"),
+    saw: /its lease is of fence 2, attempt 2, and it counts 1, 1/,
+  },
+  {
+    what: "a lease is of a fence that its step has used",
+    first: holdAgain,
+    hand: () => change("update lease set fence = 1 where run_id = $1"),
+    saw: /its lease is of fence 1, attempt 2, and it counts 2, 2/,
   },
   {
     what: "a question is closed, and its step still asks",

@@ -178,6 +178,13 @@ where n.state is null and o.run_id is null
 union all
 (select n.id, n.partition, true from next as n order by n.id desc limit 1);
 
+-- name: remove_steps
+-- Plan: step by key.
+delete from step as s
+using unnest($1::uuid[], $2::integer[]) as u (run_id, no)
+where s.run_id = u.run_id and s.no = u.no
+returning s.no;
+
 -- name: remove_ready
 -- Plan: ready by key.
 delete from ready as r

@@ -35,6 +35,19 @@ where s.namespace_id = $1::integer and s.deleted_at is null
 order by s.name collate "C"
 limit $3::integer;
 
+-- name: asleep_schedules
+-- Of the next $2 schedules, those that nothing will wake, and the last of all. Plan: schedule by key.
+with next as (
+  select s.id, s.partition, s.wake_at is null and s.paused_at is null and s.deleted_at is null as asleep
+  from schedule as s
+  where s.id > $1::uuid
+  order by s.id
+  limit $2::integer
+)
+select n.id, n.partition, false as is_last from next as n where n.asleep
+union all
+(select n.id, n.partition, true from next as n order by n.id desc limit 1);
+
 -- name: lock_schedules_skip
 -- In the order of ids, deleted ones too; leaves out what another transaction holds.
 -- Plan: schedule by key.

@@ -1,0 +1,104 @@
+/**
+ * Jitter keeps its promises of docs/SCHEDULES.md, whoever asks and whenever: never before the
+ * moment, never past the jitter or the moment that follows, always the same, and spread.
+ */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Calendar,
+  dueMoments,
+  type PlacedMoment,
+  placed,
+  type ScheduledMoment,
+} from "../../server/core/calendar.ts";
+import { momentsOf } from "../../server/scheduler/moments.ts";
+
+const HOUR = 3_600_000;
+
+const calendars: fc.Arbitrary<Calendar> = fc.oneof(
+  fc.record({
+    kind: fc.constant("interval" as const),
+    everyMs: fc.integer({ min: 10_000, max: 48 * HOUR }),
+    offsetMs: fc.nat(9_999),
+  }),
+  fc.record({
+    kind: fc.constant("cron" as const),
+    cron: fc.constantFrom("*/7 * * * *", "30 2 * * *", "0 9 * * MON-FRI", "0 0 29 2 *"),
+    timeZone: fc.constantFrom("UTC", "Europe/Berlin", "Australia/Lord_Howe"),
+  }),
+);
+const asked = fc.record({
+  calendar: calendars,
+  jitterMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 24 * HOUR })),
+  from: fc.integer({ min: 1_600_000_000_000, max: 2_000_000_000_000 }),
+  seed: fc.uuid(),
+});
+type Asked = typeof asked extends fc.Arbitrary<infer Of> ? Of : never;
+
+function firstOf({ calendar, from }: Asked): ScheduledMoment {
+  const first = momentsOf(calendar).firstAfter(from);
+  if (!first) throw new Error("each of these calendars has a moment to come");
+  return first;
+}
+
+function placedIn({ calendar, jitterMs, seed }: Asked, moment: ScheduledMoment): PlacedMoment {
+  return placed({ moments: momentsOf(calendar), jitterMs, seed }, moment);
+}
+
+/** How far away from its moment it may be woken. */
+function roomOf({ calendar, jitterMs }: Asked, { moment, at }: ScheduledMoment): number {
+  const following = momentsOf(calendar).after(moment);
+  return Math.min(jitterMs, following ? following.at - at : jitterMs);
+}
+
+describe("a moment with jitter", () => {
+  test("is acted on from the moment on, within its jitter, and before the one that follows", () => {
+    fc.assert(
+      fc.property(asked, (of) => {
+        const first = firstOf(of);
+        const { moment, at, wakeAt } = placedIn(of, first);
+        expect({ moment, at }).toEqual(first);
+        expect(wakeAt - at).toBeGreaterThanOrEqual(0);
+        const room = roomOf(of, first);
+        if (room === 0) expect(wakeAt).toBe(at);
+        else expect(wakeAt - at).toBeLessThan(room);
+      }),
+    );
+  });
+
+  test("is acted on at the same instant, whoever asks, and as the next one of a firing too", () => {
+    fc.assert(
+      fc.property(asked, (of) => {
+        const first = firstOf(of);
+        const one = placedIn(of, first);
+        expect(placedIn(of, first)).toEqual(one);
+        const { calendar, jitterMs, seed } = of;
+        const question = { moments: momentsOf(calendar), catchUpMs: 24 * HOUR, jitterMs, seed };
+        const before = dueMoments({ ...question, next: first, now: one.wakeAt - 1 });
+        expect(before).toEqual({ missed: null, fires: [], next: one });
+        const { fires, next } = dueMoments({ ...question, next: first, now: one.wakeAt });
+        expect(fires).toEqual([first]);
+        const following = momentsOf(calendar).after(first.moment);
+        expect(next).toEqual(following && placedIn(of, following));
+      }),
+    );
+  });
+
+  test("is spread: schedules of one moment over their jitter, moments of one schedule too", () => {
+    const calendar: Calendar = { kind: "interval", everyMs: HOUR, offsetMs: 0 };
+    const of = { calendar, jitterMs: 60_000, from: 1_700_000_000_000 };
+    const shareOf = (seed: string, from: number): number => {
+      const { at, wakeAt } = placedIn({ ...of, seed }, firstOf({ ...of, seed, from }));
+      return (wakeAt - at) / of.jitterMs;
+    };
+    const numbers = Array.from({ length: 1_000 }, (_, no) => no);
+    const overSchedules = numbers.map((no) => shareOf(`schedule-${no}`, of.from));
+    const overMoments = numbers.map((no) => shareOf("one", of.from + no * HOUR));
+    for (const shares of [overSchedules, overMoments])
+      for (let tenth = 0; tenth < 10; tenth++) {
+        const within = shares.filter((share) => Math.floor(share * 10) === tenth).length;
+        // 100 are fair; chance alone strays by 9.5.
+        expect(Math.abs(within - 100), `tenth ${tenth}`).toBeLessThan(50);
+      }
+  });
+});
