@@ -73,7 +73,7 @@ describe("a moment with jitter", () => {
         const one = placedIn(of, first);
         expect(placedIn(of, first)).toEqual(one);
         const { calendar, jitterMs, seed } = of;
-        const question = { moments: momentsOf(calendar), catchUpMs: 24 * HOUR, jitterMs, seed };
+        const question = { moments: momentsOf(calendar), catchUpMs: HOUR, jitterMs, seed };
         const before = dueMoments({ ...question, next: first, now: one.wakeAt - 1 });
         expect(before).toEqual({ missed: null, fires: [], next: one });
         const { fires, next } = dueMoments({ ...question, next: first, now: one.wakeAt });
