@@ -112,6 +112,15 @@ export function createSchedule(options: ScheduleOptions) {
     },
   });
 
+  /** What has to fly again flies with the next one: of each key the first call has landed. */
+  async function flyBatch(items: readonly Item[]): Promise<readonly Landing<Scheduled>[]> {
+    if (items.length === 0) return [];
+    const landings = await batches.submit(items);
+    const left = items.filter((_, place) => landings[place]?.kind === "again");
+    const more = [...(await flyBatch(left))];
+    return landings.map((landing) => (landing.kind === "again" ? more.shift() : null) ?? landing);
+  }
+
   return Object.freeze({
     async schedule(request: ScheduleRequest): Promise<Scheduled> {
       return flights.submit(await createFinder(options)(request));
@@ -129,7 +138,7 @@ export function createSchedule(options: ScheduleOptions) {
         }),
       );
       const items = found.filter((one): one is Item => !(one instanceof DroverError));
-      const landings = items.length === 0 ? [] : await batches.submit(items);
+      const landings = await flyBatch(items);
       let at = 0;
       return found.map((one) => {
         if (one instanceof DroverError) return { kind: "refused", error: one };
@@ -335,10 +344,11 @@ function known(
   refused: ReadonlyMap<string, DroverError>,
 ): Landing<Scheduled> {
   const { runId } = holder;
-  if (holder.digest === digest) {
-    const error = refused.get(runId);
+  const error = refused.get(runId);
+  if (holder.digest === digest)
     return error ? { kind: "failed", error } : { kind: "done", result: { runId, created: false } };
-  }
+  // There will be no such run, and its key is free with the end of this transaction.
+  if (error) return { kind: "again" };
   return {
     kind: "failed",
     error: new DroverError(

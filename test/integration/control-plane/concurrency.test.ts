@@ -16,6 +16,7 @@ import {
   newTask,
   openQuietPlane,
   openTwoServers,
+  request,
   schedule,
   stateOf,
   success,
@@ -262,6 +263,33 @@ describe("the policy refuse", () => {
     expect(await slotsOf(concurrency)).toEqual([1, 0]);
     await finish(here, name);
     expect(await stateOf(here, await schedule(here, chain(name, 1), again))).toBe("RUNNING");
+  });
+
+  it("takes no key from another call of the same moment, alone or in a batch", async () => {
+    const definition = chain(newTask(), 1);
+    const concurrency = newKey({ policy: "refuse" });
+    await schedule(here, definition, { concurrency });
+    const asked = (key: string) => [
+      request(here, definition, { concurrency, key, digest: "a".repeat(64) }),
+      request(here, definition, { key, digest: "b".repeat(64) }),
+    ];
+    const batch = await here.scheduler.scheduleBatch(asked(`batch-${concurrency.key}`));
+    // The first one is on its way at once, and the others fly together behind it.
+    const gate = gates.stopNext("schedule");
+    const before = schedule(here, definition);
+    await gate.reached;
+    const calls = asked(`call-${concurrency.key}`).map((one) => here.scheduler.schedule(one));
+    const alone = Promise.allSettled(calls);
+    gate.open();
+    await before;
+    expect(batch).toMatchObject([
+      { kind: "refused", error: { reason: "CONCURRENCY_LIMIT" } },
+      { kind: "scheduled", created: true },
+    ]);
+    expect(await alone).toMatchObject([
+      { status: "rejected", reason: { reason: "CONCURRENCY_LIMIT" } },
+      { status: "fulfilled", value: { created: true } },
+    ]);
   });
 
   it("is no matter to a run whose steps are all skipped: it gives its slot back at once", async () => {
