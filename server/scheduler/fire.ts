@@ -26,7 +26,8 @@ import type { Tx } from "../store/store.ts";
 import { commitAndTell, type SupervisorActor } from "./advance.ts";
 import { fencedOf } from "./fence.ts";
 import { momentsOf, momentText } from "./moments.ts";
-import { accept, createFinder, type ScheduleItem, type ScheduleOptions } from "./schedule.ts";
+import type { ScheduleItem } from "./new-run.ts";
+import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
 import type { Worked } from "./told.ts";
 
 const SPACING_MS = 4;

@@ -12,7 +12,8 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDetail } from "../store/reads.ts";
 import type { RunId, Store } from "../store/store.ts";
 import type { Enter } from "./intake.ts";
-import { inputRefusal, type Scheduled, type ScheduleItem } from "./schedule.ts";
+import type { ScheduleItem } from "./new-run.ts";
+import { inputRefusal, type Scheduled } from "./schedule.ts";
 import type { RerunRequest } from "./scheduler.ts";
 
 export interface RerunOptions {

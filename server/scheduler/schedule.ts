@@ -1,28 +1,22 @@
 // Accepts runs: reserves the key, stores the run with its first ready steps, and hands those over
 // to waiting agents in the same transaction. Many calls share one; a batch has one of its own.
 import type { Clock, Random } from "../clock.ts";
-import { start } from "../core/decide.ts";
-import { runWakeAt } from "../core/evolve.ts";
-import type { KeptStep } from "../core/keep.ts";
-import { emptyView, isEnded } from "../core/model.ts";
+import { isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
-import type { Joined } from "../core/slots.ts";
 import { DroverError, type Reason } from "../errors.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
-import type { PassRecord } from "../store/changes.ts";
 import type { HookRecord } from "../store/outbox.ts";
-import { partitionOf } from "../store/partition.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { RerunOf } from "../store/reads.ts";
-import type { KeyHolder, NewRun, Store, Tx } from "../store/store.ts";
+import type { KeyHolder, Store, Tx } from "../store/store.ts";
 import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
 import { beginChildren } from "./children.ts";
 import type { Enter } from "./intake.ts";
 import { laneOfPass } from "./item-lanes.ts";
+import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.ts";
 import { newRunId } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
-import { type KeyedRun, makeRoom, noSlot, openSlots } from "./slots.ts";
+import { type KeyedRun, noSlot, openSlots } from "./slots.ts";
 import type { Told, Worked } from "./told.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
@@ -53,24 +47,6 @@ export interface ScheduleOptions {
 export interface Scheduled {
   readonly runId: string;
   readonly created: boolean;
-}
-
-interface Resolved {
-  readonly laned: LanedPlan;
-  readonly workflow: string;
-  /** 0: inline. */
-  readonly version: number;
-}
-
-/** A run that is to begin. */
-export interface ScheduleItem extends Resolved {
-  readonly request: ScheduleRequest;
-  /** What makes the call idempotent, and how a person would name it; null: nothing. */
-  readonly reserved: { readonly key: string; readonly name: string } | null;
-  /** Why it may not begin. One that its key names already is returned all the same. */
-  readonly refusal: DroverError | null;
-  readonly rerunOf: RerunOf | null;
-  readonly kept: readonly KeptStep[];
 }
 
 type Item = ScheduleItem;
@@ -357,53 +333,4 @@ function known(
       { metadata: { key: holder.key, run_id: holder.runId } },
     ),
   };
-}
-
-interface Begun {
-  readonly run: NewRun;
-  readonly laned: LanedPlan;
-  readonly record: PassRecord;
-}
-
-function begin(tx: Tx, item: Item, runId: string, joined: Joined | null): Begun {
-  const { request, laned } = item;
-  const facts = {
-    run: {
-      ...{ id: runId, workflow: item.workflow, version: item.version, createdAt: tx.now },
-      ...{ key: request.key, labels: request.labels, input: request.input },
-    },
-    steps: new Map(),
-  };
-  const { view, effects } = start(laned, tx.now, laned.judge.needsFacts ? facts : null, {
-    startAt: request.startAt,
-    keyed: request.concurrency !== null,
-    waits: joined?.answer === "waits",
-    kept: item.kept,
-  });
-  const before = emptyView(view.run);
-  const run: NewRun = {
-    runId,
-    partition: partitionOf(request.namespace.region, runId),
-    namespaceId: request.namespace.id,
-    definitionId: laned.definitionId,
-    priority: request.priority,
-    run: view.run,
-    wakeAt: runWakeAt(view.run),
-    key: request.key,
-    workflow: item.workflow,
-    version: item.version,
-    labels: request.labels,
-    input: request.input,
-    notify: request.notify,
-    createdAt: tx.now,
-    rerunOf: item.rerunOf,
-    parent: null,
-    concurrency: request.concurrency,
-    ...(request.triggered ? { triggered: request.triggered } : {}),
-    ...(request.trace ? { trace: request.trace } : {}),
-  };
-  const { laneOf } = laned;
-  const all = [...effects, ...makeRoom(joined?.cancelled ?? null)];
-  const record = { head: run, before, after: view, effects: all, laneOf, actor: null };
-  return { run, laned, record };
 }

@@ -22,9 +22,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "moment forgotten at take-over",
     file: "core/calendar.ts",
-    find: "const { missed, next: first } = passOver(moments, question.next, now - catchUpMs);",
-    replace:
-      "const { missed, next: first } = passOver(moments, question.next, now - Math.min(catchUpMs, 3_000));",
+    find: "const until = now - catchUpMs - jitterMs;",
+    replace: "const until = now - Math.min(catchUpMs, 3_000);",
     why: "what came while nobody was there to act is given up, and not caught up with",
   },
   {

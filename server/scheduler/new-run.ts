@@ -1,0 +1,82 @@
+// A run that is to begin, and the first pass that begins it.
+import { start } from "../core/decide.ts";
+import { runWakeAt } from "../core/evolve.ts";
+import type { KeptStep } from "../core/keep.ts";
+import { emptyView } from "../core/model.ts";
+import type { Joined } from "../core/slots.ts";
+import type { DroverError } from "../errors.ts";
+import type { PassRecord } from "../store/changes.ts";
+import { partitionOf } from "../store/partition.ts";
+import type { LanedPlan } from "../store/plans.ts";
+import type { RerunOf } from "../store/reads.ts";
+import type { NewRun, Tx } from "../store/store.ts";
+import type { ScheduleRequest } from "./scheduler.ts";
+import { makeRoom } from "./slots.ts";
+
+export interface Resolved {
+  readonly laned: LanedPlan;
+  readonly workflow: string;
+  /** 0: inline. */
+  readonly version: number;
+}
+
+/** A run that is to begin. */
+export interface ScheduleItem extends Resolved {
+  readonly request: ScheduleRequest;
+  /** What makes the call idempotent, and how a person would name it; null: nothing. */
+  readonly reserved: { readonly key: string; readonly name: string } | null;
+  /** Why it may not begin. One that its key names already is returned all the same. */
+  readonly refusal: DroverError | null;
+  readonly rerunOf: RerunOf | null;
+  readonly kept: readonly KeptStep[];
+}
+
+export interface Begun {
+  readonly run: NewRun;
+  readonly laned: LanedPlan;
+  readonly record: PassRecord;
+}
+
+/** `joined`: what its concurrency key says; null: it has none. */
+export function begin(tx: Tx, item: ScheduleItem, runId: string, joined: Joined | null): Begun {
+  const { request, laned } = item;
+  const facts = {
+    run: {
+      ...{ id: runId, workflow: item.workflow, version: item.version, createdAt: tx.now },
+      ...{ key: request.key, labels: request.labels, input: request.input },
+    },
+    steps: new Map(),
+  };
+  const { view, effects } = start(laned, tx.now, laned.judge.needsFacts ? facts : null, {
+    startAt: request.startAt,
+    keyed: request.concurrency !== null,
+    waits: joined?.answer === "waits",
+    kept: item.kept,
+  });
+  const before = emptyView(view.run);
+  const run: NewRun = {
+    runId,
+    partition: partitionOf(request.namespace.region, runId),
+    namespaceId: request.namespace.id,
+    definitionId: laned.definitionId,
+    priority: request.priority,
+    run: view.run,
+    wakeAt: runWakeAt(view.run),
+    key: request.key,
+    workflow: item.workflow,
+    version: item.version,
+    labels: request.labels,
+    input: request.input,
+    notify: request.notify,
+    createdAt: tx.now,
+    rerunOf: item.rerunOf,
+    parent: null,
+    concurrency: request.concurrency,
+    ...(request.triggered ? { triggered: request.triggered } : {}),
+    ...(request.trace ? { trace: request.trace } : {}),
+  };
+  const { laneOf } = laned;
+  const all = [...effects, ...makeRoom(joined?.cancelled ?? null)];
+  const record = { head: run, before, after: view, effects: all, laneOf, actor: null };
+  return { run, laned, record };
+}
