@@ -23,6 +23,7 @@ import {
   stepName,
   type Traced,
   tryAttributes,
+  tryNumber,
 } from "./span-of.ts";
 
 export interface SeenPass extends Traced {
@@ -64,11 +65,12 @@ export function asksForEscalations(seen: Pick<SeenPass, "record" | "begun">): bo
 /** A task has left its queue. */
 export function queueSpan(
   traced: Traced,
-  { step, fence, attempt, task, readyAt }: ReadyRow,
+  ready: ReadyRow,
   grantedAt: Moment,
   agentId: string,
 ): SpanData {
-  const n = task === "verify" ? attempt : 0;
+  const { step, fence, attempt, task, readyAt } = ready;
+  const n = tryNumber(ready);
   return spanOf(traced, "queue", {
     id: ["queue", step, fence, n, readyAt],
     after: stepName(traced, step),

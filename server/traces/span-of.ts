@@ -78,12 +78,14 @@ export function attemptLink({ run, trace }: Traced, step: number, fence: number)
 }
 
 /** Of a task as it waits in its queue: to the try that it becomes. */
-export function tryLink(
-  { run, trace }: Traced,
-  { step, fence, task, attempt }: ReadyRow,
-): SpanLink {
-  const n = task === "verify" ? attempt : 0;
-  return { traceId: trace.traceId, spanId: attemptIdOf(run.runId, step, fence, n) };
+export function tryLink({ run, trace }: Traced, ready: ReadyRow): SpanLink {
+  const { step, fence } = ready;
+  return { traceId: trace.traceId, spanId: attemptIdOf(run.runId, step, fence, tryNumber(ready)) };
+}
+
+/** What tells the tries of one fence apart: verifies have numbers of their own, from 1. */
+export function tryNumber({ task, attempt }: Pick<ReadyRow, "task" | "attempt">): number {
+  return task === "verify" ? attempt : 0;
 }
 
 export function rootLink({ run, trace }: Traced): SpanLink {
