@@ -2,7 +2,10 @@
 // although its moment has long come, and partitions that no live node owns.
 import type { Moment } from "../core/attempt.ts";
 
-/** The table that a moment stands in. */
+/**
+ * What a moment is of. Webhooks are not among them: a target that is slow keeps those behind it
+ * waiting, and that is no fault of the watching.
+ */
 export const OVERDUE_OF = [
   "lease",
   "ready",
@@ -11,6 +14,7 @@ export const OVERDUE_OF = [
   "run",
   "message",
   "schedule",
+  "run-end",
 ] as const;
 export type OverdueOf = (typeof OVERDUE_OF)[number];
 
@@ -27,5 +31,6 @@ export interface Overdue {
 }
 
 export function noneOverdue(): Record<OverdueOf, number> {
-  return { lease: 0, ready: 0, due: 0, escalation: 0, run: 0, message: 0, schedule: 0 };
+  const inside = { lease: 0, ready: 0, due: 0, escalation: 0, run: 0, message: 0 };
+  return { ...inside, schedule: 0, "run-end": 0 };
 }

@@ -50,10 +50,18 @@ export interface ScheduleRecord extends ScheduleRef {
   /** null: none comes any more. While it is paused, the one that was next then. */
   readonly next: PlacedMoment | null;
   readonly pause: Pause | null;
-  /** Nothing wakes it, though it is not paused: its calendar has ended, or its row is broken. */
+  /**
+   * Nothing wakes it in time, though it is not paused: its calendar has ended, or its row is
+   * broken.
+   */
   readonly asleep: boolean;
   readonly createdAt: Moment;
   readonly changedAt: Moment;
+}
+
+/** Of one that is not paused: its moment and the jitter of it pass, and nothing wakes it. */
+export function isAsleep({ next, spec }: Pick<ScheduleRecord, "next" | "spec">): boolean {
+  return next === null || next.wakeAt > next.at + spec.jitterMs;
 }
 
 export interface NewSchedule extends ScheduleRef {

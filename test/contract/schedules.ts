@@ -147,12 +147,17 @@ export function describeSchedules(opened: Opened): void {
     const named = (name: string, more: Partial<NewSchedule>) =>
       make({ namespaceId, name, ...more });
     const asleep = await named("asleep", { next: null });
+    const late = await named("late", { next: { ...NEXT, wakeAt: NEXT.at + SPEC.jitterMs + 1 } });
+    const jitter = { ...SPEC, jitterMs: 60_000 };
     const others = [
       await named("awake", {}),
+      await named("in its jitter", { spec: jitter, next: { ...NEXT, wakeAt: NEXT.at + 60_000 } }),
       await named("paused", { next: null, pauseReason: "holidays" }),
       await named("gone", { next: null }),
     ];
-    expect([asleep, ...others].map((one) => one.asleep)).toEqual([true, false, false, true]);
+    expect([asleep, late, ...others].map((one) => one.asleep)).toEqual([
+      ...[true, true, false, false, false, true],
+    ]);
     await store().schedules.delete(namespaceId, "gone");
     const found: ScheduleRef[] = [];
     let after: string | null = null;
@@ -161,10 +166,10 @@ export function describeSchedules(opened: Opened): void {
       found.push(...page.schedules);
       after = page.last;
     } while (after !== null);
-    const made = new Set([asleep, ...others].map(({ id }) => id));
-    expect(found.filter(({ id }) => made.has(id))).toEqual([
-      { id: asleep.id, partition: asleep.partition },
-    ]);
+    const made = new Set([asleep, late, ...others].map(({ id }) => id));
+    const broken = [asleep, late].map(({ id, partition }) => ({ id, partition }));
+    expect(found.filter(({ id }) => made.has(id))).toHaveLength(broken.length);
+    expect(found).toEqual(expect.arrayContaining(broken));
   });
 
   test("a moment has one fire; one without a run gives way, one with a run stays", async () => {

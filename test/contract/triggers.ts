@@ -121,6 +121,22 @@ export function describeTriggers(opened: Opened): void {
     });
   });
 
+  test("an end that nobody has acted on is overdue, and one that is settled is not", async () => {
+    const namespaceId = await newNamespace(store());
+    const partition = ownPartition();
+    await put(namespaceId, atEnd("any"));
+    const run = await begin(namespaceId, partition);
+    await end(run);
+    // Of this moment: a second from now it will have been.
+    const overdue = async () => (await store().overdue([partition], -1_000)).rows["run-end"];
+    expect((await store().overdue([partition], 60_000)).rows["run-end"]).toBe(0);
+    expect(await overdue()).toBe(1);
+    const [first] = await store().triggers.ended([partition], 1);
+    if (!first) throw new Error("the end is not there");
+    await store().triggers.settle([{ id: first.id, again: false }]);
+    expect(await overdue()).toBe(0);
+  });
+
   test("what an end sets off is of the region of its namespace", async () => {
     const region = `region-${newUuid()}`;
     const { id, name, region: number } = await store().createNamespace(`ns-${newUuid()}`, region);

@@ -15,19 +15,17 @@ export function overdue(
   const rows = noneOverdue();
   let oldestAt: Moment | null = null;
   for (const partition of partitions) {
-    const late = momentsOf(tables, now, partition, NOTHING_HELD).filter(
-      ({ wakeAt }) => wakeAt < now - byMs,
-    );
+    const due = momentsOf(tables, now, partition, NOTHING_HELD);
     const counted = noneOverdue();
-    for (const { wakeAt } of scheduleMoments(tables, partition)) {
-      if (wakeAt >= now - byMs) continue;
-      counted.schedule++;
-      oldestAt = Math.min(oldestAt ?? wakeAt, wakeAt);
-    }
-    for (const { kind, wakeAt } of late) {
-      counted[tableOf(kind)]++;
-      oldestAt = Math.min(oldestAt ?? wakeAt, wakeAt);
-    }
+    const count = (of: OverdueOf, at: Moment): void => {
+      if (at >= now - byMs) return;
+      counted[of]++;
+      oldestAt = Math.min(oldestAt ?? at, at);
+    };
+    for (const { wakeAt } of scheduleMoments(tables, partition)) count("schedule", wakeAt);
+    for (const { nextAt } of tables.triggerEnd.where("partition", partition))
+      count("run-end", nextAt);
+    for (const { kind, wakeAt } of due) count(overdueOf(kind), wakeAt);
     for (const of of Object.keys(rows) as OverdueOf[])
       rows[of] += Math.min(counted[of], OVERDUE_ROWS_MAX);
   }
@@ -44,7 +42,7 @@ export interface OverdueAsked {
   readonly live: readonly string[];
 }
 
-function tableOf(kind: DueRow["kind"]): OverdueOf {
+function overdueOf(kind: DueRow["kind"]): OverdueOf {
   switch (kind) {
     case "lease":
     case "ready":

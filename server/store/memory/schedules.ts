@@ -1,12 +1,13 @@
 // Schedules and their fires in memory, as the .sql statements of the same names do.
 import type { Moment } from "../../core/attempt.ts";
-import type {
-  Fire,
-  FireKey,
-  FireRecord,
-  ScheduleRecord,
-  Schedules,
-  ScheduleTx,
+import {
+  type Fire,
+  type FireKey,
+  type FireRecord,
+  isAsleep,
+  type ScheduleRecord,
+  type Schedules,
+  type ScheduleTx,
 } from "../schedules.ts";
 import type { DueSchedule } from "../store.ts";
 import { createTable, type Table } from "./table.ts";
@@ -81,7 +82,9 @@ export function createSchedules(world: ScheduleWorld, { run }: Transactions): Sc
       ),
     asleep: () =>
       run(() => {
-        const asleep = there(tables.schedule.all()).filter(isAsleep);
+        const asleep = there(tables.schedule.all()).filter(
+          (row) => row.pause === null && isAsleep(row),
+        );
         return { schedules: asleep.map(({ id, partition }) => ({ id, partition })), last: null };
       }),
     delete: (namespaceId, name) =>
@@ -91,10 +94,6 @@ export function createSchedules(world: ScheduleWorld, { run }: Transactions): Sc
         return row !== undefined;
       }),
   } satisfies Schedules);
-}
-
-function isAsleep({ next, pause }: Pick<ScheduleRow, "next" | "pause">): boolean {
-  return next === null && pause === null;
 }
 
 function named(tables: Tables, namespaceId: number, name: string): ScheduleRow | undefined {
@@ -119,7 +118,12 @@ function recordOf(
 ): ScheduleRecord {
   const { next, pause } = row;
   const placed = next && pause ? { ...next, wakeAt: next.at } : next;
-  return { ...row, next: placed, asleep: isAsleep(row), namespace: namespaceOf(namespaceId) };
+  return {
+    ...row,
+    next: placed,
+    asleep: pause === null && isAsleep(row),
+    namespace: namespaceOf(namespaceId),
+  };
 }
 
 function fireRecordOf(tables: Tables, row: FireRow): FireRecord {

@@ -2,13 +2,14 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { PlacedMoment } from "../../core/calendar.ts";
 import { specFromText, specText } from "../definition-text.ts";
-import type {
-  Fire,
-  FireRecord,
-  NewSchedule,
-  ScheduleRecord,
-  Schedules,
-  ScheduleTx,
+import {
+  type Fire,
+  type FireRecord,
+  isAsleep,
+  type NewSchedule,
+  type ScheduleRecord,
+  type Schedules,
+  type ScheduleTx,
 } from "../schedules.ts";
 import { writeEach } from "./batch.ts";
 import { fireCauses, fireOutcomes, runStates } from "./codes.ts";
@@ -145,14 +146,15 @@ interface ScheduleRow {
 
 function scheduleOf(row: ScheduleRow): ScheduleRecord {
   const { paused_at: since, pause_reason: reason } = row;
+  const spec = specFromText(row.spec);
+  const next = nextOf(row);
   return {
     ...{ id: row.id, partition: row.partition, name: row.name },
     namespace: { id: row.namespace_id, name: row.namespace, region: row.region },
     ...{ series: row.series, revision: row.revision },
-    spec: specFromText(row.spec),
-    next: nextOf(row),
+    ...{ spec, next },
     pause: since === null ? null : { since, reason: reason ?? "" },
-    asleep: row.wake_at === null && since === null,
+    asleep: since === null && (row.wake_at === null || isAsleep({ next, spec })),
     createdAt: row.created_at,
     changedAt: row.changed_at,
   };

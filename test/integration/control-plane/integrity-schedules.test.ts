@@ -88,6 +88,12 @@ describe("a schedule that nothing will wake", () => {
     expect(await now()).toMatchObject({ next: record.next, asleep: false });
   });
 
+  it("is woken for its moment and its jitter when its row says later", async () => {
+    await change("wake_at = wake_at + interval '1 year'");
+    await swept();
+    expect(await now()).toMatchObject({ next: record.next, asleep: false });
+  });
+
   it("makes up for the moments that came meanwhile", async () => {
     await change(
       `wake_at = null, next_at = next_at - interval '2 h', next_moment = next_moment - ${2 * HOUR}`,

@@ -52,6 +52,12 @@ from mine as m cross join late cross join lateral (
   where s.partition = m.partition and s.wake_at < late.at order by s.wake_at limit $3::integer
 ) as x
 union all
+select now(), 7, count(*)::integer, min(x.next_at)
+from mine as m cross join late cross join lateral (
+  select t.next_at from trigger_end as t
+  where t.partition = m.partition and t.next_at < late.at order by t.next_at limit $3::integer
+) as x
+union all
 select now(), -1, count(*)::integer, null
 from mine as m
 left join partition_lease as p on p.partition = m.partition

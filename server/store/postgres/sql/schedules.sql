@@ -36,9 +36,11 @@ order by s.name collate "C"
 limit $3::integer;
 
 -- name: asleep_schedules
--- Of the next $2 schedules, those that nothing will wake, and the last of all. Plan: schedule by key.
+-- Of the next $2 schedules, those that nothing will wake, or not before their moment and its jitter
+-- are over, and the last of all. Plan: schedule by key.
 with next as (
-  select s.id, s.partition, s.wake_at is null and s.paused_at is null and s.deleted_at is null as asleep
+  select s.id, s.partition, s.paused_at is null and s.deleted_at is null and (s.wake_at is null
+    or s.wake_at > s.next_at + (s.spec::jsonb ->> 'jitterMs')::bigint * interval '1 millisecond') as asleep
   from schedule as s
   where s.id > $1::uuid
   order by s.id
