@@ -1,12 +1,14 @@
 /** The examples in the README of the SDK run as they stand there, against a real server. */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { packTypescript } from "../../sdk/pack-typescript.ts";
 import { startDroverServer } from "../support/drover-server.ts";
 
 const root = join(import.meta.dirname, "../..");
+const run = promisify(execFile);
 
 const text = readFileSync(join(root, "sdk/typescript/README.md"), "utf8");
 const examples = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
@@ -42,11 +44,9 @@ test.each([
   const code = examples.find((example) => mark.test(example)) ?? "";
   const server = await startDroverServer();
   onTestFinished(() => server.stop());
-  // Within the repository, where a package of the workspace is found by its name.
-  const folder = mkdtempSync(join(ownFolder(), "readme-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newProject();
   writeFileSync(join(folder, "example.ts"), code);
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "example.ts")], {
+  const { stdout } = await run(process.execPath, [join(folder, "example.ts")], {
     env: { ...process.env, DROVER_ADDRESS: server.address },
   });
   expect(JSON.parse(stdout)).toMatchObject(expected);
@@ -56,9 +56,66 @@ test("no example is left out", () => {
   expect(examples).toHaveLength(4);
 });
 
-function ownFolder(): string {
-  const folder = join(root, ".drover");
-  mkdirSync(folder, { recursive: true });
+describe("the tarballs of npm run pack:sdk", () => {
+  test("hold what runs within node_modules, where Node runs no TypeScript", async () => {
+    const folder = await packedProject();
+    const server = await startDroverServer();
+    onTestFinished(() => server.stop());
+    writeFileSync(join(folder, "example.ts"), examples[0] ?? "");
+    const { stdout } = await run(process.execPath, [join(folder, "example.ts")], {
+      env: { ...process.env, DROVER_ADDRESS: server.address },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ state: "COMPLETED" });
+    const held = readdirSync(join(folder, "node_modules/@drover/sdk"), { recursive: true });
+    expect(held.filter((file) => /(?<!\.d)\.ts$|test|tsconfig/.test(String(file)))).toEqual([]);
+    expect(held).toEqual(expect.arrayContaining(["README.md", "LICENSE", "index.d.ts"]));
+  });
+
+  test("hold types that fit all examples, and refuse a mistake", async () => {
+    const folder = await packedProject();
+    for (const [no, code] of examples.entries())
+      writeFileSync(join(folder, `example-${no}.ts`), code);
+    const compilerOptions = {
+      ...{ module: "nodenext", target: "es2024", strict: true, noEmit: true },
+      ...{ types: ["node"], exactOptionalPropertyTypes: true },
+    };
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, include: ["*.ts"] }),
+    );
+    const compile = () =>
+      run(join(root, "node_modules/.bin/tsc"), ["-p", folder]).then(
+        () => "",
+        ({ stdout }: { stdout: string }) => stdout,
+      );
+    expect(await compile()).toBe("");
+    const mistaken =
+      'import { createAgent } from "@drover/sdk";\ncreateAgent({ adress: "nowhere" });\n';
+    writeFileSync(join(folder, "mistaken.ts"), mistaken);
+    expect(await compile()).toContain("'adress' does not exist in type 'AgentOptions'");
+  });
+});
+
+/** Within the repository, where its packages and those that they need are found by their names. */
+function newProject(): string {
+  const parent = join(root, ".drover");
+  mkdirSync(parent, { recursive: true });
+  const folder = mkdtempSync(join(parent, "readme-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  return folder;
+}
+
+/** The tarballs are unpacked where npm would put them. */
+async function packedProject(): Promise<string> {
+  const folder = newProject();
+  const tarballs = await packTypescript(join(folder, "tarballs"));
+  for (const [place, name] of ["proto", "sdk"].entries()) {
+    const into = join(folder, "node_modules/@drover", name);
+    mkdirSync(into, { recursive: true });
+    const tarball = tarballs[place] ?? "";
+    await run("tar", ["--extract", "--strip-components=1", "--file", tarball, "-C", into]);
+  }
   return folder;
 }
 

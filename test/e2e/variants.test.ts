@@ -140,7 +140,7 @@ async function completed(): Promise<number> {
 }
 
 describe("the variants of the supervisor", () => {
-  test("embedded, central and distributed follow each other while runs are under way, and nothing is lost or done twice", {
+  test("embedded, central, distributed and embedded again follow each other while runs are under way, and nothing is lost or done twice", {
     timeout: 120_000,
   }, async () => {
     const address = await freeAddress();
@@ -150,7 +150,7 @@ describe("the variants of the supervisor", () => {
 
     const central = await startSupervisor();
     await end(server);
-    await startServer(address, "none");
+    const unwatching = await startServer(address, "none");
     await owns(central.pages, PARTITIONS);
     await work.goesOn();
 
@@ -165,6 +165,11 @@ describe("the variants of the supervisor", () => {
     for (const { pages } of shared) await owns(pages, 80, 176);
     await owns(standby.pages, 0);
     await end(standby.process);
+    await work.goesOn();
+
+    await end(unwatching);
+    await startServer(address, "embedded");
+    for (const { process } of shared) await end(process);
     await work.goesOn();
 
     const runs = await work.over();

@@ -268,6 +268,12 @@ export const layers: readonly Layer[] = [
     instead: "the SDK knows the contract alone, as an agent in any language does",
   },
   {
+    of: ["sdk/pack-typescript.ts"],
+    may: [],
+    node: true,
+    instead: "what packs the SDK compiles it and imports nothing of it",
+  },
+  {
     of: ["cli/"],
     may: [
       "proto/gen/ts/",
