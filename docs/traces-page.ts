@@ -112,7 +112,7 @@ Ids of spans follow from the run, the step and the number of the hand-out. So no
 
 The SDKs use OpenTelemetry's API, so a program that registers an SDK of OpenTelemetry has its spans in the trace of the run, and any other notices nothing:
 
-- an agent's handler runs within the span \`perform TASK\` (or verify, compensate), below that of its try: whatever it traces itself stands below. Lines of its log have the ids of the trace and of that span: \`traceId\` and \`spanId\` in TypeScript, \`trace\` and \`span\` in Go; in Python \`trace_id\` and \`span_id\` of whichever span is current, so of its own within one;
+- an agent's handler runs within the span \`perform TASK\` (or verify, compensate), below that of its try: whatever it traces itself stands below. Lines of its log have the ids of the trace and of that span, as \`trace\` and \`span\`; in Python \`span\` is whichever is current, so one of its own within that;
 - \`schedule\` within a span of the caller begins a run in the caller's trace.
 
 Without the Drover SDK, a task's fields \`traceparent\` and \`tracestate\` are what W3C Trace Context has in headers: hand them on.

@@ -17,7 +17,7 @@ import { callErrorOfStatus, DroverCallError } from "./call-error.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { fromDuration } from "./duration.ts";
 import type { HeldTask, Notes } from "./held-task.ts";
-import type { Logger } from "./logger.ts";
+import { attemptFields, type Logger } from "./logger.ts";
 import { payloadSizeMax } from "./payload.ts";
 
 export type BeatReport = MessageInitShape<typeof HeartbeatReportSchema>;
@@ -147,7 +147,7 @@ export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats 
   }
 
   function hear({ held, notes }: Carried, { answer }: HeartbeatAnswer, sentMs: number): void {
-    const task = { runId: held.task.runId, stepId: held.task.stepId };
+    const task = attemptFields(held.task);
     switch (answer.case) {
       case "carryOn":
         held.carryOn(sentMs, fromDuration(answer.value.leaseFor));

@@ -13,7 +13,7 @@ import {
 } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Codec } from "./codec.ts";
 import type { HeldTask } from "./held-task.ts";
-import { type Logger, withFields } from "./logger.ts";
+import { attemptFields, type Logger, withFields } from "./logger.ts";
 import { isUnexpected, outcomeOfError, outcomeOfResult } from "./outcomes.ts";
 import { json, type Parse, readPayload, toPayload } from "./payload.ts";
 import { PermanentError } from "./task-errors.ts";
@@ -104,8 +104,8 @@ export function attempt(options: AttemptOptions): Promise<Outcome> {
 
 async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
   const { handler, held, codec, noted } = options;
-  const { runId, stepId, attempt, task } = held.task;
-  const log = withFields(options.log, { runId, stepId, attempt, ...ids });
+  const { task } = held.task;
+  const log = withFields(options.log, { ...attemptFields(held.task), ...ids });
   const context: TaskContext = Object.freeze({
     signal: held.signal,
     leftMs: held.leftMs,

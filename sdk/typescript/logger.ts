@@ -4,11 +4,22 @@
  * Without one, only what a person must act on is said, as a warning of the process.
  */
 
+import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
+
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+}
+
+/** What every line about an attempt has, in the SDKs of all languages. */
+export function attemptFields({
+  runId: run,
+  stepId: step,
+  attempt,
+}: Pick<Task, "runId" | "stepId" | "attempt">): object {
+  return { run, step, attempt };
 }
 
 /** The same log, with these fields in each line. */

@@ -14,7 +14,7 @@ import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
 import type { Clock } from "./clock.ts";
 import { createGathering, type Sent } from "./gathering.ts";
 import type { HeldTask } from "./held-task.ts";
-import type { Logger } from "./logger.ts";
+import { attemptFields, type Logger } from "./logger.ts";
 import { outcomeOfRefusal } from "./outcomes.ts";
 import { payloadSizeMax } from "./payload.ts";
 
@@ -86,8 +86,7 @@ export function createReports({ clock, log, send, onAnswered }: ReportsOptions):
       return true;
     }
     const error = callErrorOfStatus(answer.status);
-    const { runId, stepId } = report.held.task;
-    const fields = { runId, stepId, reason: error.reason };
+    const fields = { ...attemptFields(report.held.task), reason: error.reason };
     switch (answerKind(error)) {
       case "answered":
         log.warn(fields, `report came to nothing: ${error.message}`);

@@ -52,8 +52,8 @@ export function withinActive(): Within {
 /** What is done for many callers is in the trace of none. */
 export const withinNone: Within = (work) => context.with(ROOT_CONTEXT, work);
 
-/** The ids of a trace in a line of a log. */
-export type TraceIds = Partial<Pick<SpanContext, "traceId" | "spanId">>;
+/** The ids of a trace in a line of a log, hex. */
+export type TraceIds = { readonly trace?: string; readonly span?: string };
 
 /** Does the work of a task within a span below that of its attempt, if it is part of a trace. */
 export async function withinTask(
@@ -70,8 +70,8 @@ export async function withinTask(
   };
   const options = { kind: SpanKind.CONSUMER, attributes };
   return trace.getTracer(TRACER).startActiveSpan(name, options, parent, async (span) => {
-    const { traceId, spanId } = span.spanContext();
-    const outcome = await work({ traceId, spanId });
+    const ids = span.spanContext();
+    const outcome = await work({ trace: ids.traceId, span: ids.spanId });
     end(span, outcome);
     return outcome;
   });

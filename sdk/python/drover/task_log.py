@@ -3,7 +3,7 @@
 Every line about a task names its run, step and attempt: in its text, and as attributes `run`,
 `step`, `item`, `attempt` and `agent` of the record, for those who format it as JSON. One that is
 written within a span of OpenTelemetry, as those of a handler whose run is traced, has its
-`trace_id` and `span_id` too. No line holds a payload or a token.
+`trace` and `span` too. No line holds a payload or a token.
 """
 
 from __future__ import annotations

@@ -33,14 +33,16 @@ def active_trace() -> tuple[str, str]:
 
 
 def active_ids() -> dict[str, str]:
-    """`trace_id` and `span_id` of the span that is current, in hex; empty where none is."""
+    """`trace` and `span`: the ids of the span that is current, in hex; empty where none is."""
     if not _is_here:
         return {}
     ids = trace.get_current_span().get_span_context()
     if not ids.is_valid:
         return {}
-    trace_id, span_id = trace.format_trace_id(ids.trace_id), trace.format_span_id(ids.span_id)
-    return {"trace_id": trace_id, "span_id": span_id}
+    return {
+        "trace": trace.format_trace_id(ids.trace_id),
+        "span": trace.format_span_id(ids.span_id),
+    }
 
 
 @contextmanager

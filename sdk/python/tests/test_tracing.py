@@ -95,13 +95,13 @@ async def test_lines_of_a_handler_have_the_ids_of_its_span_and_of_those_below_it
         ("run-1", "t1", 1),
         ("run-1", "t1", 1),
     ]
-    assert [(line["trace_id"], line["span_id"]) for line in lines] == [
+    assert [(line["trace"], line["span"]) for line in lines] == [
         (TRACE_ID, span) for span in spans
     ]
-    where = f"run=run-1 step=t1 attempt=1 trace_id={TRACE_ID}"
+    where = f"run=run-1 step=t1 attempt=1 trace={TRACE_ID}"
     assert [record["message"] for record in lines] == [
-        f"looking ({where} span_id={spans[0]})",
-        f"booking ({where} span_id={spans[1]})",
+        f"looking ({where} span={spans[0]})",
+        f"booking ({where} span={spans[1]})",
     ]
 
 
@@ -112,7 +112,7 @@ async def test_a_task_of_no_trace_has_no_span_and_its_lines_no_ids(
     assert EXPORTER.get_finished_spans() == ()
     (line,) = [record for record in caplog.records if record.levelname == "WARNING"]
     assert line.message == "looking (run=run-1 step=t1 attempt=1)"
-    assert not hasattr(line, "trace_id")
+    assert not hasattr(line, "trace")
 
 
 async def test_a_run_is_scheduled_in_the_trace_of_its_caller(server: FakeServer) -> None:
@@ -139,6 +139,6 @@ async def test_without_the_package_nothing_is_traced(
     lines: list[Any] = []
     await perform(server, agents, lambda task: lines.append(task.log.process("", {})), OF_THE_TRY)
     assert EXPORTER.get_finished_spans() == ()
-    assert [kwargs["extra"].keys() & {"trace_id", "span_id"} for _, kwargs in lines] == [set()]
+    assert [kwargs["extra"].keys() & {"trace", "span"} for _, kwargs in lines] == [set()]
     with TRACER.start_as_current_span("order"):
         assert drover.tracing.active_trace() == ("", "")
