@@ -139,5 +139,5 @@ With \`--log info\` (or \`DROVER_LOG=info\`) a server says each span of a run as
 
 ## When the receiver is away
 
-A receiver that is away costs nothing but its spans: up to 20,000 wait, then they are dropped, and the log says \`traces.sent\` when it begins and when it ends.
+A receiver that is away costs nothing but its spans: up to 20,000 wait, then they are dropped and counted (\`drover_spans_lost_total\`), and the log says \`traces.sent\` when it begins and when it ends.
 `;

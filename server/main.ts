@@ -225,8 +225,8 @@ async function openPlane(
   closers: Closers,
 ): Promise<Opened> {
   const { supervision, ...rest } = of;
-  const spans = await spansOf(options.trace, rest.log);
   const metrics = createMetrics();
+  const spans = await spansOf(options.trace, rest.log, metrics);
   const measures = createMeasures(metrics, systemClock);
   const plane = createControlPlane({
     ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
@@ -250,10 +250,12 @@ async function openPlane(
 async function spansOf(
   trace: TraceConfig | undefined,
   log: Logger,
+  metrics: Metrics,
 ): Promise<ControlPlaneOptions["spans"]> {
   if (!trace) return undefined;
   const { createSpanSink } = await import("./telemetry/span-exporter.ts");
-  return { sink: createSpanSink(trace, log), ratio: trace.ratio };
+  const onLost = (count: number) => metrics.count("drover_spans_lost_total", count, {});
+  return { sink: createSpanSink(trace, log, onLost), ratio: trace.ratio };
 }
 
 function metricsPage(metrics: Metrics): Pages {

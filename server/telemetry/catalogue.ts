@@ -139,6 +139,13 @@ export const CATALOGUE = Object.freeze({
     labels: [],
     help: "Polls of agents that wait at this server.",
   },
+  drover_spans_lost_total: {
+    type: "counter",
+    unit: "spans",
+    labels: [],
+    help: "Spans that got to no receiver of traces: it was away, or could not keep up.",
+    wrong: "rising",
+  },
   drover_agent_sessions: {
     type: "gauge",
     unit: "sessions",

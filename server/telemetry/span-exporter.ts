@@ -25,6 +25,9 @@ import { SERVER_SPANS, type SpanData, type SpanLink, type SpanSink } from "./spa
 const SENT_AFTER_MS = 1_000;
 /** Spans that wait to be sent; what comes past that is dropped. */
 const WAITING_MAX = 20_000;
+const BATCH = 512;
+/** At the end all that waits is sent at once; an exporter refuses more batches than that. */
+const BATCHES_MAX = Math.ceil(WAITING_MAX / BATCH) + 1;
 const SAMPLED = 1;
 const SCOPE = Object.freeze({ name: "drover" });
 const ROLES = Object.freeze({
@@ -33,7 +36,12 @@ const ROLES = Object.freeze({
   server: SpanKind.SERVER,
 });
 
-export function createSpanSink(config: TraceConfig, log: Logger): SpanSink {
+/** `onLost`: so many spans are gone, since there was no room or the receiver did not take them. */
+export function createSpanSink(
+  config: TraceConfig,
+  log: Logger,
+  onLost: (count: number) => void,
+): SpanSink {
   // Who runs it may say in the environment what it is called: OTEL_SERVICE_NAME and the like.
   const said = [resourceAttributesEnvDetector, serviceNameEnvDetector];
   const resource = defaultResource()
@@ -42,31 +50,51 @@ export function createSpanSink(config: TraceConfig, log: Logger): SpanSink {
   // By another name, so that who lists the traces of `drover` finds runs.
   const name = `${resource.attributes["service.name"]}-server`;
   const own = resource.merge(resourceFromAttributes({ "service.name": name }));
+  let waiting = 0;
   const processor = new BatchSpanProcessor({
-    exporter: told(exporterOf(config), config.url, log),
+    exporter: told(exporterOf(config), config.url, log, {
+      onSending(count) {
+        waiting -= count;
+      },
+      onLost,
+    }),
     scheduledDelayMillis: SENT_AFTER_MS,
     maxQueueSize: WAITING_MAX,
+    maxExportBatchSize: BATCH,
   });
   return Object.freeze({
     take(spans) {
-      for (const span of spans)
+      // The processor has as much room, and would drop what is past it without a word.
+      const room = WAITING_MAX - waiting;
+      if (spans.length > room) onLost(spans.length - room);
+      for (const span of spans.slice(0, room)) {
+        waiting++;
         processor.onEnd(readable(span, span.of in SERVER_SPANS ? own : resource));
+      }
     },
     stop: () => processor.shutdown().catch(() => undefined),
   } satisfies SpanSink);
 }
 
 function exporterOf({ url, protocol }: TraceConfig): SpanExporter {
-  return protocol === "grpc" ? new GrpcExporter({ url }) : new HttpExporter({ url });
+  const settings = { url, concurrencyLimit: BATCHES_MAX };
+  return protocol === "grpc" ? new GrpcExporter(settings) : new HttpExporter(settings);
 }
 
 /** Says when the receiver is away, and when it is there again; runs go on without it. */
-function told(exporter: SpanExporter, url: string, log: Logger): SpanExporter {
+function told(
+  exporter: SpanExporter,
+  url: string,
+  log: Logger,
+  on: { readonly onSending: (count: number) => void; readonly onLost: (count: number) => void },
+): SpanExporter {
   let away = false;
   return {
     export(spans, done) {
+      on.onSending(spans.length);
       exporter.export(spans, (result) => {
         const failed = result.error !== undefined;
+        if (failed) on.onLost(spans.length);
         if (failed !== away) {
           const about = { event: "traces.sent", url, err: String(result.error ?? "") };
           if (failed) log.warn(about, `spans do not get to ${url}, and are dropped`);
