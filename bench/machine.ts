@@ -50,6 +50,12 @@ export function cpuSeconds(root: number): number {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** Resident memory of one process. */
+export function memoryMiB(pid: number): number {
+  const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(found?.[1]) / 1_024;
+}
+
 function statOf(pid: number): { pid: number; parent: number; ticks: number } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");

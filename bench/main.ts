@@ -1,13 +1,19 @@
-// `npm run bench -- PROFILE [--short] [--json FILE]`: measures one thing on this machine and prints
-// it as a table. What each profile measures, and how it can mislead, stands in bench/README.md.
+// `npm run bench -- PROFILE [--short] [--single] [--json FILE]`: measures one thing on this machine
+// and prints it as a table. What each profile measures, and how it can mislead, stands in
+// bench/README.md.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
+import { chain } from "./profiles/chain.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
 import { takeover } from "./profiles/takeover.ts";
 
-const PROFILES: Readonly<Record<string, Profile>> = { heartbeats, takeover };
+const PROFILES: Readonly<Record<string, Profile>> = {
+  chain,
+  heartbeats,
+  takeover,
+};
 
 function table({ columns, rows }: Measured): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];
@@ -26,7 +32,11 @@ function cell(value: number | string | null | undefined): string {
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { short: { type: "boolean", default: false }, json: { type: "string" } },
+    options: {
+      short: { type: "boolean", default: false },
+      single: { type: "boolean", default: false },
+      json: { type: "string" },
+    },
   });
   const [name = ""] = positionals;
   const profile = PROFILES[name];
@@ -37,6 +47,7 @@ async function main(): Promise<number> {
   }
   const measured = await profile({
     short: values.short,
+    single: values.single,
     say: (line) => void process.stderr.write(`${line}\n`),
   });
   process.stdout.write(`${table(measured)}\n`);

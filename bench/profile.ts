@@ -3,6 +3,8 @@
 export interface Wish {
   /** The small form, for a look; the figures that are written down come from the long one. */
   readonly short: boolean;
+  /** One task in a call, where a profile knows the difference. */
+  readonly single: boolean;
   readonly say: (line: string) => void;
 }
 

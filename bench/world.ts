@@ -1,6 +1,6 @@
 // What a profile measures: a PostgreSQL of its own, durable as a user's would be, and a server as a
 // process of its own beside it; and what the two have used.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { createEmbeddedPostgres } from "../server/embedded/postgres.ts";
-import { cpuSeconds } from "./machine.ts";
+import { MIGRATIONS } from "../server/main.ts";
+import { cpuSeconds, memoryMiB } from "./machine.ts";
+
+export { MIGRATIONS };
 
 export interface BenchWorld {
   /** `host:port` of the server. */
@@ -16,6 +19,8 @@ export interface BenchWorld {
   readonly database: Client;
   /** What server and database have used so far. */
   used(): Promise<Used>;
+  /** Where it is, once it is there. */
+  newDatabase(name: string): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -23,7 +28,13 @@ export interface Used {
   readonly serverCpuS: number;
   readonly databaseCpuS: number;
   readonly walBytes: number;
+  /** Pages that were written whole: changed for the first time after a checkpoint. */
+  readonly walFullPages: number;
   readonly commits: number;
+  /** That the server has sent. */
+  readonly statements: number;
+  /** Not so far, but now: resident memory of the server. */
+  readonly serverRssMiB: number;
 }
 
 /** A PostgreSQL in a folder that is gone when it stops, with these settings beside the usual. */
@@ -46,13 +57,20 @@ export async function openDatabase(settings: Readonly<Record<string, string>> = 
 
 export const SERVER_PROGRAM = "../test/support/server-process.ts";
 
-export async function openWorld(): Promise<BenchWorld> {
-  const postgres = await openDatabase();
+/** `settings` of PostgreSQL, beside the usual. */
+export async function openWorld(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<BenchWorld> {
+  const postgres = await openDatabase({
+    ...settings,
+    shared_preload_libraries: "pg_stat_statements",
+  });
   const { connectionString, adminConnectionString } = postgres;
   const server = await startProgram(SERVER_PROGRAM, [connectionString]);
   const database = new Client({ connectionString });
   const admin = new Client({ connectionString: adminConnectionString });
   await Promise.all([database.connect(), admin.connect()]);
+  await admin.query("create extension pg_stat_statements");
   const postmaster = Number(
     await one(admin, "select split_part(pg_read_file('postmaster.pid'), chr(10), 1)"),
   );
@@ -61,16 +79,31 @@ export async function openWorld(): Promise<BenchWorld> {
     database,
     async used() {
       const wal = await one(admin, "select wal_bytes from pg_stat_wal");
+      const fullPages = await one(admin, "select wal_fpi from pg_stat_wal");
       const commits = await one(
         admin,
         "select xact_commit from pg_stat_database where datname = 'drover'",
+      );
+      const statements = await one(
+        admin,
+        `select coalesce(sum(calls), 0) from pg_stat_statements as s
+         join pg_database as d on d.oid = s.dbid where d.datname = 'drover'`,
       );
       return {
         serverCpuS: cpuSeconds(server.child.pid ?? 0),
         databaseCpuS: cpuSeconds(postmaster),
         walBytes: Number(wal),
+        walFullPages: Number(fullPages),
         commits: Number(commits),
+        statements: Number(statements),
+        serverRssMiB: memoryMiB(server.child.pid ?? 0),
       };
+    },
+    async newDatabase(name) {
+      await admin.query(`create database ${name} owner drover`);
+      const url = new URL(connectionString);
+      url.pathname = `/${name}`;
+      return url.href;
     },
     async stop() {
       await Promise.all([database.end(), admin.end()]);
@@ -78,7 +111,7 @@ export async function openWorld(): Promise<BenchWorld> {
       await once(server.child, "exit");
       await postgres.stop();
     },
-  });
+  } satisfies BenchWorld);
 }
 
 /** The first line that a program says, once it has said it; its path is seen from this folder. */
@@ -97,6 +130,36 @@ export async function startProgram(
     }),
   ]);
   return { child, said: String(said) };
+}
+
+/** A program of a benchmark that is told things while it runs, and tells some. */
+export interface Worker {
+  send(message: number): void;
+  onMessage(hear: (message: unknown) => void): void;
+  /** What it has used so far. */
+  cpuS(): number;
+  kill(): Promise<void>;
+}
+
+/** Its path is seen from this folder; it has said its first word. */
+export async function startWorker(name: string, args: readonly string[]): Promise<Worker> {
+  const child = fork(join(import.meta.dirname, name), [...args]);
+  const ended = once(child, "exit");
+  await Promise.race([
+    once(child, "message"),
+    ended.then(() => {
+      throw new Error(`${name} ended before it said anything`);
+    }),
+  ]);
+  return Object.freeze({
+    send: (message) => void child.send(message),
+    onMessage: (hear) => void child.on("message", hear),
+    cpuS: () => cpuSeconds(child.pid ?? 0),
+    async kill() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  } satisfies Worker);
 }
 
 async function one(client: Client, sql: string): Promise<unknown> {

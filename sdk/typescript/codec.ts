@@ -4,7 +4,7 @@
  * must not look into it. What the server itself has to read goes out as it is: definitions,
  * triggers, and the forms of decisions.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
 import { bytes, toPayload } from "./payload.ts";
@@ -24,15 +24,21 @@ const tagBytes = 16;
 /**
  * Seals payloads by AES-256-GCM, the same in every SDK: 12 bytes of nonce, the message Payload, 16
  * bytes of tag. `key` has 32 bytes; give it to agents and callers, never to the server.
+ *
+ * The nonce follows from key and payload, so that the same input under the same key of a run is the
+ * same request, also from a caller that has been started anew. It tells whoever sees two payloads
+ * whether they are equal, and nothing else.
  */
 export function aesGcmCodec(key: Uint8Array): Codec {
   if (key.length !== keyBytes)
     throw new RangeError(`The key has ${key.length} bytes; AES-256 takes ${keyBytes}.`);
+  const nonceKey = hmac(key, "drover nonce");
   return Object.freeze({
     encode(payload: Payload): Payload {
-      const nonce = randomBytes(nonceBytes);
+      const clear = toBinary(PayloadSchema, payload);
+      const nonce = hmac(nonceKey, clear).subarray(0, nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", key, nonce);
-      const sealed = [nonce, cipher.update(toBinary(PayloadSchema, payload)), cipher.final()];
+      const sealed = [nonce, cipher.update(clear), cipher.final()];
       return bytes(Buffer.concat([...sealed, cipher.getAuthTag()]), sealedType);
     },
     decode(payload: Payload): Payload {
@@ -40,6 +46,10 @@ export function aesGcmCodec(key: Uint8Array): Codec {
       return fromBinary(PayloadSchema, opened(payload.body.value, key));
     },
   });
+}
+
+function hmac(key: Uint8Array, of: Uint8Array | string): Buffer {
+  return createHmac("sha256", key).update(of).digest();
 }
 
 function opened(sealed: Uint8Array, key: Uint8Array): Buffer {

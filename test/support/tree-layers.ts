@@ -332,6 +332,7 @@ export const layers: readonly Layer[] = [
       "pg",
       "server/main.ts",
       "server/embedded/postgres.ts",
+      "server/store/postgres/migrate.ts",
       "test/support/blackhole-proxy.ts",
     ],
     node: true,

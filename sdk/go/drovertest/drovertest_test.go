@@ -5,6 +5,8 @@ import (
 	"context"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"go.drover.dev/drover"
 	"go.drover.dev/drover/drovertest"
 	"go.drover.dev/drover/examples/aesgcm"
@@ -96,6 +98,11 @@ func TestPayloadsGoThroughTheCodec(t *testing.T) {
 	result.Output(&output)
 	if output != 5 {
 		t.Fatalf("got %d", output)
+	}
+	same, _ := aesgcm.New(bytes.Repeat([]byte{7}, 32))
+	clear, _ := codec.Decode(sent)
+	if again, _ := same.Encode(clear); !proto.Equal(again, sent) {
+		t.Fatal("to the server the same payload is another one")
 	}
 	other, _ := aesgcm.New(bytes.Repeat([]byte{8}, 32))
 	if _, err := other.Decode(sent); err == nil {

@@ -5,7 +5,8 @@ Needs the package cryptography: `pip install 'drover[aes]'`.
 
 from __future__ import annotations
 
-import os
+import hashlib
+import hmac
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -18,9 +19,13 @@ _NONCE_BYTES = 12
 class AesGcmCodec:
     """AES-256-GCM under one key.
 
-    On the wire: the content type `application/x-drover-aes-gcm`, and as data 12 random bytes, the
-    encrypted serialised Payload, and a tag of 16 bytes. A payload of another content type is
+    On the wire: the content type `application/x-drover-aes-gcm`, and as data a nonce of 12 bytes,
+    the encrypted serialised Payload, and a tag of 16 bytes. A payload of another content type is
     passed through.
+
+    The nonce follows from key and payload, so that the same input under the same key of a run is
+    the same request, also from a caller that has been started anew. It tells whoever sees two
+    payloads whether they are equal, and nothing else.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -28,11 +33,13 @@ class AesGcmCodec:
         if len(key) != 32:
             raise ValueError(f"The key has {len(key)} bytes; AES-256 wants 32.")
         self._cipher = AESGCM(key)
+        self._nonce_key = hmac.digest(key, b"drover nonce", hashlib.sha256)
 
     def encode(self, payload: Payload) -> Payload:
         """As in Codec."""
-        nonce = os.urandom(_NONCE_BYTES)
-        sealed = self._cipher.encrypt(nonce, payload.SerializeToString(), None)
+        clear = payload.SerializeToString(deterministic=True)
+        nonce = hmac.digest(self._nonce_key, clear, hashlib.sha256)[:_NONCE_BYTES]
+        sealed = self._cipher.encrypt(nonce, clear, None)
         return Payload(content_type=_CONTENT_TYPE, data=nonce + sealed)
 
     def decode(self, payload: Payload) -> Payload:

@@ -141,6 +141,9 @@ def test_a_codec_keeps_what_it_has_not_made_and_says_what_is_wrong() -> None:
     sealed = codec.encode(plain)
     assert b'"a"' not in sealed.data
     assert codec.decode(sealed) == plain
+    # To the server it is the same request, though another process made it.
+    assert AesGcmCodec(KEY).encode(plain) == sealed
+    assert codec.encode(json_payload({"a": 2})).data[:12] != sealed.data[:12]
     with pytest.raises(ValueError, match="cannot be decrypted"):
         codec.decode(Payload(content_type=sealed.content_type, data=sealed.data[:-1]))
     with pytest.raises(ValueError, match="16 bytes"):

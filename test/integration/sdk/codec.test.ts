@@ -147,6 +147,19 @@ test("a run that is done again from a step has its new input sealed, too", async
   expect(await tablesWith(secret)).toEqual([]);
 });
 
+test("the same input under the same key is the same run, from another caller too", async () => {
+  const workflow = givenSteps("once", { echo: (task) => task.input() }, [
+    { id: "echo", task: "echo" },
+  ]);
+  const spec = { workflow, key: "trip-1", input: { to: secret } };
+  const first = await givenClient(codec).schedule(spec);
+  const anew = givenClient(aesGcmCodec(new Uint8Array(32).fill(7)));
+  expect(await anew.schedule(spec)).toMatchObject({ runId: first.runId, created: false });
+  await expect(anew.schedule({ ...spec, input: { to: "Porto" } })).rejects.toMatchObject({
+    reason: "KEY_REUSED",
+  });
+});
+
 test("runs of a batch and of a calendar have their inputs sealed", async () => {
   const client = givenClient(codec);
   await client.registerWorkflow(

@@ -5,7 +5,8 @@ package aesgcm
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/rand"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -19,7 +20,14 @@ const ContentType = "application/x-drover-aes-gcm"
 
 // Codec encrypts payloads: nonce (12 bytes), ciphertext, tag (16 bytes). The clear text is the
 // payload as it would have been sent.
-type Codec struct{ aead cipher.AEAD }
+//
+// The nonce follows from key and payload, so that the same input under the same key of a run is the same
+// request, also from a caller that has been started anew. It tells whoever sees two payloads whether they
+// are equal, and nothing else.
+type Codec struct {
+	aead     cipher.AEAD
+	nonceKey []byte
+}
 
 // New takes a key of 32 bytes.
 func New(key []byte) (*Codec, error) {
@@ -34,19 +42,24 @@ func New(key []byte) (*Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Codec{aead}, nil
+	return &Codec{aead, sum(key, []byte("drover nonce"))}, nil
 }
 
 // Encode encrypts.
 func (c *Codec) Encode(payload *droverpb.Payload) (*droverpb.Payload, error) {
-	clear, err := proto.Marshal(payload)
+	clear, err := proto.MarshalOptions{Deterministic: true}.Marshal(payload)
 	if err != nil {
 		return nil, err
 	}
-	nonce := make([]byte, c.aead.NonceSize())
-	rand.Read(nonce)
+	nonce := sum(c.nonceKey, clear)[:c.aead.NonceSize()]
 	data := &droverpb.Payload_Data{Data: c.aead.Seal(nonce, nonce, clear, nil)}
 	return &droverpb.Payload{ContentType: ContentType, Body: data}, nil
+}
+
+func sum(key, of []byte) []byte {
+	made := hmac.New(sha256.New, key)
+	made.Write(of)
+	return made.Sum(nil)
 }
 
 // Decode decrypts what is of the content type, and leaves all else as it is.
