@@ -95,9 +95,7 @@ async def test_lines_of_a_handler_have_the_ids_of_its_span_and_of_those_below_it
         ("run-1", "t1", 1),
         ("run-1", "t1", 1),
     ]
-    assert [(line["trace"], line["span"]) for line in lines] == [
-        (TRACE_ID, span) for span in spans
-    ]
+    assert [(line["trace"], line["span"]) for line in lines] == [(TRACE_ID, span) for span in spans]
     where = f"run=run-1 step=t1 attempt=1 trace={TRACE_ID}"
     assert [record["message"] for record in lines] == [
         f"looking ({where} span={spans[0]})",
