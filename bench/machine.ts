@@ -50,6 +50,20 @@ export function cpuSeconds(root: number): number {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** Begins to watch all cores; called, it says what share of their time was idle since then. */
+export function idleShare(): () => number {
+  const look = () => {
+    const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");
+    const [, ...ticks] = line.trim().split(/\s+/).map(Number);
+    return { idle: ticks[3] ?? 0, all: ticks.reduce((sum, one) => sum + one, 0) };
+  };
+  const from = look();
+  return () => {
+    const to = look();
+    return (to.idle - from.idle) / (to.all - from.all);
+  };
+}
+
 /** Resident memory of one process. */
 export function memoryMiB(pid: number): number {
   const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));

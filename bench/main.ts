@@ -7,13 +7,10 @@ import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
 import { chain } from "./profiles/chain.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
+import { latency } from "./profiles/latency.ts";
 import { takeover } from "./profiles/takeover.ts";
 
-const PROFILES: Readonly<Record<string, Profile>> = {
-  chain,
-  heartbeats,
-  takeover,
-};
+const PROFILES: Readonly<Record<string, Profile>> = { chain, heartbeats, latency, takeover };
 
 function table({ columns, rows }: Measured): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];
@@ -52,7 +49,9 @@ async function main(): Promise<number> {
   });
   process.stdout.write(`${table(measured)}\n`);
   if (values.json !== undefined) {
-    const report = { profile: name, short: values.short, machine: machineFacts(), ...measured };
+    const { figures = {}, ...table } = measured;
+    const { short, single } = values;
+    const report = { profile: name, short, single, machine: machineFacts(), ...figures, ...table };
     writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
   }
   return 0;

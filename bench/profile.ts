@@ -15,6 +15,8 @@ export interface Measured {
   readonly columns: readonly string[];
   /** null: not measured. */
   readonly rows: readonly Readonly<Record<string, number | string | null>>[];
+  /** The same for programs, in the JSON beside the rows. */
+  readonly figures?: Readonly<Record<string, unknown>>;
 }
 
 export type Profile = (wish: Wish) => Promise<Measured>;

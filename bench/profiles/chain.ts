@@ -9,10 +9,10 @@ import { migrate } from "../../server/store/postgres/migrate.ts";
 import type { Measured, Wish } from "../profile.ts";
 import { type BenchWorld, MIGRATIONS, openWorld, startWorker, type Worker } from "../world.ts";
 
-const STEPS = 3;
+export const STEPS = 3;
 /** Under way at a time: more than the agent holds, so that it never waits for work. */
 const RUNS_OPEN = 2_000;
-const BATCHES = { how: "batches", many: 500 };
+export const BATCHES = { how: "batches", many: 500 };
 const SINGLE = { how: "single", many: 64 };
 const LONG = { warmS: 10, measureS: 30, floorS: 15 };
 const SHORT = { warmS: 3, measureS: 5, floorS: 4 };
@@ -48,13 +48,18 @@ export async function chain({ short, single, say }: Wish): Promise<Measured> {
       },
       columns: Object.keys(row),
       rows: [row],
+      figures: row,
     };
   } finally {
     await world.stop();
   }
 }
 
-async function saturated(world: BenchWorld, form: Form, { how, many }: typeof BATCHES) {
+export async function saturated(
+  world: BenchWorld,
+  form: Pick<Form, "warmS" | "measureS">,
+  { how, many }: typeof BATCHES,
+) {
   const load = await startWorker("chain-load.ts", [world.address, String(STEPS)]);
   const agent = await startWorker("chain-agent.ts", [world.address, how, String(many)]);
   let done = 0;
