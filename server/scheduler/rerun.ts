@@ -45,6 +45,9 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
   refuseMaps(detail, target.laned, kept);
   refuseNothingToDo(detail, target.laned, kept, from);
   const { key: _, ...run } = detail.run;
+  const key = keyOf(request);
+  // A repeat takes no place again: else those of a page would leave none for the rest of it.
+  const begun = await store.reads.findRun(namespace.id, { key });
   const input = request.input === null ? run.input : request.input.payload;
   return options.submit({
     ...target,
@@ -60,8 +63,8 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
       concurrency: run.concurrency,
       digest: request.digest,
     },
-    reserved: { key: keyOf(request), name: `request "${request.requestId}"` },
-    refusal: inputRefusal(target.laned, input) ?? options.enter(namespace),
+    reserved: { key, name: `request "${request.requestId}"` },
+    refusal: inputRefusal(target.laned, input) ?? (begun ? null : options.enter(namespace)),
     rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
     kept,
   });

@@ -6,6 +6,7 @@ import { RPC_DEFAULTS } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import { DroverError } from "../../../server/errors.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
+import { NO_LIMITS } from "../../../server/store/namespaces.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { type BulkWorld, broken, by, openBulkWorld, reasonsOf } from "./bulk-world.ts";
@@ -34,13 +35,14 @@ async function failed(
   definition: Definition,
   count: number,
   more: Partial<ScheduleRequest> = {},
+  of = plane,
 ): Promise<readonly RunRef[]> {
   const labels = { of: label };
   const [{ task } = { task: "" }] = definition.steps as readonly { readonly task: string }[];
-  const agent = newAgent(plane);
+  const agent = newAgent(of);
   const runs: RunRef[] = [];
   for (let n = 0; n < count; n += 1) {
-    runs.push(await schedule(plane, definition, { labels, ...more }));
+    runs.push(await schedule(of, definition, { labels, ...more }));
     for (const step of definition.steps)
       await agent.report(
         await agent.take(task),
@@ -142,6 +144,24 @@ it("a run that is open, or has no slot of its key, is refused by itself", async 
   const { answer } = await world.bulk({ ...rerun, filter, requestId: "refused" });
   expect([...reasonsOf(answer?.results)].sort()).toEqual(["", "CONCURRENCY_LIMIT", "RUN_STATE"]);
   expect(await begun("refused")).toBe(1);
+});
+
+it("a repeat takes no place in the namespace again, and where there is none it may come later", async () => {
+  const team = { ...plane, namespace: await plane.store.createNamespace("team") };
+  const { id, name: namespace } = team.namespace;
+  const limit = (openRunsMax: number) =>
+    plane.scheduler.limitNamespace(id, { ...NO_LIMITS, openRunsMax });
+  for (const label of ["one", "two", "three"])
+    await failed(label, workflowOf("full", newTask(), 1), 1, {}, team);
+  const again = (label: string) =>
+    world.bulk({ ...by(label), ...rerun, namespace, requestId: label });
+  await limit(2);
+  const { answer } = await again("one");
+  expect((await again("one")).answer?.results).toEqual(answer?.results);
+  expect(reasonsOf((await again("two")).answer?.results)).toEqual([""]);
+  expect(await again("three")).toMatchObject({ code: 8, reason: "NAMESPACE_LIMIT" });
+  await limit(3);
+  expect(reasonsOf((await again("three")).answer?.results)).toEqual([""]);
 });
 
 it("another count than was expected begins nothing", async () => {
