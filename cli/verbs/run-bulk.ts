@@ -80,6 +80,8 @@ export function addRunBulk(run: Command, ended: Ended): void {
       }
       await confirm(`${action} ${found}?`, options);
       const requestId = options.requestId ?? crypto.randomUUID();
+      if (options.requestId === undefined)
+        output.note(`if it breaks off: the same with --request-id ${requestId}`);
       const counts = { done: 0, refused: 0 };
       let pageToken = "";
       do {

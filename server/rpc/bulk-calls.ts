@@ -256,9 +256,9 @@ function placeOf(item: string): Place | null {
   return good ? { until: Number(until), after } : null;
 }
 
-/** Over what is asked, without what files it and what goes through it. */
+/** Over what is asked, without what files it, what goes through it, and the count of one moment. */
 function digestOf(request: BulkActionRequest): string {
-  const { filter, ...asked } = request;
+  const { filter, expectedCount: _, ...asked } = request;
   const filed: BulkActionRequest = { ...asked, namespace: "", dryRun: false, pageToken: "" };
   const bytes = toBinary(BulkActionRequestSchema, filed);
   return createHash("sha256").update(bytes).update(filterText(filter)).digest("hex");

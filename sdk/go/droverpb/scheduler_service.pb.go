@@ -2963,7 +2963,8 @@ type BulkActionRequest struct {
 	// Counts, and changes nothing. Default false.
 	DryRun bool `protobuf:"varint,7,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// The count of the dry run: with another one nothing is done, and the answer is COUNT_MISMATCH.
-	// Looked at when the first call of this `request_id` arrives. Absent: any.
+	// Looked at when the first call of this `request_id` arrives; a repeat may say another one.
+	// Absent: any.
 	ExpectedCount *int32 `protobuf:"varint,8,opt,name=expected_count,json=expectedCount,proto3,oneof" json:"expected_count,omitempty"`
 	// The caller's own name for all calls of this action, unique in the namespace. Required unless
 	// `dry_run`: 1 to 128 characters of [A-Za-z0-9._-].

@@ -31,7 +31,9 @@ test("it counts first, and then does to as many, page after page", async () => {
   expect(await run(...said.split(" "))).toEqual({
     code: 1,
     stdout: "cancel: 1 done, 1 refused\n",
-    stderr: "r2: it has ended\n",
+    stderr: expect.stringMatching(
+      /^if it breaks off: the same with --request-id [0-9a-f-]{36}\nr2: it has ended\n$/,
+    ),
   });
   expect(asked).toMatchObject([
     { dryRun: true, requestId: "" },
@@ -62,6 +64,12 @@ test("a re-run names the step, the version and one input for all", async () => {
   const said = { kind: BulkKind.RERUN, stepId: "hotel", version: RerunVersion.NEWEST, input };
   for (const request of asked) expect(request).toMatchObject(said);
   expect(asked).toHaveLength(3);
+});
+
+test("a request that has a name of its own goes on under it", async () => {
+  const { stderr } = await run(..."resume --yes --request-id again".split(" "));
+  expect(stderr).toBe("r2: it has ended\n");
+  expect(asked.map(({ requestId }) => requestId)).toEqual(["", "again", "again"]);
 });
 
 test("a signal without a name is refused before anything is counted", async () => {

@@ -55,6 +55,9 @@ it("a first call that is repeated goes on, although the count has changed meanwh
   expect((await world.bulk(asked)).answer?.results).toHaveLength(2);
   const again = await world.bulk(asked);
   expect(again.answer).toMatchObject({ count: 0, results: [] });
+  // Who counts anew before he repeats it finds another number.
+  const counted = await world.bulk({ ...asked, expectedCount: 0 });
+  expect(counted.answer).toMatchObject({ count: 0, results: [] });
   const other = await world.bulk({ ...asked, kind: BulkKind.PAUSE });
   expect(other).toMatchObject({ code: 6, reason: "KEY_REUSED" });
 });

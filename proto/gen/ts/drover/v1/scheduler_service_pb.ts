@@ -1553,7 +1553,8 @@ export type BulkActionRequest = Message<"drover.v1.BulkActionRequest"> & {
 
   /**
    * The count of the dry run: with another one nothing is done, and the answer is COUNT_MISMATCH.
-   * Looked at when the first call of this `request_id` arrives. Absent: any.
+   * Looked at when the first call of this `request_id` arrives; a repeat may say another one.
+   * Absent: any.
    *
    * @generated from field: optional int32 expected_count = 8;
    */
