@@ -33,7 +33,7 @@ import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
 import { createIntake, INTAKE_LOOK_EVERY_MS, type Intake } from "./scheduler/intake.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
-import { rerun } from "./scheduler/rerun.ts";
+import { rerun, rerunRefusal } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
@@ -321,6 +321,7 @@ function schedulerOf(
     openBulk: (request) => openBulk(shared, request),
     rerun: (request) =>
       rerun({ store, plans, submit: schedule.submit, enter: intake.enter }, request),
+    rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
     async tell(run, event) {
       const answer = await advance.submit(run, event);
       if (answer.kind === "fenced")

@@ -1,6 +1,6 @@
 /**
- * `drover run bulk cancel|pause|resume|retry`: the same to all runs that a filter finds. It counts
- * first, and asks; what was counted is what the server is to find.
+ * `drover run bulk cancel|pause|resume|retry|signal|rerun`: the same to all runs that a filter
+ * finds. It counts first, and asks; what was counted is what the server is to find.
  */
 import { createInterface } from "node:readline/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -15,6 +15,7 @@ import {
 import { Argument, type Command, Option } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { readPayload } from "../input.ts";
 import type { Output } from "../output.ts";
 import { clean } from "../words.ts";
 import { addRunFilter, type FilterOptions, filterOf } from "./run-list.ts";
@@ -22,6 +23,10 @@ import { addRunFilter, type FilterOptions, filterOf } from "./run-list.ts";
 interface BulkOptions extends FilterOptions {
   readonly leave?: boolean;
   readonly version: "same" | "newest";
+  readonly name?: string;
+  readonly payload?: string;
+  readonly from?: string;
+  readonly input?: string;
   readonly reason?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -33,6 +38,8 @@ const kinds = {
   pause: BulkKind.PAUSE,
   resume: BulkKind.RESUME,
   retry: BulkKind.RETRY,
+  signal: BulkKind.SIGNAL,
+  rerun: BulkKind.RERUN,
 };
 type Action = keyof typeof kinds;
 const versions = { same: RerunVersion.SAME, newest: RerunVersion.NEWEST };
@@ -43,15 +50,19 @@ const callMsMax = 60_000;
 export function addRunBulk(run: Command, ended: Ended): void {
   addRunFilter(run.command("bulk"))
     .description(
-      "cancel, pause, resume or retry all runs that a filter finds; counts and asks first",
+      "cancel, pause, resume, retry, signal or re-run all runs that a filter finds; asks first",
     )
     .addArgument(new Argument("<action>", "what to do").choices(Object.keys(kinds)))
     .option("--leave", "cancel: leave what was done as it is")
     .addOption(
-      new Option("--version <which>", "retry: the version of the run, or the newest")
+      new Option("--version <which>", "retry, rerun: the version of the run, or the newest")
         .choices(["same", "newest"])
         .default("same"),
     )
+    .option("--name <name>", "signal: its name")
+    .option("--payload <json>", "signal: what it carries: JSON, or @FILE, or @- for a pipe")
+    .option("--from <step>", "rerun: the step; left out: from the start, and nothing is kept")
+    .option("--input <json>", "rerun: another input for all: JSON, or @FILE, or @- for a pipe")
     .option("--reason <text>", "why, for people")
     .option("--dry-run", "count, and change nothing")
     .option("--yes", "do not ask")
@@ -69,6 +80,8 @@ export function addRunBulk(run: Command, ended: Ended): void {
       }
       await confirm(`${action} ${found}?`, options);
       const requestId = options.requestId ?? crypto.randomUUID();
+      if (options.requestId === undefined)
+        output.note(`if it breaks off: the same with --request-id ${requestId}`);
       const counts = { done: 0, refused: 0 };
       let pageToken = "";
       do {
@@ -87,14 +100,23 @@ export function addRunBulk(run: Command, ended: Ended): void {
 
 function askedBy(
   action: Action,
-  { leave, version, reason = "", ...filter }: BulkOptions,
+  { leave, version, reason = "", name = "", from = "", ...options }: BulkOptions,
 ): MessageInitShape<typeof BulkActionRequestSchema> {
+  // A dry run does not ask for the name, and nobody is to confirm what is refused then.
+  if (action === "signal" && name === "") throw usageFailure("a signal has a name", "--name NAME");
+  const { payload: carried, input: changed, ...filter } = options;
+  const payload = readPayload(carried, "--payload");
+  const input = readPayload(changed, "--input");
   return {
     filter: filterOf(filter),
     kind: kinds[action],
     undo: leave ? Undo.LEAVE : Undo.COMPENSATE,
     version: versions[version],
     reason,
+    signalName: name,
+    stepId: from,
+    ...(payload && { payload }),
+    ...(input && { input }),
   };
 }
 

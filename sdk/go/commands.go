@@ -72,7 +72,7 @@ func (c *Client) RerunFrom(ctx context.Context, run RunName, stepID string, how 
 
 // Bulk does the same to all runs that the filter of the request finds, oldest first, with a result
 // for each. Ask first how many, by DryRun and [Client.CountForBulk], and say ExpectedCount: with
-// another one nothing is done.
+// another one nothing is done. [Client.Payload] makes what signals carry, or the input of re-runs.
 func (c *Client) Bulk(ctx context.Context, request *droverpb.BulkActionRequest) iter.Seq2[
 	*droverpb.BulkResult, error] {
 	if request.RequestId == "" {

@@ -47,15 +47,23 @@ export interface RerunSpec extends RetrySpec {
   readonly input?: unknown;
 }
 
-export type BulkAction = "cancel" | "pause" | "resume" | "retry";
+export type BulkAction = "cancel" | "pause" | "resume" | "retry" | "signal" | "rerun";
 
 export interface BulkSpec extends CallControl {
   /** Default: every run that the action is for. */
   readonly filter?: RunFilterSpec;
   /** For a cancel: what becomes of work that was done. Default: it is undone. */
   readonly undo?: "compensate" | "leave";
-  /** For a retry. Default: the version that the run started with. */
+  /** For a retry and a re-run. Default: the version that the run started with. */
   readonly version?: "same" | "newest";
+  /** For a signal, which has to have one. */
+  readonly signalName?: string;
+  /** For a signal: JSON, or a Payload. Default: none. */
+  readonly payload?: unknown;
+  /** For a re-run: the step, as in `rerunFrom`. Default: from the start. */
+  readonly stepId?: string;
+  /** For a re-run: of all new runs: JSON, or a Payload. Default: each has that of its run. */
+  readonly input?: unknown;
   readonly reason?: string;
   /** The count of `countForBulk`: with another one nothing is done. */
   readonly expectedCount?: number;
@@ -67,7 +75,7 @@ export interface BulkSpec extends CallControl {
 export interface BulkResult {
   readonly runId: string;
   readonly error: DroverCallError | null;
-  /** Of a retry. */
+  /** Of a retry and a re-run. */
   readonly newRunId: string | null;
 }
 
@@ -147,6 +155,8 @@ const bulkKinds = {
   pause: BulkKind.PAUSE,
   resume: BulkKind.RESUME,
   retry: BulkKind.RETRY,
+  signal: BulkKind.SIGNAL,
+  rerun: BulkKind.RERUN,
 };
 const undos = { compensate: Undo.COMPENSATE, leave: Undo.LEAVE };
 const verdicts = { approve: Verdict.APPROVE, reject: Verdict.REJECT };
@@ -186,14 +196,14 @@ export function createCommands(call: Call, namespace: string, codec: Codec): Com
     },
 
     async countForBulk(action: BulkAction, spec: BulkSpec = {}): Promise<number> {
-      const request = { namespace, ...toBulk(action, spec), dryRun: true };
+      const request = { namespace, ...toBulk(action, spec, codec), dryRun: true };
       return (await call(rpc.bulkAction, request, { signal: spec.signal })).count;
     },
 
     async *bulk(action: BulkAction, spec: BulkSpec = {}) {
       const { requestId = crypto.randomUUID(), expectedCount, signal } = spec;
       const expected = expectedCount === undefined ? {} : { expectedCount };
-      const request = { namespace, ...toBulk(action, spec), requestId, ...expected };
+      const request = { namespace, ...toBulk(action, spec, codec), requestId, ...expected };
       let pageToken = "";
       do {
         const page = await call(rpc.bulkAction, { ...request, pageToken }, { signal });
@@ -240,10 +250,14 @@ export function createCommands(call: Call, namespace: string, codec: Codec): Com
   });
 }
 
-function toBulk(action: BulkAction, spec: BulkSpec) {
+function toBulk(action: BulkAction, spec: BulkSpec, codec: Codec) {
   const { filter = {}, undo = "compensate", version = "same", reason = "" } = spec;
-  const said = { undo: undos[undo], version: versions[version], reason };
-  return { filter: toFilter(filter), kind: bulkKinds[action], ...said };
+  const { signalName = "", stepId = "" } = spec;
+  const payload = encoded(spec.payload, codec);
+  const input = encoded(spec.input, codec);
+  const said = { undo: undos[undo], version: versions[version], reason, signalName, stepId };
+  const carried = { ...(payload && { payload }), ...(input && { input }) };
+  return { filter: toFilter(filter), kind: bulkKinds[action], ...said, ...carried };
 }
 
 function readBulk({ runId, status, newRunId }: wire.BulkResult): BulkResult {

@@ -13,8 +13,13 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import type { RunState } from "../core/model.ts";
-import { DroverError } from "../errors.ts";
-import { BULK_RUNS_MAX, type Scheduler, type ToldEvent } from "../scheduler/scheduler.ts";
+import { DroverError, type FieldProblem } from "../errors.ts";
+import {
+  type Again,
+  BULK_RUNS_MAX,
+  type Scheduler,
+  type ToldEvent,
+} from "../scheduler/scheduler.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { RunFilter } from "../store/reads.ts";
 import type { Namespace, RunId, Store } from "../store/store.ts";
@@ -22,47 +27,60 @@ import { isUuid } from "../uuid.ts";
 import { refusal, toStatus } from "./errors.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
+import { payloadFrom } from "./payload.ts";
 import { accepted } from "./run-commands.ts";
 import { filterFrom, filterText } from "./run-list.ts";
 
 export interface BulkCallDeps {
-  readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "tell">;
+  readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "tell">;
   readonly store: Pick<Store, "reads">;
   readonly namespaces: Namespaces;
 }
 
 const PAGE_MAX = 100;
+/** So many definitions are looked at before anything is done; the others as their runs come. */
+const DEFINITIONS_MAX = 100;
+const OPEN: readonly RunState["kind"][] = [
+  "PENDING",
+  "RUNNING",
+  "PAUSED",
+  "STOPPING",
+  "COMPENSATING",
+  "FINISHING",
+  "ESCALATED",
+];
 const STATES: Readonly<Record<number, readonly RunState["kind"][]>> = Object.freeze({
-  [BulkKind.CANCEL]: [
-    "PENDING",
-    "RUNNING",
-    "PAUSED",
-    "STOPPING",
-    "COMPENSATING",
-    "FINISHING",
-    "ESCALATED",
-  ],
+  [BulkKind.CANCEL]: OPEN,
   [BulkKind.PAUSE]: ["RUNNING", "ESCALATED"],
   [BulkKind.RESUME]: ["PAUSED"],
   [BulkKind.RETRY]: ["FAILED", "CANCELLED"],
+  [BulkKind.SIGNAL]: OPEN,
+  [BulkKind.RERUN]: ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"],
 });
 
 type Answer = MessageInitShape<typeof BulkActionResponseSchema>;
 type Result = MessageInitShape<typeof BulkResultSchema>;
 
+/** What goes through all calls of one action. */
+interface Bulk {
+  readonly namespace: Namespace;
+  readonly request: BulkActionRequest;
+  readonly digest: string;
+}
+
 export function createBulkCalls(deps: BulkCallDeps) {
-  const { store, scheduler, namespaces } = deps;
+  const { store, namespaces } = deps;
   return Object.freeze({
     async bulkAction(request: BulkActionRequest): Promise<Answer> {
       const namespace = await namespaces.find(request.namespace);
+      refuseUnfit(request);
+      const bulk = { namespace, request, digest: digestOf(request) };
       const filter = bulkFilter(request);
-      const list = `bulk ${namespace.id} ${digestOf(request)}`;
+      const list = `bulk ${namespace.id} ${bulk.digest}`;
       const at = placeFrom(list, request.pageToken);
       if (filter === null) return { count: 0 };
-      if (request.dryRun)
-        return { count: (await store.reads.countRuns(namespace.id, filter, COUNT_MAX)).count };
-      refuseNameless(request);
-      const begun = at ? null : await begin(deps, namespace, request, filter);
+      if (request.dryRun) return { count: await dryRun(deps, bulk, filter) };
+      const begun = at ? null : await begin(deps, bulk, filter);
       const until = at?.until ?? begun?.until ?? 0;
       const bound = { ...filter, createdBefore: Math.min(filter.createdBefore ?? until, until) };
       const runs = await store.reads.listRuns(namespace.id, {
@@ -72,7 +90,7 @@ export function createBulkCalls(deps: BulkCallDeps) {
         after: at?.after ?? null,
       });
       const ids = runs.map(({ runId }) => runId);
-      const results = await Promise.all(ids.map((id) => one(scheduler, namespace, request, id)));
+      const results = await Promise.all(ids.map((id) => one(deps, bulk, until, id)));
       const last = ids.length === PAGE_MAX ? ids.at(-1) : undefined;
       return {
         count: begun?.count ?? 0,
@@ -86,32 +104,52 @@ export function createBulkCalls(deps: BulkCallDeps) {
 /** One more than is allowed tells that there are more. */
 const COUNT_MAX = BULK_RUNS_MAX + 1;
 
+async function dryRun(deps: BulkCallDeps, bulk: Bulk, filter: RunFilter): Promise<number> {
+  const { count } = await deps.store.reads.countRuns(bulk.namespace.id, filter, COUNT_MAX);
+  const refused = await definitionRefusal(deps, bulk, filter);
+  if (refused) throw refused;
+  return count;
+}
+
 async function begin(
-  { store, scheduler }: BulkCallDeps,
-  namespace: Namespace,
-  request: BulkActionRequest,
+  deps: BulkCallDeps,
+  bulk: Bulk,
   filter: RunFilter,
 ): Promise<{ readonly until: number; readonly count: number }> {
-  const looked = await store.reads.countRuns(namespace.id, filter, COUNT_MAX);
-  const { until, repeated } = await scheduler.openBulk({
+  const { namespace, request, digest } = bulk;
+  const looked = await deps.store.reads.countRuns(namespace.id, filter, COUNT_MAX);
+  const { until, repeated } = await deps.scheduler.openBulk({
     namespace,
     requestId: request.requestId,
-    digest: digestOf(request),
+    digest,
     looked,
     expected: request.expectedCount ?? null,
+    refusal: await definitionRefusal(deps, bulk, filter),
   });
   return { until, count: repeated ? 0 : looked.count };
 }
 
+/** Why runs of these definitions cannot be done again as it is asked; null: nothing is. */
+async function definitionRefusal(
+  { store, scheduler }: BulkCallDeps,
+  { namespace, request }: Bulk,
+  filter: RunFilter,
+): Promise<DroverError | null> {
+  if (request.kind !== BulkKind.RERUN) return null;
+  const most = { runs: COUNT_MAX, definitions: DEFINITIONS_MAX };
+  const definitions = await store.reads.listDefinitions(namespace.id, filter, most);
+  return await scheduler.rerunRefusal({ namespace, ...againOf(request) }, definitions);
+}
+
 /** A refusal is the answer about that run; anything else fails the call, which may be repeated. */
 async function one(
-  scheduler: BulkCallDeps["scheduler"],
-  namespace: Namespace,
-  request: BulkActionRequest,
+  { scheduler }: BulkCallDeps,
+  bulk: Bulk,
+  until: number,
   runId: RunId,
 ): Promise<Result> {
   try {
-    const newRunId = await act(scheduler, namespace, request, runId);
+    const newRunId = await act(scheduler, bulk, until, runId);
     return { runId, status: create(StatusSchema), newRunId };
   } catch (error) {
     if (!(error instanceof DroverError) || !OF_ONE.includes(error.reason)) throw error;
@@ -123,33 +161,38 @@ const OF_ONE: readonly DroverError["reason"][] = [
   "RUN_STATE",
   "RUN_NOT_FOUND",
   "WORKFLOW_NOT_FOUND",
+  "STEP_NOT_FOUND",
   "INVALID_REQUEST",
+  "SIGNAL_LIMIT",
+  "CONCURRENCY_LIMIT",
 ];
 
 async function act(
   scheduler: BulkCallDeps["scheduler"],
-  namespace: Namespace,
-  request: BulkActionRequest,
+  { namespace, request, digest }: Bulk,
+  until: number,
   runId: RunId,
 ): Promise<string> {
-  if (request.kind === BulkKind.RETRY) {
-    const again = await scheduler.rerun({
-      namespace,
-      runId,
-      from: { kind: "failed" },
-      input: null,
-      version: request.version === RerunVersion.NEWEST ? "newest" : "same",
-      requestId: `bulk ${request.requestId}`,
-      digest: digestOf(request),
-    });
-    return again.runId;
+  if (request.kind === BulkKind.RETRY || request.kind === BulkKind.RERUN) {
+    const requestId = `bulk ${request.requestId}`;
+    const asked = { namespace, runId, ...againOf(request), requestId, digest };
+    return (await scheduler.rerun(asked)).runId;
   }
   const partition = partitionOf(namespace.region, runId);
-  accepted(await scheduler.tell({ runId, partition }, eventOf(request)), runId);
+  accepted(await scheduler.tell({ runId, partition }, eventOf(request, until)), runId);
   return "";
 }
 
-function eventOf({ kind, undo, reason: note }: BulkActionRequest): ToldEvent {
+function againOf({ kind, version, stepId, input }: BulkActionRequest): Omit<Again, "namespace"> {
+  return {
+    from: kind === BulkKind.RETRY ? { kind: "failed" } : { kind: "step", stepId },
+    input: input === undefined ? null : { payload: payloadFrom(input) },
+    version: version === RerunVersion.NEWEST ? "newest" : "same",
+  };
+}
+
+function eventOf(request: BulkActionRequest, until: number): ToldEvent {
+  const { kind, undo, reason: note, requestId, signalName: name, payload } = request;
   switch (kind) {
     case BulkKind.CANCEL:
       return { kind: "cancel", undo: undo !== Undo.LEAVE, note };
@@ -157,6 +200,14 @@ function eventOf({ kind, undo, reason: note }: BulkActionRequest): ToldEvent {
       return { kind: "pause", note };
     case BulkKind.RESUME:
       return { kind: "resume", note };
+    case BulkKind.SIGNAL:
+      // A run keeps its signals longer than the request is filed: filed anew, it is another one.
+      return {
+        kind: "signal",
+        id: `bulk ${requestId} ${until}`,
+        name,
+        payload: payloadFrom(payload),
+      };
     default:
       throw new Error(`a bulk action of kind ${kind} has passed the rules`);
   }
@@ -169,10 +220,24 @@ function bulkFilter({ filter, kind }: BulkActionRequest): RunFilter | null {
   return states.length === 0 ? null : { ...asked, states };
 }
 
-function refuseNameless({ requestId }: BulkActionRequest): void {
-  if (requestId !== "") return;
-  const message = "is missing: it makes the action safe to repeat";
-  throw refusal("INVALID_REQUEST", [{ path: "request_id", message }]);
+/** What an action lacks, and what would be passed over in silence. */
+function refuseUnfit(request: BulkActionRequest): void {
+  const { kind, dryRun, requestId, signalName, payload, stepId, input } = request;
+  const problems: FieldProblem[] = [];
+  const need = (path: string, why: string) =>
+    problems.push({ path, message: `is missing: ${why}` });
+  if (!dryRun && requestId === "") need("request_id", "it makes the action safe to repeat");
+  if (!dryRun && kind === BulkKind.SIGNAL && signalName === "")
+    need("signal_name", "steps wait for a signal by its name");
+  const given = [
+    { path: "signal_name", of: "SIGNAL", is: signalName !== "" },
+    { path: "payload", of: "SIGNAL", is: payload !== undefined },
+    { path: "step_id", of: "RERUN", is: stepId !== "" },
+    { path: "input", of: "RERUN", is: input !== undefined },
+  ] as const;
+  for (const { path, of, is } of given)
+    if (is && kind !== BulkKind[of]) problems.push({ path, message: `is for ${of}: leave it out` });
+  if (problems.length > 0) throw refusal("INVALID_REQUEST", problems);
 }
 
 interface Place {
@@ -191,11 +256,10 @@ function placeOf(item: string): Place | null {
   return good ? { until: Number(until), after } : null;
 }
 
-/** Over what is asked, without what files it and what goes through it. */
+/** Over what is asked, without what files it, what goes through it, and the count of one moment. */
 function digestOf(request: BulkActionRequest): string {
-  const { kind, undo, version, reason, requestId, expectedCount, filter } = request;
-  const count = expectedCount === undefined ? {} : { expectedCount };
-  const asked = { kind, undo, version, reason, requestId, ...count };
-  const bytes = toBinary(BulkActionRequestSchema, create(BulkActionRequestSchema, asked));
+  const { filter, expectedCount: _, ...asked } = request;
+  const filed: BulkActionRequest = { ...asked, namespace: "", dryRun: false, pageToken: "" };
+  const bytes = toBinary(BulkActionRequestSchema, filed);
   return createHash("sha256").update(bytes).update(filterText(filter)).digest("hex");
 }

@@ -11,7 +11,7 @@ import { BULK_RUNS_MAX, type BulkRequest } from "./scheduler.ts";
 
 export async function openBulk(
   { store, random }: { readonly store: Store; readonly random: Random },
-  { namespace, requestId, digest, looked, expected }: BulkRequest,
+  { namespace, requestId, digest, looked, expected, refusal }: BulkRequest,
 ): Promise<{ readonly until: Moment; readonly repeated: boolean }> {
   // An id that no run has: it keeps the moment, which is after all that was counted.
   const runId = newRunId(looked.now + 1, random);
@@ -28,6 +28,7 @@ export async function openBulk(
       );
     const repeated = holder.runId !== runId;
     if (!repeated) judge(looked.count, expected);
+    if (!repeated && refusal) throw refusal;
     return { until: momentOf(holder.runId), repeated };
   });
 }

@@ -7,14 +7,14 @@ import { type From, type KeptStep, stepsToKeep } from "../core/keep.ts";
 import { isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import { leavesEffect } from "../core/strategy.ts";
-import { DroverError } from "../errors.ts";
+import { DroverError, type Reason } from "../errors.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { RunDetail } from "../store/reads.ts";
+import type { RunDefinition, RunDetail } from "../store/reads.ts";
 import type { RunId, Store } from "../store/store.ts";
 import type { Enter } from "./intake.ts";
 import type { ScheduleItem } from "./new-run.ts";
 import { inputRefusal, type Scheduled } from "./schedule.ts";
-import type { RerunRequest } from "./scheduler.ts";
+import type { Again, RerunRequest } from "./scheduler.ts";
 
 export interface RerunOptions {
   readonly store: Store;
@@ -38,13 +38,16 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
     throw new DroverError("RUN_NOT_FOUND", `There is no run "${runId}": it has been removed.`);
   refuseOpen(detail);
   const old = await plans.get(namespace.id, detail.run.definitionId);
-  const target = await targetOf(options, request, detail);
+  const target = await targetOf(options, request, detail.run);
   const from = fromOf(request, target.laned);
   const kept = await keptSteps(store, { detail, old, laned: target.laned, from });
   refuseUndone(detail, kept);
   refuseMaps(detail, target.laned, kept);
   refuseNothingToDo(detail, target.laned, kept, from);
   const { key: _, ...run } = detail.run;
+  const key = keyOf(request);
+  // A repeat takes no place again: else those of a page would leave none for the rest of it.
+  const begun = await store.reads.findRun(namespace.id, { key });
   const input = request.input === null ? run.input : request.input.payload;
   return options.submit({
     ...target,
@@ -60,12 +63,41 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
       concurrency: run.concurrency,
       digest: request.digest,
     },
-    reserved: { key: keyOf(request), name: `request "${request.requestId}"` },
-    refusal: inputRefusal(target.laned, input) ?? options.enter(namespace),
+    reserved: { key, name: `request "${request.requestId}"` },
+    refusal: inputRefusal(target.laned, input) ?? (begun ? null : options.enter(namespace)),
     rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
     kept,
   });
 }
+
+/** What can be said of a definition before any of its runs is looked at. */
+export async function rerunRefusal(
+  options: Pick<RerunOptions, "store" | "plans">,
+  asked: Again,
+  runs: readonly RunDefinition[],
+): Promise<DroverError | null> {
+  const byWorkflow = new Map(runs.map((run) => [run.workflow, run]));
+  const targets = asked.version === "same" ? runs : [...byWorkflow.values()];
+  const refusals = await Promise.all(targets.map((run) => unfit(options, asked, run)));
+  return refusals.find((refusal) => refusal !== null) ?? null;
+}
+
+async function unfit(
+  options: Pick<RerunOptions, "store" | "plans">,
+  asked: Again,
+  run: RunDefinition,
+): Promise<DroverError | null> {
+  try {
+    const { laned } = await targetOf(options, asked, run);
+    fromOf(asked, laned);
+    return asked.input && inputRefusal(laned, asked.input.payload);
+  } catch (error) {
+    if (error instanceof DroverError && UNFIT.has(error.reason)) return error;
+    throw error;
+  }
+}
+
+const UNFIT: ReadonlySet<Reason> = new Set(["STEP_NOT_FOUND", "WORKFLOW_NOT_FOUND"]);
 
 function refuseOpen({ run, state }: RunDetail): void {
   if (isEnded(state)) return;
@@ -126,9 +158,9 @@ function stateError(runId: RunId, state: string, why: string): DroverError {
 }
 
 async function targetOf(
-  { store, plans }: RerunOptions,
-  { namespace, version: wanted }: RerunRequest,
-  { run: { workflow, version, definitionId } }: RunDetail,
+  { store, plans }: Pick<RerunOptions, "store" | "plans">,
+  { namespace, version: wanted }: Again,
+  { workflow, version, definitionId }: RunDefinition,
 ): Promise<Pick<ScheduleItem, "laned" | "workflow" | "version">> {
   if (wanted === "same")
     return { laned: await plans.get(namespace.id, definitionId), workflow, version };
@@ -144,7 +176,7 @@ async function targetOf(
   return { laned, workflow, version: found.version };
 }
 
-function fromOf({ from }: RerunRequest, { plan }: LanedPlan): From {
+function fromOf({ from }: Again, { plan }: LanedPlan): From {
   if (from.kind === "failed") return from;
   if (from.stepId === "") return { kind: "start" };
   const step = plan.steps.find(({ id }) => id === from.stepId);
@@ -152,7 +184,7 @@ function fromOf({ from }: RerunRequest, { plan }: LanedPlan): From {
   const known = plan.steps.map(({ id }) => id).slice(0, 20);
   throw new DroverError(
     "STEP_NOT_FOUND",
-    `The workflow has no step "${from.stepId}": its steps are ${known.join(", ")}.`,
+    `The workflow "${plan.workflow}" has no step "${from.stepId}": its steps are ${known.join(", ")}.`,
     { metadata: { step_id: from.stepId } },
   );
 }

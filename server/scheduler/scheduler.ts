@@ -13,6 +13,7 @@ import type { LearnedDurations } from "../store/durations.ts";
 import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
+import type { RunDefinition } from "../store/reads.ts";
 import type { LaneKey, Namespace, RunRef } from "../store/store.ts";
 import type { TraceContext } from "../store/trace.ts";
 import type { TriggeredBy } from "../store/triggers.ts";
@@ -51,15 +52,19 @@ export interface ScheduleRequest {
   readonly trace?: TraceContext;
 }
 
-/** A run that has ended is to be done again, as a new run that is linked to it. */
-export interface RerunRequest {
+/** How a run is to be done again. */
+export interface Again {
   readonly namespace: Namespace;
-  readonly runId: string;
   /** From the steps that did not succeed, or from a step; "": from the start. */
   readonly from: { readonly kind: "failed" } | { readonly kind: "step"; readonly stepId: string };
   /** null: as before. */
   readonly input: { readonly payload: Payload | null } | null;
   readonly version: "same" | "newest";
+}
+
+/** A run that has ended is to be done again, as a new run that is linked to it. */
+export interface RerunRequest extends Again {
+  readonly runId: string;
   /** The caller's own name for the request, unique for the run. */
   readonly requestId: string;
   /** SHA-256, hex, of the request as sent. */
@@ -78,6 +83,8 @@ export interface BulkRequest {
   readonly looked: { readonly count: number; readonly now: Moment };
   /** null: any. */
   readonly expected: number | null;
+  /** Why it may not begin. One that was filed before goes on all the same. */
+  readonly refusal: DroverError | null;
 }
 
 export type BatchAnswer =
@@ -112,6 +119,11 @@ export interface Scheduler extends ScheduleControl {
   scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]>;
   /** Throws RUN_STATE where the run is open, was undone, or has nothing to be done again. */
   rerun(request: RerunRequest): Promise<{ readonly runId: string; readonly created: boolean }>;
+  /**
+   * Why runs of one of these definitions cannot be done again as it is asked: a step that it has
+   * not, a newest version that is not there, an input that breaks its schema. null: none of that.
+   */
+  rerunRefusal(asked: Again, runs: readonly RunDefinition[]): Promise<DroverError | null>;
   /**
    * Files an action on many runs, once its count is what was expected. Runs created at `until` or
    * later are none of it, whichever call this is.

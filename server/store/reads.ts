@@ -40,6 +40,9 @@ export interface RunRecord {
   readonly parent: ParentRun | null;
 }
 
+/** What a run is one of. */
+export type RunDefinition = Pick<RunRecord, "workflow" | "version" | "definitionId">;
+
 export interface ParentRun {
   readonly runId: RunId;
   readonly stepId: string;
@@ -264,6 +267,12 @@ export interface Reads {
     filter: RunFilter,
     most: number,
   ): Promise<{ readonly count: number; readonly now: Moment }>;
+  /** What the oldest `runs` that pass the filter are runs of: the first `definitions` by id. */
+  listDefinitions(
+    namespaceId: number,
+    filter: RunFilter,
+    most: { readonly runs: number; readonly definitions: number },
+  ): Promise<readonly RunDefinition[]>;
   /** Escalations of the namespace by run and number, newest runs first. */
   listEscalations(namespaceId: number, page: EscalationPage): Promise<readonly EscalationOfRun[]>;
   listWorkflows(

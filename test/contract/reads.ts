@@ -2,7 +2,13 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { RunState } from "../../server/core/model.ts";
 import { itemOf, numberOf, placeOf } from "../../server/core/place.ts";
-import type { ItemPage, RunFilter, RunPage, RunRecord } from "../../server/store/reads.ts";
+import type {
+  ItemPage,
+  RunDefinition,
+  RunFilter,
+  RunPage,
+  RunRecord,
+} from "../../server/store/reads.ts";
 import type { RunId, Store } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {
@@ -326,6 +332,33 @@ function describeLists(opened: Opened): void {
     const red = { ...all, labels: { team: "red" } };
     expect((await store.reads.countRuns(namespaceId, red, 10)).count).toBe(2);
     expect((await store.reads.countRuns(namespaceId, all, 2)).count).toBe(2);
+  });
+
+  test("what runs are runs of is said once for each, of the oldest up to a bound", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const seen: RunDefinition[] = [];
+    for (const [name, version] of [
+      ["a", 1],
+      ["b", 1],
+      ["a", 1],
+      ["b", 2],
+    ] as const) {
+      const run = await schedule(store, workflow({ [name]: {} }), {
+        ...{ namespaceId, workflow: name, version, labels: { name } },
+      });
+      seen.push({ workflow: name, version, definitionId: run.definitionId });
+    }
+    const [a, b, , newer] = seen;
+    const list = (most: { runs: number; definitions: number }, filter = all) =>
+      store.reads.listDefinitions(namespaceId, filter, most);
+    expect(await list({ runs: 9, definitions: 9 })).toEqual([a, b, newer]);
+    expect(await list({ runs: 3, definitions: 9 })).toEqual([a, b]);
+    expect(await list({ runs: 9, definitions: 1 })).toEqual([a]);
+    expect(await list({ runs: 9, definitions: 9 }, { ...all, labels: { name: "b" } })).toEqual([
+      b,
+      newer,
+    ]);
   });
 }
 

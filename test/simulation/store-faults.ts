@@ -258,6 +258,8 @@ function faultyReads(store: Store, read: Called): Store["reads"] {
     tracedRuns: (runs) => read("tracedRuns", () => store.reads.tracedRuns(runs)),
     changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
     countRuns: (...asked) => read("countRuns", () => store.reads.countRuns(...asked)),
+    listDefinitions: (...asked) =>
+      read("listDefinitions", () => store.reads.listDefinitions(...asked)),
     listNamespaces: (...asked) =>
       read("listNamespaces", () => store.reads.listNamespaces(...asked)),
     listRegions: () => read("listRegions", () => store.reads.listRegions()),

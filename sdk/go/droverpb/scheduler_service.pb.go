@@ -212,6 +212,10 @@ const (
 	BulkKind_BULK_KIND_RESUME BulkKind = 3
 	// RetryRun. A filter without states means FAILED and CANCELLED.
 	BulkKind_BULK_KIND_RETRY BulkKind = 4
+	// Signal. A filter without states means all that are open.
+	BulkKind_BULK_KIND_SIGNAL BulkKind = 5
+	// RerunFrom. A filter without states means all that have ended.
+	BulkKind_BULK_KIND_RERUN BulkKind = 6
 )
 
 // Enum value maps for BulkKind.
@@ -222,6 +226,8 @@ var (
 		2: "BULK_KIND_PAUSE",
 		3: "BULK_KIND_RESUME",
 		4: "BULK_KIND_RETRY",
+		5: "BULK_KIND_SIGNAL",
+		6: "BULK_KIND_RERUN",
 	}
 	BulkKind_value = map[string]int32{
 		"BULK_KIND_UNSPECIFIED": 0,
@@ -229,6 +235,8 @@ var (
 		"BULK_KIND_PAUSE":       2,
 		"BULK_KIND_RESUME":      3,
 		"BULK_KIND_RETRY":       4,
+		"BULK_KIND_SIGNAL":      5,
+		"BULK_KIND_RERUN":       6,
 	}
 )
 
@@ -2948,20 +2956,31 @@ type BulkActionRequest struct {
 	Kind BulkKind `protobuf:"varint,3,opt,name=kind,proto3,enum=drover.v1.BulkKind" json:"kind,omitempty"`
 	// For CANCEL: what becomes of work that was done. Default COMPENSATE.
 	Undo Undo `protobuf:"varint,4,opt,name=undo,proto3,enum=drover.v1.Undo" json:"undo,omitempty"`
-	// For RETRY: with which version. Default SAME.
+	// For RETRY and RERUN: with which version. Default SAME.
 	Version RerunVersion `protobuf:"varint,5,opt,name=version,proto3,enum=drover.v1.RerunVersion" json:"version,omitempty"`
 	// Why, for people. At most 1,024 characters, no NUL.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Counts, and changes nothing. Default false.
 	DryRun bool `protobuf:"varint,7,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// The count of the dry run: with another one nothing is done, and the answer is COUNT_MISMATCH.
-	// Looked at when the first call of this `request_id` arrives. Absent: any.
+	// Looked at when the first call of this `request_id` arrives; a repeat may say another one.
+	// Absent: any.
 	ExpectedCount *int32 `protobuf:"varint,8,opt,name=expected_count,json=expectedCount,proto3,oneof" json:"expected_count,omitempty"`
 	// The caller's own name for all calls of this action, unique in the namespace. Required unless
 	// `dry_run`: 1 to 128 characters of [A-Za-z0-9._-].
 	RequestId string `protobuf:"bytes,9,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// `next_page_token` of the call before. Empty: the first call. At most 1,024 characters.
-	PageToken     string `protobuf:"bytes,10,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,10,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// For SIGNAL alone: name of the signal. Each run gets one under an id made of `request_id` and the
+	// moment of its first call. Required for it unless `dry_run`: 1 to 128 characters of
+	// [A-Za-z0-9._-].
+	SignalName string `protobuf:"bytes,11,opt,name=signal_name,json=signalName,proto3" json:"signal_name,omitempty"`
+	// For SIGNAL alone: what each signal carries. Absent: nothing.
+	Payload *Payload `protobuf:"bytes,12,opt,name=payload,proto3" json:"payload,omitempty"`
+	// For RERUN alone: as in RerunFromRequest. At most 128 characters of [A-Za-z0-9._-].
+	StepId string `protobuf:"bytes,13,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// For RERUN alone: input of all new runs. Absent: each has that of its run.
+	Input         *Payload `protobuf:"bytes,14,opt,name=input,proto3" json:"input,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3066,6 +3085,34 @@ func (x *BulkActionRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *BulkActionRequest) GetSignalName() string {
+	if x != nil {
+		return x.SignalName
+	}
+	return ""
+}
+
+func (x *BulkActionRequest) GetPayload() *Payload {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+func (x *BulkActionRequest) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *BulkActionRequest) GetInput() *Payload {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
 // What was done in this call.
 type BulkActionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3138,7 +3185,7 @@ type BulkResult struct {
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// OK, or why it was left as it is.
 	Status *status.Status `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	// Of RETRY: id of the new run.
+	// Of RETRY and RERUN: id of the new run.
 	NewRunId      string `protobuf:"bytes,3,opt,name=new_run_id,json=newRunId,proto3" json:"new_run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3956,11 +4003,11 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x05input\x18\x06 \x01(\v2\x12.drover.v1.PayloadR\x05input\"D\n" +
 	"\x11RerunFromResponse\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\"\x9b\x04\n" +
+	"\acreated\x18\x02 \x01(\bR\acreated\"\xf1\x05\n" +
 	"\x11BulkActionRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12,\n" +
-	"\x06filter\x18\x02 \x01(\v2\x14.drover.v1.RunFilterR\x06filter\x127\n" +
-	"\x04kind\x18\x03 \x01(\x0e2\x13.drover.v1.BulkKindB\x0e\xbaH\v\x82\x01\b\x18\x01\x18\x02\x18\x03\x18\x04R\x04kind\x12-\n" +
+	"\x06filter\x18\x02 \x01(\v2\x14.drover.v1.RunFilterR\x06filter\x12;\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x13.drover.v1.BulkKindB\x12\xbaH\x0f\x82\x01\f\x18\x01\x18\x02\x18\x03\x18\x04\x18\x05\x18\x06R\x04kind\x12-\n" +
 	"\x04undo\x18\x04 \x01(\x0e2\x0f.drover.v1.UndoB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04undo\x12;\n" +
 	"\aversion\x18\x05 \x01(\x0e2\x17.drover.v1.RerunVersionB\b\xbaH\x05\x82\x01\x02\x10\x01R\aversion\x12,\n" +
 	"\x06reason\x18\x06 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\b2\n" +
@@ -3971,7 +4018,12 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"request_id\x18\t \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\trequestId\x12'\n" +
 	"\n" +
 	"page_token\x18\n" +
-	" \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageTokenB\x11\n" +
+	" \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12?\n" +
+	"\vsignal_name\x18\v \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\n" +
+	"signalName\x12,\n" +
+	"\apayload\x18\f \x01(\v2\x12.drover.v1.PayloadR\apayload\x127\n" +
+	"\astep_id\x18\r \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\x06stepId\x12(\n" +
+	"\x05input\x18\x0e \x01(\v2\x12.drover.v1.PayloadR\x05inputB\x11\n" +
 	"\x0f_expected_count\"\x83\x01\n" +
 	"\x12BulkActionResponse\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x05R\x05count\x12/\n" +
@@ -4033,13 +4085,15 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\fRerunVersion\x12\x1d\n" +
 	"\x19RERUN_VERSION_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RERUN_VERSION_SAME\x10\x01\x12\x18\n" +
-	"\x14RERUN_VERSION_NEWEST\x10\x02*{\n" +
+	"\x14RERUN_VERSION_NEWEST\x10\x02*\xa6\x01\n" +
 	"\bBulkKind\x12\x19\n" +
 	"\x15BULK_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10BULK_KIND_CANCEL\x10\x01\x12\x13\n" +
 	"\x0fBULK_KIND_PAUSE\x10\x02\x12\x14\n" +
 	"\x10BULK_KIND_RESUME\x10\x03\x12\x13\n" +
-	"\x0fBULK_KIND_RETRY\x10\x04*K\n" +
+	"\x0fBULK_KIND_RETRY\x10\x04\x12\x14\n" +
+	"\x10BULK_KIND_SIGNAL\x10\x05\x12\x13\n" +
+	"\x0fBULK_KIND_RERUN\x10\x06*K\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fVERDICT_APPROVE\x10\x01\x12\x12\n" +
@@ -4249,86 +4303,88 @@ var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	3,   // 53: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
 	1,   // 54: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
 	2,   // 55: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
-	44,  // 56: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
-	63,  // 57: drover.v1.BulkResult.status:type_name -> google.rpc.Status
-	20,  // 58: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
-	60,  // 59: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
-	20,  // 60: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
-	4,   // 61: drover.v1.DecideRequest.verdict:type_name -> drover.v1.Verdict
-	60,  // 62: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
-	64,  // 63: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
-	75,  // 64: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
-	76,  // 65: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
-	20,  // 66: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 67: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
-	77,  // 68: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
-	77,  // 69: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
-	61,  // 70: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
-	5,   // 71: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
-	7,   // 72: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
-	9,   // 73: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
-	11,  // 74: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
-	14,  // 75: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
-	17,  // 76: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
-	21,  // 77: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
-	23,  // 78: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
-	26,  // 79: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
-	28,  // 80: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
-	30,  // 81: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
-	51,  // 82: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
-	32,  // 83: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
-	34,  // 84: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
-	36,  // 85: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
-	38,  // 86: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
-	40,  // 87: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
-	42,  // 88: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
-	45,  // 89: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
-	47,  // 90: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
-	49,  // 91: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
-	78,  // 92: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
-	79,  // 93: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
-	80,  // 94: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
-	81,  // 95: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
-	82,  // 96: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
-	83,  // 97: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
-	84,  // 98: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
-	85,  // 99: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
-	86,  // 100: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
-	6,   // 101: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
-	8,   // 102: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
-	10,  // 103: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
-	12,  // 104: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
-	16,  // 105: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
-	18,  // 106: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
-	22,  // 107: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
-	24,  // 108: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
-	27,  // 109: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
-	29,  // 110: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
-	31,  // 111: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
-	52,  // 112: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
-	33,  // 113: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
-	35,  // 114: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
-	37,  // 115: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
-	39,  // 116: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
-	41,  // 117: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
-	43,  // 118: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
-	46,  // 119: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
-	48,  // 120: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
-	50,  // 121: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
-	87,  // 122: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
-	88,  // 123: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
-	89,  // 124: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
-	90,  // 125: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
-	91,  // 126: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
-	92,  // 127: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
-	93,  // 128: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
-	94,  // 129: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
-	95,  // 130: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
-	101, // [101:131] is the sub-list for method output_type
-	71,  // [71:101] is the sub-list for method input_type
-	71,  // [71:71] is the sub-list for extension type_name
-	71,  // [71:71] is the sub-list for extension extendee
-	0,   // [0:71] is the sub-list for field type_name
+	60,  // 56: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
+	60,  // 57: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
+	44,  // 58: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
+	63,  // 59: drover.v1.BulkResult.status:type_name -> google.rpc.Status
+	20,  // 60: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
+	60,  // 61: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
+	20,  // 62: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
+	4,   // 63: drover.v1.DecideRequest.verdict:type_name -> drover.v1.Verdict
+	60,  // 64: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
+	64,  // 65: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
+	75,  // 66: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
+	76,  // 67: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
+	20,  // 68: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 69: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
+	77,  // 70: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
+	77,  // 71: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
+	61,  // 72: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
+	5,   // 73: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
+	7,   // 74: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
+	9,   // 75: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
+	11,  // 76: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
+	14,  // 77: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
+	17,  // 78: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
+	21,  // 79: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
+	23,  // 80: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
+	26,  // 81: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
+	28,  // 82: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
+	30,  // 83: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
+	51,  // 84: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
+	32,  // 85: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
+	34,  // 86: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
+	36,  // 87: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
+	38,  // 88: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
+	40,  // 89: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
+	42,  // 90: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
+	45,  // 91: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
+	47,  // 92: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
+	49,  // 93: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
+	78,  // 94: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
+	79,  // 95: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
+	80,  // 96: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
+	81,  // 97: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
+	82,  // 98: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
+	83,  // 99: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
+	84,  // 100: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
+	85,  // 101: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
+	86,  // 102: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
+	6,   // 103: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
+	8,   // 104: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
+	10,  // 105: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
+	12,  // 106: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
+	16,  // 107: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
+	18,  // 108: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
+	22,  // 109: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
+	24,  // 110: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
+	27,  // 111: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
+	29,  // 112: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
+	31,  // 113: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
+	52,  // 114: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
+	33,  // 115: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
+	35,  // 116: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
+	37,  // 117: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
+	39,  // 118: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
+	41,  // 119: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
+	43,  // 120: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
+	46,  // 121: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
+	48,  // 122: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
+	50,  // 123: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
+	87,  // 124: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
+	88,  // 125: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
+	89,  // 126: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
+	90,  // 127: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
+	91,  // 128: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
+	92,  // 129: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
+	93,  // 130: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
+	94,  // 131: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
+	95,  // 132: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
+	103, // [103:133] is the sub-list for method output_type
+	73,  // [73:103] is the sub-list for method input_type
+	73,  // [73:73] is the sub-list for extension type_name
+	73,  // [73:73] is the sub-list for extension extendee
+	0,   // [0:73] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_scheduler_service_proto_init() }

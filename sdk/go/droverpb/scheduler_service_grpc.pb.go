@@ -134,11 +134,15 @@ type SchedulerServiceClient interface {
 	// start alone. Idempotent by `request_id`. Errors: those of RetryRun, STEP_NOT_FOUND,
 	// PAYLOAD_TOO_LARGE.
 	RerunFrom(ctx context.Context, in *RerunFromRequest, opts ...grpc.CallOption) (*RerunFromResponse, error)
-	// Cancels, pauses, resumes or retries the runs that a filter finds, oldest first and a page in a
-	// call: repeat it with `next_page_token` until that is empty. Ask with `dry_run` first: it counts
-	// and changes nothing. Runs that are created later are left alone. Any call may be repeated: what
-	// was done to a run is done once. Errors: PAGE_TOKEN_INVALID, KEY_REUSED (the `request_id` was
-	// used for something else), COUNT_MISMATCH (nothing was done).
+	// Cancels, pauses, resumes, retries, signals or re-runs the runs that a filter finds, oldest first
+	// and a page in a call: repeat it with `next_page_token` until that is empty. Ask with `dry_run`
+	// first: it counts and changes nothing. Runs that are created later are left alone. Any call may
+	// be repeated: what was done to a run is done once. Errors: PAGE_TOKEN_INVALID, KEY_REUSED (the
+	// `request_id` was used for something else), COUNT_MISMATCH (nothing was done), PAYLOAD_TOO_LARGE,
+	// NAMESPACE_LIMIT (of new runs; repeat the call later). Of RERUN, before anything is done, in a dry
+	// run too: STEP_NOT_FOUND, WORKFLOW_NOT_FOUND (no newest version), INVALID_REQUEST (the `input`
+	// breaks an `input_schema`), where one of the first 100 definitions of these runs is not fit for
+	// it; of those behind them it is the answer about the run.
 	BulkAction(ctx context.Context, in *BulkActionRequest, opts ...grpc.CallOption) (*BulkActionResponse, error)
 	// Sends an event to a run, for a step of the kind `signal`. It is taken at once if a step waits
 	// for its name, and kept until one does; what no step took is shown with the run. Idempotent by
@@ -570,11 +574,15 @@ type SchedulerServiceServer interface {
 	// start alone. Idempotent by `request_id`. Errors: those of RetryRun, STEP_NOT_FOUND,
 	// PAYLOAD_TOO_LARGE.
 	RerunFrom(context.Context, *RerunFromRequest) (*RerunFromResponse, error)
-	// Cancels, pauses, resumes or retries the runs that a filter finds, oldest first and a page in a
-	// call: repeat it with `next_page_token` until that is empty. Ask with `dry_run` first: it counts
-	// and changes nothing. Runs that are created later are left alone. Any call may be repeated: what
-	// was done to a run is done once. Errors: PAGE_TOKEN_INVALID, KEY_REUSED (the `request_id` was
-	// used for something else), COUNT_MISMATCH (nothing was done).
+	// Cancels, pauses, resumes, retries, signals or re-runs the runs that a filter finds, oldest first
+	// and a page in a call: repeat it with `next_page_token` until that is empty. Ask with `dry_run`
+	// first: it counts and changes nothing. Runs that are created later are left alone. Any call may
+	// be repeated: what was done to a run is done once. Errors: PAGE_TOKEN_INVALID, KEY_REUSED (the
+	// `request_id` was used for something else), COUNT_MISMATCH (nothing was done), PAYLOAD_TOO_LARGE,
+	// NAMESPACE_LIMIT (of new runs; repeat the call later). Of RERUN, before anything is done, in a dry
+	// run too: STEP_NOT_FOUND, WORKFLOW_NOT_FOUND (no newest version), INVALID_REQUEST (the `input`
+	// breaks an `input_schema`), where one of the first 100 definitions of these runs is not fit for
+	// it; of those behind them it is the answer about the run.
 	BulkAction(context.Context, *BulkActionRequest) (*BulkActionResponse, error)
 	// Sends an event to a run, for a step of the kind `signal`. It is taken at once if a step waits
 	// for its name, and kept until one does; what no step took is shown with the run. Idempotent by

@@ -26,7 +26,7 @@ from drover.writing import number_of
 
 Undo = Literal["compensate", "leave"]
 Version = Literal["same", "newest"]
-BulkAction = Literal["cancel", "pause", "resume", "retry"]
+BulkAction = Literal["cancel", "pause", "resume", "retry", "signal", "rerun"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class BulkResult:
     error: CallError | None
     """Why it was left as it is; None: it was not."""
     new_run_id: str | None
-    """Of a retry."""
+    """Of a retry and a re-run."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,26 @@ class Commands:
         )
         return await self._caller.ask(Rerun, rpc.RERUN_FROM, request)
 
-    async def count_for_bulk(self, action: BulkAction, *, filter: RunFilter = ALL_RUNS) -> int:
-        """How many runs a bulk action would be about, at most 10,001."""
+    async def count_for_bulk(
+        self,
+        action: BulkAction,
+        *,
+        filter: RunFilter = ALL_RUNS,
+        version: Version = "same",
+        step_id: str = "",
+        input: Any = None,
+    ) -> int:
+        """How many runs a bulk action would be about, at most 10,001.
+
+        `version`, `step_id`, `input`: of a re-run, as in `bulk`; what is unfit is refused here.
+        """
         request = wire.BulkActionRequest(
             namespace=self._caller.namespace,
             filter=to_filter(filter),
             kind=number_of(wire.BulkKind.DESCRIPTOR, action),
+            version=number_of(wire.RerunVersion.DESCRIPTOR, version),
+            step_id=step_id,
+            input=self._caller.payload(input),
             dry_run=True,
         )
         return (await self._caller.call(rpc.BULK_ACTION, request)).count
@@ -160,13 +174,20 @@ class Commands:
         filter: RunFilter = ALL_RUNS,
         undo: Undo = "compensate",
         version: Version = "same",
+        signal_name: str = "",
+        payload: Any = None,
+        step_id: str = "",
+        input: Any = None,
         reason: str = "",
         expected_count: int | None = None,
         request_id: str | None = None,
     ) -> AsyncIterator[BulkResult]:
         """The same to all runs that the filter finds, oldest first, with a result for each.
 
-        `expected_count`: that of `count_for_bulk`; with another one nothing is done.
+        `undo`: of a cancel. `version`: of a retry and a re-run. `signal_name`, `payload`: of a
+        signal, which has to have a name. `step_id`, `input`: of a re-run, as in `rerun_from`;
+        one input for all, by default that of each run. `expected_count`: that of
+        `count_for_bulk`; with another one nothing is done.
         """
         request = wire.BulkActionRequest(
             namespace=self._caller.namespace,
@@ -174,6 +195,10 @@ class Commands:
             kind=number_of(wire.BulkKind.DESCRIPTOR, action),
             undo=number_of(wire.Undo.DESCRIPTOR, undo),
             version=number_of(wire.RerunVersion.DESCRIPTOR, version),
+            signal_name=signal_name,
+            payload=self._caller.payload(payload),
+            step_id=step_id,
+            input=self._caller.payload(input),
             reason=reason,
             expected_count=expected_count,
             request_id=request_id or str(uuid.uuid4()),

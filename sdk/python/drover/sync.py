@@ -645,9 +645,23 @@ class Client:
             )
         )
 
-    def count_for_bulk(self, action: BulkAction, *, filter: RunFilter = ALL_RUNS) -> int:
-        """How many runs a bulk action would be about, at most 10,001."""
-        return self._loop.call(self._inner.count_for_bulk(action, filter=filter))
+    def count_for_bulk(
+        self,
+        action: BulkAction,
+        *,
+        filter: RunFilter = ALL_RUNS,
+        version: Version = "same",
+        step_id: str = "",
+        input: Any = None,
+    ) -> int:
+        """How many runs a bulk action would be about, at most 10,001.
+
+        `version`, `step_id`, `input`: of a re-run, as in `bulk`; what is unfit is refused here."""
+        return self._loop.call(
+            self._inner.count_for_bulk(
+                action, filter=filter, version=version, step_id=step_id, input=input
+            )
+        )
 
     def bulk(
         self,
@@ -656,19 +670,30 @@ class Client:
         filter: RunFilter = ALL_RUNS,
         undo: Undo = "compensate",
         version: Version = "same",
+        signal_name: str = "",
+        payload: Any = None,
+        step_id: str = "",
+        input: Any = None,
         reason: str = "",
         expected_count: int | None = None,
         request_id: str | None = None,
     ) -> Iterator[BulkResult]:
         """The same to all runs that the filter finds, oldest first, with a result for each.
 
-        `expected_count`: that of `count_for_bulk`; with another one nothing is done."""
+        `undo`: of a cancel. `version`: of a retry and a re-run. `signal_name`, `payload`: of a
+        signal, which has to have a name. `step_id`, `input`: of a re-run, as in `rerun_from`;
+        one input for all, by default that of each run. `expected_count`: that of
+        `count_for_bulk`; with another one nothing is done."""
         return self._loop.iterate(
             self._inner.bulk(
                 action,
                 filter=filter,
                 undo=undo,
                 version=version,
+                signal_name=signal_name,
+                payload=payload,
+                step_id=step_id,
+                input=input,
                 reason=reason,
                 expected_count=expected_count,
                 request_id=request_id,

@@ -22,7 +22,7 @@ from drover.reading import to_time
 from drover.runs import Key
 from drover.schedules import Cron, Interval, Recurring
 from drover.triggers import Hmac, Http, ScheduleAction, TriggerSpec
-from drover.v1 import run_pb2, schedule_pb2
+from drover.v1 import run_pb2, schedule_pb2, scheduler_service_pb2
 from drover.v1.run_pb2 import Run as RunMessage
 from drover.v1.run_pb2 import RunState
 from drover.v1.run_pb2 import Step as StepMessage
@@ -242,6 +242,37 @@ async def test_bulk_goes_through_all_pages_under_one_request_id(
     one, two = await work
     assert (one.error.reason, one.new_run_id) == ("RUN_STATE", None)
     assert (two.error, two.new_run_id) == (None, "3")
+
+
+async def test_bulk_says_what_a_signal_carries_and_from_where_runs_are_done_again(
+    server: FakeServer, client: drover.Client
+) -> None:
+    async def signals() -> list[Any]:
+        return [one async for one in client.bulk("signal", signal_name="paid", payload={"n": 7})]
+
+    async def reruns() -> list[Any]:
+        again = client.bulk("rerun", step_id="hotel", input={"to": "Oslo"}, version="newest")
+        return [one async for one in again]
+
+    inbox = server.inbox(rpc.BULK_ACTION)
+    work = begun(signals())
+    signal = await inbox.next()
+    assert signal.request.kind == scheduler_service_pb2.BULK_KIND_SIGNAL
+    assert (signal.request.signal_name, signal.request.payload.json) == ("paid", '{"n":7}')
+    assert not signal.request.HasField("input")
+    signal.answer()
+    assert await work == []
+    counted = begun(client.count_for_bulk("rerun", step_id="hotel", input={"to": "Oslo"}))
+    dry = await inbox.next()
+    assert (dry.request.dry_run, dry.request.step_id) == (True, "hotel")
+    dry.answer(count=3)
+    assert await counted == 3
+    work = begun(reruns())
+    rerun = await inbox.next()
+    assert rerun.request.version == scheduler_service_pb2.RERUN_VERSION_NEWEST
+    assert (rerun.request.step_id, rerun.request.input.json) == ("hotel", '{"to":"Oslo"}')
+    rerun.answer()
+    assert await work == []
 
 
 async def test_a_signal_has_an_id_and_a_decision_says_who(

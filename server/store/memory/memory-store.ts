@@ -29,6 +29,7 @@ import {
   changedInputs,
   countRuns,
   findRun,
+  listDefinitions,
   listEscalations,
   listRuns,
   listWorkflows,
@@ -190,6 +191,8 @@ function readsOf({ tables, now, run, partitions, catalogue, signs }: ReadWorld):
     runItems: (runId, page) => run(() => runItems(tables, runId, page)),
     tracedRuns: (runs) => run(() => tracedRuns(tables, runs)),
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
+    listDefinitions: (namespaceId, filter, most) =>
+      run(() => listDefinitions(tables, namespaceId, filter, most)),
     countRuns: (namespaceId, filter, most) =>
       run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
     runSigns: (runId) => run(() => runSigns(tables, now(), runId, signs)),

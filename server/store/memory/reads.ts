@@ -17,6 +17,7 @@ import {
   type InterventionRecord,
   type ItemPage,
   OPEN_RUNS_MAX,
+  type RunDefinition,
   type RunDetail,
   type RunFilter,
   type RunPage,
@@ -213,6 +214,24 @@ export function countRuns(
 ): number {
   return listRuns(tables, namespaceId, { filter, order: "created-asc", limit: most, after: null })
     .length;
+}
+
+export function listDefinitions(
+  tables: Tables,
+  namespaceId: number,
+  filter: RunFilter,
+  most: { readonly runs: number; readonly definitions: number },
+): readonly RunDefinition[] {
+  const page = { filter, order: "created-asc", limit: most.runs, after: null } as const;
+  const found = new Map(
+    listRuns(tables, namespaceId, page).map(({ workflow, version, definitionId }) => [
+      `${definitionId}/${version}`,
+      { workflow, version, definitionId },
+    ]),
+  );
+  return [...found.values()]
+    .sort((a, b) => a.definitionId - b.definitionId || a.version - b.version)
+    .slice(0, most.definitions);
 }
 
 function passes(run: RunRecord, filter: RunFilter): boolean {

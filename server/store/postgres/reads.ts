@@ -96,6 +96,7 @@ export function createReads(pool: pg.Pool, times: StoreTimes): ListedHere {
     changedInputs: (...of) => reads.changedInputs(...of).catch(away),
     tracedRuns: (...of) => reads.tracedRuns(...of).catch(away),
     countRuns: (...of) => reads.countRuns(...of).catch(away),
+    listDefinitions: (...of) => reads.listDefinitions(...of).catch(away),
     runSigns: (...of) => reads.runSigns(...of).catch(away),
     listRuns: (...of) => reads.listRuns(...of).catch(away),
     listEscalations: (...of) => reads.listEscalations(...of).catch(away),
@@ -206,6 +207,21 @@ function unguardedReads(pool: pg.Pool, times: StoreTimes): ListedHere {
           sql<number>`date_trunc('milliseconds', now())`.as("now"),
         ]);
       return await counted.executeTakeFirstOrThrow();
+    },
+
+    async listDefinitions(namespaceId, filter, most) {
+      const found = withFilter(runs().where("r.namespace_id", "=", namespaceId), filter);
+      const rows = await db
+        .selectFrom(found.orderBy("r.id").limit(most.runs).as("found"))
+        .select(["found.workflow", "found.version", "found.definition_id"])
+        .distinct()
+        .orderBy("found.definition_id")
+        .orderBy("found.version")
+        .limit(most.definitions)
+        .execute();
+      return rows.map(({ workflow, version, definition_id: definitionId }) => {
+        return { workflow, version, definitionId };
+      });
     },
 
     async listEscalations(namespaceId, page) {

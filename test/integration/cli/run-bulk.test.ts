@@ -3,6 +3,7 @@ import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type BulkActionRequest,
   BulkKind,
+  RerunVersion,
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { beforeEach, expect, test } from "vitest";
@@ -30,7 +31,9 @@ test("it counts first, and then does to as many, page after page", async () => {
   expect(await run(...said.split(" "))).toEqual({
     code: 1,
     stdout: "cancel: 1 done, 1 refused\n",
-    stderr: "r2: it has ended\n",
+    stderr: expect.stringMatching(
+      /^if it breaks off: the same with --request-id [0-9a-f-]{36}\nr2: it has ended\n$/,
+    ),
   });
   expect(asked).toMatchObject([
     { dryRun: true, requestId: "" },
@@ -45,6 +48,35 @@ test("it counts first, and then does to as many, page after page", async () => {
       filter: { workflow: "w", states: [RunState.RUNNING], labels: { a: "b" } },
     });
   expect(asked[1]?.requestId).toBe(asked[2]?.requestId);
+});
+
+test("a signal is told by its name, with what it carries", async () => {
+  await run(..."signal --name paid --yes --payload".split(" "), '{"amount":7}');
+  const payload = { body: { case: "json", value: '{"amount":7}' } };
+  for (const request of asked)
+    expect(request).toMatchObject({ kind: BulkKind.SIGNAL, signalName: "paid", payload });
+  expect(asked).toHaveLength(3);
+});
+
+test("a re-run names the step, the version and one input for all", async () => {
+  await run(..."rerun --from hotel --version newest --yes --input".split(" "), '{"to":"Oslo"}');
+  const input = { body: { case: "json", value: '{"to":"Oslo"}' } };
+  const said = { kind: BulkKind.RERUN, stepId: "hotel", version: RerunVersion.NEWEST, input };
+  for (const request of asked) expect(request).toMatchObject(said);
+  expect(asked).toHaveLength(3);
+});
+
+test("a request that has a name of its own goes on under it", async () => {
+  const { stderr } = await run(..."resume --yes --request-id again".split(" "));
+  expect(stderr).toBe("r2: it has ended\n");
+  expect(asked.map(({ requestId }) => requestId)).toEqual(["", "again", "again"]);
+});
+
+test("a signal without a name is refused before anything is counted", async () => {
+  const { code, stderr } = await run("signal", "--yes");
+  expect(code).toBe(2);
+  expect(stderr).toBe("drover: a signal has a name\n  next: --name NAME\n");
+  expect(asked).toEqual([]);
 });
 
 test("--dry-run only counts", async () => {

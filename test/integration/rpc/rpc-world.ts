@@ -187,6 +187,7 @@ function schedulerStub(
     scheduleBatch: async (requests) =>
       requests.map(() => ({ kind: "scheduled", runId: RUN_ID, created: true })),
     openBulk: async ({ looked }) => ({ until: looked.now, repeated: false }),
+    rerunRefusal: async () => null,
     rerun: async () => ({ runId: RUN_ID, created: true }),
     tell: async () => ({ kind: "done" }),
     runChange: (_run, _version, signal) => aborted(signal),
@@ -248,6 +249,7 @@ export async function startWorld({
     changedInputs: async () => [],
     tracedRuns: async () => new Map(),
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
+    listDefinitions: async () => [{ workflow: "holiday", version: 3, definitionId: 9 }],
     runSigns: async () => ({
       ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },
       ...{ pauses: new Map(), queues: new Map(), circuits: new Map(), cordoned: new Map() },

@@ -262,6 +262,33 @@ test("a run is done again from a step, with another input", async () => {
   expect(await again).toEqual({ runId: "run-2", created: true });
 });
 
+test("a bulk action says what a signal carries, and from where runs are done again", async () => {
+  const { server, client } = await givenClient();
+  const done = { results: [] };
+  const signalled = Array.fromAsync(
+    client.bulk("signal", { signalName: "paid", payload: { amount: 7 } }),
+  );
+  const signal = await server.bulkAction.next();
+  expect(signal.request).toMatchObject({
+    ...{ kind: BulkKind.SIGNAL, signalName: "paid", payload: json({ amount: 7 }), stepId: "" },
+  });
+  expect(signal.request.input).toBeUndefined();
+  signal.answer(done);
+  expect(await signalled).toEqual([]);
+  const again = { stepId: "hotel", input: { to: "Oslo" }, version: "newest" } as const;
+  const asked = { kind: BulkKind.RERUN, stepId: "hotel", input: json({ to: "Oslo" }) };
+  const counted = client.countForBulk("rerun", again);
+  const dry = await server.bulkAction.next();
+  expect(dry.request).toMatchObject({ ...asked, dryRun: true, version: RerunVersion.NEWEST });
+  dry.answer({ count: 2 });
+  expect(await counted).toBe(2);
+  const rerun = Array.fromAsync(client.bulk("rerun", again));
+  const call = await server.bulkAction.next();
+  expect(call.request).toMatchObject({ ...asked, dryRun: false, version: RerunVersion.NEWEST });
+  call.answer(done);
+  expect(await rerun).toEqual([]);
+});
+
 test("a bulk action goes page by page under one name, with a result for each run", async () => {
   const { server, client } = await givenClient();
   const filter = { workflow: "w", states: ["FAILED"] } as const;

@@ -43,6 +43,8 @@ class BulkKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     BULK_KIND_PAUSE: _ClassVar[BulkKind]
     BULK_KIND_RESUME: _ClassVar[BulkKind]
     BULK_KIND_RETRY: _ClassVar[BulkKind]
+    BULK_KIND_SIGNAL: _ClassVar[BulkKind]
+    BULK_KIND_RERUN: _ClassVar[BulkKind]
 
 class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -63,6 +65,8 @@ BULK_KIND_CANCEL: BulkKind
 BULK_KIND_PAUSE: BulkKind
 BULK_KIND_RESUME: BulkKind
 BULK_KIND_RETRY: BulkKind
+BULK_KIND_SIGNAL: BulkKind
+BULK_KIND_RERUN: BulkKind
 VERDICT_UNSPECIFIED: Verdict
 VERDICT_APPROVE: Verdict
 VERDICT_REJECT: Verdict
@@ -482,7 +486,7 @@ class RerunFromResponse(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., created: _Optional[bool] = ...) -> None: ...
 
 class BulkActionRequest(_message.Message):
-    __slots__ = ("namespace", "filter", "kind", "undo", "version", "reason", "dry_run", "expected_count", "request_id", "page_token")
+    __slots__ = ("namespace", "filter", "kind", "undo", "version", "reason", "dry_run", "expected_count", "request_id", "page_token", "signal_name", "payload", "step_id", "input")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -493,6 +497,10 @@ class BulkActionRequest(_message.Message):
     EXPECTED_COUNT_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_NAME_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    INPUT_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     filter: RunFilter
     kind: BulkKind
@@ -503,7 +511,11 @@ class BulkActionRequest(_message.Message):
     expected_count: int
     request_id: str
     page_token: str
-    def __init__(self, namespace: _Optional[str] = ..., filter: _Optional[_Union[RunFilter, _Mapping]] = ..., kind: _Optional[_Union[BulkKind, str]] = ..., undo: _Optional[_Union[Undo, str]] = ..., version: _Optional[_Union[RerunVersion, str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ..., expected_count: _Optional[int] = ..., request_id: _Optional[str] = ..., page_token: _Optional[str] = ...) -> None: ...
+    signal_name: str
+    payload: _payload_pb2.Payload
+    step_id: str
+    input: _payload_pb2.Payload
+    def __init__(self, namespace: _Optional[str] = ..., filter: _Optional[_Union[RunFilter, _Mapping]] = ..., kind: _Optional[_Union[BulkKind, str]] = ..., undo: _Optional[_Union[Undo, str]] = ..., version: _Optional[_Union[RerunVersion, str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ..., expected_count: _Optional[int] = ..., request_id: _Optional[str] = ..., page_token: _Optional[str] = ..., signal_name: _Optional[str] = ..., payload: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., step_id: _Optional[str] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ...) -> None: ...
 
 class BulkActionResponse(_message.Message):
     __slots__ = ("count", "results", "next_page_token")
