@@ -1,6 +1,7 @@
 // Which waiter gets which ready row: a pure choice over rows that a claim has locked.
 // Rows come in the order of their lanes (priority, then age). A waiter takes the best priority
-// first; between lanes of one priority its queues take turns by weight. A row that should go to
+// first; between lanes of one priority its queues take turns by weight, and of those whose turn it
+// is the row goes first that waits longest. A row that should go to
 // another session than the one that lost it waits for one until its moment has passed. Lanes of a
 // queue with limits give no more together than it has room for.
 import type { Moment } from "../core/attempt.ts";
@@ -75,7 +76,10 @@ function best(
     const better =
       !found ||
       row.priority < found.row.priority ||
-      (row.priority === found.row.priority && share < found.share);
+      (row.priority === found.row.priority && share < found.share) ||
+      (row.priority === found.row.priority &&
+        share === found.share &&
+        row.readyAt < found.row.readyAt);
     if (better) found = { row, share };
   }
   return found?.row ?? null;

@@ -144,6 +144,14 @@ describe("a match", () => {
     expect(new Set(taken.slice(0, 4))).toEqual(new Set([0, 1]));
   });
 
+  it("takes of lanes whose turn it is what waits longest, also with one place", () => {
+    const [first, second] = rowsOf([{ lane: 0 }, { lane: 1 }]);
+    if (!first || !second) throw new Error("there are two rows");
+    const rows = [{ ...first, readyAt: 5 }, second];
+    const matches = match(rows, [taker("a", [0, 1]), taker("b", [0, 1])], NOW);
+    expect(matches.map(({ row: { lane } }) => lane)).toEqual([1, 0]);
+  });
+
   it("passes over what is kept for others, and takes what stands behind it", () => {
     const avoid = { session: "a", until: NOW + 1 };
     const rows = rowsOf([{ lane: 0, avoid }, { lane: 0 }]);
