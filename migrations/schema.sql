@@ -399,6 +399,14 @@ create table paused_workflow (
   constraint paused_workflow_pkey primary key (namespace_id, name)
 );
 
+create table pin_move (
+  id bigint generated always as identity not null,
+  namespace_id integer not null,
+  workflow text not null,
+  asked_at timestamp with time zone default now() not null,
+  constraint pin_move_pkey primary key (id)
+);
+
 create table queue (
   namespace_id integer not null,
   name text not null,
@@ -556,6 +564,27 @@ create table triggered (
   of_run uuid not null,
   depth smallint not null,
   constraint triggered_pkey primary key (run_id)
+);
+
+create table version_class (
+  namespace_id integer not null,
+  queue text not null,
+  class smallint not null,
+  agent_version text not null,
+  constraint version_class_pkey primary key (namespace_id, queue, class),
+  constraint version_class_namespace_id_queue_agent_version_key unique (namespace_id, queue, agent_version),
+  constraint version_class_class_check check ((class > 0))
+);
+
+create table version_pin (
+  namespace_id integer not null,
+  workflow text not null,
+  queue text not null,
+  version integer not null,
+  definition_id bigint not null,
+  class smallint not null,
+  pinned_at timestamp with time zone default now() not null,
+  constraint version_pin_pkey primary key (namespace_id, workflow, queue, definition_id)
 );
 
 create table workflow (
@@ -799,6 +828,7 @@ create index fire_by_time on fire using btree (schedule_id, at);
 create index idempotency_expiry on idempotency using btree (expires_at);
 create index inbox_waiting on inbox using btree (id) where (refused_at is null);
 create index intervention_by_rule on intervention using btree (namespace_id, rule, acted_at);
+create index lane_class on lane using btree (id) where (class <> 0);
 create index lease_lane on lease using btree (lane);
 create index lease_session on lease using btree (session);
 create index lease_wake on lease using btree (partition, wake_at);
@@ -943,6 +973,17 @@ create view open_lane as
    from circuit c
   where agent_id = ''::text and coalesce(forced = 1, state <> 0);
 
+create view version_lane as
+ select l.id as lane,
+    b.id as base,
+    l.namespace_id,
+    l.queue,
+    l.task,
+    c.agent_version
+   from lane l
+     join version_class c on c.namespace_id = l.namespace_id and c.queue = l.queue and c.class = l.class
+     join lane b on b.namespace_id = l.namespace_id and b.queue = l.queue and b.task = l.task and b.class = 0;
+
 -- comments
 
 comment on table agent is 'An agent session as the servers see it; agent_session is what leases go by.';
@@ -994,6 +1035,7 @@ comment on column outbox.n is 'The number of the escalation; 0: about the run.';
 comment on column partition_history.why is 'nobody had had it, the one before gave it back, or was gone.';
 comment on column partition_history.left_at is 'When it was given back, or the next one took it; null: it has it.';
 comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
+comment on table pin_move is 'Ready rows of this workflow may stand in lanes that its pins do not want.';
 comment on table queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
 comment on column queue.leases_max is 'Most tasks with agents at a time; null: any number.';
 comment on column queue.rate is 'Tasks handed out per second, and at most burst at once; null: any number.';
@@ -1036,4 +1078,8 @@ comment on table trigger_end is 'An ended run that a trigger waits for, until it
 comment on table trigger_refusal is 'What a trigger has refused, one row for each reason; the newest 100 of each trigger.';
 comment on column trigger_refusal.digest is 'SHA-256 of reason and message.';
 comment on table triggered is 'A run that the end of another has set off; depth: triggers behind each other, 1 for the first.';
+comment on table version_class is 'Which agents ask for the lanes of a class. Class 0 has no row: all agents do.';
+comment on table version_pin is 'Ready rows of these runs stand in the lanes of a class of their queue.';
+comment on column version_pin.version is '0: every version of the workflow that has no pin of its own.';
+comment on column version_pin.definition_id is 'That of the version; 0 with version 0.';
 comment on table writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';

@@ -5,7 +5,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import type { Claims } from "./dispatch/claims.ts";
-import type { Lanes } from "./dispatch/lanes.ts";
+import { type Lanes, refreshLanes } from "./dispatch/lanes.ts";
 import type { Marks } from "./dispatch/marks.ts";
 import type { Roster } from "./dispatch/roster.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
@@ -42,7 +42,8 @@ export function createBeat(options: BeatOptions): Loop {
   }
 
   async function look(): Promise<void> {
-    await refreshWildcards(options);
+    const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
+    await refreshLanes(waiters, options.lanes, growing);
     const lanes = waiters.lanes();
     const runs = watch.watched();
     const known = marks.asked();
@@ -70,19 +71,4 @@ export function createBeat(options: BeatOptions): Loop {
     runOnce,
     onError: (error) => log.debug({ event: "beat.failed", err: String(error) }),
   });
-}
-
-/** Polls that take any task of their queues get the lanes that have come since they parked. */
-async function refreshWildcards({ waiters, lanes }: BeatOptions): Promise<void> {
-  const groups = new Map<string, ReturnType<Waiters["wildcards"]>[number][]>();
-  for (const waiter of waiters.wildcards()) {
-    const key = JSON.stringify([waiter.namespaceId, waiter.anyTaskOf]);
-    groups.set(key, [...(groups.get(key) ?? []), waiter]);
-  }
-  for (const group of groups.values()) {
-    const [first] = group;
-    if (!first?.anyTaskOf) continue;
-    const known = await lanes.of(first.namespaceId, first.anyTaskOf, []);
-    for (const waiter of group) waiters.setLanes(waiter, known);
-  }
 }

@@ -5,16 +5,17 @@ import { createBeat } from "./beat.ts";
 import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
-import { createClaims } from "./dispatch/claims.ts";
+import { type Claims, createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { createEnds } from "./dispatch/ends.ts";
-import { createGate } from "./dispatch/gate.ts";
+import { createGate, type Gate } from "./dispatch/gate.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
-import { createLanes } from "./dispatch/lanes.ts";
+import { createLanes, type Lanes, refreshLanes } from "./dispatch/lanes.ts";
 import { createMarks } from "./dispatch/marks.ts";
 import { createRoster } from "./dispatch/roster.ts";
-import { createWaiters } from "./dispatch/waiters.ts";
+import { createVersionLanes, type VersionLanes } from "./dispatch/version-lanes.ts";
+import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { DroverError } from "./errors.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import { createInbox } from "./inbox.ts";
@@ -114,11 +115,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { settings = SUPERVISOR_DEFAULTS } = options;
   const plans = createPlans(store, judgeOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
-  const gate = createGate(clock);
   const marks = createMarks(clock);
   const ends = createEnds(clock);
   const watch = createWatch();
-  const lanes = createLanes(store);
+  const [gate, versions] = [createGate(clock), createVersionLanes()];
+  const lanes = createLanes(store, versions);
   const onError = (error: unknown) => log.warn({ event: "dispatch.failed", err: String(error) });
 
   const wake = (of: Iterable<number>): void => {
@@ -146,7 +147,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const intake = intakeOf(options);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, tell, isRetryable },
-    ...{ stood: gate, onFlown, onUnmended, traces: options.spans && traces },
+    ...{ stood: { ...versions, ...gate }, onFlown, onUnmended, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });
@@ -190,7 +191,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const learning = learningOf(options, usual, settings);
   const sweep = createSweep({ store, plans, advance, fire, clock, log, owner, settings });
   const inbox = inboxOf(options, schedule.schedule, ownership.owned);
-  const learn = (look: CircuitLook) => void claims.look(gate.learn(look));
+  const learn = learnerOf({ gate, versions, lanes, waiters, claims });
   const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
   const node = randomUuid(random);
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
@@ -229,6 +230,23 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await traces?.stop();
     },
   } satisfies ControlPlane);
+}
+
+/** What a look at circuits, cordons and pins says to those who hand out. */
+function learnerOf({ gate, versions, lanes, waiters, claims }: Learners) {
+  return async (look: CircuitLook): Promise<void> => {
+    const made = versions.learn(look.pinned);
+    if (made.length > 0) await refreshLanes(waiters, lanes, waiters.all());
+    void claims.look([...gate.learn(look), ...made]);
+  };
+}
+
+interface Learners {
+  readonly gate: Gate;
+  readonly versions: VersionLanes;
+  readonly lanes: Lanes;
+  readonly waiters: Waiters;
+  readonly claims: Claims;
 }
 
 /** undefined: neither a receiver of traces nor the log wants to hear of runs. */
@@ -336,7 +354,7 @@ function schedulerOf(
     },
     learnedDurations: shared.usual.learned,
     runChange: watch.change,
-    ...createQueueControl({ queues: store.queues, wake }),
+    ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
     ...createScheduleControl(timed),
     ...createCircuitControl({ store, circuits: store.circuits, refresh }),
   };

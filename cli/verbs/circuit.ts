@@ -107,7 +107,7 @@ function addList(circuit: Command, ended: Ended): void {
       );
       const rows = items.map((one) => [
         clean(one.queue),
-        clean(one.task),
+        `${clean(one.task)}${one.agentVersion === "" ? "" : ` for version ${clean(one.agentVersion)}`}`,
         clean(one.agentId),
         stateWords(one).replace(/^is /, ""),
         clean(one.saw),

@@ -8,6 +8,7 @@ import { CliFailure, type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted, durationWords, limitWords, moment, pauseWords } from "../words.ts";
+import { printPins } from "./queue-pin.ts";
 
 const lookEveryMs = 500;
 const drainMsMax = 600_000;
@@ -28,7 +29,7 @@ export function addQueueShow(queue: Command, ended: Ended): void {
   addDrain(queue, ended);
 }
 
-function print({ queue, tasks, namespacePause }: GetQueueResponse, output: Output): void {
+function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output: Output): void {
   if (!queue) return;
   printPairs(output, [
     ["queue", clean(queue.name)],
@@ -41,11 +42,16 @@ function print({ queue, tasks, namespacePause }: GetQueueResponse, output: Outpu
     ["paused", pauseWords(queue.pause)],
     ["namespace", namespacePause ? `paused ${pauseWords(namespacePause)}` : ""],
   ]);
+  printPins(pins, output);
   if (tasks.length === 0) return;
   output.line("");
-  const headers = ["TASK", "WAIT", "OLDEST", "WITH AGENTS", "AGENTS", "LAST POLLED"];
+  const isPinned = tasks.some(({ agentVersion }) => agentVersion !== "");
+  const headers = [
+    ...["TASK", ...(isPinned ? ["FOR VERSION"] : [])],
+    ...["WAIT", "OLDEST", "WITH AGENTS", "AGENTS", "LAST POLLED"],
+  ];
   const rows = tasks.map((task) => [
-    clean(task.task),
+    ...[clean(task.task), ...(isPinned ? [clean(task.agentVersion) || "any"] : [])],
     String(task.depth),
     moment(task.oldestTime),
     String(task.leased),

@@ -12,6 +12,7 @@ import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { clean, limitWords, moment, pauseWords } from "../words.ts";
+import { addPinVerbs } from "./queue-pin.ts";
 import { addQueueShow } from "./queue-show.ts";
 
 const pageMax = 1_000;
@@ -21,6 +22,7 @@ export function addQueueVerbs(queue: Command, ended: Ended): void {
   addList(queue, ended);
   addQueueShow(queue, ended);
   addLimit(queue, ended);
+  addPinVerbs(queue, ended);
   queue
     .command("pause")
     .description("hand out nothing new of a queue; what is with an agent goes on")

@@ -73,12 +73,16 @@ function rowOf(wait: Wait, { now }: ExplainRunResponse): readonly string[] {
   ];
 }
 
+function agentWords({ agentVersion }: PersonAction): string {
+  return agentVersion === "" ? "an agent" : `an agent of version ${clean(agentVersion)}`;
+}
+
 /** A command where there is one, else the call of the contract. */
 function actionWords(action: PersonAction, runId: string): string {
   const choices = action.choices.map(clean);
   switch (action.kind) {
     case ActionKind.START_AGENT:
-      return `start an agent for queue ${clean(action.queue)}, task ${clean(action.task)}`;
+      return `start ${agentWords(action)} for queue ${clean(action.queue)}, task ${clean(action.task)}`;
     case ActionKind.ANSWER: {
       const asked = { runId, id: action.escalationId, answers: choices };
       return `${resolveCommand(asked)}${choices.length > 1 ? ` (${choices.join(", ")})` : ""}`;

@@ -60,9 +60,9 @@ function concerns(overview: GetOverviewResponse): readonly Row[] {
       ? [row(`${counted(open, "escalation")} open`, undefined, "drover escalation list")]
       : []),
     ...partitionRows(latePartitions),
-    ...overview.unservedTasks.map(({ queue, task, oldestTime }) =>
+    ...overview.unservedTasks.map(({ queue, task, agentVersion, oldestTime }) =>
       row(
-        `no agent asks for "${clean(task)}" of queue "${clean(queue)}"`,
+        `no agent${agentVersion === "" ? "" : ` of version "${clean(agentVersion)}"`} asks for "${clean(task)}" of queue "${clean(queue)}"`,
         oldestTime,
         `start one; drover queue show ${clean(queue)}`,
       ),

@@ -67,6 +67,8 @@ export interface LaneWait {
   readonly alarms: number;
   /** Agent sessions that ask for it, if every one of them is cordoned; else 0. */
   readonly cordoned: number;
+  /** Agents of this version alone get it, as the queue pins it; empty: all do. */
+  readonly agentVersion: string;
 }
 
 export interface AgentWait {
@@ -105,6 +107,8 @@ export interface PersonAction {
   readonly signalName: string;
   readonly queue: string;
   readonly task: string;
+  /** With START_AGENT: of which version it has to be; empty: of any. */
+  readonly agentVersion: string;
   readonly approvers: readonly string[];
 }
 
@@ -165,8 +169,9 @@ function readAction(action: WireAction): PersonAction {
 type Detail = WireWait["detail"];
 
 function readLane(lane: Extract<Detail, { case: "lane" }>["value"]): LaneWait {
-  const { queue, task, polled, alarms, cordoned } = lane;
-  return { queue, task, polled, alarms, cordoned, lastPollTime: readTime(lane.lastPollTime) };
+  const { queue, task, polled, alarms, cordoned, agentVersion } = lane;
+  const lastPollTime = readTime(lane.lastPollTime);
+  return { queue, task, polled, alarms, cordoned, agentVersion, lastPollTime };
 }
 
 function readAgent(agent: Extract<Detail, { case: "agent" }>["value"]): AgentWait {

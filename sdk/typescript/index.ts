@@ -109,12 +109,15 @@ export type {
 export { bytes, json, type Parse, type Payload } from "./payload.ts";
 export type {
   Pause,
+  PinOf,
+  PinSpec,
   Queue,
   QueueDetails,
   QueueLimits,
   QueuePage,
   Queues,
   QueueTask,
+  VersionPin,
 } from "./queues.ts";
 export type { RunFilterSpec } from "./run-filter.ts";
 export type {

@@ -183,6 +183,8 @@ export interface Overview {
   readonly unservedTasks: readonly {
     readonly queue: string;
     readonly task: string;
+    /** They are for agents of this version; empty: for all. */
+    readonly agentVersion: string;
     readonly oldestTime: Date | null;
   }[];
   /** Those that nobody watches, or that are late by more than 5 s. */
@@ -348,8 +350,8 @@ function readPartition(one: partitions.Partition): Partition {
 function readOverview(answer: overview.GetOverviewResponse): Overview {
   return Object.freeze({
     openEscalations: answer.openEscalations,
-    unservedTasks: answer.unservedTasks.map(({ queue, task, oldestTime }) => {
-      return { queue, task, oldestTime: readTime(oldestTime) };
+    unservedTasks: answer.unservedTasks.map(({ queue, task, agentVersion, oldestTime }) => {
+      return { queue, task, agentVersion, oldestTime: readTime(oldestTime) };
     }),
     latePartitions: answer.latePartitions.map(readPartition),
     isNamespacePaused: answer.namespacePause !== undefined,

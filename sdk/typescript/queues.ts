@@ -43,12 +43,37 @@ export interface Queue {
 export interface QueueTask
   extends Pick<Queue, "depth" | "leased" | "oldestTime" | "polledTime" | "agents"> {
   readonly task: string;
+  /** Those that a pin keeps for agents of this version; empty: those for all agents. */
+  readonly agentVersion: string;
+}
+
+/** Tasks of a workflow in a queue. */
+export interface PinOf extends CallControl {
+  readonly workflow: string;
+  /** Of this version of it; default: of each that has no pin of its own. */
+  readonly version?: number;
+}
+
+export interface PinSpec extends PinOf {
+  /** As the agents state it. */
+  readonly agentVersion: string;
+}
+
+/** What a queue keeps for one version of agents. */
+export interface VersionPin {
+  readonly workflow: string;
+  /** 0: every version that has no pin of its own. */
+  readonly version: number;
+  readonly agentVersion: string;
+  readonly pinnedTime: Date | null;
 }
 
 export interface QueueDetails {
   readonly queue: Queue;
   /** By name, the first 1,000. */
   readonly tasks: readonly QueueTask[];
+  /** By workflow and version. */
+  readonly pins: readonly VersionPin[];
   /** What keeps every queue of the namespace; null: nothing. */
   readonly namespacePause: Pause | null;
 }
@@ -71,6 +96,13 @@ export interface Queues {
   resume(queue: string, options?: CallControl): Promise<Queue>;
   /** All of them: what is left out has no limit any more. */
   setLimits(queue: string, limits: QueueLimits, options?: CallControl): Promise<Queue>;
+  /**
+   * Once this resolves, agents of that version alone get such tasks of the queue; what others have
+   * goes on. All pins of the queue after the call. WORKFLOW_NOT_FOUND: there is no such version.
+   */
+  pin(queue: string, pin: PinSpec): Promise<readonly VersionPin[]>;
+  /** What no other pin keeps goes to any agent. All pins of the queue after the call. */
+  unpin(queue: string, pin: PinOf): Promise<readonly VersionPin[]>;
 }
 
 const rpc = OperatorService.method;
@@ -88,8 +120,9 @@ export function createQueues(call: Call, namespace: string): Queues {
     async get(queue: string, { signal }: CallControl = {}): Promise<QueueDetails> {
       const answer = await call(rpc.getQueue, { namespace, queue }, { signal });
       const tasks = answer.tasks.map(readTask);
+      const pins = answer.pins.map(readPin);
       const namespacePause = readPause(answer.namespacePause);
-      return { queue: readQueueOf(queue, answer), tasks, namespacePause };
+      return { queue: readQueueOf(queue, answer), tasks, pins, namespacePause };
     },
 
     async pause(queue: string, { reason = "", signal }: ReasonSpec = {}): Promise<Queue> {
@@ -108,6 +141,22 @@ export function createQueues(call: Call, namespace: string): Queues {
     ): Promise<Queue> {
       const request = { namespace, queue, limits: { leased, perSecond, burst } };
       return readQueueOf(queue, await call(rpc.setQueueLimits, request, { signal }));
+    },
+
+    async pin(
+      queue: string,
+      { workflow, version = 0, agentVersion, signal }: PinSpec,
+    ): Promise<readonly VersionPin[]> {
+      const request = { namespace, queue, workflow, version, agentVersion };
+      return (await call(rpc.pinQueue, request, { signal })).pins.map(readPin);
+    },
+
+    async unpin(
+      queue: string,
+      { workflow, version = 0, signal }: PinOf,
+    ): Promise<readonly VersionPin[]> {
+      const request = { namespace, queue, workflow, version };
+      return (await call(rpc.unpinQueue, request, { signal })).pins.map(readPin);
     },
   });
 }
@@ -135,12 +184,16 @@ function readQueue(queue: wire.Queue): Queue {
 }
 
 function readTask(one: wire.QueueTask): QueueTask {
-  const { task, depth, leased, agents } = one;
+  const { task, depth, leased, agents, agentVersion } = one;
   return Object.freeze({
-    ...{ task, depth, leased, agents },
+    ...{ task, depth, leased, agents, agentVersion },
     oldestTime: readTime(one.oldestTime),
     polledTime: readTime(one.polledTime),
   });
+}
+
+function readPin({ workflow, version, agentVersion, pinnedTime }: wire.VersionPin): VersionPin {
+  return Object.freeze({ workflow, version, agentVersion, pinnedTime: readTime(pinnedTime) });
 }
 
 function readLimits(limits: wire.QueueLimits | undefined): QueueLimits {

@@ -119,6 +119,10 @@ export type RunEvent =
       readonly fence: number;
       /** Somebody polled its lane in the last minute, or the lane is held. */
       readonly polled: boolean;
+      /** The store's number of the lane that it waits in; left out: that of its task. */
+      readonly lane?: number;
+      /** Agents of this version alone get it; left out: all do. */
+      readonly agentVersion?: string;
       /** A person is being asked about its lane, by another task; left out: none is. */
       readonly asked?: boolean;
     }

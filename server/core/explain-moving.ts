@@ -73,16 +73,17 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
   const polled = lastPolledAt !== null && seen.now - lastPolledAt < seen.signs.polledMs;
   const { task, alarms } = ready;
   const cordoned = polled ? (seen.signs.cordoned.get(step.no) ?? 0) : 0;
+  const agentVersion = seen.signs.agentVersions.get(step.no) ?? null;
   const waitsFor: AgentToPoll = {
     kind: "agent-to-poll",
-    ...{ task, queue, taskName, lastPolledAt, polled, alarms, cordoned },
+    ...{ task, queue, taskName, lastPolledAt, polled, alarms, cordoned, agentVersion },
   };
   return {
     waitsFor,
     since: ready.readyAt,
     next: { what: afterPickup(planned, step, ready, polled), at: ready.wakeAt },
     actions: [
-      { kind: "start-agent", queue, taskName },
+      { kind: "start-agent", queue, taskName, agentVersion },
       ...(cordoned > 0 ? [{ kind: "uncordon-agent", queue, taskName } as const] : []),
     ],
   };

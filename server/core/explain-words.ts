@@ -63,13 +63,15 @@ function whatWords(
   const ago = (at: Moment): string => `${inWords(Math.max(0, now - at))} ago`;
   switch (waitsFor.kind) {
     case "agent-to-poll": {
-      const { queue, taskName, polled, lastPolledAt, cordoned } = waitsFor;
+      const { queue, taskName, polled, lastPolledAt, cordoned, agentVersion } = waitsFor;
+      const agent = agentVersion === null ? "agent" : `agent of version "${agentVersion}"`;
       const where = `queue "${queue}" for task "${taskName}"`;
       if (cordoned > 0)
-        return `${of} waits for an agent: whoever polls ${where} is cordoned (${cordoned} of ${cordoned})`;
-      if (polled) return `${of} waits for a free agent: agents poll ${where} and are busy`;
+        return `${of} waits for an ${agent}: whoever polls ${where} is cordoned (${cordoned} of ${cordoned})`;
+      if (polled) return `${of} waits for a free ${agent}: agents poll ${where} and are busy`;
       const last = lastPolledAt === null ? "" : `, since the last poll ${ago(lastPolledAt)}`;
-      return `${of} waits for an agent: nobody polls ${where}${last}`;
+      const nobody = agentVersion === null ? "nobody" : "none";
+      return `${of} waits for an ${agent}: ${nobody} polls ${where}${last}`;
     }
     case "queue-to-resume":
       return `${of} is held, as ${pauseWords(waitsFor)}`;

@@ -59,6 +59,8 @@ export interface Signs {
    * one of those is cordoned.
    */
   readonly cordoned: ReadonlyMap<number, number>;
+  /** Of steps in their queue: of which version agents must be, where not any may take it. */
+  readonly agentVersions: ReadonlyMap<number, string>;
   /** Of both: the name of the queue, also where expressions came to it. */
   readonly queues: ReadonlyMap<number, string>;
 }
@@ -192,6 +194,8 @@ export interface AgentToPoll {
   readonly alarms: number;
   /** Agent sessions that ask for it and are all cordoned; 0: not all are, or none asks. */
   readonly cordoned: number;
+  /** Only agents of this version get it; null: all do. */
+  readonly agentVersion: string | null;
 }
 
 /** In a queue out of which nobody may take it. */
@@ -284,7 +288,13 @@ export interface Tried {
 }
 
 export type Action =
-  | { readonly kind: "start-agent"; readonly queue: string; readonly taskName: string }
+  /** `agentVersion`: of this version; null: of any. */
+  | {
+      readonly kind: "start-agent";
+      readonly queue: string;
+      readonly taskName: string;
+      readonly agentVersion: string | null;
+    }
   /** ResolveEscalation. */
   | {
       readonly kind: "answer";

@@ -258,7 +258,7 @@ export function onReadyMoment(
   if (until !== ready.until)
     emit(pass, { kind: "wake-moved", step: step.no, wakeAt: ready.wakeAt, until });
   if (event.polled) emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
-  else notPickedUp(pass, stepOf(pass, step.no), ready, { wakeAt, asked: event.asked ?? false });
+  else notPickedUp(pass, stepOf(pass, step.no), ready, { wakeAt, event });
   return DONE;
 }
 
@@ -280,18 +280,21 @@ function notPickedUp(
   pass: Pass,
   step: Step,
   ready: Ready,
-  { wakeAt, asked }: { wakeAt: Moment; asked: boolean },
+  { wakeAt, event }: { wakeAt: Moment; event: Extract<RunEvent, { kind: "ready-moment" }> },
 ): void {
   const { now } = pass.occasion;
+  const { asked = false, agentVersion } = event;
   const { no } = step;
   const plan = planStep(pass, no);
   const { queue, task } = planTaskOf(plan, step, ready.task);
-  const saw = `nobody polls queue "${queue}" for task "${task}"; it waits since ${inWords(now - ready.readyAt)}`;
+  const agent = agentVersion === undefined ? "agent" : `agent of version "${agentVersion}"`;
+  const who = agentVersion === undefined ? "nobody" : `no ${agent}`;
+  const saw = `${who} polls queue "${queue}" for task "${task}"; it waits since ${inWords(now - ready.readyAt)}`;
   const about = { step, fence: ready.fence, n: ready.alarms, dueAt: ready.wakeAt, saw };
   const onPickup = ready.task === "perform" ? plan.onPickup : "alarm";
   if (onPickup === "escalate" && !asked) {
     intervene(pass, "pickup", { ...about, did: "asked a person" });
-    const help = "start an agent for this queue and task, then retry";
+    const help = `start an ${agent} for this queue and task, then retry`;
     const others = "other tasks that wait there go on by themselves";
     escalate(pass, no, "pickup", `${saw}: ${help}; ${others}`);
   } else if (onPickup === "fallback" && nextPlanned(pass, step) !== null) {
@@ -299,7 +302,7 @@ function notPickedUp(
     leave(pass, no, { ...PERMANENT, code: "drover.pickup", message: saw });
   } else {
     const what = asked ? "a person has been asked about another task there" : "alarmed";
-    const did = `${what}; looks again in ${inWords(wakeAt - now)}. Start an agent for this queue and task`;
+    const did = `${what}; looks again in ${inWords(wakeAt - now)}. Start an ${agent} for this queue and task`;
     intervene(pass, "pickup", { ...about, did });
     emit(pass, { kind: "pickup-alarmed", step: no, wakeAt });
   }

@@ -48,7 +48,8 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
   }
 
   async function park(request: Ask, rider: boolean): Promise<Parked> {
-    const { agent, pollSeq, namespace, maxTasks } = request;
+    const { agent, pollSeq, namespace, maxTasks, queues, tasks } = request;
+    const asks = { namespaceId: namespace.id, queues, tasks, agentVersion: agent.version };
     return options.waiters.park({
       agent,
       pollSeq,
@@ -56,8 +57,8 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       namespace: namespace.name,
       namespaceId: namespace.id,
       places: maxTasks,
-      anyTaskOf: request.tasks.length === 0 ? request.queues : null,
-      lanes: await options.lanes.of(namespace.id, request.queues, request.tasks),
+      asks,
+      lanes: await options.lanes.of(asks),
     });
   }
 

@@ -1,43 +1,79 @@
-// The lanes that a poll asks for: (namespace, queue, task), as ids. An agent that names no task
-// takes any task of its queues, so its lanes are those known so far and grow with new ones.
+// The lanes that a poll asks for: (namespace, queue, task), as ids, and those of the same tasks
+// that are for its agent's version alone. An agent that names no task takes any task of its queues,
+// so its lanes are those known so far and grow with new ones.
 import type { Store } from "../store/store.ts";
 import type { DueLane } from "./matching.ts";
+import type { VersionLanes } from "./version-lanes.ts";
+import type { Waiter, Waiters } from "./waiters.ts";
 
 const LANES_MAX = 50_000;
 
-export interface Lanes {
-  of(
-    namespaceId: number,
-    queues: readonly { readonly name: string; readonly weight: number }[],
-    tasks: readonly string[],
-  ): Promise<readonly DueLane[]>;
+/** What a poll asks for, and of which version its agent is. */
+export interface Asks {
+  readonly namespaceId: number;
+  readonly queues: readonly { readonly name: string; readonly weight: number }[];
+  /** Empty: every task of the queues. */
+  readonly tasks: readonly string[];
+  readonly agentVersion: string;
 }
 
-export function createLanes(store: Store): Lanes {
+export interface Lanes {
+  of(asks: Asks): Promise<readonly DueLane[]>;
+  /** There may be others later: new ones come of its queues, or of its agent's version. */
+  mayGrow(asks: Asks): boolean;
+}
+
+export function createLanes(store: Store, versions: Pick<VersionLanes, "of">): Lanes {
   const known = new Map<string, number>();
 
+  async function forAll({ namespaceId, tasks }: Asks, weights: ReadonlyMap<string, number>) {
+    if (tasks.length === 0) {
+      const lanes = await store.lanesOfQueues(namespaceId, [...weights.keys()]);
+      return lanes.map(({ lane, queue }) => ({ lane, weight: weights.get(queue) ?? 1 }));
+    }
+    const keys = [...weights].flatMap(([queue, weight]) =>
+      [...new Set(tasks)].map((task) => ({ namespaceId, queue, task, weight })),
+    );
+    const at = (key: (typeof keys)[number]): string => `${namespaceId}/${key.queue}/${key.task}`;
+    const unknown = keys.filter((key) => !known.has(at(key)));
+    if (unknown.length > 0) {
+      if (known.size > LANES_MAX) known.clear();
+      const ids = await store.lanes(unknown);
+      for (const [place, key] of unknown.entries()) known.set(at(key), ids[place] ?? -1);
+    }
+    return keys.map((key) => ({ lane: known.get(at(key)) ?? -1, weight: key.weight }));
+  }
+
   return Object.freeze({
-    async of(
-      namespaceId: number,
-      queues: readonly { readonly name: string; readonly weight: number }[],
-      tasks: readonly string[],
-    ): Promise<readonly DueLane[]> {
-      const weights = new Map(queues.map(({ name, weight }) => [name, weight]));
-      if (tasks.length === 0) {
-        const lanes = await store.lanesOfQueues(namespaceId, [...weights.keys()]);
-        return lanes.map(({ lane, queue }) => ({ lane, weight: weights.get(queue) ?? 1 }));
-      }
-      const keys = [...weights].flatMap(([queue, weight]) =>
-        [...new Set(tasks)].map((task) => ({ namespaceId, queue, task, weight })),
+    async of(asks: Asks): Promise<readonly DueLane[]> {
+      const { namespaceId, tasks, agentVersion } = asks;
+      const weights = new Map(asks.queues.map(({ name, weight }) => [name, weight]));
+      const lanes = await forAll(asks, weights);
+      const own = [...weights].flatMap(([queue, weight]) =>
+        versions
+          .of(namespaceId, queue, agentVersion)
+          .filter(({ task }) => tasks.length === 0 || tasks.includes(task))
+          .map(({ lane }) => ({ lane, weight })),
       );
-      const at = (key: (typeof keys)[number]): string => `${namespaceId}/${key.queue}/${key.task}`;
-      const unknown = keys.filter((key) => !known.has(at(key)));
-      if (unknown.length > 0) {
-        if (known.size > LANES_MAX) known.clear();
-        const ids = await store.lanes(unknown);
-        for (const [place, key] of unknown.entries()) known.set(at(key), ids[place] ?? -1);
-      }
-      return keys.map((key) => ({ lane: known.get(at(key)) ?? -1, weight: key.weight }));
+      return own.length === 0 ? lanes : [...lanes, ...own];
     },
+    mayGrow: ({ namespaceId, queues, tasks, agentVersion }: Asks) =>
+      tasks.length === 0 ||
+      queues.some(({ name }) => versions.of(namespaceId, name, agentVersion).length > 0),
   });
+}
+
+/** Parked polls get the lanes that have come since they parked. */
+export async function refreshLanes(
+  waiters: Waiters,
+  lanes: Lanes,
+  of: readonly Waiter[],
+): Promise<void> {
+  const groups = Map.groupBy(of, ({ asks }) => JSON.stringify(asks));
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (!first) continue;
+    const known = await lanes.of(first.asks);
+    for (const waiter of group) waiters.setLanes(waiter, known);
+  }
 }

@@ -8,6 +8,7 @@
 // its return which of its lanes got work meanwhile.
 
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
+import type { Asks } from "./lanes.ts";
 import type { DueLane } from "./matching.ts";
 
 export interface Waiter {
@@ -19,8 +20,7 @@ export interface Waiter {
   /** Rides on a Complete: served only by a flight that is under way, never looked for. */
   readonly rider: boolean;
   readonly places: number;
-  /** The queues of a poll that names no task; null: its lanes are fixed. */
-  readonly anyTaskOf: readonly { readonly name: string; readonly weight: number }[] | null;
+  readonly asks: Asks;
   lanes: readonly DueLane[];
   reserved: boolean;
   over: boolean;
@@ -59,8 +59,8 @@ export interface Waiters {
   /** Lanes that parked polls ask for. */
   lanes(): readonly number[];
   riders(): readonly Waiter[];
-  /** Parked polls that take any task of their queues: new lanes may have come. */
-  wildcards(): readonly Waiter[];
+  /** Polls and riders that wait. */
+  all(): readonly Waiter[];
   setLanes(waiter: Waiter, lanes: readonly DueLane[]): void;
 }
 
@@ -151,7 +151,7 @@ export function createWaiters(): Waiters {
     count: () => parked.size,
     lanes: () => [...byLane.keys()],
     riders: () => [...riders],
-    wildcards: () => [...parked.keys()].filter(({ anyTaskOf }) => anyTaskOf !== null),
+    all: () => [...parked.keys()],
     setLanes(waiter: Waiter, lanes: readonly DueLane[]) {
       if (!parked.has(waiter)) return;
       exit(waiter);

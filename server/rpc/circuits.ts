@@ -103,12 +103,14 @@ export function circuitMessage({
   queue,
   task,
   agentId,
+  agentVersion,
   state,
   said,
   saw,
 }: CircuitRecord): MessageInitShape<typeof CircuitSchema> {
   return {
     ...{ queue, task, agentId, saw, state: STATES[state.kind] },
+    agentVersion: agentVersion ?? "",
     rests: state.kind === "closed" ? 0 : state.rests,
     ...timeField("sinceTime", state.kind === "closed" ? null : state.since),
     ...timeField("tryTime", state.kind === "open" ? state.until : null),

@@ -154,7 +154,8 @@ function detailOf(runId: string, waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
   switch (waitsFor.kind) {
     case "agent-to-poll": {
       const { queue, taskName: task, polled, alarms, cordoned, lastPolledAt } = waitsFor;
-      const lane = { queue, task, polled, alarms, cordoned };
+      const agentVersion = waitsFor.agentVersion ?? "";
+      const lane = { queue, task, polled, alarms, cordoned, agentVersion };
       const value = { ...lane, ...timeField("lastPollTime", lastPolledAt) };
       return { detail: { case: "lane", value } };
     }
@@ -226,7 +227,10 @@ function triedInit({ last, ...counts }: Tried): MessageInitShape<typeof TriedSch
 function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonActionSchema> {
   switch (action.kind) {
     case "start-agent":
-      return { kind: ActionKind.START_AGENT, queue: action.queue, task: action.taskName };
+      return {
+        ...{ kind: ActionKind.START_AGENT, queue: action.queue, task: action.taskName },
+        agentVersion: action.agentVersion ?? "",
+      };
     case "answer":
       return {
         kind: ActionKind.ANSWER,

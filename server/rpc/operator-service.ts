@@ -48,6 +48,7 @@ export interface OperatorServiceDeps {
     | "definition"
     | "outbox"
     | "queues"
+    | "pins"
     | "triggers"
     | "circuits"
     | "operators"

@@ -125,9 +125,9 @@ function partitionMessage(
   };
 }
 
-function unservedMessage({ queue, task, oldestAt, polledAt }: OrphanLane) {
+function unservedMessage({ queue, task, agentVersion, oldestAt, polledAt }: OrphanLane) {
   return {
-    ...{ queue, task },
+    ...{ queue, task, agentVersion: agentVersion ?? "" },
     ...timeField("oldestTime", oldestAt),
     ...timeField("polledTime", polledAt),
   };

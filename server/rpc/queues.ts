@@ -6,6 +6,7 @@ import { isLimited, type QueueLimits } from "../core/limits.ts";
 import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { QueueLook, QueueTask } from "../store/operators.ts";
+import type { Pin } from "../store/pins.ts";
 import type { Pause, QueueRecord, QueueRef } from "../store/queues.ts";
 import type { Store } from "../store/store.ts";
 import type { Handlers } from "./mount.ts";
@@ -16,7 +17,7 @@ import { timeField } from "./time-field.ts";
 
 export interface QueueCallDeps {
   readonly scheduler: Pick<Scheduler, Control>;
-  readonly store: Pick<Store, "queues" | "operators">;
+  readonly store: Pick<Store, "queues" | "pins" | "operators">;
   readonly namespaces: Namespaces;
 }
 
@@ -25,6 +26,8 @@ export type Control =
   | "pauseQueue"
   | "resumeQueue"
   | "limitQueue"
+  | "pinQueue"
+  | "unpinQueue"
   | "pauseWorkflow"
   | "resumeWorkflow";
 
@@ -34,6 +37,8 @@ type QueueCalls =
   | "pauseQueue"
   | "resumeQueue"
   | "setQueueLimits"
+  | "pinQueue"
+  | "unpinQueue"
   | "pauseNamespace"
   | "resumeNamespace"
   | "pauseWorkflow"
@@ -41,7 +46,7 @@ type QueueCalls =
 
 export function createQueueCalls({
   scheduler,
-  store: { queues, operators },
+  store: { queues, pins, operators },
   namespaces,
 }: QueueCallDeps): Pick<Handlers<typeof OperatorService>, QueueCalls> {
   async function refOf(request: { namespace: string; queue: string }): Promise<QueueRef> {
@@ -81,6 +86,7 @@ export function createQueueCalls({
       return {
         ...(await queueNow({ namespaceId, queue })),
         tasks: (await operators.queueTasks(namespaceId, queue)).map(taskMessage),
+        pins: (await pins.list(namespaceId, queue)).map(pinMessage),
         ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
       };
     },
@@ -99,6 +105,19 @@ export function createQueueCalls({
       await scheduler.limitQueue(of, limitsFrom(request.limits));
       return await queueNow(of);
     },
+    async pinQueue({ namespace: of, queue, workflow, version, agentVersion }) {
+      const namespace = await namespaces.find(of);
+      const pin = { namespaceId: namespace.id, queue, workflow, version };
+      if (!(await scheduler.pinQueue(pin, agentVersion)))
+        throw noSuchWorkflow(namespace.name, workflow, version);
+      return { pins: (await pins.list(namespace.id, queue)).map(pinMessage) };
+    },
+    async unpinQueue(request) {
+      const { namespaceId, queue } = await refOf(request);
+      const { workflow, version } = request;
+      await scheduler.unpinQueue({ namespaceId, queue, workflow, version });
+      return { pins: (await pins.list(namespaceId, queue)).map(pinMessage) };
+    },
     async pauseNamespace({ namespace, reason }) {
       const { id: namespaceId } = await namespaces.find(namespace);
       const pause = await scheduler.pauseQueue({ namespaceId, queue: "" }, reason);
@@ -113,11 +132,7 @@ export function createQueueCalls({
       const namespace = await namespaces.find(of);
       const pause = await scheduler.pauseWorkflow({ namespaceId: namespace.id, workflow }, reason);
       if (pause) return { pause: pauseMessage(pause) };
-      throw new DroverError(
-        "WORKFLOW_NOT_FOUND",
-        `There is no workflow "${workflow}" in the namespace "${namespace.name}": check its name.`,
-        { metadata: { name: workflow } },
-      );
+      throw noSuchWorkflow(namespace.name, workflow, 0);
     },
     async resumeWorkflow({ namespace, workflow }) {
       const { id: namespaceId } = await namespaces.find(namespace);
@@ -125,6 +140,20 @@ export function createQueueCalls({
       return {};
     },
   };
+}
+
+function noSuchWorkflow(namespace: string, workflow: string, version: number): DroverError {
+  const what = version === 0 ? "workflow" : `version ${version} of a workflow`;
+  const check = version === 0 ? "its name" : "its name, or register the version first";
+  return new DroverError(
+    "WORKFLOW_NOT_FOUND",
+    `There is no ${what} "${workflow}" in the namespace "${namespace}": check ${check}.`,
+    { metadata: { name: workflow } },
+  );
+}
+
+function pinMessage({ workflow, version, agentVersion, at }: Pin) {
+  return { workflow, version, agentVersion, pinnedTime: timestampFromMs(at) };
 }
 
 function limitsFrom(limits: LimitsMessage | undefined): QueueLimits {
@@ -144,9 +173,10 @@ function queueMessage(record: QueueRecord, look: QueueLook | undefined) {
   };
 }
 
-function taskMessage({ task, ready, leased, oldestAt, polledAt, agents }: QueueTask) {
+function taskMessage(of: QueueTask) {
+  const { task, agentVersion, ready, leased, oldestAt, polledAt, agents } = of;
   return {
-    ...{ task, depth: ready, leased, agents },
+    ...{ task, depth: ready, leased, agents, agentVersion: agentVersion ?? "" },
     ...timeField("oldestTime", oldestAt),
     ...timeField("polledTime", polledAt),
   };

@@ -52,6 +52,7 @@ export interface RpcServerDeps {
     | "outbox"
     | "schedules"
     | "queues"
+    | "pins"
     | "triggers"
     | "circuits"
     | "operators"

@@ -6,9 +6,10 @@ import { decide } from "../core/decide.ts";
 import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
-import type { Actor, PassRecord, Written } from "../store/changes.ts";
+import type { Actor, PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx } from "../store/store.ts";
+import { NOTHING_WRITTEN } from "../store/written.ts";
 import { beginChildren, withEndedChildren } from "./children.ts";
 import { fencedOf } from "./fence.ts";
 import { laneOfPass } from "./item-lanes.ts";
@@ -113,8 +114,6 @@ export function createAdvance(options: AdvanceOptions): Advance {
     idle: () => flights.idle(),
   });
 }
-
-const NOTHING_WRITTEN: Written = Object.freeze({ freed: [], ended: [] });
 
 interface Flown extends Worked {
   readonly landings: readonly Landing<Advanced>[];

@@ -22,7 +22,7 @@ export function createCircuitControl({
       if (lane === undefined) throw new Error(`queue ${of.queue} has no lane for ${of.task}`);
       const circuit = await circuits.say({ lane, agentId }, said);
       await refresh();
-      return { ...circuit, queue: of.queue, task: of.task };
+      return { ...circuit, queue: of.queue, task: of.task, agentVersion: null };
     },
     async cordonAgent(cordon: Omit<Cordon, "at">) {
       const made = await circuits.cordon(cordon);

@@ -23,6 +23,7 @@ import {
   type ScheduleSpec,
 } from "../store/schedules.ts";
 import type { Tx } from "../store/store.ts";
+import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndTell, type SupervisorActor } from "./advance.ts";
 import { fencedOf } from "./fence.ts";
 import { momentsOf, momentText } from "./moments.ts";
@@ -316,7 +317,7 @@ function itemOf(wanted: Wanted): WantedItem | null {
 const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
-  if (items.length === 0) return { records: [], begun: [], freed: [], ended: [], landings: [] };
+  if (items.length === 0) return { ...NOTHING_WRITTEN, records: [], begun: [], landings: [] };
   return accept(options, tx, items);
 }
 

@@ -67,5 +67,5 @@ function laneOf({ view, laned: { plan, laneOf: of } }: Judging, event: RunEvent)
   const planned = planStepAt(plan, event.step);
   if (planned?.onPickup !== "escalate") return null;
   if (hasExpression(plannedTask(planned, "perform", plannedOf(step)).queue)) return null;
-  return of(event.step, "perform", plannedOf(step)).lane;
+  return event.lane ?? of(event.step, "perform", plannedOf(step)).lane;
 }

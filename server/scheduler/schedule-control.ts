@@ -22,6 +22,7 @@ import {
   TRIGGER_SERIES,
 } from "../store/schedules.ts";
 import type { Namespace, Tx } from "../store/store.ts";
+import { NOTHING_WRITTEN } from "../store/written.ts";
 import { randomUuid } from "../uuid.ts";
 import { commitAndTell } from "./advance.ts";
 import { beginFires, concurrencyOf, type FireOptions, templateOf, type Wanted } from "./fire.ts";
@@ -332,7 +333,7 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
     await lockAsRead(tx, request, record);
     refuseFuture(until, tx.now);
     if (dryRun)
-      return { records: [], begun: [], freed: [], ended: [], moments: await seen(tx, wanted) };
+      return { ...NOTHING_WRITTEN, records: [], begun: [], moments: await seen(tx, wanted) };
     const { fires, runs, errors, ...worked } = await beginFires(options, tx, wanted);
     if (fires.length > 0) await tx.writeFires(fires);
     const moments = wanted.map(({ at, text }, place): BackfillMoment => {

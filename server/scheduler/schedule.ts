@@ -8,6 +8,7 @@ import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { HookRecord } from "../store/outbox.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { KeyHolder, Store, Tx } from "../store/store.ts";
+import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
 import { beginChildren } from "./children.ts";
 import type { Enter } from "./intake.ts";
@@ -266,16 +267,14 @@ export async function accept(
   const children = await beginChildren(options, tx, made);
   const { records } = children;
   const runs = [...begun.map(({ run }) => run), ...children.runs];
-  if (begun.length > 0) {
-    await tx.insertRuns(runs);
-    await tx.write(records);
-  }
+  if (begun.length > 0) await tx.insertRuns(runs);
+  const written = begun.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
   const changes = slots.changes();
   if (changes.length > 0) await tx.writeSlots(changes);
   // A call that was refused stores nothing: it may be repeated under the same key.
   const free = [...holders.values()].filter(({ runId }) => refused.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);
-  return { records, begun: runs, landings, freed: [], ended: [] };
+  return { ...written, records, begun: runs, landings };
 }
 
 /** A run that asks for a slot now; one that is to start later asks for it then. */

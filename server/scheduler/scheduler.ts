@@ -12,6 +12,7 @@ import type { CircuitRecord, CircuitSaid, Cordon, CordonRef } from "../store/cir
 import type { LearnedDurations } from "../store/durations.ts";
 import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";
+import type { PinRef } from "../store/pins.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
 import type { LaneKey, Namespace, RunRef } from "../store/store.ts";
 import type { TraceContext } from "../store/trace.ts";
@@ -153,6 +154,15 @@ export interface Scheduler extends ScheduleControl {
   uncordonAgent(of: CordonRef): Promise<boolean>;
   /** Once it has answered no server hands out more; what agents have already stays theirs. */
   limitQueue(of: QueueRef, limits: QueueLimits): Promise<void>;
+  /**
+   * Once it has answered no server hands a task of the workflow's version out of the queue to an
+   * agent of another version; what agents have already stays theirs. Agents that wait on other
+   * servers get them within a second. Another version takes the place of the one before. false:
+   * there is no such workflow, or version of it. Idempotent by state.
+   */
+  pinQueue(of: PinRef, agentVersion: string): Promise<boolean>;
+  /** What no other pin keeps goes to any agent at once. Idempotent by state. */
+  unpinQueue(of: PinRef): Promise<void>;
   /** Other servers know within 5 s. */
   limitNamespace(namespaceId: number, limits: NamespaceLimits): Promise<void>;
 }

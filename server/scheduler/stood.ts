@@ -12,6 +12,8 @@ export interface Stood {
   stoodMs(lane: number, since: Moment): number;
   /** false: of no lane, so nobody needs to ask. */
   hasStood(): boolean;
+  /** Where tasks of a definition stand that are sent to this lane, if a pin says another. */
+  pinnedTo(lane: number, of: { readonly workflow: string; readonly definitionId: number }): number;
 }
 
 export function withStood(view: View, laned: LanedPlan, of: Stood): View {
@@ -20,7 +22,9 @@ export function withStood(view: View, laned: LanedPlan, of: Stood): View {
   for (const step of view.steps.values()) {
     const { firstReadyAt } = step;
     if (firstReadyAt === null || isFinal(step.forward)) continue;
-    const lanes = new Set(lanesOf(laned, step));
+    const { definitionId, plan } = laned;
+    const known = { workflow: plan.workflow, definitionId };
+    const lanes = new Set(lanesOf(laned, step).map((lane) => of.pinnedTo(lane, known)));
     const ms = [...lanes].reduce((sum, lane) => sum + of.stoodMs(lane, firstReadyAt), 0);
     if (ms > 0) stood.set(step.no, ms);
   }

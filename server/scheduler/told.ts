@@ -1,11 +1,11 @@
 // What a flight has done, as it is told after its commit: lanes to look at, runs that have changed,
 // moments that were set.
 import type { Moment } from "../core/attempt.ts";
-import { isEnded, movingSide } from "../core/model.ts";
-import { plannedOf } from "../core/strategy.ts";
-import { type PassRecord, runsToLookAt, type Written } from "../store/changes.ts";
+import { isEnded } from "../core/model.ts";
+import { type PassRecord, runsToLookAt } from "../store/changes.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 import type { NewRun, RunId, RunRef } from "../store/store.ts";
+import type { Written } from "../store/written.ts";
 
 /** What has happened, told after the commit. */
 export interface Told {
@@ -41,18 +41,7 @@ export interface Worked extends Written {
 }
 
 /** Lanes that have got ready rows, or room for those that they have. */
-export function lanesFilled({ records, freed }: Worked): ReadonlySet<number> {
-  const filled = new Set(
-    records.flatMap((record) =>
-      record.effects.flatMap((effect) => {
-        if (effect.kind !== "made-ready") return [];
-        const step = record.after.steps.get(effect.step);
-        const moving = step ? movingSide(step) : null;
-        if (!step || moving?.state.kind !== "READY") return [];
-        return [record.laneOf(step.no, moving.state.task, plannedOf(step)).lane];
-      }),
-    ),
-  );
+export function lanesFilled({ filled, freed }: Written): ReadonlySet<number> {
   return new Set([...filled, ...freed]);
 }
 

@@ -22,7 +22,6 @@ import type { Payload } from "../core/payload.ts";
 import type { PlanTask } from "../core/plan.ts";
 import { sameAttemptRow } from "./attempts.ts";
 import { childRef } from "./child-run.ts";
-import type { EndedTask } from "./ended-tasks.ts";
 import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
 import { partitionOf, regionOf } from "./partition.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
@@ -53,14 +52,6 @@ export interface PassRecord {
    */
   readonly slowAfter?: (step: number) => number | null;
   readonly actor: Actor | null;
-}
-
-/** What came of writing passes, besides the rows. */
-export interface Written {
-  /** Lanes of queues with limits of which a task has ended: others of them may be handed out. */
-  readonly freed: readonly number[];
-  /** Tasks of agents that have ended. */
-  readonly ended: readonly EndedTask[];
 }
 
 export interface ReadyInsert {

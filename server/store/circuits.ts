@@ -3,6 +3,7 @@
 import type { Moment } from "../core/attempt.ts";
 import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/circuit.ts";
 import type { Actor } from "./changes.ts";
+import type { Pinned } from "./pins.ts";
 import type { RunId } from "./run-head.ts";
 
 /** `agentId` "": the circuit of the lane itself. */
@@ -32,6 +33,8 @@ export interface Circuit extends CircuitRef {
 export interface CircuitRecord extends Circuit {
   readonly queue: string;
   readonly task: string;
+  /** Of the lane for agents of this version; null: of that for all. */
+  readonly agentVersion: string | null;
 }
 
 /** The task that tries: a lease that is about to be granted. */
@@ -72,6 +75,7 @@ export interface CircuitLook {
   /** Of lanes, the latest 1,000 that ended in the last day or have not ended. */
   readonly outages: readonly (Outage & { readonly lane: number })[];
   readonly cordons: readonly Cordon[];
+  readonly pinned: Pinned;
   /** Lanes of which somebody has counted a bad end of late: all of their ends are counted. */
   readonly watched: readonly number[];
 }
@@ -131,8 +135,8 @@ export interface Circuits {
    */
   change(changes: readonly CircuitChange[], actor: Actor): Promise<readonly CircuitRef[]>;
   /**
-   * What a person says; null takes it back, and the circuit begins closed. Idempotent: said again
-   * it stays with who said it first.
+   * What a person says, also of the lanes of that task for single versions of agents; null takes it
+   * back, and the circuit begins closed. Idempotent: said again it stays with who said it first.
    */
   say(of: CircuitRef, said: CircuitSaid | null): Promise<Circuit>;
   /** Those of a namespace that are not plainly closed, by lane and agent. */

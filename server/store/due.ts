@@ -15,6 +15,10 @@ export interface DueRow extends RunRef {
   readonly wakeAt: Moment;
   /** Somebody polled its lane in the last minute, or nobody may take of it (ready rows). */
   readonly polled: boolean;
+  /** Of ready rows: where they wait. */
+  readonly lane: number | null;
+  /** Of ready rows that a pin keeps for the agents of one version. */
+  readonly agentVersion: string | null;
 }
 
 /** A schedule whose next moment has come. */

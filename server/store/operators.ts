@@ -93,6 +93,8 @@ export interface QueueLook {
 
 export interface QueueTask extends Omit<QueueLook, "name"> {
   readonly task: string;
+  /** Those that are kept for agents of this version; null: those for all agents. */
+  readonly agentVersion: string | null;
   /** Counted up to 10,000. */
   readonly ready: number;
   readonly leased: number;
@@ -102,6 +104,8 @@ export interface QueueTask extends Omit<QueueLook, "name"> {
 export interface OrphanLane extends Pick<QueueLook, "oldestAt" | "polledAt"> {
   readonly queue: string;
   readonly task: string;
+  /** It is for agents of this version; null: for all. */
+  readonly agentVersion: string | null;
 }
 
 export interface PartitionOwner {
@@ -238,7 +242,7 @@ export interface Operators {
   held(session: string): Promise<readonly HeldTask[]>;
   /** In the order of the names, each of which is answered. */
   queueLooks(namespaceId: number, names: readonly string[]): Promise<readonly QueueLook[]>;
-  /** By name: up to `QUEUE_TASKS_MAX`. */
+  /** By name, those for all agents first: up to `QUEUE_TASKS_MAX`. */
   queueTasks(namespaceId: number, queue: string): Promise<readonly QueueTask[]>;
   /** By number, and the moment of the look. */
   partitions(

@@ -19,7 +19,7 @@ import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "./beats.ts";
-import type { PassRecord, Written } from "./changes.ts";
+import type { PassRecord } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
 import type { DueKind, DueLook, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
@@ -32,6 +32,7 @@ import type { AgentSeen, Operators } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
 import type { Partitions, TakenPartition, Writer } from "./partition-session.ts";
+import type { Pins } from "./pins.ts";
 import type { Pulse, PulseQuestion } from "./pulse.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
@@ -40,6 +41,7 @@ import type { Schedules, ScheduleTx } from "./schedules.ts";
 import type { SweepTx, SweptRows } from "./stored-runs.ts";
 import type { TraceContext } from "./trace.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
+import type { Written } from "./written.ts";
 
 export type {
   BeatAnswer,
@@ -298,6 +300,7 @@ export interface Store extends SweptRows {
   readonly partitions: Partitions;
   readonly outbox: Outbox;
   readonly queues: Queues;
+  readonly pins: Pins;
   readonly schedules: Schedules;
   readonly triggers: Triggers;
   readonly circuits: Circuits;
@@ -330,9 +333,9 @@ export interface Store extends SweptRows {
     name: string,
     version: number,
   ): Promise<WorkflowVersion | null>;
-  /** Ids of lanes, in the order of the keys; unknown ones are made. */
+  /** Ids of lanes for all agents, in the order of the keys; unknown ones are made. */
   lanes(keys: readonly LaneKey[]): Promise<readonly number[]>;
-  /** Every lane of these queues, for an agent that performs any task. */
+  /** Every lane for all agents of these queues, for an agent that performs any task. */
   lanesOfQueues(
     namespaceId: number,
     queues: readonly string[],

@@ -35,7 +35,7 @@ export interface CircuitWatchOptions {
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   /** What is to be written of what this server has counted. */
   readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedEnds[];
-  readonly learn: (look: CircuitLook) => void;
+  readonly learn: (look: CircuitLook) => Promise<void>;
 }
 
 export function createCircuitWatch(options: CircuitWatchOptions): Loop {
@@ -43,7 +43,7 @@ export function createCircuitWatch(options: CircuitWatchOptions): Loop {
 
   async function look(): Promise<CircuitLook> {
     const found = await circuits.look(settings.windowMs);
-    options.learn(found);
+    await options.learn(found);
     return found;
   }
 

@@ -212,14 +212,19 @@ export function createWatches(options: WatchesOptions): Watches {
   });
 }
 
-function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
+/** What a due row is to the rules of its run. */
+export function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
   const { step, fence } = row;
   switch (row.kind) {
     case "lease":
       // The last beat is read again once the lease is locked (scheduler/advance.ts).
       return { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince };
     case "ready":
-      return { kind: "ready-moment", step, fence, polled: row.polled };
+      return {
+        ...{ kind: "ready-moment", step, fence, polled: row.polled },
+        ...(row.lane === null ? {} : { lane: row.lane }),
+        ...(row.agentVersion === null ? {} : { agentVersion: row.agentVersion }),
+      };
     case "backoff":
     case "timer":
     case "signal":

@@ -149,6 +149,7 @@ export function describeDue(opened: Opened): void {
     expect(due).toEqual(
       [...kinds, "backoff"].map((kind, step) => ({
         ...{ ...run.ref, kind, step, fence: 0, wakeAt: 1_000 + step, polled: false },
+        ...{ lane: null, agentVersion: null },
       })),
     );
   });

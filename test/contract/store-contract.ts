@@ -26,6 +26,7 @@ import { describeOverdue } from "./overdue.ts";
 import { describePartitions } from "./partitions.ts";
 import { describePausedWorkflows } from "./paused-workflows.ts";
 import { describePeople } from "./people.ts";
+import { describePins } from "./pins.ts";
 import { describeQueues } from "./queues.ts";
 import { describeRandomRuns } from "./random-runs.ts";
 import { describeReads } from "./reads.ts";
@@ -62,6 +63,7 @@ export function describeStore(
     describe("queues", () => describeQueues(opened));
     describe("circuits", () => describeCircuits(opened));
     describe("paused workflows", () => describePausedWorkflows(opened));
+    describe("pins", () => describePins(opened));
     describe("lane questions", () => describeLaneQuestions(opened));
     describe("beats", () => describeBeats(opened));
     describe("durations", () => describeDurations(opened));

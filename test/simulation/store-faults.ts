@@ -74,6 +74,8 @@ export function createFaultyStore(wire: StoreWire): Store {
       settle: (tried) => call("settle", () => store.outbox.settle(tried)),
     } satisfies Store["outbox"]),
     queues: faultyQueues(store, call, read),
+    // No queue of what is simulated is pinned.
+    pins: store.pins,
     schedules: faultySchedules(store, call, read),
     triggers: Object.freeze({
       ...store.triggers,

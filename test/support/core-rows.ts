@@ -32,6 +32,8 @@ export interface MomentFacts {
   readonly polled?: boolean;
   /** A person is asked about its lane. */
   readonly asked?: boolean;
+  /** Agents of this version alone get it. */
+  readonly agentVersion?: string;
   readonly watchingSince?: Moment;
   /** How long attempts of the step take. */
   readonly usual?: Usual;
@@ -237,6 +239,7 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
         fence: moving.fence,
         polled: facts.polled ?? false,
         asked: facts.asked ?? false,
+        ...(facts.agentVersion === undefined ? {} : { agentVersion: facts.agentVersion }),
       };
     case "BACKOFF":
       return { kind: "due-moment", step: step.no, on: "backoff" };

@@ -12,6 +12,7 @@ export const NO_SIGNS: Signs = Object.freeze({
   pauses: new Map(),
   circuits: new Map(),
   cordoned: new Map(),
+  agentVersions: new Map(),
   queues: new Map(),
 });
 

@@ -28,7 +28,7 @@ test("a server where all goes well says so in the look that hears of bad ends el
       },
       owner: () => ({ node: randomUUID(), owned }),
       counted: ends.take,
-      learn: () => undefined,
+      learn: async () => undefined,
     });
     const end = (agentId: string, how: "good" | "bad") =>
       ends.count(

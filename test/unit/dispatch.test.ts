@@ -30,7 +30,7 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
     random: { fraction: () => 0.5, bytes: (count) => new Uint8Array(count) },
     advance: { submit: () => landing.promise },
     claims: { claim: async () => null, look: async () => undefined, idle: async () => undefined },
-    lanes: { of: async () => [{ lane: LANE, weight: 1 }] },
+    lanes: { of: async () => [{ lane: LANE, weight: 1 }], mayGrow: () => false },
     roster: createRoster(clock),
     heartbeats: { beat: async () => [], idle: async () => undefined },
     onError: () => undefined,

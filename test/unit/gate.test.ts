@@ -17,11 +17,13 @@ const circuit = (lane: number, state: CircuitState, agentId = ""): Circuit => ({
 });
 const look = (over: Partial<CircuitLook>): CircuitLook => ({
   ...{ now, circuits: [], outages: [], cordons: [], watched: [] },
+  pinned: { pins: [], lanes: [] },
   ...over,
 });
 const waiter = (id: string, version = "1"): Waiter => ({
   ...{ id: 1, agent: { id, session: id, version }, pollSeq: 1, namespace: "d", namespaceId: 1 },
-  ...{ rider: false, places: 5, anyTaskOf: null, reserved: false, over: false },
+  ...{ rider: false, places: 5, reserved: false, over: false },
+  asks: { namespaceId: 1, queues: [], tasks: [], agentVersion: version },
   lanes: [
     { lane: 1, weight: 1 },
     { lane: 2, weight: 1 },

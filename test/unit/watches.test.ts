@@ -41,7 +41,8 @@ function handClock(): Clock & { advance(ms: number): Promise<void> } {
 }
 
 function backoff(runId: string): DueRow {
-  return { kind: "backoff", runId, partition: 0, step: 0, fence: 0, wakeAt: 1_000, polled: false };
+  const of = { runId, partition: 0, step: 0, fence: 0, wakeAt: 1_000 };
+  return { kind: "backoff", ...of, polled: false, lane: null, agentVersion: null };
 }
 
 function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.resolve()) {

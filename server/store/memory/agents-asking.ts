@@ -10,12 +10,19 @@ const AGENT_SHOWN_MS = 60_000;
 export function agentsAsking(
   tables: Tables,
   now: Moment,
-  of: { readonly namespaceId: number; readonly queue: string; readonly task?: string },
+  of: {
+    readonly namespaceId: number;
+    readonly queue: string;
+    readonly task?: string;
+    /** Those of this version alone; null or left out: all. */
+    readonly agentVersion?: string | null;
+  },
 ): readonly AgentRow[] {
-  const { namespaceId, queue, task } = of;
+  const { namespaceId, queue, task, agentVersion = null } = of;
   return tables.agent
     .all()
     .filter((row) => row.namespaceId === namespaceId && row.seenAt > now - AGENT_SHOWN_MS)
+    .filter((row) => agentVersion === null || row.agentVersion === agentVersion)
     .filter(({ poll }) => {
       if (!poll?.queues.includes(queue)) return false;
       return task === undefined || poll.tasks.length === 0 || poll.tasks.includes(task);

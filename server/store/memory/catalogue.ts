@@ -10,6 +10,7 @@ import type { WorkflowRef } from "../queues.ts";
 import type { NamespaceRecord, WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
 import { NOTHING_SET } from "./namespaces.ts";
+import type { PinWorld } from "./pins.ts";
 import type { KnownLane } from "./queues.ts";
 
 type CatalogueCalls = Pick<
@@ -41,6 +42,8 @@ export interface Catalogue extends CatalogueCalls {
   /** By their ids, the first of which is 1. */
   knownLanes(): readonly KnownLane[];
   laneOf(lane: number): KnownLane;
+  /** What pins ask of it. */
+  readonly ofPins: Pick<PinWorld, "makeClass" | "definitionOf">;
 }
 
 interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
@@ -50,7 +53,13 @@ interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
 }
 
 export function createCatalogue(now: () => Moment): Catalogue {
-  return Object.freeze({ ...namespaces(now), ...definitions(), ...workflows(now), ...lanes() });
+  const { makeClass, ...laned } = lanes();
+  const named = workflows(now);
+  const definitionOf: PinWorld["definitionOf"] = ({ namespaceId, workflow }, version) =>
+    named.versions(namespaceId, workflow).find((one) => one.version === version)?.definitionId ??
+    null;
+  const ofPins = { makeClass, definitionOf };
+  return Object.freeze({ ...namespaces(now), ...definitions(), ...named, ...laned, ofPins });
 }
 
 function namespaces(
@@ -202,29 +211,51 @@ function workflows(
   };
 }
 
-function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes" | "laneOf"> {
+function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes" | "laneOf"> &
+  Pick<PinWorld, "makeClass"> {
   const all: KnownLane[] = [];
   const ids = new Map<string, number>();
+  /** By queue, the versions of agents that have lanes of their own. */
+  const classes = new Map<string, Set<string>>();
+  const queueOf = ({ namespaceId, queue }: Pick<LaneKey, "namespaceId" | "queue">) =>
+    JSON.stringify([namespaceId, queue]);
+  const make = (key: LaneKey, agentVersion: string | null, of: number | null): KnownLane => {
+    const { namespaceId, queue, task } = key;
+    const lane = all.length + 1;
+    const made = { lane, namespaceId, queue, task, agentVersion, base: of ?? lane };
+    all.push(made);
+    return made;
+  };
   const idOf = (key: LaneKey): number => {
     const name = JSON.stringify([key.namespaceId, key.queue, key.task]);
     const known = ids.get(name);
     if (known !== undefined) return known;
-    const { namespaceId, queue, task } = key;
-    const id = all.push({ lane: all.length + 1, namespaceId, queue, task });
-    ids.set(name, id);
-    return id;
+    const { lane } = make(key, null, null);
+    ids.set(name, lane);
+    for (const agentVersion of classes.get(queueOf(key)) ?? []) make(key, agentVersion, lane);
+    return lane;
   };
   return {
     knownLanes: () => all,
     lanes: async (keys) => keys.map(idOf),
     lanesOfQueues: async (namespaceId, queues) =>
-      all.flatMap(({ lane, queue, task, ...key }) =>
-        key.namespaceId === namespaceId && queues.includes(queue) ? [{ lane, queue, task }] : [],
+      all.flatMap(({ lane, queue, task, agentVersion, ...key }) =>
+        key.namespaceId === namespaceId && queues.includes(queue) && agentVersion === null
+          ? [{ lane, queue, task }]
+          : [],
       ),
     laneOf(lane) {
       const known = all[lane - 1];
       if (!known) throw new Error(`there is no lane ${lane}`);
       return known;
+    },
+    makeClass(of, agentVersion) {
+      const known = classes.get(queueOf(of)) ?? new Set();
+      if (known.has(agentVersion)) return [];
+      classes.set(queueOf(of), known.add(agentVersion));
+      return all
+        .filter((one) => queueOf(one) === queueOf(of) && one.agentVersion === null)
+        .map((one) => make(one, agentVersion, one.lane));
     },
   };
 }

@@ -19,6 +19,7 @@ import type {
 } from "../circuits.ts";
 import type { Tx } from "../store.ts";
 import { type CircuitRow, circuitKey, cordonKey, endKey } from "./circuit-tables.ts";
+import { pinnedOf } from "./pins.ts";
 import type { KnownLane } from "./queues.ts";
 import { interventionKey, stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
@@ -56,6 +57,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
           .sort((a, b) => b.from - a.from)
           .slice(0, OUTAGES_TOLD_MAX),
         cordons: tables.cordon.all(),
+        pinned: pinnedOf(world),
         watched: [
           ...new Set(
             tables.circuitEnd
@@ -71,21 +73,8 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
       run(() => changes.filter((change) => changeOne(world, change, actor)).map(refOf)),
     say: (of: CircuitRef, said: CircuitSaid | null) =>
       run(() => {
-        const known = tables.circuit.get(circuitKey(of));
-        const before = known?.said?.forced ?? null;
-        if (before !== (said?.forced ?? null)) {
-          const row: CircuitRow = known ?? {
-            ...{ lane: of.lane, agentId: of.agentId, state: CLOSED, saw: "", trial: null },
-            ...{ said: null, version: 0, changedAt: 0 },
-          };
-          const moved = { version: tables.circuit.next(), changedAt: now() };
-          tables.circuit.put(
-            said
-              ? { ...row, ...moved, said: { ...said, at: now() } }
-              : { ...row, ...moved, said: null, state: CLOSED, trial: null },
-          );
-          settleOutage(world, of);
-        }
+        for (const { lane, base } of lanes())
+          if (base === of.lane) sayOne(world, { lane, agentId: of.agentId }, said);
         const after = tables.circuit.get(circuitKey(of));
         const { lane, agentId } = of;
         if (after) return shown(after);
@@ -102,7 +91,10 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
           .flatMap((row) => {
             const key = lanes()[row.lane - 1];
             if (key?.namespaceId !== namespaceId) return [];
-            return [{ ...shown(row), queue: key.queue, task: key.task }];
+            const { queue, task, agentVersion } = key;
+            // What a person says is said of all lanes of the task: it is shown once.
+            if (agentVersion !== null && row.said) return [];
+            return [{ ...shown(row), queue, task, agentVersion }];
           })
           .slice(0, limit),
       ),
@@ -138,6 +130,29 @@ function refOf({ lane, agentId }: CircuitRef): CircuitRef {
 
 function shown({ lane, agentId, state, said, version, saw }: CircuitRow): Circuit {
   return { lane, agentId, state, said, version, saw };
+}
+
+function sayOne(world: CircuitWorld, of: CircuitRef, said: CircuitSaid | null): void {
+  const { tables, now } = world;
+  const known = tables.circuit.get(circuitKey(of));
+  if ((known?.said?.forced ?? null) === (said?.forced ?? null)) return;
+  const row: CircuitRow = known ?? {
+    ...{ lane: of.lane, agentId: of.agentId, state: CLOSED, saw: "", trial: null },
+    ...{ said: null, version: 0, changedAt: 0 },
+  };
+  const moved = { version: tables.circuit.next(), changedAt: now() };
+  tables.circuit.put(
+    said
+      ? { ...row, ...moved, said: { ...said, at: now() } }
+      : { ...row, ...moved, said: null, state: CLOSED, trial: null },
+  );
+  settleOutage(world, of);
+}
+
+/** What a person says of a circuit holds for a new lane of the task too. */
+export function inheritSaid(world: CircuitWorld, base: number, lane: number): void {
+  for (const { agentId, said } of world.tables.circuit.where("lane", base))
+    if (said) sayOne(world, { lane, agentId }, said);
 }
 
 function countOne(tables: Tables, now: Moment, { agoMs, ...ends }: CountedEnds): void {

@@ -29,8 +29,10 @@ export interface LaneFacts {
   readonly polledMs: number;
 }
 
-/** Why nobody may take what stands in a lane, or that somebody would. */
-export type LaneHold = Pick<LaneFacts, "pauseOf" | "circuitOf" | "polledMs">;
+/** Why nobody may take what stands in a lane, or that somebody would, and who. */
+export type LaneHold = Omit<LaneFacts, "laneOf"> & {
+  readonly laneOf: (lane: number) => Pick<KnownLane, "agentVersion">;
+};
 
 export function undelivered(
   tables: Tables,
@@ -98,6 +100,7 @@ export const NOTHING_HELD: LaneHold = Object.freeze({
   polledMs: 0,
   pauseOf: () => null,
   circuitOf: () => null,
+  laneOf: () => ({ agentVersion: null }),
 });
 
 /** The earliest moment of a partition that has come; null: none has. */
@@ -125,9 +128,9 @@ export function momentsOf(
   tables: Tables,
   now: Moment,
   partition: number,
-  { pauseOf, circuitOf, polledMs }: LaneHold,
+  { pauseOf, circuitOf, laneOf, polledMs }: LaneHold,
 ): readonly DueRow[] {
-  const unpolled = { polled: false };
+  const unpolled = { polled: false, lane: null, agentVersion: null };
   const leases = tables.lease.where("partition", partition).map((row): DueRow => {
     const { fence, wakeAt } = row.lease;
     return { ...unpolled, ...ofStep(row), kind: "lease", fence, wakeAt };
@@ -136,7 +139,9 @@ export function momentsOf(
     const { fence, wakeAt } = row.ready;
     const isHeld = row.lane < 0 || pauseOf(row.lane) !== null || circuitOf(row.lane) !== null;
     const polled = isHeld || isPolled(tables, now - polledMs, row.lane);
-    return { ...ofStep(row), kind: "ready", fence, wakeAt, polled };
+    const lane = Math.abs(row.lane);
+    const { agentVersion } = laneOf(lane);
+    return { ...ofStep(row), kind: "ready", fence, wakeAt, polled, lane, agentVersion };
   });
   const due = tables.due.where("partition", partition).map((row): DueRow => {
     const { due: of } = row;
@@ -206,6 +211,11 @@ export function runSigns(
       ? [[no, asking.length] as const]
       : [];
   });
+  const agentVersions = polls.flatMap(([no]) => {
+    const { lane } = tables.ready.expect(stepKey(runId, no));
+    const { agentVersion } = laneOf(Math.abs(lane));
+    return agentVersion === null ? [] : [[no, agentVersion] as const];
+  });
   const queues = steps.flatMap((no) => {
     const key = stepKey(runId, no);
     const row = tables.lease.get(key) ?? tables.ready.get(key);
@@ -214,7 +224,7 @@ export function runSigns(
   return {
     ...{ now, polledMs, leases: new Map(leases), polls: new Map(polls) },
     ...{ pauses: new Map(pauses), queues: new Map(queues), circuits: new Map(circuits) },
-    cordoned: new Map(cordoned),
+    ...{ cordoned: new Map(cordoned), agentVersions: new Map(agentVersions) },
   };
 }
 

@@ -24,6 +24,7 @@ import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
 import { createPartitions, type MemoryPartitions } from "./partitions.ts";
+import { createPins } from "./pins.ts";
 import { createQueues, lanePause } from "./queues.ts";
 import {
   changedInputs,
@@ -80,7 +81,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const known = createCatalogue(now);
   const { workflows, versions, namespaceOf, knownLanes, laneOf, isWorkflow, isVersion, ...kept } =
     known;
-  const { namespaceRecords, regionNames, setNamespace: set, ...catalogue } = kept;
+  const { namespaceRecords, regionNames, setNamespace: set, ofPins, ...catalogue } = kept;
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
@@ -123,6 +124,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
+    pins: createPins({ ...world, ...ofPins }, transactions),
     schedules: createSchedules(world, transactions),
     triggers: createTriggers(world, transactions),
     circuits: createCircuits(world, transactions),
@@ -152,7 +154,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     settleInbox: async () => undefined,
     pulse: (asked) => run(() => pulse(tables, now(), asked, { pauseOf, transactions })),
     dueRows: (of, limit) =>
-      run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf, polledMs })),
+      run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf, laneOf, polledMs })),
     overdue: (of, byMs) =>
       run(() => overdue(tables, now(), { partitions: of, byMs, live: partitions.live() })),
     ready: () => run(() => undefined),

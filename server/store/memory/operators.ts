@@ -68,7 +68,8 @@ export function createOperators(world: OperatorWorld, { run }: Transactions): Op
     queueTasks: (namespaceId, queue) =>
       run(() =>
         lanesOf(namespaceId, queue)
-          .sort((a, b) => (a.task < b.task ? -1 : 1))
+          .filter((lane) => isShown(tables, lane))
+          .sort((a, b) => compare(a, b, ["task"]) || a.base - b.base || a.lane - b.lane)
           .slice(0, QUEUE_TASKS_MAX)
           .map((lane) => queueTask(tables, now(), lane)),
       ),
@@ -156,14 +157,26 @@ function laneLook(tables: Tables, { lane }: KnownLane): Omit<QueueLook, "name" |
 }
 
 function queueTask(tables: Tables, now: Moment, known: KnownLane): QueueTask {
-  const { lane, task } = known;
+  const { lane, task, agentVersion } = known;
   const waiting = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
   const asking = agentsAsking(tables, now, known);
   return {
-    ...{ task, ...laneLook(tables, known), agents: asking.length },
+    ...{ task, agentVersion, ...laneLook(tables, known), agents: asking.length },
     ready: Math.min(waiting.length, READY_COUNTED_MAX),
     leased: tables.lease.where("lane", lane).length,
   };
+}
+
+/** A lane of one version of agents is, while a pin names the version or something is in it. */
+function isShown(tables: Tables, { namespaceId, queue, lane, agentVersion }: KnownLane): boolean {
+  if (agentVersion === null || tables.lease.where("lane", lane).length > 0) return true;
+  if ([lane, -lane].some((one) => tables.ready.where("lane", one).length > 0)) return true;
+  return tables.versionPin
+    .all()
+    .some(
+      (pin) =>
+        pin.namespaceId === namespaceId && pin.queue === queue && pin.agentVersion === agentVersion,
+    );
 }
 
 function listPartitions(world: OperatorWorld, { after, limit }: PartitionPage) {
@@ -267,11 +280,11 @@ function attention(world: OperatorWorld, namespaceId: number): Attention {
   const orphans = world
     .lanes()
     .filter((one) => one.namespaceId === namespaceId && isOrphan(world, one))
-    .sort((a, b) => compare(a, b, ["queue", "task"]))
+    .sort((a, b) => compare(a, b, ["queue", "task", "lane"]))
     .slice(0, ATTENTION_MAX)
     .map((lane): OrphanLane => {
-      const { queue, task } = lane;
-      return { queue, task, ...laneLook(tables, lane) };
+      const { queue, task, agentVersion } = lane;
+      return { queue, task, agentVersion, ...laneLook(tables, lane) };
     });
   const queues = tables.queue.where("namespace", namespaceId).flatMap(({ queue: name, pause }) => {
     return pause ? [{ name, pause }] : [];

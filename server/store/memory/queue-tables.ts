@@ -1,5 +1,6 @@
 // The tables of what people say about queues and workflows, and are asked about lanes.
 import type { Bucket, QueueLimits } from "../../core/limits.ts";
+import type { Pin } from "../pins.ts";
 import type { LaneQuestion, Pause, QueueRef, WorkflowRef } from "../queues.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
@@ -14,10 +15,16 @@ export interface QueueRow extends QueueRef {
   readonly bucket: Bucket | null;
 }
 
+export interface PinRow extends Pin {
+  /** null: of every version that has no pin of its own. */
+  readonly definitionId: number | null;
+}
+
 export interface QueueTables {
   readonly queue: Table<QueueRow, "namespace">;
   readonly pausedWorkflow: Table<PausedWorkflowRow, never>;
   readonly laneQuestion: Table<LaneQuestion, never>;
+  readonly versionPin: Table<PinRow, "workflow">;
 }
 
 export function queueKey({ namespaceId, queue }: QueueRef): string {
@@ -39,6 +46,11 @@ export function createTablesOfQueues(journal: Journal): QueueTables {
       name: "lane_question",
       key: (row) => String(row.lane),
       indexes: {},
+    }),
+    versionPin: createTable<PinRow, "workflow">(journal, {
+      name: "version_pin",
+      key: (row) => JSON.stringify([row.namespaceId, row.workflow, row.queue, row.version]),
+      indexes: { workflow: workflowKey },
     }),
     pausedWorkflow: createTable<PausedWorkflowRow, never>(journal, {
       name: "paused_workflow",

@@ -21,6 +21,10 @@ import type { Transactions } from "./transactions.ts";
 
 export interface KnownLane extends LaneKey {
   readonly lane: number;
+  /** null: for all agents. */
+  readonly agentVersion: string | null;
+  /** The lane of this task for all agents. */
+  readonly base: number;
 }
 
 export interface QueueWorld {

@@ -330,6 +330,7 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
       const lanes = written.flatMap((one) => one.lanes);
       return {
         freed: freedLanes(open.world, lanes),
+        filled: [...new Set(written.flatMap(({ filled }) => filled))],
         ended: written.flatMap(({ ended }) => ended),
       };
     },

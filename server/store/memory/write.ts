@@ -15,7 +15,9 @@ import { type EndedTask, endedTasks } from "../ended-tasks.ts";
 import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { EscalationClaim, NewRun, RunHead } from "../store.ts";
 import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
+import { pinnedLane } from "./pins.ts";
 import { workflowKey } from "./queue-tables.ts";
+import type { QueueWorld } from "./queues.ts";
 import { stepRow } from "./step-rows.ts";
 import {
   attemptKey,
@@ -37,6 +39,7 @@ export interface Writing {
   readonly transaction: number;
   /** The next number within it. */
   readonly nextNumber: () => number;
+  readonly world: Pick<QueueWorld, "tables" | "lanes">;
 }
 
 /** A run may end in its first pass: every step of it is skipped. It is never open then. */
@@ -53,11 +56,15 @@ export function insertRun({ tables, now }: Writing, begun: NewRun): void {
   else tables.runOpen.insert({ runId, partition, run, wakeAt });
 }
 
-/** Returns the lanes of the leases that have gone, and what has ended. */
+/** Returns the lanes of the leases that have gone and of new ready rows, and what has ended. */
 export function writePass(
   writing: Writing,
   record: PassRecord,
-): { readonly lanes: readonly number[]; readonly ended: readonly EndedTask[] } {
+): {
+  readonly lanes: readonly number[];
+  readonly filled: readonly number[];
+  readonly ended: readonly EndedTask[];
+} {
   const changes = rowChanges(record);
   writeRun(writing, changes);
   for (const step of changes.steps) writing.tables.step.put(stepRow(changes.head.runId, step));
@@ -68,7 +75,11 @@ export function writePass(
   writePeople(writing, changes);
   writeMessages(writing, changes);
   const lanes = [...leases.values()].map(({ lane }) => lane);
-  return { lanes, ended: endedTasks([changes], lanes) };
+  const filled = changes.readyNew.flatMap(({ step }) => {
+    const { lane } = writing.tables.ready.expect(stepKey(changes.head.runId, step));
+    return lane > 0 ? [lane] : [];
+  });
+  return { lanes, filled, ended: endedTasks([changes], lanes) };
 }
 
 function writeRun({ tables, now }: Writing, changes: RowChanges): void {
@@ -106,10 +117,12 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
   );
   for (const { step, lane, ready, task, workflow, slowAfterMs } of changes.readyNew) {
     const { attemptMs, heartbeatMs, cancelMs, stallMs } = task.timeouts;
-    const { namespaceId } = changes.head;
-    const paused = tables.pausedWorkflow.get(workflowKey({ namespaceId, workflow }));
+    const { namespaceId, definitionId } = changes.head;
+    const of = { namespaceId, workflow, definitionId };
+    const pinned = pinnedLane(writing.world, lane, of);
+    const paused = tables.pausedWorkflow.get(workflowKey(of));
     tables.ready.insert({
-      ...{ runId, partition, step, lane: paused ? -lane : lane, priority, ready },
+      ...{ runId, partition, step, lane: paused ? -pinned : pinned, priority, ready },
       ...{ attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs },
       transaction: writing.transaction,
       number: writing.nextNumber(),

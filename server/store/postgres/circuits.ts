@@ -26,6 +26,7 @@ import {
   taskKinds,
 } from "./codes.ts";
 import { columns } from "./columns.ts";
+import { readPinned } from "./pins.ts";
 import type { Begun, Query } from "./transaction.ts";
 
 /** A transaction of its own. */
@@ -41,8 +42,8 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
       const { now, watched, mark } = row;
       // The mark is older than what is read after it: what comes between is read again.
       if (read?.mark !== mark) read = { mark, ...(await readAll(query)) };
-      const { circuits, outages, cordons } = read;
-      return { now, watched, circuits, outages, cordons };
+      const { circuits, outages, cordons, pinned } = read;
+      return { now, watched, circuits, outages, cordons, pinned };
     },
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
     change: (changes, actor) => transact((begun) => changeCircuits(begun.query, changes, actor)),
@@ -54,7 +55,13 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
           const { forced, by, why } = said;
           await ask("force_circuit", [...key, circuitSettings.code(forced), by, why]);
         }
-        if (agentId === "") await settleOutages(ask, [lane]);
+        if (agentId === "") {
+          const classes = await ask<{ lane: number }>("lanes_of_classes", [lane]);
+          await settleOutages(
+            ask,
+            classes.map((one) => one.lane),
+          );
+        }
         const [row] = await ask<CircuitRow>("circuit_by_key", key);
         if (row) return circuitOf(row);
         return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
@@ -64,14 +71,13 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
       { after, limit, agentIds = null, openOnly = false }: CircuitPage,
     ) {
       const from = [after?.lane ?? 0, after?.agentId ?? ""];
-      const rows = await query<CircuitRow & { queue: string; task: string }>("list_circuits", [
-        namespaceId,
-        ...from,
-        limit,
-        agentIds,
-        openOnly,
-      ]);
-      return rows.map((row) => ({ ...circuitOf(row), queue: row.queue, task: row.task }));
+      const rows = await query<
+        CircuitRow & { queue: string; task: string; agent_version: string | null }
+      >("list_circuits", [namespaceId, ...from, limit, agentIds, openOnly]);
+      return rows.map((row) => {
+        const { queue, task, agent_version: agentVersion } = row;
+        return { ...circuitOf(row), queue, task, agentVersion };
+      });
     },
     async cordon({ namespaceId, kind, name, by, why }) {
       await query("cordon", [namespaceId, cordonKinds.code(kind), name, by, why]);
@@ -107,6 +113,7 @@ async function readAll(query: Query): Promise<Omit<CircuitLook, "now" | "watched
     circuits: circuits.map(circuitOf),
     outages: outages.map(({ lane, opened_at: from, closed_at: to }) => ({ lane, from, to })),
     cordons: cordons.map(cordonOf),
+    pinned: await readPinned(query),
   };
 }
 

@@ -46,6 +46,8 @@ export async function dueRows(
     fence: number;
     wake_at: number;
     polled: boolean;
+    lane: number | null;
+    agent_version: string | null;
   }>("due_rows", [partitions, limit, OF_PARTITION_MAX, polledMs]);
   const schedules = due.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
     kind === SCHEDULE_DUE ? [{ id, partition, wakeAt }] : [],
@@ -62,6 +64,8 @@ export async function dueRows(
             fence: row.fence,
             wakeAt: row.wake_at,
             polled: row.polled,
+            lane: row.lane,
+            agentVersion: row.agent_version,
           },
         ],
   );

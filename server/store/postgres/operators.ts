@@ -176,13 +176,12 @@ async function queueTasks(
   queue: string,
 ): Promise<readonly QueueTask[]> {
   const asked = [namespaceId, queue, QUEUE_TASKS_MAX, READY_COUNTED_MAX];
-  const rows = await query<LookRow & { task: string; ready: number; leased: number }>(
-    "queue_tasks",
-    asked,
-  );
+  const rows = await query<
+    LookRow & { task: string; agent_version: string | null; ready: number; leased: number }
+  >("queue_tasks", asked);
   return rows.map((row) => {
-    const { task, ready, leased, agents } = row;
-    return { task, ready, leased, agents, ...lookOf(row) };
+    const { task, agent_version: agentVersion, ready, leased, agents } = row;
+    return { task, agentVersion, ready, leased, agents, ...lookOf(row) };
   });
 }
 
@@ -333,10 +332,9 @@ async function attention(
     namespaceId,
     ESCALATIONS_COUNTED_MAX,
   ]);
-  const lanes = await query<Omit<LookRow, "agents"> & { queue: string; task: string }>(
-    "orphan_lanes",
-    [namespaceId, ATTENTION_MAX, polledMs],
-  );
+  const lanes = await query<
+    Omit<LookRow, "agents"> & { queue: string; task: string; agent_version: string | null }
+  >("orphan_lanes", [namespaceId, ATTENTION_MAX, polledMs]);
   const paused = await query<PausedRow>("paused_things", [namespaceId, ATTENTION_MAX]);
   const named = paused.map(({ is_workflow: isWorkflow, name, ...row }) => {
     const pause = { since: row.paused_at, reason: row.pause_reason ?? "" };
@@ -349,7 +347,8 @@ async function attention(
   return {
     escalations: open?.escalations ?? 0,
     orphans: lanes.map((row): OrphanLane => {
-      return { queue: row.queue, task: row.task, ...lookOf(row) };
+      const { queue, task, agent_version: agentVersion } = row;
+      return { queue, task, agentVersion, ...lookOf(row) };
     }),
     namespacePause: named.find(({ isWorkflow, name }) => !isWorkflow && name === "")?.pause ?? null,
     pausedQueues: of(false).slice(0, ATTENTION_MAX),

@@ -25,6 +25,7 @@ import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
+import { createPins, finishPinMoves } from "./pins.ts";
 import { createPool } from "./pool.ts";
 import { pulse } from "./pulse.ts";
 import { createQueues } from "./queues.ts";
@@ -64,6 +65,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     partitions: createPartitions(directConnectionString, hot, clock, times),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
+    pins: createPins(query, clock),
     schedules: createSchedules(query),
     triggers: createTriggers(query),
     circuits: createCircuits(query, (work) => transact({}, work)),
@@ -130,6 +132,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       const { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs } = times;
       // Whoever resumed a workflow may have died before all of its ready rows were back.
       await query("release_ready", [rowsMax]);
+      await finishPinMoves(query, clock);
       await query("forget_sessions", [rowsMax, sessionKeptMs]);
       await query("forget_agents", [rowsMax, sessionKeptMs]);
       await query("forget_lane_pollers", [rowsMax, pollerKeptMs]);

@@ -58,10 +58,7 @@ export function createQueues(query: Query, clock: Clock): Queues {
       if (definitions.length === 0) return null;
       await query("pause_workflow", [...named, reason]);
       await claimsOver(query, clock);
-      await holdRuns(
-        { query, clock },
-        definitions.map(({ id }) => id),
-      );
+      await moveReady({ query, clock }, "hold_ready", of);
       // Somebody may have resumed it meanwhile: it was paused all the same.
       return (await workflowPause(query, of)) ?? { since: clock.wallMs(), reason };
     },
@@ -86,9 +83,19 @@ interface PauseRow {
   pause_reason: string;
 }
 
-async function claimsOver(query: Query, clock: Clock): Promise<void> {
+/** Waits until nobody is left who may hand out, or make ready, by what was known before. */
+export function claimsOver(query: Query, clock: Clock): Promise<void> {
+  return writersOver({ query, clock }, "ready");
+}
+
+/** Waits until nobody is left who may make a lane by what was known before. */
+export function lanesMade(query: Query, clock: Clock): Promise<void> {
+  return writersOver({ query, clock }, "lane");
+}
+
+async function writersOver({ query, clock }: Mover, table: "ready" | "lane"): Promise<void> {
   const underWay = async (): Promise<ReadonlySet<string>> => {
-    const rows = await query<{ transaction: string }>("claims_under_way", []);
+    const rows = await query<{ transaction: string }>("claims_under_way", [table]);
     return new Set(rows.map(({ transaction }) => transaction));
   };
   const until = clock.monotonicMs() + CLAIMS_MS_MAX;
@@ -97,7 +104,7 @@ async function claimsOver(query: Query, clock: Clock): Promise<void> {
     if (clock.monotonicMs() > until)
       throw new DroverError(
         "STORE_UNAVAILABLE",
-        "it is written, and a claim that began before is still under way: repeat the call",
+        "a claim that began before, or what makes lanes, is still under way: repeat the call",
       );
     await clock.sleep(LOOK_AGAIN_MS);
     const still = await underWay();
@@ -113,22 +120,36 @@ async function workflowPause(
   return row ? { since: row.paused_at, reason: row.pause_reason } : null;
 }
 
-interface Mover {
+export interface Mover {
   readonly query: Query;
   readonly clock: Clock;
 }
 
-/** Row by row it waits for nobody, so it can hold nobody up; it comes back for what is left. */
-async function holdRuns({ query, clock }: Mover, definitions: readonly number[]): Promise<void> {
-  const runs = await query<{ run_id: RunId }>("open_runs_of_definitions", [definitions]);
+/**
+ * Moves the ready rows of a workflow to other lanes, and returns those of them that claims look at.
+ * Row by row it waits for nobody, so it can hold nobody up; it comes back for what is left.
+ */
+export async function moveReady(
+  { query, clock }: Mover,
+  statement: "hold_ready" | "place_ready",
+  { namespaceId, workflow }: WorkflowRef,
+): Promise<readonly number[]> {
+  const named = [namespaceId, workflow];
+  const definitions = await query<{ id: number }>("definitions_of_workflow", named);
+  const runs = await query<{ run_id: RunId }>("open_runs_of_definitions", [
+    definitions.map(({ id }) => id),
+  ]);
+  const lanes = new Set<number>();
   for (let from = 0; from < runs.length; from += RUNS_MOVED_MAX) {
     const chunk = runs.slice(from, from + RUNS_MOVED_MAX).map(({ run_id: runId }) => runId);
     for (;;) {
-      const [row] = await query<{ left: number }>("hold_ready", [chunk]);
+      const [row] = await query<{ left: number; lanes?: number[] }>(statement, [chunk]);
+      for (const lane of row?.lanes ?? []) lanes.add(lane);
       if (!row || row.left === 0) break;
       await clock.sleep(LOOK_AGAIN_MS);
     }
   }
+  return [...lanes];
 }
 
 async function releaseRuns({ query, clock }: Mover): Promise<readonly number[]> {

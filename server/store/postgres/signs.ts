@@ -32,6 +32,8 @@ interface SignRow {
   forced_why: string | null;
   /** null: not all that ask are cordoned. */
   cordoned: number | null;
+  /** null: for all agents. */
+  agent_version: string | null;
 }
 
 export async function runSigns(
@@ -45,6 +47,7 @@ export async function runSigns(
   const pauses = new Map<number, LanePause>();
   const circuits = new Map<number, LaneCircuit>();
   const cordoned = new Map<number, number>();
+  const agentVersions = new Map<number, string>();
   const queues = new Map<number, string>();
   for (const row of rows) {
     if (row.step_no === null) continue;
@@ -53,13 +56,14 @@ export async function runSigns(
     else polls.set(row.step_no, row.polled_at);
     if (row.queue !== null) queues.set(row.step_no, row.queue);
     if (row.cordoned !== null) cordoned.set(row.step_no, row.cordoned);
+    if (row.agent_version !== null) agentVersions.set(row.step_no, row.agent_version);
     const circuit = circuitOf(row);
     if (circuit) circuits.set(row.step_no, circuit);
     const { paused: of, paused_at: since, pause_reason: reason } = row;
     if (of === null || since === null) continue;
     pauses.set(row.step_no, { of, since, reason: reason ?? "" });
   }
-  const lanes = { polls, pauses, circuits, cordoned, queues };
+  const lanes = { polls, pauses, circuits, cordoned, agentVersions, queues };
   return { now: rows[0]?.now ?? 0, polledMs, leases, ...lanes };
 }
 

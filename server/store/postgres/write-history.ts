@@ -1,7 +1,8 @@
 // Appends what ended, with its outcome, and what supervisors did.
 import { attemptRowNumber } from "../attempts.ts";
-import type { RowChanges, Written } from "../changes.ts";
+import type { RowChanges } from "../changes.ts";
 import { endedTasks } from "../ended-tasks.ts";
+import type { Written } from "../written.ts";
 import { chargedColumn, outcomeColumns } from "./attempt-rows.ts";
 import { type Of, ofEach, writeEach, writeRows } from "./batch.ts";
 import { attemptKinds, rules } from "./codes.ts";
@@ -12,8 +13,8 @@ import type { Query } from "./transaction.ts";
 export async function writeAttempts(
   query: Query,
   changes: readonly RowChanges[],
-): Promise<Written> {
-  let written: Written = { freed: [], ended: [] };
+): Promise<Pick<Written, "freed" | "ended">> {
+  let written: Pick<Written, "freed" | "ended"> = { freed: [], ended: [] };
   const gone = ofEach(changes, (change) => change.leaseGone);
   const kept = ofEach(changes, (change) => change.attempts).map(attemptColumns);
   if (gone.length > 0 || kept.length > 0) {

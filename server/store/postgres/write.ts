@@ -9,9 +9,9 @@ import {
   type RowChanges,
   rowChanges,
   stored,
-  type Written,
 } from "../changes.ts";
 import type { NewRun, RunHead } from "../store.ts";
+import type { Written } from "../written.ts";
 import { ofEach, writeEach, writeRows } from "./batch.ts";
 import {
   attemptKinds,
@@ -24,7 +24,7 @@ import {
   taskKinds,
   undos,
 } from "./codes.ts";
-import { payloadColumns } from "./columns.ts";
+import { columns, payloadColumns } from "./columns.ts";
 import { writeMessages } from "./messages.ts";
 import { runStateColumns } from "./run-rows.ts";
 import { dueCode, strategyCode } from "./step-rows.ts";
@@ -149,12 +149,12 @@ export async function writePasses(query: Query, records: readonly PassRecord[]):
   const changes = records.map(rowChanges);
   await writeRuns(query, changes);
   await writeSteps(query, changes);
-  const written = await writeAttempts(query, changes);
-  await writeMoving(query, changes);
+  const ended = await writeAttempts(query, changes);
+  const filled = await writeMoving(query, changes);
   await writeInterventions(query, changes);
   await writePeople(query, changes);
   await writeMessages(query, changes);
-  return written;
+  return { ...ended, filled };
 }
 
 async function writeRuns(query: Query, changes: readonly RowChanges[]): Promise<void> {
@@ -235,7 +235,11 @@ async function writeSteps(query: Query, changes: readonly RowChanges[]): Promise
   );
 }
 
-async function writeMoving(query: Query, changes: readonly RowChanges[]): Promise<void> {
+/** Returns the lanes that have got ready rows. */
+async function writeMoving(
+  query: Query,
+  changes: readonly RowChanges[],
+): Promise<readonly number[]> {
   await writeEach(
     query,
     "delete_ready",
@@ -254,7 +258,7 @@ async function writeMoving(query: Query, changes: readonly RowChanges[]): Promis
     ({ row }) => row.step,
     ({ row }) => dueCode(row.due),
   );
-  await insertReady(query, changes);
+  const filled = await insertReady(query, changes);
   await writeEach(
     query,
     "move_ready",
@@ -292,13 +296,18 @@ async function writeMoving(query: Query, changes: readonly RowChanges[]): Promis
     ({ row }) => dueCode(row.due),
     ({ row }) => row.due.wakeAt,
   );
+  return filled;
 }
 
-async function insertReady(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeRows(
-    query,
-    "insert_ready",
-    ofEach(changes, (change) => change.readyNew),
+/** Returns the lanes that claims find them in. */
+async function insertReady(
+  query: Query,
+  changes: readonly RowChanges[],
+): Promise<readonly number[]> {
+  const rows = ofEach(changes, (change) => change.readyNew);
+  if (rows.length === 0) return [];
+  const values = columns(
+    rows,
     ({ head }) => head.runId,
     ({ row }) => row.step,
     ({ head }) => head.partition,
@@ -320,5 +329,8 @@ async function insertReady(query: Query, changes: readonly RowChanges[]): Promis
     ({ row }) => row.ready.wakeAt,
     ({ head }) => head.namespaceId,
     ({ row }) => row.workflow,
+    ({ head }) => head.definitionId,
   );
+  const made = await query<{ lane: number }>("insert_ready", values);
+  return made.map(({ lane }) => lane);
 }

@@ -79,6 +79,69 @@ test("limits are set all at once, and taken away", async () => {
   ]);
 });
 
+const PINS = [
+  { workflow: "refund", version: 0, agentVersion: "2.0", pinnedTime: AT },
+  { workflow: "refund", version: 7, agentVersion: "2.1", pinnedTime: AT },
+];
+
+test("tasks of a workflow are pinned to a version of agents, and the way back is said", async () => {
+  const asked: object[] = [];
+  server.play({
+    pinQueue: (request) => {
+      asked.push(request);
+      return { pins: PINS };
+    },
+    unpinQueue: (request) => {
+      asked.push(request);
+      return { pins: request.version === 0 ? [] : PINS.slice(0, 1) };
+    },
+  });
+  const of = ["bank", "--workflow", "refund"];
+  const pinned = await queue("pin", ...of, "--version", "7", "--agent-version", "2.1");
+  expect(pinned.stdout).toBe(
+    "queue bank gives the tasks of refund version 7 to agents of version 2.1 alone\n",
+  );
+  expect(pinned.stderr).toContain("drover queue unpin bank --workflow refund --version 7");
+  expect((await queue("unpin", ...of, "--version", "7")).stdout).toBe(
+    "queue bank gives the tasks of refund version 7 to agents of version 2.0 alone\n",
+  );
+  expect((await queue("unpin", ...of)).stdout).toBe(
+    "queue bank gives the tasks of refund to any agent\n",
+  );
+  expect(asked).toMatchObject([
+    { namespace: "default", queue: "bank", workflow: "refund", version: 7, agentVersion: "2.1" },
+    { queue: "bank", workflow: "refund", version: 7 },
+    { queue: "bank", workflow: "refund", version: 0 },
+  ]);
+});
+
+test.for([
+  ["pin", "bank", "--agent-version", "2"],
+  ["pin", "bank", "--workflow", "refund"],
+  ["pin", "bank", "--workflow", "refund", "--agent-version", "2", "--version", "0"],
+  ["unpin", "bank"],
+])("a pin that does not say what or to whom is a mistake of usage: %o", async (args) => {
+  expect((await queue(...args)).code).toBe(2);
+});
+
+test("a queue is shown with its pins, and with what waits for a version beside the rest", async () => {
+  server.play({
+    getQueue: () => ({
+      ...{ queue: { name: "bank", depth: 5 }, pins: PINS },
+      tasks: [
+        { task: "charge", depth: 3, agents: 4 },
+        { task: "charge", agentVersion: "2.1", depth: 2, agents: 1 },
+      ],
+    }),
+  });
+  const { stdout } = await queue("show", "bank");
+  expect(stdout).toMatch(/PINNED +VERSION +TO AGENT VERSION +SINCE/);
+  expect(stdout).toMatch(/refund +any +2\.0 +2026-01-01 00:00:00Z/);
+  expect(stdout).toMatch(/refund +7 +2\.1 +2026-01-01 00:00:00Z/);
+  expect(stdout).toMatch(/charge +any +3 /);
+  expect(stdout).toMatch(/charge +2\.1 +2 /);
+});
+
 test.for([[], ["--none", "--leased", "3"], ["--per-second", "lots"], ["--leased", "0"]])(
   "limits that say nothing, or two things, are a mistake of usage: %o",
   async (args) => {

@@ -204,7 +204,7 @@ export interface PollOptions {
 
 export interface Agent {
   readonly session: string;
-  /** Asks for one task name of one queue, `default` unless the options say another. */
+  /** Asks for one task name ("": for any) of one queue, `default` unless the options say other. */
   poll(task: string, options?: PollOptions): Promise<readonly HandedTask[]>;
   take(task: string, options?: PollOptions): Promise<HandedTask>;
   report(task: HandedTask, outcome: Reported, digest?: string): Promise<string>;
@@ -227,9 +227,13 @@ export function digestOf(outcome: Reported): string {
   return createHash("sha256").update(JSON.stringify(outcome)).digest("hex");
 }
 
-export function newAgent(plane: TestPlane, agentId = `agent-${++made}`): Agent {
+export function newAgent(
+  plane: TestPlane,
+  agentId = `agent-${++made}`,
+  { version = "1" }: { readonly version?: string } = {},
+): Agent {
   const session = Buffer.from(systemRandom.bytes(16)).toString("hex");
-  return agentOf(plane, { id: agentId, session, version: "1" });
+  return agentOf(plane, { id: agentId, session, version });
 }
 
 /** The same agent process, as another server sees it. */
@@ -258,7 +262,8 @@ function agentOf(
     polls = options.pollSeq ?? polls + 1;
     const { lostPolls = [], waitMs = 10_000, maxTasks = 10, ends } = options;
     const queues = [{ name: options.queue ?? "default", weight: 1 }];
-    const request = { namespace, agent, pollSeq: polls, queues, tasks: [task], maxTasks };
+    const tasks = task === "" ? [] : [task];
+    const request = { namespace, agent, pollSeq: polls, queues, tasks, maxTasks };
     const answer = await dispatcher.poll(
       { ...request, waitMs, lostPolls },
       { ...UNENDED, ...ends },

@@ -87,7 +87,8 @@ describe("agents", () => {
     await circuits.cordon({ ...cordon, kind: "version", name: "2" });
     await circuits.cordon({ ...cordon, kind: "version", name: "hotel" });
     const said = { forced: "open", by: "bob", why: "", at: NOW } as const;
-    const open = { lane: 1, version: 1, queue: "travel", task: "book", said, saw: "" };
+    const lane = { lane: 1, version: 1, queue: "travel", task: "book", agentVersion: null };
+    const open = { ...lane, said, saw: "" };
     world.store.circuits = {
       ...circuits,
       list: async (_namespaceId, { agentIds }) =>

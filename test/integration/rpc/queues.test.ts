@@ -8,6 +8,7 @@ import { startWorld, type World } from "./rpc-world.ts";
 
 const { listQueues, pauseQueue, resumeQueue, setQueueLimits } = OperatorService.method;
 const { pauseNamespace, resumeNamespace, pauseWorkflow, resumeWorkflow } = OperatorService.method;
+const { getQueue, pinQueue, unpinQueue } = OperatorService.method;
 
 let world: World;
 let grpc: GrpcClient;
@@ -135,5 +136,47 @@ describe("a workflow", () => {
     const { reason, fields } = await grpc.unary(method, {});
     expect(reason).toBe("INVALID_REQUEST");
     expect(fields.map(([field]) => field)).toEqual(["workflow"]);
+  });
+});
+
+describe("a pin", () => {
+  const of = { queue: "bank", workflow: "holiday" };
+
+  test("is shown with the queue until it is taken back", async () => {
+    const { pins } = await answerTo(pinQueue, { ...of, agentVersion: "2.1" });
+    expect(pins).toMatchObject([{ workflow: "holiday", version: 0, agentVersion: "2.1" }]);
+    const since = pins[0]?.pinnedTime;
+    expect(since && timestampMs(since)).toBe(Date.UTC(2026, 0, 1));
+    expect((await answerTo(pinQueue, { ...of, agentVersion: "2.1" })).pins).toEqual(pins);
+    await answerTo(pinQueue, { ...of, version: 1, agentVersion: "2.2" });
+    expect((await answerTo(getQueue, { queue: "bank" })).pins).toMatchObject([
+      { version: 0, agentVersion: "2.1" },
+      { version: 1, agentVersion: "2.2" },
+    ]);
+    expect((await answerTo(unpinQueue, of)).pins).toMatchObject([{ version: 1 }]);
+    expect((await answerTo(unpinQueue, of)).pins).toHaveLength(1);
+  });
+
+  test.for<[string, object]>([
+    ["a workflow", { workflow: "nobodys" }],
+    ["a version", { version: 9 }],
+  ])("of %s that is not there is refused", async ([, over]) => {
+    const request = { ...of, agentVersion: "2", ...over };
+    const { reason, message } = await grpc.unary(pinQueue, request);
+    expect(reason).toBe("WORKFLOW_NOT_FOUND");
+    expect(message).toContain("There is no");
+    expect((await answerTo(getQueue, { queue: "bank" })).pins).toEqual([]);
+  });
+
+  test.for<[string, object, string]>([
+    ["without an agent version", { agentVersion: "" }, "agent_version"],
+    ["for a hostile agent version", { agentVersion: "2\n" }, "agent_version"],
+    ["of a version below 0", { version: -1 }, "version"],
+    ["without a workflow", { workflow: "" }, "workflow"],
+  ])("%s is refused", async ([, over, path]) => {
+    const request = { ...of, agentVersion: "2", ...over };
+    const { reason, fields } = await grpc.unary(pinQueue, request);
+    expect(reason).toBe("INVALID_REQUEST");
+    expect(fields.map(([field]) => field)).toEqual([path]);
   });
 });

@@ -174,7 +174,7 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
 }
 
 function schedulerStub(
-  { queues, circuits, lanes }: Store,
+  { queues, pins, circuits, lanes }: Store,
   schedules: ScheduleControl,
 ): Mutable<Scheduler> {
   return {
@@ -196,10 +196,12 @@ function schedulerStub(
     resumeWorkflow: async () => {},
     limitNamespace: async () => {},
     limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
+    pinQueue: async (...asked) => (await pins.pin(...asked)) !== null,
+    unpinQueue: async (of) => void (await pins.unpin(of)),
     resumeQueue: async (of) => void (await queues.resume(of)),
     sayCircuit: async ({ queue, task }, agentId, said) => {
       const [lane = 0] = await lanes([{ namespaceId: 1, queue, task }]);
-      return { ...(await circuits.say({ lane, agentId }, said)), queue, task };
+      return { ...(await circuits.say({ lane, agentId }, said)), queue, task, agentVersion: null };
     },
     cordonAgent: circuits.cordon,
     uncordonAgent: circuits.uncordon,
@@ -251,6 +253,7 @@ export async function startWorld({
     runSigns: async () => ({
       ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },
       ...{ pauses: new Map(), queues: new Map(), circuits: new Map(), cordoned: new Map() },
+      agentVersions: new Map(),
     }),
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],
@@ -261,7 +264,7 @@ export async function startWorld({
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   const memory = await memoryStore();
-  const { outbox, queues, schedules, triggers, circuits, operators, markAgents } = memory;
+  const { outbox, queues, pins, schedules, triggers, circuits, operators, markAgents } = memory;
   const scheduler = schedulerStub(memory, scheduleControl(memory, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
@@ -282,7 +285,7 @@ export async function startWorld({
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
     outbox,
-    ...{ queues, schedules, triggers, circuits, operators, namespaces: memory.namespaces },
+    ...{ queues, pins, schedules, triggers, circuits, operators, namespaces: memory.namespaces },
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},

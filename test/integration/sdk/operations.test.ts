@@ -92,6 +92,14 @@ test("a queue, a workflow and the namespace are paused, limited and resumed", as
   expect({ pausedWorkflows, isNamespacePaused }).toEqual({
     ...{ pausedWorkflows: ["refund"], isNamespacePaused: true },
   });
+  const pin = { workflow: "refund", agentVersion: "2.1" };
+  const [pinned] = await client.queues.pin("mail", pin);
+  expect(pinned).toMatchObject({ ...pin, version: 0, pinnedTime: expect.any(Date) });
+  expect((await client.queues.get("mail")).pins).toEqual([pinned]);
+  await expect(client.queues.pin("mail", { ...pin, version: 9 })).rejects.toMatchObject({
+    ...{ code: "NOT_FOUND", reason: "WORKFLOW_NOT_FOUND" },
+  });
+  expect(await client.queues.unpin("mail", { workflow: "refund" })).toEqual([]);
   await client.namespaces.resume();
   await client.resumeWorkflow("refund");
   expect((await client.queues.resume("mail")).pause).toBeNull();

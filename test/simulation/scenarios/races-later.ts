@@ -49,8 +49,14 @@ export const LATER: Readonly<Record<number, Race>> = {
       "integration/control-plane/fair-turns.test.ts": [
         "and many agents: each claim is small, and the other namespace's task is in the first",
       ],
+      "integration/control-plane/pins.test.ts": [
+        "gives what is ready, and what becomes so, to agents of its version alone",
+        "is known within a second to polls that wait on another server, of one task or of any",
+        "is moved if a report makes it ready without knowing of the pin",
+        "is moved back if a report puts it where the pin was, which is taken back",
+        "is waited for if it makes a lane that the class of the pin is to have too",
+      ],
     },
-    waitsFor: ["version classes of lanes"],
   },
   27: {
     trap: "Final states that are opened again",

@@ -238,6 +238,23 @@ describe("a task in its queue", () => {
       });
   });
 
+  test("names the version of agents that alone gets it, polled or not", () => {
+    const world = createWorld(workflow({ a: {} }));
+    world.advance(60_000);
+    const agentVersions = new Map([[0, "2.1"]]);
+    for (const [at, words] of [
+      [START + 1, 'waits for a free agent of version "2.1": agents poll queue'],
+      [null, 'waits for an agent of version "2.1": none polls queue'],
+    ] as const) {
+      const wait = waitOf(world, "a", { ...polledAt(at), agentVersions });
+      expect(wait).toMatchObject({
+        waitsFor: { agentVersion: "2.1" },
+        actions: [{ kind: "start-agent", agentVersion: "2.1" }],
+      });
+      expect(stepSentence(world.plan, wait, world.now())).toContain(words);
+    }
+  });
+
   test("tells how often it was alarmed, and still since when it waits", () => {
     const world = createWorld(workflow({ a: {} }));
     world.fireNext();

@@ -40,6 +40,18 @@ test("escalate asks a person, who starts an agent and says retry", () => {
   expect(world.run().state.kind).toBe("COMPLETED");
 });
 
+test("a task that is for agents of one version says of which", () => {
+  const world = createWorld(workflow({ a: { timeouts, onPickup: "escalate" } }));
+  world.fireNext({ polled: false, agentVersion: "2.1" });
+  expect(world.interventions("pickup")).toMatchObject([
+    { saw: expect.stringContaining('no agent of version "2.1" polls queue "default"') },
+  ]);
+  const asked = world.effects.findLast(({ kind }) => kind === "escalated");
+  expect(asked).toMatchObject({
+    message: expect.stringContaining('start an agent of version "2.1" for this queue and task'),
+  });
+});
+
 test("escalate asks nobody twice about a lane: the task stays in its queue, and is looked at again", () => {
   const world = createWorld(workflow({ a: { timeouts, onPickup: "escalate" } }));
   world.fireNext({ polled: false, asked: true });

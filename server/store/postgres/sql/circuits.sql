@@ -35,6 +35,11 @@ select now() as now,
   ) || '/' || (
     select coalesce(sum(extract(epoch from o.cordoned_at)), 0)::text || '/' || count(*)
     from cordon as o
+  ) || '/' || (
+    select coalesce(sum(extract(epoch from p.pinned_at)), 0)::text || '/' || count(*)
+    from version_pin as p
+  ) || '/' || (
+    select coalesce(sum(l.id), 0)::text from lane as l where l.class <> 0
   ) as mark,
   (
     select coalesce(array_agg(distinct e.lane), '{}')
@@ -172,10 +177,21 @@ where c.lane = any ($1::integer[])
   )
 on conflict (lane, opened_at) do update set closed_at = null;
 
+-- name: lanes_of_classes
+-- A lane, and those of its task for single versions of agents.
+select $1::integer as lane
+union all
+select v.lane from version_lane as v where v.base = $1::integer;
+
 -- name: force_circuit
 -- Nothing, if it is said already.
 insert into circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
-values ($1::integer, $2::text, $3::smallint, $4::text, $5::text, now())
+select o.lane, $2::text, $3::smallint, $4::text, $5::text, now()
+from (
+  select $1::integer as lane
+  union all
+  select v.lane from version_lane as v where v.base = $1::integer
+) as o
 on conflict (lane, agent_id) do update
 set version = excluded.version, changed_at = now(), forced = excluded.forced,
   forced_by = excluded.forced_by, forced_why = excluded.forced_why, forced_at = now()
@@ -187,7 +203,8 @@ update circuit
 set version = nextval('circuit_version'), changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = 0, since = null, until = null, rests = 0,
   trial_run = null, trial_step = null, trial_fence = null, trial_secret = null
-where lane = $1::integer and agent_id = $2::text and forced is not null;
+where agent_id = $2::text and forced is not null
+  and (lane = $1::integer or lane in (select v.lane from version_lane as v where v.base = $1::integer));
 
 -- name: circuit_by_key
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
@@ -196,13 +213,16 @@ from circuit as c
 where c.lane = $1::integer and c.agent_id = $2::text;
 
 -- name: list_circuits
--- A page, by lane and agent, of these agents ($5) or of all; $6: of open ones alone. Plan: circuit by
--- key.
+-- A page, by lane and agent, of these agents ($5) or of all; $6: of open ones alone. What a person says
+-- is said of the lanes of all classes, and shown once. Plan: circuit by key.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
-  c.forced_why, c.forced_at, l.queue, l.task
+  c.forced_why, c.forced_at, l.queue, l.task, v.agent_version
 from circuit as c
 join lane as l on l.id = c.lane
+left join version_class as v on v.namespace_id = l.namespace_id and v.queue = l.queue
+  and v.class = l.class
 where l.namespace_id = $1::integer and (c.state <> 0 or c.forced is not null)
+  and (l.class = 0 or c.forced is null)
   and (c.lane, c.agent_id) > ($2::integer, $3::text)
   and ($5::text[] is null or c.agent_id = any ($5::text[]))
   and (not $6::boolean or coalesce(c.forced = 1, c.state <> 0))

@@ -120,11 +120,19 @@ join workflow_version as v on v.namespace_id = w.namespace_id and v.name = w.nam
 where w.namespace_id = $1::integer and w.name = $2::text;
 
 -- name: intern_lanes
--- In the order of the key: two servers that make the same lanes at once wait in one direction only.
-insert into lane (namespace_id, queue, task)
-select distinct u.namespace_id, u.queue, u.task
+-- In the order of the key: two servers that make the same lanes at once wait in one direction only. With
+-- those of all classes of the queue (version_class).
+insert into lane (namespace_id, queue, task, class)
+select distinct u.namespace_id, u.queue, u.task, k.class
 from unnest($1::integer[], $2::text[], $3::text[]) as u (namespace_id, queue, task)
-order by u.namespace_id, u.queue, u.task
+cross join lateral (
+  select 0::smallint as class
+  union all
+  select c.class
+  from version_class as c
+  where c.namespace_id = u.namespace_id and c.queue = u.queue
+) as k
+order by u.namespace_id, u.queue, u.task, k.class
 on conflict (namespace_id, queue, task, class) do nothing;
 
 -- name: find_lanes

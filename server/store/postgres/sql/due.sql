@@ -3,7 +3,8 @@
 -- name: due_rows
 -- Rows whose moment has come, earliest first: up to $3 of each kind and partition, $2 in all; so that a
 -- backlog of any length costs a look no more than that. That of a schedule has its id for a run's. A
--- lane counts as polled for $4 milliseconds.
+-- lane counts as polled for $4 milliseconds. With the lane of a ready row, and the version of agents that it
+-- is for.
 -- Plan: the wake index of each table, one probe a partition.
 with mine as materialized (
   select p.partition from unnest($1::smallint[]) as p (partition)
@@ -85,7 +86,8 @@ select d.kind, d.due_kind, d.run_id, d.partition, d.step_no, d.fence, d.wake_at,
     select from lane_poller as p
     where p.lane = d.lane and p.seen_at > now() - $4::integer * interval '1 millisecond'
   ) or coalesce(d.lane < 0, false) or exists (select from paused_lane as p where p.lane = d.lane)
-    or exists (select from open_lane as o where o.lane = d.lane) as polled
+    or exists (select from open_lane as o where o.lane = d.lane) as polled, abs(d.lane) as lane,
+  (select v.agent_version from version_lane as v where v.lane = abs(d.lane)) as agent_version
 from due_now as d
 order by d.wake_at
 limit $2::integer;

@@ -216,9 +216,18 @@ using unnest($1::smallint[], $2::uuid[]) as u (partition, run_id)
 where o.partition = u.partition and o.run_id = u.run_id;
 
 -- name: restore_lanes
--- Lanes that tasks are in and that are gone, under the numbers that they had.
-insert into lane (id, namespace_id, queue, task)
-overriding system value
-select u.id, u.namespace_id, u.queue, u.task
-from unnest($1::integer[], $2::integer[], $3::text[], $4::text[]) as u (id, namespace_id, queue, task)
+-- Lanes that tasks are in and that are gone, under the numbers that they had; and those of the same tasks
+-- for single versions of agents.
+with restored as (
+  insert into lane (id, namespace_id, queue, task)
+  overriding system value
+  select u.id, u.namespace_id, u.queue, u.task
+  from unnest($1::integer[], $2::integer[], $3::text[], $4::text[])
+    as u (id, namespace_id, queue, task)
+  on conflict do nothing
+)
+insert into lane (namespace_id, queue, task, class)
+select distinct u.namespace_id, u.queue, u.task, c.class
+from unnest($2::integer[], $3::text[], $4::text[]) as u (namespace_id, queue, task)
+join version_class as c on c.namespace_id = u.namespace_id and c.queue = u.queue
 on conflict do nothing;

@@ -93,32 +93,41 @@ group by u.name, u.place
 order by u.place;
 
 -- name: queue_tasks
+-- Those for one version of agents while a pin names it, or something is left of them.
 -- Plan: ready_lane, lease_lane, agent_by_name.
 with asking as materialized (
-  select a.tasks
+  select a.tasks, a.agent_version
   from agent as a
   where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute' and a.queues ? $2::text
 ),
-named as (
-  select t.task, count(*) as agents
-  from asking as a
-  cross join lateral jsonb_array_elements_text(a.tasks) as t (task)
-  group by t.task
-),
 page as (
-  select l.id, l.task
+  select l.id, l.task, l.class, c.agent_version
   from lane as l
-  where l.namespace_id = $1::integer and l.queue = $2::text
-  order by l.task
+  left join version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
+    and c.class = l.class
+  where l.namespace_id = $1::integer and l.queue = $2::text and (
+    l.class = 0
+    or exists (
+      select from version_pin as p
+      where p.namespace_id = l.namespace_id and p.queue = l.queue and p.class = l.class
+    )
+    or exists (select from ready as r where r.lane = any (array[l.id, -l.id]) offset 0)
+    or exists (select from lease as e where e.lane = l.id offset 0)
+  )
+  order by l.task, l.class
   limit $3::integer
 )
-select l.task, o.oldest_at, p.polled_at,
+select l.task, l.agent_version, o.oldest_at, p.polled_at,
   (select count(*) from (
     select from ready as r where r.lane = any (array[l.id, -l.id]) limit $4::integer
   ) as counted)::integer as ready,
   (select count(*) from lease as e where e.lane = l.id)::integer as leased,
-  (coalesce(n.agents, 0)
-    + (select count(*) from asking as a where a.tasks = '[]'::jsonb))::integer as agents
+  (
+    select count(*)
+    from asking as a
+    where (a.tasks = '[]'::jsonb or a.tasks ? l.task)
+      and (l.agent_version is null or a.agent_version = l.agent_version)
+  )::integer as agents
 from page as l
 left join lateral (
   select min(h.ready_at) as oldest_at
@@ -135,8 +144,7 @@ left join lateral (
 left join lateral (
   select max(e.seen_at) as polled_at from lane_poller as e where e.lane = l.id
 ) as p on true
-left join named as n on n.task = l.task
-order by l.task;
+order by l.task, l.class;
 
 -- name: list_partitions
 -- After $1. Plan: the wake index of each table, one probe a partition.
@@ -277,8 +285,10 @@ from (
 -- name: orphan_lanes
 -- Tasks wait there which may be taken, and nobody has asked for them for $3 milliseconds. Plan: ready_lane.
 with orphan as (
-  select l.id, l.queue, l.task
+  select l.id, l.queue, l.task, c.agent_version
   from lane as l
+  left join version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
+    and c.class = l.class
   where l.namespace_id = $1::integer
     and exists (select from ready as r where r.lane = l.id)
     and not exists (select from paused_lane as p where p.lane = l.id)
@@ -286,10 +296,10 @@ with orphan as (
       select from lane_poller as p
       where p.lane = l.id and p.seen_at > now() - $3::integer * interval '1 millisecond'
     )
-  order by l.queue, l.task
+  order by l.queue, l.task, l.id
   limit $2::integer
 )
-select l.queue, l.task, o.oldest_at,
+select l.queue, l.task, l.agent_version, o.oldest_at,
   (select max(p.seen_at) from lane_poller as p where p.lane = l.id) as polled_at
 from orphan as l
 left join lateral (
@@ -303,7 +313,7 @@ left join lateral (
     limit 1
   ) as h
 ) as o on true
-order by l.queue, l.task;
+order by l.queue, l.task, l.id;
 
 -- name: paused_things
 -- Queues (the name '' is the namespace) and workflows, by name.

@@ -27,11 +27,11 @@ from lane as l
 where l.namespace_id = $1::integer and ($2::text = '' or l.queue = $2::text);
 
 -- name: claims_under_way
--- Transactions that have locked ready rows, or are about to: a statement locks the table before it takes
--- the snapshot in which it looks.
+-- Transactions that have locked rows of a table ($1), or are about to: a statement locks the table before
+-- it takes the snapshot in which it looks.
 select distinct l.virtualtransaction as transaction
 from pg_locks as l
-where l.locktype = 'relation' and l.relation = 'ready'::regclass and l.granted
+where l.locktype = 'relation' and l.relation = $1::text::regclass and l.granted
   and l.mode in ('RowShareLock', 'RowExclusiveLock') and l.pid <> pg_backend_pid()
   and l.database = (select d.oid from pg_database as d where d.datname = current_database());
 

@@ -124,24 +124,46 @@ returning r.step_no;
 
 -- name: insert_ready
 -- The order within a priority is (transaction, number): rows of one transaction keep their order. Those
--- of a paused workflow go where no claim looks.
-insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt, ready_at,
-  until, avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
-  wake_at)
-select u.run_id, u.step_no, u.partition,
-  case when p.name is null then u.lane else -u.lane end, u.priority, u.ordinal, u.kind, u.fence, u.attempt,
-  to_timestamp(u.ready_at / 1000.0), to_timestamp(u.until / 1000.0), decode(u.avoid_session, 'hex'),
-  to_timestamp(u.avoid_until / 1000.0), u.alarms, u.attempt_ms, u.heartbeat_ms, u.cancel_ms,
-  u.stall_ms, u.slow_ms, to_timestamp(u.wake_at / 1000.0)
-from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
-  $7::integer[], $8::smallint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
-  $13::smallint[], $14::bigint[], $15::integer[], $16::integer[], $17::bigint[], $18::bigint[],
-  $19::bigint[], $20::integer[], $21::text[])
-  with ordinality
-  as u (run_id, step_no, partition, lane, priority, kind, fence, attempt, ready_at, until,
-    avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
-    wake_at, namespace_id, workflow, ordinal)
-left join paused_workflow as p on p.namespace_id = u.namespace_id and p.name = u.workflow;
+-- of a paused workflow go where no claim looks; those that a pin keeps for one version of agents, into
+-- the lane of its class. Whether there is any pin is asked once, and pins are looked for before lanes, so
+-- that a row pays next to nothing where there is none. Returns the lanes that claims will find them in.
+with made as (
+  insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt, ready_at,
+    until, avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
+    wake_at)
+  select u.run_id, u.step_no, u.partition,
+    case when p.name is null then 1 else -1 end * coalesce(k.lane, u.lane), u.priority, u.ordinal, u.kind,
+    u.fence, u.attempt,
+    to_timestamp(u.ready_at / 1000.0), to_timestamp(u.until / 1000.0), decode(u.avoid_session, 'hex'),
+    to_timestamp(u.avoid_until / 1000.0), u.alarms, u.attempt_ms, u.heartbeat_ms, u.cancel_ms,
+    u.stall_ms, u.slow_ms, to_timestamp(u.wake_at / 1000.0)
+  from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
+    $7::integer[], $8::smallint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
+    $13::smallint[], $14::bigint[], $15::integer[], $16::integer[], $17::bigint[], $18::bigint[],
+    $19::bigint[], $20::integer[], $21::text[], $22::bigint[])
+    with ordinality
+    as u (run_id, step_no, partition, lane, priority, kind, fence, attempt, ready_at, until,
+      avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
+      wake_at, namespace_id, workflow, definition_id, ordinal)
+  left join paused_workflow as p on p.namespace_id = u.namespace_id and p.name = u.workflow
+  left join lateral (
+    select t.id as lane
+    from (
+      select x.queue, x.class, x.definition_id
+      from version_pin as x
+      where (select exists (select from version_pin)) and x.namespace_id = u.namespace_id
+        and x.workflow = u.workflow and x.definition_id in (0, u.definition_id)
+      offset 0
+    ) as v
+    join lane as l on l.id = u.lane and l.queue = v.queue
+    join lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
+      and t.class = v.class
+    order by v.definition_id desc
+    limit 1
+  ) as k on true
+  returning lane
+)
+select distinct m.lane from made as m where m.lane > 0;
 
 -- name: move_ready
 -- Plan: ready by key.

@@ -1,0 +1,98 @@
+/** `drover queue pin` and `unpin`: tasks of a workflow that agents of one version alone get. */
+import {
+  PinQueueResponseSchema,
+  UnpinQueueResponseSchema,
+  type VersionPin,
+} from "@drover/proto/drover/v1/queue_pb.ts";
+import type { Command } from "commander";
+import { contextOf, wholeNumber } from "../context.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { printTable } from "../table.ts";
+import { clean, moment } from "../words.ts";
+
+const versionMax = 2_147_483_647;
+
+interface OfOptions {
+  readonly workflow: string;
+  readonly version: number;
+}
+
+interface PinOptions extends OfOptions {
+  readonly agentVersion: string;
+}
+
+export function addPinVerbs(queue: Command, ended: Ended): void {
+  ofWorkflow(
+    queue
+      .command("pin")
+      .description(
+        "give tasks of a workflow to agents of one version alone; others go to any agent",
+      ),
+  )
+    .requiredOption("--agent-version <version>", "as the agents state it")
+    .action(async (name: string, options: PinOptions, command: Command) => {
+      const { workflow, version, agentVersion } = options;
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const request = { namespace, queue: name, workflow, version, agentVersion };
+      const answer = await operator.pinQueue(request);
+      output.data(PinQueueResponseSchema, answer);
+      if (output.format === "table")
+        output.line(
+          `queue ${clean(name)} gives ${taskWords(options)} to agents of version ${clean(agentVersion)} alone`,
+        );
+      const which = version === 0 ? "" : ` --version ${version}`;
+      output.note(
+        `  next: drover queue unpin ${clean(name)} --workflow ${clean(workflow)}${which}`,
+      );
+      ended(exitCodes.done);
+    });
+  ofWorkflow(
+    queue.command("unpin").description("take a pin back: what it kept goes to any agent"),
+  ).action(async (name: string, options: OfOptions, command: Command) => {
+    const { workflow, version } = options;
+    const { output, connect } = contextOf(command);
+    const { operator, namespace } = connect();
+    const answer = await operator.unpinQueue({ namespace, queue: name, workflow, version });
+    output.data(UnpinQueueResponseSchema, answer);
+    const left = keptBy(answer.pins, options);
+    const whom = left ? `agents of version ${clean(left.agentVersion)} alone` : "any agent";
+    if (output.format === "table")
+      output.line(`queue ${clean(name)} gives ${taskWords(options)} to ${whom}`);
+    ended(exitCodes.done);
+  });
+}
+
+function ofWorkflow(command: Command): Command {
+  return command
+    .argument("<queue>", "name of the queue")
+    .requiredOption("--workflow <name>", "whose tasks")
+    .option(
+      "--version <n>",
+      "of this version of it; left out: of each that has no pin of its own",
+      wholeNumber(1, versionMax),
+      0,
+    );
+}
+
+function taskWords({ workflow, version }: OfOptions): string {
+  return `the tasks of ${clean(workflow)}${version === 0 ? "" : ` version ${version}`}`;
+}
+
+/** The pin that keeps them still. */
+function keptBy(pins: readonly VersionPin[], { workflow }: OfOptions): VersionPin | undefined {
+  return pins.find((pin) => pin.workflow === workflow && pin.version === 0);
+}
+
+export function printPins(pins: readonly VersionPin[], output: Output): void {
+  if (pins.length === 0) return;
+  output.line("");
+  const rows = pins.map((pin) => [
+    clean(pin.workflow),
+    pin.version === 0 ? "any" : String(pin.version),
+    clean(pin.agentVersion),
+    moment(pin.pinnedTime),
+  ]);
+  printTable(output, ["PINNED", "VERSION", "TO AGENT VERSION", "SINCE"], rows);
+}

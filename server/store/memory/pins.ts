@@ -1,0 +1,115 @@
+// Pins of agent versions. As transactions are serial here, a pin waits for nobody.
+import type { Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
+import type { WorkflowRef } from "../queues.ts";
+import type { RunHead } from "../run-head.ts";
+import { inheritSaid } from "./circuits.ts";
+import { type PinRow, workflowKey } from "./queue-tables.ts";
+import type { KnownLane, QueueWorld } from "./queues.ts";
+import { byAge } from "./ready-rows.ts";
+import type { Transactions } from "./transactions.ts";
+
+export interface PinWorld extends QueueWorld {
+  /** The lanes of a queue for agents of one version, also of tasks that come later; new ones. */
+  readonly makeClass: (
+    of: { readonly namespaceId: number; readonly queue: string },
+    agentVersion: string,
+  ) => readonly KnownLane[];
+  /** Of a version; null: there is none. */
+  readonly definitionOf: (of: WorkflowRef, version: number) => number | null;
+}
+
+export function createPins(world: PinWorld, { run }: Transactions): Pins {
+  const { tables, now } = world;
+  return Object.freeze({
+    pin: (of: PinRef, agentVersion: string) =>
+      run((transaction) => {
+        const definitionId = of.version === 0 ? null : world.definitionOf(of, of.version);
+        if (of.version === 0 ? !world.isWorkflow(of) : definitionId === null) return null;
+        const made = world.makeClass(of, agentVersion);
+        for (const { lane, base } of made)
+          inheritSaid({ tables, now, lanes: world.lanes }, base, lane);
+        const { namespaceId, workflow, queue, version } = of;
+        const row = { namespaceId, workflow, queue, version, definitionId, agentVersion };
+        const known = tables.versionPin.all().find((one) => isSame(one, of));
+        if (known?.agentVersion !== agentVersion) tables.versionPin.put({ ...row, at: now() });
+        return placeReady(world, of, transaction);
+      }),
+    unpin: (of: PinRef) =>
+      run((transaction) => {
+        const known = tables.versionPin.all().find((one) => isSame(one, of));
+        if (known) tables.versionPin.removeRow(known);
+        return placeReady(world, of, transaction);
+      }),
+    list: (namespaceId: number, queue: string) =>
+      run(() =>
+        tables.versionPin
+          .all()
+          .filter((row) => row.namespaceId === namespaceId && row.queue === queue)
+          .sort((a, b) =>
+            a.workflow === b.workflow ? a.version - b.version : a.workflow < b.workflow ? -1 : 1,
+          )
+          .map(({ definitionId: _, ...pin }): Pin => pin),
+      ),
+  } satisfies Pins);
+}
+
+function isSame(row: PinRow, of: PinRef): boolean {
+  const { namespaceId, workflow, queue, version } = row;
+  return (
+    namespaceId === of.namespaceId &&
+    workflow === of.workflow &&
+    queue === of.queue &&
+    version === of.version
+  );
+}
+
+/** Where a ready row of this run stands that is sent to the lane of this task for all agents. */
+export function pinnedLane(
+  { tables, lanes }: Pick<QueueWorld, "tables" | "lanes">,
+  base: number,
+  of: WorkflowRef & Pick<RunHead, "definitionId">,
+): number {
+  const known = lanes()[base - 1];
+  const pins = tables.versionPin
+    .where("workflow", workflowKey(of))
+    .filter(({ queue }) => queue === known?.queue);
+  const pin =
+    pins.find(({ definitionId }) => definitionId === of.definitionId) ??
+    pins.find(({ definitionId }) => definitionId === null);
+  if (!pin) return base;
+  const own = lanes().find((one) => one.base === base && one.agentVersion === pin.agentVersion);
+  return own?.lane ?? base;
+}
+
+/** Moves the ready rows of a workflow to the lanes that its pins want. */
+function placeReady(world: PinWorld, of: WorkflowRef, transaction: number): readonly number[] {
+  const { tables, lanes } = world;
+  const moves = tables.ready
+    .all()
+    .sort(byAge)
+    .flatMap((row) => {
+      const run = tables.run.expect(row.runId);
+      if (run.namespaceId !== of.namespaceId || run.workflow !== of.workflow) return [];
+      const base = lanes()[Math.abs(row.lane) - 1]?.base;
+      if (base === undefined) return [];
+      const lane = Math.sign(row.lane) * pinnedLane(world, base, run);
+      return lane === row.lane ? [] : [{ row, lane }];
+    });
+  // As if they had become ready now, in their order.
+  for (const [number, { row, lane }] of moves.entries())
+    tables.ready.put({ ...row, lane, transaction, number });
+  return [...new Set(moves.flatMap(({ lane }) => (lane > 0 ? [lane] : [])))];
+}
+
+export function pinnedOf({ tables, lanes }: Pick<QueueWorld, "tables" | "lanes">): Pinned {
+  return {
+    lanes: lanes().flatMap(({ agentVersion, ...lane }): readonly VersionLane[] =>
+      agentVersion === null ? [] : [{ ...lane, agentVersion }],
+    ),
+    pins: tables.versionPin
+      .all()
+      .map(({ namespaceId, workflow, queue, definitionId, agentVersion }) => {
+        return { namespaceId, workflow, queue, definitionId, agentVersion };
+      }),
+  };
+}

@@ -1,0 +1,140 @@
+// Pins of agent versions. First there is a class of lanes for the version, then the pin is written;
+// then whoever makes rows ready without knowing of it ends, and the rows that are ready by then are
+// moved. Whoever dies in between leaves a note of it, and housekeeping finishes the move.
+import type { Clock } from "../../clock.ts";
+import type { Moment } from "../../core/attempt.ts";
+import type { KnownPin, Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
+import type { WorkflowRef } from "../queues.ts";
+import { claimsOver, lanesMade, type Mover, moveReady } from "./queues.ts";
+import type { Query } from "./transaction.ts";
+
+export function createPins(query: Query, clock: Clock): Pins {
+  const mover = { query, clock };
+  return Object.freeze({
+    async pin(of: PinRef, agentVersion: string) {
+      const definition = await definitionOf(query, of);
+      if (definition === null) return null;
+      const { namespaceId, queue, workflow, version } = of;
+      const made = await classOf(mover, of, agentVersion);
+      const named = [namespaceId, queue, workflow, version, definition, made];
+      return movePinned(mover, of, await query<MoveRow>("pin_version", named));
+    },
+    async unpin(of: PinRef) {
+      const { namespaceId, queue, workflow, version } = of;
+      const named = [namespaceId, queue, workflow, version];
+      return movePinned(mover, of, await query<MoveRow>("unpin_version", named));
+    },
+    async list(namespaceId: number, queue: string) {
+      const rows = await query<PinRow>("list_pins", [namespaceId, queue]);
+      return rows.map((row): Pin => {
+        const { workflow, version, agent_version: agentVersion, pinned_at: at } = row;
+        return { namespaceId, queue, workflow, version, agentVersion, at };
+      });
+    },
+  } satisfies Pins);
+}
+
+/** The note of a move. */
+interface MoveRow {
+  id: number;
+}
+
+interface PinRow {
+  workflow: string;
+  version: number;
+  agent_version: string;
+  pinned_at: Moment;
+}
+
+/** 0: of every version; null: there is no such workflow or version. */
+async function definitionOf(query: Query, of: PinRef): Promise<number | null> {
+  const { namespaceId, workflow, version } = of;
+  if (version === 0) {
+    const known = await query("definitions_of_workflow", [namespaceId, workflow]);
+    return known.length === 0 ? null : 0;
+  }
+  const named = [namespaceId, workflow, version];
+  const [row] = await query<{ definition_id: number }>("find_version", named);
+  return row?.definition_id ?? null;
+}
+
+/**
+ * The class of a version of agents, with a lane for each task of the queue: whoever makes a lane
+ * without knowing of the class is waited for.
+ */
+async function classOf(
+  { query, clock }: Mover,
+  { namespaceId, queue }: PinRef,
+  agentVersion: string,
+): Promise<number> {
+  const asked = [namespaceId, queue, agentVersion];
+  const find = () => query<{ class: number }>("find_class", asked);
+  let [known] = await find();
+  while (!known) {
+    await query("make_class", asked);
+    [known] = await find();
+  }
+  await lanesMade(query, clock);
+  const made = await query<{ id: number }>("make_class_lanes", asked);
+  if (made.length > 0) {
+    const lanes = made.map(({ id }) => id);
+    await query("inherit_said_circuits", [lanes]);
+    await query("begin_outages", [lanes]);
+  }
+  return known.class;
+}
+
+async function movePinned(
+  mover: Mover,
+  of: WorkflowRef,
+  [move]: readonly MoveRow[],
+): Promise<readonly number[]> {
+  if (!move) throw new Error(`a move of ready rows of ${of.workflow} was noted and is not there`);
+  await claimsOver(mover.query, mover.clock);
+  const lanes = await moveReady(mover, "place_ready", of);
+  await mover.query("end_pin_move", [move.id]);
+  return lanes;
+}
+
+/** Finishes what others have left in the middle. */
+export async function finishPinMoves(query: Query, clock: Clock): Promise<void> {
+  const left = await query<MoveRow & { namespace_id: number; workflow: string }>(
+    "pin_moves_left",
+    [],
+  );
+  for (const { id, namespace_id: namespaceId, workflow } of left)
+    await movePinned({ query, clock }, { namespaceId, workflow }, [{ id }]);
+}
+
+interface KnownPinRow {
+  namespace_id: number;
+  workflow: string;
+  queue: string;
+  definition_id: number;
+  agent_version: string;
+}
+
+interface VersionLaneRow {
+  lane: number;
+  base: number;
+  namespace_id: number;
+  queue: string;
+  task: string;
+  agent_version: string;
+}
+
+export async function readPinned(query: Query): Promise<Pinned> {
+  const lanes = await query<VersionLaneRow>("all_version_lanes", []);
+  const pins = await query<KnownPinRow>("all_pins", []);
+  return {
+    lanes: lanes.map((row): VersionLane => {
+      const { namespace_id: namespaceId, agent_version: agentVersion, ...lane } = row;
+      return { ...lane, namespaceId, agentVersion };
+    }),
+    pins: pins.map((row): KnownPin => {
+      const { workflow, queue, agent_version: agentVersion } = row;
+      const definitionId = row.definition_id === 0 ? null : row.definition_id;
+      return { namespaceId: row.namespace_id, workflow, queue, definitionId, agentVersion };
+    }),
+  };
+}
