@@ -165,7 +165,10 @@ type Circuit struct {
 	// Why.
 	Why string `protobuf:"bytes,11,opt,name=why,proto3" json:"why,omitempty"`
 	// When. Absent: nobody has said anything.
-	SetTime       *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=set_time,json=setTime,proto3" json:"set_time,omitempty"`
+	SetTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=set_time,json=setTime,proto3" json:"set_time,omitempty"`
+	// Of tasks that a pin keeps for agents of this version; what a person says holds for all versions
+	// and is not repeated for each. Empty: of tasks for all agents.
+	AgentVersion  string `protobuf:"bytes,13,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -282,6 +285,13 @@ func (x *Circuit) GetSetTime() *timestamppb.Timestamp {
 		return x.SetTime
 	}
 	return nil
+}
+
+func (x *Circuit) GetAgentVersion() string {
+	if x != nil {
+		return x.AgentVersion
+	}
+	return ""
 }
 
 // Says something of a circuit, or takes it back.
@@ -1065,7 +1075,7 @@ var File_drover_v1_circuit_proto protoreflect.FileDescriptor
 
 const file_drover_v1_circuit_proto_rawDesc = "" +
 	"\n" +
-	"\x17drover/v1/circuit.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x03\n" +
+	"\x17drover/v1/circuit.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd1\x03\n" +
 	"\aCircuit\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x19\n" +
@@ -1080,7 +1090,8 @@ const file_drover_v1_circuit_proto_rawDesc = "" +
 	"\x06set_by\x18\n" +
 	" \x01(\tR\x05setBy\x12\x10\n" +
 	"\x03why\x18\v \x01(\tR\x03why\x125\n" +
-	"\bset_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\asetTime\"\x8f\x03\n" +
+	"\bset_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\asetTime\x12#\n" +
+	"\ragent_version\x18\r \x01(\tR\fagentVersion\"\x8f\x03\n" +
 	"\x11SetCircuitRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x124\n" +
 	"\x05queue\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05queue\x122\n" +

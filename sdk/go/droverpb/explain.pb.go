@@ -845,7 +845,9 @@ type LaneWait struct {
 	Alarms uint32 `protobuf:"varint,5,opt,name=alarms,proto3" json:"alarms,omitempty"`
 	// Agent sessions that asked for it in the last minute, if every one of them is cordoned. 0: not
 	// all are, or none asked.
-	Cordoned      uint32 `protobuf:"varint,6,opt,name=cordoned,proto3" json:"cordoned,omitempty"`
+	Cordoned uint32 `protobuf:"varint,6,opt,name=cordoned,proto3" json:"cordoned,omitempty"`
+	// Only agents of this version get it, as the queue pins it. Empty: all do.
+	AgentVersion  string `protobuf:"bytes,7,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -920,6 +922,13 @@ func (x *LaneWait) GetCordoned() uint32 {
 		return x.Cordoned
 	}
 	return 0
+}
+
+func (x *LaneWait) GetAgentVersion() string {
+	if x != nil {
+		return x.AgentVersion
+	}
+	return ""
 }
 
 // A task in a queue, out of which nobody may take it.
@@ -1381,7 +1390,9 @@ type PersonAction struct {
 	// With DECIDE: names and roles of those who may. Empty: anybody may.
 	Approvers []string `protobuf:"bytes,8,rep,name=approvers,proto3" json:"approvers,omitempty"`
 	// With RESUME_WORKFLOW: workflow to resume.
-	Workflow      string `protobuf:"bytes,30,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	Workflow string `protobuf:"bytes,30,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// With START_AGENT: version that the agent has to be of. Empty: any.
+	AgentVersion  string `protobuf:"bytes,31,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1479,6 +1490,13 @@ func (x *PersonAction) GetWorkflow() string {
 	return ""
 }
 
+func (x *PersonAction) GetAgentVersion() string {
+	if x != nil {
+		return x.AgentVersion
+	}
+	return ""
+}
+
 var File_drover_v1_explain_proto protoreflect.FileDescriptor
 
 const file_drover_v1_explain_proto_rawDesc = "" +
@@ -1513,14 +1531,15 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x06detail\">\n" +
 	"\tChildWait\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
-	"\bstopping\x18\x02 \x01(\bR\bstopping\"\xc2\x01\n" +
+	"\bstopping\x18\x02 \x01(\bR\bstopping\"\xe7\x01\n" +
 	"\bLaneWait\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x16\n" +
 	"\x06polled\x18\x03 \x01(\bR\x06polled\x12@\n" +
 	"\x0elast_poll_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\flastPollTime\x12\x16\n" +
 	"\x06alarms\x18\x05 \x01(\rR\x06alarms\x12\x1a\n" +
-	"\bcordoned\x18\x06 \x01(\rR\bcordoned\"\x85\x01\n" +
+	"\bcordoned\x18\x06 \x01(\rR\bcordoned\x12#\n" +
+	"\ragent_version\x18\a \x01(\tR\fagentVersion\"\x85\x01\n" +
 	"\tPauseWait\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12&\n" +
@@ -1559,7 +1578,7 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\flast_failure\x18\b \x01(\v2\x12.drover.v1.FailureR\vlastFailure\x12\"\n" +
 	"\rlast_agent_id\x18\t \x01(\tR\vlastAgentId\x12B\n" +
 	"\x0flast_ended_time\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\rlastEndedTime\"\x96\x02\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\rlastEndedTime\"\xbb\x02\n" +
 	"\fPersonAction\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.drover.v1.ActionKindR\x04kind\x12\x17\n" +
 	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12#\n" +
@@ -1570,7 +1589,8 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x05queue\x18\x06 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\a \x01(\tR\x04task\x12\x1c\n" +
 	"\tapprovers\x18\b \x03(\tR\tapprovers\x12\x1a\n" +
-	"\bworkflow\x18\x1e \x01(\tR\bworkflow*\x9b\x04\n" +
+	"\bworkflow\x18\x1e \x01(\tR\bworkflow\x12#\n" +
+	"\ragent_version\x18\x1f \x01(\tR\fagentVersion*\x9b\x04\n" +
 	"\bWaitKind\x12\x19\n" +
 	"\x15WAIT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17WAIT_KIND_AGENT_TO_POLL\x10\x01\x12\x1b\n" +

@@ -1276,7 +1276,7 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\xaf\x1b\n" +
+	"escalation2\xbf\x1c\n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
@@ -1303,7 +1303,10 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\n" +
 	"PauseQueue\x12\x1c.drover.v1.PauseQueueRequest\x1a\x1d.drover.v1.PauseQueueResponse\x12L\n" +
 	"\vResumeQueue\x12\x1d.drover.v1.ResumeQueueRequest\x1a\x1e.drover.v1.ResumeQueueResponse\x12U\n" +
-	"\x0eSetQueueLimits\x12 .drover.v1.SetQueueLimitsRequest\x1a!.drover.v1.SetQueueLimitsResponse\x12U\n" +
+	"\x0eSetQueueLimits\x12 .drover.v1.SetQueueLimitsRequest\x1a!.drover.v1.SetQueueLimitsResponse\x12C\n" +
+	"\bPinQueue\x12\x1a.drover.v1.PinQueueRequest\x1a\x1b.drover.v1.PinQueueResponse\x12I\n" +
+	"\n" +
+	"UnpinQueue\x12\x1c.drover.v1.UnpinQueueRequest\x1a\x1d.drover.v1.UnpinQueueResponse\x12U\n" +
 	"\x0ePauseNamespace\x12 .drover.v1.PauseNamespaceRequest\x1a!.drover.v1.PauseNamespaceResponse\x12X\n" +
 	"\x0fResumeNamespace\x12!.drover.v1.ResumeNamespaceRequest\x1a\".drover.v1.ResumeNamespaceResponse\x12R\n" +
 	"\rPauseWorkflow\x12\x1f.drover.v1.PauseWorkflowRequest\x1a .drover.v1.PauseWorkflowResponse\x12U\n" +
@@ -1382,61 +1385,65 @@ var file_drover_v1_operator_service_proto_goTypes = []any{
 	(*PauseQueueRequest)(nil),             // 34: drover.v1.PauseQueueRequest
 	(*ResumeQueueRequest)(nil),            // 35: drover.v1.ResumeQueueRequest
 	(*SetQueueLimitsRequest)(nil),         // 36: drover.v1.SetQueueLimitsRequest
-	(*PauseNamespaceRequest)(nil),         // 37: drover.v1.PauseNamespaceRequest
-	(*ResumeNamespaceRequest)(nil),        // 38: drover.v1.ResumeNamespaceRequest
-	(*PauseWorkflowRequest)(nil),          // 39: drover.v1.PauseWorkflowRequest
-	(*ResumeWorkflowRequest)(nil),         // 40: drover.v1.ResumeWorkflowRequest
-	(*SetCircuitRequest)(nil),             // 41: drover.v1.SetCircuitRequest
-	(*ListCircuitsRequest)(nil),           // 42: drover.v1.ListCircuitsRequest
-	(*CordonAgentRequest)(nil),            // 43: drover.v1.CordonAgentRequest
-	(*UncordonAgentRequest)(nil),          // 44: drover.v1.UncordonAgentRequest
-	(*ListCordonsRequest)(nil),            // 45: drover.v1.ListCordonsRequest
-	(*ListAgentsRequest)(nil),             // 46: drover.v1.ListAgentsRequest
-	(*GetAgentRequest)(nil),               // 47: drover.v1.GetAgentRequest
-	(*ListPartitionsRequest)(nil),         // 48: drover.v1.ListPartitionsRequest
-	(*ListHandOversRequest)(nil),          // 49: drover.v1.ListHandOversRequest
-	(*ListSupervisorsRequest)(nil),        // 50: drover.v1.ListSupervisorsRequest
-	(*ListInterventionsRequest)(nil),      // 51: drover.v1.ListInterventionsRequest
-	(*GetOverviewRequest)(nil),            // 52: drover.v1.GetOverviewRequest
-	(*GetClusterInfoRequest)(nil),         // 53: drover.v1.GetClusterInfoRequest
-	(*CreateNamespaceRequest)(nil),        // 54: drover.v1.CreateNamespaceRequest
-	(*GetNamespaceRequest)(nil),           // 55: drover.v1.GetNamespaceRequest
-	(*SetNamespaceRetentionRequest)(nil),  // 56: drover.v1.SetNamespaceRetentionRequest
-	(*SetNamespaceLimitsRequest)(nil),     // 57: drover.v1.SetNamespaceLimitsRequest
-	(*ListNamespacesRequest)(nil),         // 58: drover.v1.ListNamespacesRequest
-	(*PutTriggerResponse)(nil),            // 59: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),            // 60: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),          // 61: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),         // 62: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),          // 63: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),            // 64: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),            // 65: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),              // 66: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),            // 67: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),           // 68: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),        // 69: drover.v1.SetQueueLimitsResponse
-	(*PauseNamespaceResponse)(nil),        // 70: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),       // 71: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),         // 72: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),        // 73: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),            // 74: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),          // 75: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),           // 76: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),         // 77: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),           // 78: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),            // 79: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),              // 80: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),        // 81: drover.v1.ListPartitionsResponse
-	(*ListHandOversResponse)(nil),         // 82: drover.v1.ListHandOversResponse
-	(*ListSupervisorsResponse)(nil),       // 83: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil),     // 84: drover.v1.ListInterventionsResponse
-	(*GetOverviewResponse)(nil),           // 85: drover.v1.GetOverviewResponse
-	(*GetClusterInfoResponse)(nil),        // 86: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),       // 87: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceResponse)(nil),          // 88: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionResponse)(nil), // 89: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsResponse)(nil),    // 90: drover.v1.SetNamespaceLimitsResponse
-	(*ListNamespacesResponse)(nil),        // 91: drover.v1.ListNamespacesResponse
+	(*PinQueueRequest)(nil),               // 37: drover.v1.PinQueueRequest
+	(*UnpinQueueRequest)(nil),             // 38: drover.v1.UnpinQueueRequest
+	(*PauseNamespaceRequest)(nil),         // 39: drover.v1.PauseNamespaceRequest
+	(*ResumeNamespaceRequest)(nil),        // 40: drover.v1.ResumeNamespaceRequest
+	(*PauseWorkflowRequest)(nil),          // 41: drover.v1.PauseWorkflowRequest
+	(*ResumeWorkflowRequest)(nil),         // 42: drover.v1.ResumeWorkflowRequest
+	(*SetCircuitRequest)(nil),             // 43: drover.v1.SetCircuitRequest
+	(*ListCircuitsRequest)(nil),           // 44: drover.v1.ListCircuitsRequest
+	(*CordonAgentRequest)(nil),            // 45: drover.v1.CordonAgentRequest
+	(*UncordonAgentRequest)(nil),          // 46: drover.v1.UncordonAgentRequest
+	(*ListCordonsRequest)(nil),            // 47: drover.v1.ListCordonsRequest
+	(*ListAgentsRequest)(nil),             // 48: drover.v1.ListAgentsRequest
+	(*GetAgentRequest)(nil),               // 49: drover.v1.GetAgentRequest
+	(*ListPartitionsRequest)(nil),         // 50: drover.v1.ListPartitionsRequest
+	(*ListHandOversRequest)(nil),          // 51: drover.v1.ListHandOversRequest
+	(*ListSupervisorsRequest)(nil),        // 52: drover.v1.ListSupervisorsRequest
+	(*ListInterventionsRequest)(nil),      // 53: drover.v1.ListInterventionsRequest
+	(*GetOverviewRequest)(nil),            // 54: drover.v1.GetOverviewRequest
+	(*GetClusterInfoRequest)(nil),         // 55: drover.v1.GetClusterInfoRequest
+	(*CreateNamespaceRequest)(nil),        // 56: drover.v1.CreateNamespaceRequest
+	(*GetNamespaceRequest)(nil),           // 57: drover.v1.GetNamespaceRequest
+	(*SetNamespaceRetentionRequest)(nil),  // 58: drover.v1.SetNamespaceRetentionRequest
+	(*SetNamespaceLimitsRequest)(nil),     // 59: drover.v1.SetNamespaceLimitsRequest
+	(*ListNamespacesRequest)(nil),         // 60: drover.v1.ListNamespacesRequest
+	(*PutTriggerResponse)(nil),            // 61: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 62: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 63: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 64: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 65: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 66: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 67: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 68: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 69: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 70: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 71: drover.v1.SetQueueLimitsResponse
+	(*PinQueueResponse)(nil),              // 72: drover.v1.PinQueueResponse
+	(*UnpinQueueResponse)(nil),            // 73: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceResponse)(nil),        // 74: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 75: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 76: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 77: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 78: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 79: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 80: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 81: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 82: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 83: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 84: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 85: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 86: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 87: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 88: drover.v1.ListInterventionsResponse
+	(*GetOverviewResponse)(nil),           // 89: drover.v1.GetOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 90: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 91: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 92: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 93: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 94: drover.v1.SetNamespaceLimitsResponse
+	(*ListNamespacesResponse)(nil),        // 95: drover.v1.ListNamespacesResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	18, // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
@@ -1475,72 +1482,76 @@ var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	34, // 33: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
 	35, // 34: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
 	36, // 35: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
-	37, // 36: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
-	38, // 37: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
-	39, // 38: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
-	40, // 39: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
-	41, // 40: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
-	42, // 41: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
-	43, // 42: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
-	44, // 43: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
-	45, // 44: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
-	46, // 45: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
-	47, // 46: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
-	48, // 47: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
-	49, // 48: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
-	50, // 49: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
-	51, // 50: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
-	52, // 51: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
-	53, // 52: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
-	54, // 53: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
-	55, // 54: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
-	56, // 55: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
-	57, // 56: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
-	58, // 57: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	1,  // 58: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	3,  // 59: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	5,  // 60: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	15, // 61: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	17, // 62: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	7,  // 63: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	9,  // 64: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	11, // 65: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	13, // 66: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	59, // 67: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	60, // 68: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	61, // 69: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	62, // 70: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	63, // 71: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	64, // 72: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	65, // 73: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	66, // 74: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	67, // 75: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	68, // 76: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	69, // 77: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	70, // 78: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	71, // 79: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	72, // 80: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	73, // 81: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	74, // 82: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	75, // 83: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	76, // 84: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	77, // 85: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	78, // 86: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	79, // 87: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	80, // 88: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	81, // 89: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	82, // 90: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
-	83, // 91: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	84, // 92: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	85, // 93: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	86, // 94: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	87, // 95: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	88, // 96: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
-	89, // 97: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
-	90, // 98: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
-	91, // 99: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	58, // [58:100] is the sub-list for method output_type
-	16, // [16:58] is the sub-list for method input_type
+	37, // 36: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
+	38, // 37: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
+	39, // 38: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
+	40, // 39: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
+	41, // 40: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
+	42, // 41: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
+	43, // 42: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
+	44, // 43: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
+	45, // 44: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
+	46, // 45: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
+	47, // 46: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
+	48, // 47: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
+	49, // 48: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
+	50, // 49: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
+	51, // 50: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
+	52, // 51: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
+	53, // 52: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
+	54, // 53: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
+	55, // 54: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
+	56, // 55: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
+	57, // 56: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
+	58, // 57: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
+	59, // 58: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
+	60, // 59: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	1,  // 60: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	3,  // 61: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	5,  // 62: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	15, // 63: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	17, // 64: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	7,  // 65: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	9,  // 66: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	11, // 67: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	13, // 68: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	61, // 69: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	62, // 70: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	63, // 71: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	64, // 72: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	65, // 73: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	66, // 74: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	67, // 75: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	68, // 76: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	69, // 77: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	70, // 78: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	71, // 79: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	72, // 80: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
+	73, // 81: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
+	74, // 82: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	75, // 83: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	76, // 84: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	77, // 85: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	78, // 86: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	79, // 87: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	80, // 88: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	81, // 89: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	82, // 90: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	83, // 91: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	84, // 92: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	85, // 93: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	86, // 94: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	87, // 95: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	88, // 96: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	89, // 97: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	90, // 98: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	91, // 99: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	92, // 100: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	93, // 101: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	94, // 102: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	95, // 103: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	60, // [60:104] is the sub-list for method output_type
+	16, // [16:60] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name

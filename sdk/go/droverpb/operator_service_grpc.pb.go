@@ -44,6 +44,8 @@ const (
 	OperatorService_PauseQueue_FullMethodName            = "/drover.v1.OperatorService/PauseQueue"
 	OperatorService_ResumeQueue_FullMethodName           = "/drover.v1.OperatorService/ResumeQueue"
 	OperatorService_SetQueueLimits_FullMethodName        = "/drover.v1.OperatorService/SetQueueLimits"
+	OperatorService_PinQueue_FullMethodName              = "/drover.v1.OperatorService/PinQueue"
+	OperatorService_UnpinQueue_FullMethodName            = "/drover.v1.OperatorService/UnpinQueue"
 	OperatorService_PauseNamespace_FullMethodName        = "/drover.v1.OperatorService/PauseNamespace"
 	OperatorService_ResumeNamespace_FullMethodName       = "/drover.v1.OperatorService/ResumeNamespace"
 	OperatorService_PauseWorkflow_FullMethodName         = "/drover.v1.OperatorService/PauseWorkflow"
@@ -135,6 +137,15 @@ type OperatorServiceClient interface {
 	// Sets how much of a queue is handed out. Once it has answered no server hands out more; what
 	// agents have is not taken back. Idempotent. Errors: none but those of every call.
 	SetQueueLimits(ctx context.Context, in *SetQueueLimitsRequest, opts ...grpc.CallOption) (*SetQueueLimitsResponse, error)
+	// Gives the tasks of a workflow, or of one version of it, in this queue to agents of one version
+	// alone. Once it has answered, no server hands such a task to an agent of another version; what
+	// agents have stays theirs, and agents of that version go on getting all other tasks too. The pin
+	// of a version goes before that of every version, and another agent version takes the place of the
+	// one before. Idempotent. Errors: WORKFLOW_NOT_FOUND.
+	PinQueue(ctx context.Context, in *PinQueueRequest, opts ...grpc.CallOption) (*PinQueueResponse, error)
+	// Takes a pin back: what no other pin keeps is handed to any agent at once. Idempotent: OK without
+	// change when there is no such pin. Errors: none but those of every call.
+	UnpinQueue(ctx context.Context, in *UnpinQueueRequest, opts ...grpc.CallOption) (*UnpinQueueResponse, error)
 	// Pauses all queues of a namespace, also those that come later, as PauseQueue does one; each
 	// queue's own pause is beside it. Idempotent: OK without change when it is paused. Errors: none
 	// but those of every call.
@@ -407,6 +418,26 @@ func (c *operatorServiceClient) SetQueueLimits(ctx context.Context, in *SetQueue
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SetQueueLimitsResponse)
 	err := c.cc.Invoke(ctx, OperatorService_SetQueueLimits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) PinQueue(ctx context.Context, in *PinQueueRequest, opts ...grpc.CallOption) (*PinQueueResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PinQueueResponse)
+	err := c.cc.Invoke(ctx, OperatorService_PinQueue_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) UnpinQueue(ctx context.Context, in *UnpinQueueRequest, opts ...grpc.CallOption) (*UnpinQueueResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UnpinQueueResponse)
+	err := c.cc.Invoke(ctx, OperatorService_UnpinQueue_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -700,6 +731,15 @@ type OperatorServiceServer interface {
 	// Sets how much of a queue is handed out. Once it has answered no server hands out more; what
 	// agents have is not taken back. Idempotent. Errors: none but those of every call.
 	SetQueueLimits(context.Context, *SetQueueLimitsRequest) (*SetQueueLimitsResponse, error)
+	// Gives the tasks of a workflow, or of one version of it, in this queue to agents of one version
+	// alone. Once it has answered, no server hands such a task to an agent of another version; what
+	// agents have stays theirs, and agents of that version go on getting all other tasks too. The pin
+	// of a version goes before that of every version, and another agent version takes the place of the
+	// one before. Idempotent. Errors: WORKFLOW_NOT_FOUND.
+	PinQueue(context.Context, *PinQueueRequest) (*PinQueueResponse, error)
+	// Takes a pin back: what no other pin keeps is handed to any agent at once. Idempotent: OK without
+	// change when there is no such pin. Errors: none but those of every call.
+	UnpinQueue(context.Context, *UnpinQueueRequest) (*UnpinQueueResponse, error)
 	// Pauses all queues of a namespace, also those that come later, as PauseQueue does one; each
 	// queue's own pause is beside it. Idempotent: OK without change when it is paused. Errors: none
 	// but those of every call.
@@ -837,6 +877,12 @@ func (UnimplementedOperatorServiceServer) ResumeQueue(context.Context, *ResumeQu
 }
 func (UnimplementedOperatorServiceServer) SetQueueLimits(context.Context, *SetQueueLimitsRequest) (*SetQueueLimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetQueueLimits not implemented")
+}
+func (UnimplementedOperatorServiceServer) PinQueue(context.Context, *PinQueueRequest) (*PinQueueResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PinQueue not implemented")
+}
+func (UnimplementedOperatorServiceServer) UnpinQueue(context.Context, *UnpinQueueRequest) (*UnpinQueueResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UnpinQueue not implemented")
 }
 func (UnimplementedOperatorServiceServer) PauseNamespace(context.Context, *PauseNamespaceRequest) (*PauseNamespaceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PauseNamespace not implemented")
@@ -1281,6 +1327,42 @@ func _OperatorService_SetQueueLimits_Handler(srv interface{}, ctx context.Contex
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OperatorServiceServer).SetQueueLimits(ctx, req.(*SetQueueLimitsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_PinQueue_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PinQueueRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).PinQueue(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_PinQueue_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).PinQueue(ctx, req.(*PinQueueRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_UnpinQueue_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UnpinQueueRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).UnpinQueue(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_UnpinQueue_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).UnpinQueue(ctx, req.(*UnpinQueueRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1767,6 +1849,14 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetQueueLimits",
 			Handler:    _OperatorService_SetQueueLimits_Handler,
+		},
+		{
+			MethodName: "PinQueue",
+			Handler:    _OperatorService_PinQueue_Handler,
+		},
+		{
+			MethodName: "UnpinQueue",
+			Handler:    _OperatorService_UnpinQueue_Handler,
 		},
 		{
 			MethodName: "PauseNamespace",

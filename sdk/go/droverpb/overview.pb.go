@@ -186,7 +186,9 @@ type UnservedTask struct {
 	// Since when the one waits that has waited longest.
 	OldestTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=oldest_time,json=oldestTime,proto3" json:"oldest_time,omitempty"`
 	// When agents were last seen to wait for them. Absent: not lately.
-	PolledTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=polled_time,json=polledTime,proto3" json:"polled_time,omitempty"`
+	PolledTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=polled_time,json=polledTime,proto3" json:"polled_time,omitempty"`
+	// A pin keeps them for agents of this version. Empty: they are for all.
+	AgentVersion  string `protobuf:"bytes,5,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -247,6 +249,13 @@ func (x *UnservedTask) GetPolledTime() *timestamppb.Timestamp {
 		return x.PolledTime
 	}
 	return nil
+}
+
+func (x *UnservedTask) GetAgentVersion() string {
+	if x != nil {
+		return x.AgentVersion
+	}
+	return ""
 }
 
 // A queue or a workflow that is paused.
@@ -565,14 +574,15 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x0fnamespace_pause\x18\x04 \x01(\v2\x10.drover.v1.PauseR\x0enamespacePause\x12:\n" +
 	"\rpaused_queues\x18\x05 \x03(\v2\x15.drover.v1.NamedPauseR\fpausedQueues\x12@\n" +
 	"\x10paused_workflows\x18\x06 \x03(\v2\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x127\n" +
-	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\"\xb2\x01\n" +
+	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\"\xd7\x01\n" +
 	"\fUnservedTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12;\n" +
 	"\voldest_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"oldestTime\x12;\n" +
 	"\vpolled_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"polledTime\"H\n" +
+	"polledTime\x12#\n" +
+	"\ragent_version\x18\x05 \x01(\tR\fagentVersion\"H\n" +
 	"\n" +
 	"NamedPause\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +

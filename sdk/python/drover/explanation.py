@@ -29,6 +29,8 @@ class LaneWait:
     alarms: int
     cordoned: int
     """Agent sessions that ask for it, if every one of them is cordoned; else 0."""
+    agent_version: str
+    """Agents of this version alone get it, as the queue pins it; empty: all do."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class PersonAction:
     signal_name: str
     queue: str
     task: str
+    agent_version: str
+    """With START_AGENT: of which version it has to be; empty: of any."""
     approvers: tuple[str, ...]
 
 

@@ -203,6 +203,8 @@ class UnservedTask:
 
     queue: str
     task: str
+    agent_version: str
+    """It is for agents of this version; empty: for all."""
     oldest_time: datetime | None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -54,6 +55,19 @@ class QueueTask:
     oldest_time: datetime | None
     polled_time: datetime | None
     agents: int
+    agent_version: str
+    """Those that a pin keeps for agents of this version; empty: those for all agents."""
+
+
+@dataclass(frozen=True)
+class VersionPin:
+    """What a queue keeps for one version of agents."""
+
+    workflow: str
+    version: int
+    """0: every version of the workflow that has no pin of its own."""
+    agent_version: str
+    pinned_time: datetime | None
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,8 @@ class QueueDetails:
     queue: Queue
     tasks: tuple[QueueTask, ...]
     """By name, the first 1,000."""
+    pins: tuple[VersionPin, ...]
+    """By workflow and version."""
     namespace_pause: Pause | None
     """What keeps every queue of the namespace; None: nothing."""
 
@@ -122,6 +138,32 @@ class Queues:
             limits=wire.QueueLimits(leased=leased, per_second=per_second, burst=burst),
         )
         return self._read((await self._caller.call(rpc.SET_QUEUE_LIMITS, request)).queue)
+
+    async def pin(
+        self, queue: str, *, workflow: str, agent_version: str, version: int = 0
+    ) -> tuple[VersionPin, ...]:
+        """Gives such tasks to agents of that version alone; all pins of the queue after it.
+
+        Without `version` those of each version of the workflow that has no pin of its own.
+        """
+        request = wire.PinQueueRequest(
+            namespace=self._caller.namespace,
+            queue=queue,
+            workflow=workflow,
+            version=version,
+            agent_version=agent_version,
+        )
+        return self._pins((await self._caller.call(rpc.PIN_QUEUE, request)).pins)
+
+    async def unpin(self, queue: str, *, workflow: str, version: int = 0) -> tuple[VersionPin, ...]:
+        """What no other pin keeps goes to any agent; all pins of the queue after it."""
+        request = wire.UnpinQueueRequest(
+            namespace=self._caller.namespace, queue=queue, workflow=workflow, version=version
+        )
+        return self._pins((await self._caller.call(rpc.UNPIN_QUEUE, request)).pins)
+
+    def _pins(self, pins: Iterable[wire.VersionPin]) -> tuple[VersionPin, ...]:
+        return tuple(self._caller.read(VersionPin, pin) for pin in pins)
 
     def _read(self, queue: wire.Queue) -> Queue:
         return self._caller.read(Queue, queue)

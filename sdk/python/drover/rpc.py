@@ -250,6 +250,16 @@ SET_QUEUE_LIMITS = Method(
     queue_pb2.SetQueueLimitsRequest,
     queue_pb2.SetQueueLimitsResponse,
 )
+PIN_QUEUE = Method(
+    "/drover.v1.OperatorService/PinQueue",
+    queue_pb2.PinQueueRequest,
+    queue_pb2.PinQueueResponse,
+)
+UNPIN_QUEUE = Method(
+    "/drover.v1.OperatorService/UnpinQueue",
+    queue_pb2.UnpinQueueRequest,
+    queue_pb2.UnpinQueueResponse,
+)
 PAUSE_NAMESPACE = Method(
     "/drover.v1.OperatorService/PauseNamespace",
     queue_pb2.PauseNamespaceRequest,

@@ -58,7 +58,7 @@ from drover.operations import (
     Supervisor,
 )
 from drover.payloads import Codec
-from drover.queues import Queue, QueueDetails, QueuePage
+from drover.queues import Queue, QueueDetails, QueuePage, VersionPin
 from drover.run_filters import ALL_RUNS, RunFilter
 from drover.runs import Run, RunName, StepState
 from drover.schedules import (
@@ -297,6 +297,20 @@ class Queues:
         return self._loop.call(
             self._inner.set_limits(queue, leased=leased, per_second=per_second, burst=burst)
         )
+
+    def pin(
+        self, queue: str, *, workflow: str, agent_version: str, version: int = 0
+    ) -> tuple[VersionPin, ...]:
+        """Gives such tasks to agents of that version alone; all pins of the queue after it.
+
+        Without `version` those of each version of the workflow that has no pin of its own."""
+        return self._loop.call(
+            self._inner.pin(queue, workflow=workflow, agent_version=agent_version, version=version)
+        )
+
+    def unpin(self, queue: str, *, workflow: str, version: int = 0) -> tuple[VersionPin, ...]:
+        """What no other pin keeps goes to any agent; all pins of the queue after it."""
+        return self._loop.call(self._inner.unpin(queue, workflow=workflow, version=version))
 
 
 class Circuits:

@@ -191,6 +191,11 @@ async def test_what_a_person_keeps_from_agents_is_seen_and_taken_back(given: Giv
     client, queue = stage.client, stage.queue
     assert (await client.queues.set_limits(queue, leased=3)).limits == QueueLimits(3, 0, 0)
     assert (await client.queues.pause(queue, reason="full")).pause is not None
+    await client.register_workflow(Workflow("pinned", [Step("echo", task="echo")]))
+    (pin,) = await client.queues.pin(queue, workflow="pinned", agent_version="2.1")
+    assert (pin.version, pin.agent_version) == (0, "2.1")
+    assert (await client.queues.get(queue)).pins == (pin,)
+    assert await client.queues.unpin(queue, workflow="pinned") == ()
     await client.circuits.open(queue, "echo", by="ada", why="down")
     await client.circuits.cordon(agent_id=queue, by="ada")
     run_id = await stage.start(Step("echo", task="echo"), input=7)

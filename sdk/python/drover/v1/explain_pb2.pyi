@@ -206,20 +206,22 @@ class ChildWait(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., stopping: _Optional[bool] = ...) -> None: ...
 
 class LaneWait(_message.Message):
-    __slots__ = ("queue", "task", "polled", "last_poll_time", "alarms", "cordoned")
+    __slots__ = ("queue", "task", "polled", "last_poll_time", "alarms", "cordoned", "agent_version")
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     POLLED_FIELD_NUMBER: _ClassVar[int]
     LAST_POLL_TIME_FIELD_NUMBER: _ClassVar[int]
     ALARMS_FIELD_NUMBER: _ClassVar[int]
     CORDONED_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     queue: str
     task: str
     polled: bool
     last_poll_time: _timestamp_pb2.Timestamp
     alarms: int
     cordoned: int
-    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., polled: _Optional[bool] = ..., last_poll_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., alarms: _Optional[int] = ..., cordoned: _Optional[int] = ...) -> None: ...
+    agent_version: str
+    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., polled: _Optional[bool] = ..., last_poll_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., alarms: _Optional[int] = ..., cordoned: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
 
 class PauseWait(_message.Message):
     __slots__ = ("queue", "task", "of", "pause")
@@ -298,7 +300,7 @@ class Tried(_message.Message):
     def __init__(self, attempts: _Optional[int] = ..., lost: _Optional[int] = ..., handed_out: _Optional[int] = ..., verifies: _Optional[int] = ..., strategy: _Optional[int] = ..., strategies: _Optional[int] = ..., last_outcome: _Optional[_Union[_run_pb2.OutcomeKind, str]] = ..., last_failure: _Optional[_Union[_run_pb2.Failure, _Mapping]] = ..., last_agent_id: _Optional[str] = ..., last_ended_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class PersonAction(_message.Message):
-    __slots__ = ("kind", "step_id", "escalation_id", "choices", "signal_name", "queue", "task", "approvers", "workflow")
+    __slots__ = ("kind", "step_id", "escalation_id", "choices", "signal_name", "queue", "task", "approvers", "workflow", "agent_version")
     KIND_FIELD_NUMBER: _ClassVar[int]
     STEP_ID_FIELD_NUMBER: _ClassVar[int]
     ESCALATION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -308,6 +310,7 @@ class PersonAction(_message.Message):
     TASK_FIELD_NUMBER: _ClassVar[int]
     APPROVERS_FIELD_NUMBER: _ClassVar[int]
     WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     kind: ActionKind
     step_id: str
     escalation_id: str
@@ -317,4 +320,5 @@ class PersonAction(_message.Message):
     task: str
     approvers: _containers.RepeatedScalarFieldContainer[str]
     workflow: str
-    def __init__(self, kind: _Optional[_Union[ActionKind, str]] = ..., step_id: _Optional[str] = ..., escalation_id: _Optional[str] = ..., choices: _Optional[_Iterable[str]] = ..., signal_name: _Optional[str] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., approvers: _Optional[_Iterable[str]] = ..., workflow: _Optional[str] = ...) -> None: ...
+    agent_version: str
+    def __init__(self, kind: _Optional[_Union[ActionKind, str]] = ..., step_id: _Optional[str] = ..., escalation_id: _Optional[str] = ..., choices: _Optional[_Iterable[str]] = ..., signal_name: _Optional[str] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., approvers: _Optional[_Iterable[str]] = ..., workflow: _Optional[str] = ..., agent_version: _Optional[str] = ...) -> None: ...

@@ -39,16 +39,18 @@ class GetOverviewResponse(_message.Message):
     def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ...) -> None: ...
 
 class UnservedTask(_message.Message):
-    __slots__ = ("queue", "task", "oldest_time", "polled_time")
+    __slots__ = ("queue", "task", "oldest_time", "polled_time", "agent_version")
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     OLDEST_TIME_FIELD_NUMBER: _ClassVar[int]
     POLLED_TIME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     queue: str
     task: str
     oldest_time: _timestamp_pb2.Timestamp
     polled_time: _timestamp_pb2.Timestamp
-    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., oldest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., polled_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    agent_version: str
+    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., oldest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., polled_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent_version: _Optional[str] = ...) -> None: ...
 
 class NamedPause(_message.Message):
     __slots__ = ("name", "pause")

@@ -30,20 +30,22 @@ class Queue(_message.Message):
     def __init__(self, name: _Optional[str] = ..., depth: _Optional[int] = ..., leased: _Optional[int] = ..., pause: _Optional[_Union[Pause, _Mapping]] = ..., limits: _Optional[_Union[QueueLimits, _Mapping]] = ..., oldest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., polled_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agents: _Optional[int] = ...) -> None: ...
 
 class QueueTask(_message.Message):
-    __slots__ = ("task", "depth", "leased", "oldest_time", "polled_time", "agents")
+    __slots__ = ("task", "depth", "leased", "oldest_time", "polled_time", "agents", "agent_version")
     TASK_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIELD_NUMBER: _ClassVar[int]
     LEASED_FIELD_NUMBER: _ClassVar[int]
     OLDEST_TIME_FIELD_NUMBER: _ClassVar[int]
     POLLED_TIME_FIELD_NUMBER: _ClassVar[int]
     AGENTS_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     task: str
     depth: int
     leased: int
     oldest_time: _timestamp_pb2.Timestamp
     polled_time: _timestamp_pb2.Timestamp
     agents: int
-    def __init__(self, task: _Optional[str] = ..., depth: _Optional[int] = ..., leased: _Optional[int] = ..., oldest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., polled_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agents: _Optional[int] = ...) -> None: ...
+    agent_version: str
+    def __init__(self, task: _Optional[str] = ..., depth: _Optional[int] = ..., leased: _Optional[int] = ..., oldest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., polled_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agents: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
 
 class GetQueueRequest(_message.Message):
     __slots__ = ("namespace", "queue")
@@ -54,14 +56,16 @@ class GetQueueRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., queue: _Optional[str] = ...) -> None: ...
 
 class GetQueueResponse(_message.Message):
-    __slots__ = ("queue", "tasks", "namespace_pause")
+    __slots__ = ("queue", "tasks", "namespace_pause", "pins")
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_PAUSE_FIELD_NUMBER: _ClassVar[int]
+    PINS_FIELD_NUMBER: _ClassVar[int]
     queue: Queue
     tasks: _containers.RepeatedCompositeFieldContainer[QueueTask]
     namespace_pause: Pause
-    def __init__(self, queue: _Optional[_Union[Queue, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[QueueTask, _Mapping]]] = ..., namespace_pause: _Optional[_Union[Pause, _Mapping]] = ...) -> None: ...
+    pins: _containers.RepeatedCompositeFieldContainer[VersionPin]
+    def __init__(self, queue: _Optional[_Union[Queue, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[QueueTask, _Mapping]]] = ..., namespace_pause: _Optional[_Union[Pause, _Mapping]] = ..., pins: _Optional[_Iterable[_Union[VersionPin, _Mapping]]] = ...) -> None: ...
 
 class Pause(_message.Message):
     __slots__ = ("since_time", "reason")
@@ -146,6 +150,56 @@ class SetQueueLimitsResponse(_message.Message):
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     queue: Queue
     def __init__(self, queue: _Optional[_Union[Queue, _Mapping]] = ...) -> None: ...
+
+class VersionPin(_message.Message):
+    __slots__ = ("workflow", "version", "agent_version", "pinned_time")
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PINNED_TIME_FIELD_NUMBER: _ClassVar[int]
+    workflow: str
+    version: int
+    agent_version: str
+    pinned_time: _timestamp_pb2.Timestamp
+    def __init__(self, workflow: _Optional[str] = ..., version: _Optional[int] = ..., agent_version: _Optional[str] = ..., pinned_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class PinQueueRequest(_message.Message):
+    __slots__ = ("namespace", "queue", "workflow", "version", "agent_version")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    queue: str
+    workflow: str
+    version: int
+    agent_version: str
+    def __init__(self, namespace: _Optional[str] = ..., queue: _Optional[str] = ..., workflow: _Optional[str] = ..., version: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
+
+class PinQueueResponse(_message.Message):
+    __slots__ = ("pins",)
+    PINS_FIELD_NUMBER: _ClassVar[int]
+    pins: _containers.RepeatedCompositeFieldContainer[VersionPin]
+    def __init__(self, pins: _Optional[_Iterable[_Union[VersionPin, _Mapping]]] = ...) -> None: ...
+
+class UnpinQueueRequest(_message.Message):
+    __slots__ = ("namespace", "queue", "workflow", "version")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    queue: str
+    workflow: str
+    version: int
+    def __init__(self, namespace: _Optional[str] = ..., queue: _Optional[str] = ..., workflow: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
+
+class UnpinQueueResponse(_message.Message):
+    __slots__ = ("pins",)
+    PINS_FIELD_NUMBER: _ClassVar[int]
+    pins: _containers.RepeatedCompositeFieldContainer[VersionPin]
+    def __init__(self, pins: _Optional[_Iterable[_Union[VersionPin, _Mapping]]] = ...) -> None: ...
 
 class PauseNamespaceRequest(_message.Message):
     __slots__ = ("namespace", "reason")
