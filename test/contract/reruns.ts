@@ -76,11 +76,13 @@ export function describeReruns(opened: Opened): void {
     const old = newUuid();
     const run = await rerunOf(store, old);
     const { steps } = await store.transact({ name: "look" }, (tx) => lockAndLoad(tx, run.ref));
-    expect([...steps.values()].map(({ forward }) => forward.kind)).toEqual([
-      "SUCCEEDED",
-      "SKIPPED",
-      "READY",
-    ]);
+    expect(new Map([...steps].map(([no, { forward }]) => [no, forward.kind]))).toEqual(
+      new Map([
+        [0, "SUCCEEDED"],
+        [1, "SKIPPED"],
+        [2, "READY"],
+      ]),
+    );
     const { runId } = run.ref;
     const facts = (await store.facts([{ runId, steps: [0, 1, 2] }])).get(runId);
     expect([...(facts?.steps ?? [])]).toEqual([
