@@ -89,6 +89,24 @@ describe("the checker is silent where nothing is proven", () => {
     expect(checkHistory(late(3_001), bounds).map(({ promise }) => promise)).toEqual(["G8"]);
   });
 
+  test("a supervisor that is told to stop while it stands still is away until another one begins", () => {
+    const late = (ms: number): History =>
+      changed((history) => {
+        const act = must(runOf(history, "r1").interventions[0], "intervention");
+        const did = (at: number, what: "pause" | "stop" | "start") =>
+          addFault(history, { at: act.dueAt + at, fault: { kind: "process", did: what } });
+        did(100, "pause");
+        did(200, "stop");
+        did(9_000, "start");
+        act.actedAt = act.dueAt + ms;
+      });
+    const bounds = { ...boundsFor("processes"), detectShare: 1 };
+    const g8 = (history: History): readonly unknown[] =>
+      checkHistory(history, bounds).filter(({ promise }) => promise === "G8");
+    expect(g8(late(14_000))).toEqual([]);
+    expect(g8(late(14_001))).toHaveLength(1);
+  });
+
   test("a moment that was written before the clock went back comes as much later, and no more", () => {
     const late = (backMs: number, ms: number, jumpedMsBefore = 100): History =>
       changed((history) => {

@@ -28,7 +28,8 @@ export function outagesOf({ calls, faults, bounds, history }: Facts): readonly O
   ]);
   const isWatched = watching.map(({ fault, target }) => {
     if (fault.kind === "process" && GONE.has(fault.did)) atWork.delete(target);
-    else if (fault.kind === "process") atWork.add(target);
+    // One that is told to stop may stand still, and stands still then.
+    else if (fault.kind === "process" && fault.did !== "stop") atWork.add(target);
     if (!watchers) return atWork.size > 0;
     return regionsOf(watchers).every((region) => isAtWork(watchers, region, atWork));
   });
