@@ -50,21 +50,20 @@ export function outagesOf({ calls, faults, bounds, history }: Facts): readonly O
   });
 }
 
+/** So far ahead a lease's silence is written, which is reckoned anew when it is acted on. */
+const WRITTEN_AHEAD_MS = 30_000;
+
 /**
  * An outage counts if it began before somebody had to act: one after another, they may put it off
  * for long. A moment that was written before the clock went back lies later by so much than one
  * that is reckoned after it.
  */
-export function latestAct(
-  outages: readonly Outage[],
-  { detectMs, frozenMs }: Bounds,
-  dueAt: Moment,
-): Moment {
+export function latestAct(outages: readonly Outage[], { detectMs }: Bounds, dueAt: Moment): Moment {
   let latest = dueAt + detectMs;
   for (const { from, until, overMs, backMs } of outages) {
     if (from > latest) continue;
     latest = Math.max(latest, until + overMs);
-    if (backMs > 0 && dueAt <= until + backMs + frozenMs)
+    if (backMs > 0 && dueAt <= until + backMs + WRITTEN_AHEAD_MS)
       latest = Math.max(latest, dueAt + backMs + detectMs);
   }
   return latest;
