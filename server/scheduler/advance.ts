@@ -342,13 +342,13 @@ export async function commitAndTell<T extends Worked>(
       const worked = await work(tx);
       const claim = await handOver.claim(tx, lanesFilled(worked));
       if (claim) claims.push(claim);
-      return { worked, now: tx.now };
+      return { worked, left: await tx.placeReady(), now: tx.now };
     });
     for (const claim of claims) claim.deliver();
     const drained = claims.map((claim) => claim.drained);
     usual.seen(flown.worked.records);
     const flight = { name: use.name, ms: clock.monotonicMs() - leftAtMs };
-    tell(told(flown.worked, drained, flown.now, flight));
+    tell(told({ ...flown.worked, filled: flown.left }, drained, flown.now, flight));
     return flown.worked;
   } catch (error) {
     for (const claim of claims) claim.giveUp(error);

@@ -266,6 +266,11 @@ export interface Tx extends ScheduleTx, SweepTx {
   takeTrials(trials: readonly Trial[]): Promise<readonly CircuitRef[]>;
   /** Moves locked ready rows to `lease`. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
+  /**
+   * The end of what is claimed in this transaction. Returns the lanes in which claims find ready
+   * rows that it has made; some of them may be granted already.
+   */
+  placeReady(): Promise<readonly number[]>;
 }
 
 export interface TransactOptions {

@@ -5,7 +5,7 @@ import type { EndedTask } from "./ended-tasks.ts";
 export interface Written {
   /** Lanes of queues with limits of which a task has ended: others of them may be handed out. */
   readonly freed: readonly number[];
-  /** Lanes that have got ready rows of which claims may take. */
+  /** Lanes that claims of this transaction look at for what it has made ready. */
   readonly filled: readonly number[];
   /** Tasks of agents that have ended. */
   readonly ended: readonly EndedTask[];

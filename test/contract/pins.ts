@@ -122,14 +122,15 @@ export function describePins(opened: Opened): void {
     expect(known.map(({ lane }) => lane).sort()).toEqual([...run.lanes, ...later.lanes].sort());
   });
 
-  test("a write tells the lanes that rows went to", async () => {
+  test("a transaction tells the lanes that its rows went to", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
     const first = await claimOne(store, run);
     await pin(run, "2");
-    const { filled } = await store.transact({ name: "report" }, async (tx) => {
+    const filled = await store.transact({ name: "report" }, async (tx) => {
       const decided = await prepare(tx, run, [report(first, success)]);
-      return tx.write([decided.record]);
+      await tx.write([decided.record]);
+      return tx.placeReady();
     });
     const { pinned } = await store.circuits.look(WINDOW_MS);
     const task = pinned.lanes.find(({ lane }) => filled.includes(lane))?.task;

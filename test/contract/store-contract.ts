@@ -15,6 +15,7 @@ import { describeFacts } from "./facts.ts";
 import type { OpenedStore } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
 import { describeHandOvers } from "./hand-overs.ts";
+import { describeHandedAtOnce } from "./handed-at-once.ts";
 import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLaneQuestions } from "./lane-questions.ts";
@@ -60,6 +61,7 @@ export function describeStore(
     describe("runs", () => describeRuns(opened));
     describe("row guards", () => describeGuards(opened));
     describe("claims", () => describeClaims(opened));
+    describe("a look at what the transaction has made", () => describeHandedAtOnce(opened));
     describe("queues", () => describeQueues(opened));
     describe("circuits", () => describeCircuits(opened));
     describe("paused workflows", () => describePausedWorkflows(opened));

@@ -55,6 +55,8 @@ type Place = (typeof ORDER)[number];
 interface Open extends Writing {
   readonly world: TransactionWorld;
   readonly locked: Set<RunId>;
+  /** Lanes of rows that it has made ready. */
+  readonly filled: Set<number>;
   /** Throws where the call would break the order of locks. */
   readonly enter: (place: Place) => void;
 }
@@ -85,6 +87,7 @@ export function openTransaction(
   const open: Open = {
     ...{ tables, now, transaction, enter, world },
     locked: new Set(),
+    filled: new Set(),
     nextNumber: () => number++,
   };
   const tx: Tx = Object.freeze({
@@ -328,9 +331,11 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
         written.push(writePass(open, pass));
       }
       const lanes = written.flatMap((one) => one.lanes);
+      const filled = new Set(written.flatMap((one) => one.filled));
+      for (const lane of filled) open.filled.add(lane);
       return {
         freed: freedLanes(open.world, lanes),
-        filled: [...new Set(written.flatMap(({ filled }) => filled))],
+        filled: [...filled],
         ended: written.flatMap(({ ended }) => ended),
       };
     },
@@ -339,7 +344,7 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
 
 function claimingOf(
   open: Open,
-): Pick<Tx, "lockReady" | "grant" | "lockQueues" | "writeBuckets" | "takeTrials"> {
+): Pick<Tx, "lockReady" | "grant" | "placeReady" | "lockQueues" | "writeBuckets" | "takeTrials"> {
   const { tables, now, world } = open;
   return {
     ...queueLocksOf(world, () => open.enter("writes and claims")),
@@ -365,6 +370,7 @@ function claimingOf(
       open.enter("writes and claims");
       return grants.map((one) => grant(tables, now, one));
     },
+    placeReady: async () => [...open.filled],
   };
 }
 

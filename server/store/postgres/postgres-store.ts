@@ -72,7 +72,13 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     durations: createDurations(query, transact),
     namespaces: createNamespaces(query, transact),
     operators: createOperators(guarded(queryOn(looks)), times),
-    transact: (use, work) => transact(use, (begun) => work(createTx(begun))),
+    transact: (use, work) =>
+      transact(use, async (begun) => {
+        const tx = createTx(begun);
+        const result = await work(tx);
+        await tx.placeReady();
+        return result;
+      }),
 
     ...namespacesOf(query, transact),
     internDefinition: (namespaceId, definition) => internDefinition(query, namespaceId, definition),

@@ -1,15 +1,10 @@
 // The transaction of the contract on PostgreSQL: locks and loads, then writes and claims.
 import type { EndedAttempt } from "../../core/attempt.ts";
-import type { Mark } from "../marks.ts";
 import type { TakenPartition } from "../partition-session.ts";
 import type {
   AttemptKey,
-  Grant,
-  Granted,
   KeyHolder,
   KeyReservation,
-  LockedReady,
-  ReadyRow,
   RunHead,
   RunId,
   RunRef,
@@ -22,10 +17,10 @@ import { byRun, columns } from "./columns.ts";
 import { loadFacts } from "./facts.ts";
 import { loadItemOutputs } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
-import { rangeArrays } from "./marks.ts";
 import { loadMessages } from "./messages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
+import { createReadyRows } from "./ready-rows.ts";
 import {
   type EndedRunRow,
   endedHeadOf,
@@ -35,13 +30,13 @@ import {
 } from "./run-rows.ts";
 import { schedulesLockedBy } from "./schedules.ts";
 import { slotsOf } from "./slots.ts";
-import { avoidOf } from "./step-rows.ts";
 import { loadSteps } from "./steps-locked.ts";
 import { removeStrays, storedRuns } from "./stored-runs.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { insertRuns, reopenRuns, writePasses } from "./write.ts";
 
 export function createTx({ now, query }: Begun): Tx {
+  const ready = createReadyRows(query, now);
   return Object.freeze({
     now,
     holdWriter: ({ node, slot }, taken) =>
@@ -104,13 +99,13 @@ export function createTx({ now, query }: Begun): Tx {
     ...schedulesLockedBy(query),
     insertRuns: (runs) => insertRuns(query, runs),
     reopenRuns: (runs) => reopenRuns(query, runs),
-    write: (passes) => writePasses(query, passes),
-    lockReady: (lanes, queuesLocked = false, marks = []) =>
-      lockReady(query, lanes, queuesLocked, marks),
+    write: (passes) => writePasses(query, ready, passes),
+    lockReady: ready.lockReady,
     lockQueues: (queues) => lockQueues(query, queues),
     writeBuckets: (queues) => writeBuckets(query, queues),
     takeTrials: (trials) => takeTrials(query, trials),
-    grant: (grants) => grantLeases(query, grants),
+    grant: ready.grant,
+    placeReady: ready.placeReady,
   } satisfies Tx);
 }
 
@@ -183,108 +178,4 @@ async function loadAttempts(
     taskKinds.names.map(taskKinds.code),
   ]);
   return byRun(rows, endedAttemptOf);
-}
-
-/** Of a lane that gave nothing yet: its queue has limits. */
-interface LimitedRow {
-  asked: number;
-  namespace_id: number;
-  queue: string;
-  run_id: null;
-}
-
-interface LockedReadyRow {
-  run_id: string;
-  partition: number;
-  step_no: number;
-  lane: number;
-  priority: number;
-  kind: number;
-  fence: number;
-  attempt: number;
-  ready_at: number;
-  until: number | null;
-  avoid_session: string | null;
-  avoid_until: number | null;
-  attempt_ms: number;
-  heartbeat_ms: number;
-  cancel_ms: number;
-  stall_ms: number | null;
-}
-
-async function lockReady(
-  query: Query,
-  lanes: readonly { readonly lane: number; readonly limit: number }[],
-  queuesLocked: boolean,
-  marks: readonly Mark[],
-): Promise<LockedReady> {
-  const found = await query<LockedReadyRow | LimitedRow>("lock_ready", [
-    ...columns(
-      lanes,
-      (lane) => lane.lane,
-      (lane) => lane.limit,
-    ),
-    queuesLocked,
-    ...rangeArrays(lanes, marks),
-  ]);
-  const limited = found.flatMap((row) => (row.run_id === null ? [row] : []));
-  return {
-    rows: found.flatMap((row) => (row.run_id === null ? [] : [readyRowOf(row)])),
-    limited: limited.map(({ asked: lane, namespace_id: namespaceId, queue }) => {
-      return { lane, namespaceId, queue };
-    }),
-  };
-}
-
-function readyRowOf(row: LockedReadyRow): ReadyRow {
-  return {
-    runId: row.run_id,
-    partition: row.partition,
-    step: row.step_no,
-    lane: row.lane,
-    priority: row.priority,
-    task: taskKinds.name(row.kind),
-    fence: row.fence,
-    attempt: row.attempt,
-    readyAt: row.ready_at,
-    until: row.until,
-    avoid: avoidOf(row.avoid_session, row.avoid_until),
-    attemptMs: row.attempt_ms,
-    heartbeatMs: row.heartbeat_ms,
-    cancelMs: row.cancel_ms,
-    stallMs: row.stall_ms,
-  };
-}
-
-function keyOf(runId: RunId, step: number): string {
-  return `${runId}/${step}`;
-}
-
-async function grantLeases(query: Query, grants: readonly Grant[]): Promise<readonly Granted[]> {
-  const rows = await query<{
-    run_id: string;
-    step_no: number;
-    granted_at: number;
-    attempt_by: number;
-  }>(
-    "grant_leases",
-    columns(
-      grants,
-      (grant) => grant.ready.runId,
-      (grant) => grant.ready.step,
-      (grant) => grant.ready.fence,
-      (grant) => grant.secret,
-      (grant) => grant.session,
-      (grant) => grant.agentId,
-      (grant) => grant.pollSeq,
-    ),
-  );
-  if (rows.length !== grants.length)
-    throw new Error(`${grants.length} ready rows were locked, ${rows.length} could be granted`);
-  const byKey = new Map(rows.map((row) => [keyOf(row.run_id, row.step_no), row]));
-  return grants.map((grant) => {
-    const row = byKey.get(keyOf(grant.ready.runId, grant.ready.step));
-    if (!row) throw new Error(`the grant of step ${grant.ready.step} came back without its row`);
-    return { ...grant, grantedAt: row.granted_at, attemptBy: row.attempt_by };
-  });
 }

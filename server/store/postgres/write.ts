@@ -24,8 +24,9 @@ import {
   taskKinds,
   undos,
 } from "./codes.ts";
-import { columns, payloadColumns } from "./columns.ts";
+import { payloadColumns } from "./columns.ts";
 import { writeMessages } from "./messages.ts";
+import type { ReadyRows } from "./ready-rows.ts";
 import { runStateColumns } from "./run-rows.ts";
 import { dueCode, strategyCode } from "./step-rows.ts";
 import type { Query } from "./transaction.ts";
@@ -145,12 +146,19 @@ const openColumns: readonly ((row: OpenRow) => unknown)[] = [
   (row) => row.wakeAt,
 ];
 
-export async function writePasses(query: Query, records: readonly PassRecord[]): Promise<Written> {
+export async function writePasses(
+  query: Query,
+  ready: Pick<ReadyRows, "make" | "placeReady">,
+  records: readonly PassRecord[],
+): Promise<Written> {
   const changes = records.map(rowChanges);
+  // A pass finds as rows what one before it has made.
+  await ready.placeReady();
   await writeRuns(query, changes);
   await writeSteps(query, changes);
   const ended = await writeAttempts(query, changes);
-  const filled = await writeMoving(query, changes);
+  await writeMoving(query, changes);
+  const filled = ready.make(changes);
   await writeInterventions(query, changes);
   await writePeople(query, changes);
   await writeMessages(query, changes);
@@ -235,11 +243,7 @@ async function writeSteps(query: Query, changes: readonly RowChanges[]): Promise
   );
 }
 
-/** Returns the lanes that have got ready rows. */
-async function writeMoving(
-  query: Query,
-  changes: readonly RowChanges[],
-): Promise<readonly number[]> {
+async function writeMoving(query: Query, changes: readonly RowChanges[]): Promise<void> {
   await writeEach(
     query,
     "delete_ready",
@@ -258,7 +262,6 @@ async function writeMoving(
     ({ row }) => row.step,
     ({ row }) => dueCode(row.due),
   );
-  const filled = await insertReady(query, changes);
   await writeEach(
     query,
     "move_ready",
@@ -296,41 +299,4 @@ async function writeMoving(
     ({ row }) => dueCode(row.due),
     ({ row }) => row.due.wakeAt,
   );
-  return filled;
-}
-
-/** Returns the lanes that claims find them in. */
-async function insertReady(
-  query: Query,
-  changes: readonly RowChanges[],
-): Promise<readonly number[]> {
-  const rows = ofEach(changes, (change) => change.readyNew);
-  if (rows.length === 0) return [];
-  const values = columns(
-    rows,
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ head }) => head.partition,
-    ({ row }) => row.lane,
-    ({ head }) => head.priority,
-    ({ row }) => taskKinds.code(row.ready.task),
-    ({ row }) => row.ready.fence,
-    ({ row }) => row.ready.attempt,
-    ({ row }) => row.ready.readyAt,
-    ({ row }) => row.ready.until,
-    ({ row }) => row.ready.avoid?.session ?? null,
-    ({ row }) => row.ready.avoid?.until ?? null,
-    ({ row }) => row.ready.alarms,
-    ({ row }) => row.task.timeouts.attemptMs,
-    ({ row }) => row.task.timeouts.heartbeatMs,
-    ({ row }) => row.task.timeouts.cancelMs,
-    ({ row }) => row.task.timeouts.stallMs,
-    ({ row }) => row.slowAfterMs,
-    ({ row }) => row.ready.wakeAt,
-    ({ head }) => head.namespaceId,
-    ({ row }) => row.workflow,
-    ({ head }) => head.definitionId,
-  );
-  const made = await query<{ lane: number }>("insert_ready", values);
-  return made.map(({ lane }) => lane);
 }

@@ -4,11 +4,13 @@
  */
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   type Agent,
   chain,
+  digestOf,
   type Hand,
   newAgent,
   newTask,
@@ -17,6 +19,7 @@ import {
   schedule,
   stateOf,
   success,
+  tokenOf,
 } from "./fixture.ts";
 
 const STEPS = 20;
@@ -85,6 +88,22 @@ async function workThrough(agent: Agent, name: string, parked: boolean): Promise
     await agent.report(task, success);
     if (!parked && !isLast) next = agent.take(name);
   }
+}
+
+/** A report and the wish for the next task in one call, as a busy agent makes it. */
+async function reportAndTake(
+  { dispatcher, namespace }: TestPlane,
+  { session }: Agent,
+  task: HandedTask,
+  { name, pollSeq }: { readonly name: string; readonly pollSeq: number },
+): Promise<HandedTask | undefined> {
+  const agent = { id: "busy", session, version: "1" };
+  const results = [{ token: tokenOf(task), outcome: success, digest: digestOf(success) }];
+  const queues = [{ name: "default", weight: 1 }];
+  const next = { pollSeq, queues, tasks: [name], maxTasks: 1 };
+  const stays = new AbortController().signal;
+  const { tasks } = await dispatcher.complete({ namespace, agent, results, next }, stays);
+  return tasks[0];
 }
 
 /**
@@ -159,6 +178,26 @@ describe("a step of a plain chain", () => {
     // Made once, and its end written.
     expect(made.get("run_default")).toBe(2);
     expect(made.get("due")).toBe(0);
+    await counter.close();
+    await own.drop();
+  });
+
+  it("never is a ready row where an agent asks for the next task with its report", async () => {
+    const own = await createTestDatabase();
+    const counter = await openHand(own.connectionString);
+    const alone = await openQuietPlane(own.connectionString);
+    const name = newTask();
+    await schedule(alone, chain(name, STEPS));
+    const agent = newAgent(alone);
+    let task: HandedTask | undefined = await agent.take(name);
+    for (let pollSeq = 2; task; pollSeq++)
+      task = await reportAndTake(alone, agent, task, { name, pollSeq });
+    await alone.close();
+    const made = await rowVersions(counter);
+    // The first was ready before the agent asked.
+    expect(made.get("ready")).toBe(1);
+    expect(made.get("lease")).toBe(STEPS);
+    expect(made.get("attempt_default")).toBe(STEPS);
     await counter.close();
     await own.drop();
   });

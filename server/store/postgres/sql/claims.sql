@@ -3,25 +3,27 @@
 -- name: lock_ready
 -- Up to `most` rows of each lane in its order; what another claim or a pass holds is skipped, and so
 -- is a row whose time is over: its ready moment ends it. A paused lane gives nothing: this look is what
--- a pause relies on (claims_under_way). A lane of a queue with limits gives a row without a run, which
--- names the queue, until $3 says that this transaction has locked it. A lane is walked in ranges (from
--- priorities $4 and transactions $5 up to priorities $6), which leave out what is dead (store/marks.ts).
--- Plan: ready_lane, one probe a lane.
-select w.lane as asked, w.namespace_id, w.queue, r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.ready_at,
+-- a pause relies on (claims_under_way). A lane that gives nothing and is not paused has a row without a
+-- run; one of a queue with limits always, which names the queue, until $3 says that this transaction has
+-- locked it. `moves`: a pin or a paused workflow has a say in where rows of its namespace go. A lane is
+-- walked in ranges (from priorities $4 and transactions $5 up to priorities $6), which leave out what is
+-- dead (store/marks.ts). Plan: ready_lane, one probe a lane.
+select w.lane as asked, w.moves, w.namespace_id, case when not $3::boolean then w.queue end as queue, r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.ready_at,
   r.until, encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
   r.cancel_ms, r.stall_ms
 from (
   select u.lane, u.most, u.priorities::smallint[] as priorities, u.firsts::xid8[] as firsts,
-    u.lasts::smallint[] as lasts, s.namespace_id, s.queue
+    u.lasts::smallint[] as lasts, l.namespace_id, s.queue,
+    exists (select from paused_workflow as p where p.namespace_id = l.namespace_id)
+      or exists (select from version_pin as v where v.namespace_id = l.namespace_id) as moves
   from unnest($1::integer[], $2::integer[], $4::text[], $5::text[], $6::text[])
     as u (lane, most, priorities, firsts, lasts)
+  join lane as l on l.id = u.lane
   left join lateral (
-    select l.namespace_id, bool_or(q.paused_at is not null) as paused,
+    select bool_or(q.paused_at is not null) as paused,
       max(q.name) filter (where q.leases_max is not null or q.rate is not null) as queue
-    from lane as l
-    join queue as q on q.namespace_id = l.namespace_id and q.name = any (array[l.queue, ''])
-    where l.id = u.lane
-    group by l.namespace_id
+    from queue as q
+    where q.namespace_id = l.namespace_id and q.name = any (array[l.queue, ''])
   ) as s on true
   where s.paused is not true
   offset 0
@@ -40,8 +42,7 @@ left join lateral (
     for update skip locked
   ) as c
   limit w.most
-) as r on true
-where r.run_id is not null or (w.queue is not null and not $3::boolean);
+) as r on true;
 
 -- name: grant_leases
 -- Moves rows that this transaction has locked. The first look at a lease is at its silence, its end, its
@@ -63,6 +64,25 @@ select g.run_id, g.step_no, g.partition, g.lane, g.kind, g.fence, g.attempt, dec
     now() + g.slow_ms * interval '1 millisecond')
 from gone as g
 returning run_id, step_no, granted_at, attempt_by;
+
+-- name: insert_leases
+-- Tasks that this transaction has made ready and hands out at once; as grant_leases otherwise.
+insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
+  poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, stall_ms, slow_ms, progress_at, wake_at)
+select u.run_id, u.step_no, u.partition, u.lane, u.kind, u.fence, u.attempt, decode(u.secret, 'hex'),
+  decode(u.session, 'hex'), u.agent_id, u.poll_seq, now(), a.attempt_by, u.heartbeat_ms,
+  u.cancel_ms, u.stall_ms, u.slow_ms, now(), least(now() + u.heartbeat_ms * interval '1 millisecond',
+    a.attempt_by, now() + u.stall_ms * interval '1 millisecond',
+    now() + u.slow_ms * interval '1 millisecond')
+from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::integer[],
+  $7::smallint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[],
+  $14::integer[], $15::integer[], $16::bigint[], $17::bigint[])
+  as u (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id, poll_seq,
+    until, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms)
+cross join lateral (
+  select least(now() + u.attempt_ms * interval '1 millisecond', to_timestamp(u.until / 1000.0))
+    as attempt_by
+) as a;
 
 -- name: undelivered_leases
 -- Plan: lease_session.

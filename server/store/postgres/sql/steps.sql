@@ -6,7 +6,14 @@
 -- row.
 -- A step that is OPEN and has no lease here has a ready row, or was claimed a moment ago: see
 -- lock_ready_rows. Plan: step, lease and due by key, step once by the run's key.
-with wanted as materialized (
+select s.run_id, s.no, s.forward, s.undo, s.held, s.waiting_for, s.needs_ok, s.needs_skipped, s.strategies,
+  s.fence, s.attempt, s.lost, s.tries, s.doubt, s.verifies, s.first_ready_at, s.settle_until,
+  s.result_fence, s.result_kind, s.result_n, s.items, d.kind as due_kind, d.wake_at as due_at,
+  h.kind as lease_kind, h.fence as lease_fence, h.attempt as lease_attempt,
+  encode(h.secret, 'hex') as secret, encode(h.session, 'hex') as session, h.agent_id, h.poll_seq,
+  h.granted_at, h.attempt_by, h.heartbeat_ms, h.cancel_ms, h.stall_ms, h.progress_at, h.cancel,
+  h.cancel_cause, h.cancel_asked_at, h.cancel_by, h.suspect_at, h.wake_at as lease_wake_at
+from (
   select s.run_id, s.no
   from unnest($1::uuid[]) as a (run_id)
   join step as s on s.run_id = a.run_id
@@ -15,28 +22,25 @@ with wanted as materialized (
   union
   select w.run_id, w.no
   from unnest($2::uuid[], $3::integer[]) as w (run_id, no)
-),
-held as materialized (
-  select l.*
-  from wanted as w
-  cross join lateral (
-    select *
-    from lease as x
-    where x.run_id = w.run_id and x.step_no = w.no
-    for update
-  ) as l
-)
-select s.run_id, s.no, s.forward, s.undo, s.held, s.waiting_for, s.needs_ok, s.needs_skipped, s.strategies,
-  s.fence, s.attempt, s.lost, s.tries, s.doubt, s.verifies, s.first_ready_at, s.settle_until,
-  s.result_fence, s.result_kind, s.result_n, s.items, d.kind as due_kind, d.wake_at as due_at,
-  h.kind as lease_kind, h.fence as lease_fence, h.attempt as lease_attempt,
-  encode(h.secret, 'hex') as secret, encode(h.session, 'hex') as session, h.agent_id, h.poll_seq,
-  h.granted_at, h.attempt_by, h.heartbeat_ms, h.cancel_ms, h.stall_ms, h.progress_at, h.cancel,
-  h.cancel_cause, h.cancel_asked_at, h.cancel_by, h.suspect_at, h.wake_at as lease_wake_at
-from wanted as w
-join step as s on s.run_id = w.run_id and s.no = w.no
-left join held as h on h.run_id = s.run_id and h.step_no = s.no
-left join due as d on d.run_id = s.run_id and d.step_no = s.no;
+) as w
+cross join lateral (
+  select *
+  from step as x
+  where x.run_id = w.run_id and x.no = w.no
+  limit 1
+) as s
+left join lateral (
+  select *
+  from lease as x
+  where x.run_id = s.run_id and x.step_no = s.no
+  for update
+) as h on true
+left join lateral (
+  select x.kind, x.wake_at
+  from due as x
+  where x.run_id = s.run_id and x.step_no = s.no
+  limit 1
+) as d on true;
 
 -- name: items_to_undo
 -- Of maps ($1, $2) the items that are undone next, at most so many ($3). Plan: step by key.
