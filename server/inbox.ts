@@ -70,11 +70,11 @@ async function answerOf(
       );
     const target = { kind: "named", name, version } as const;
     const plain = { priority: PRIORITY, notify: null, startAt: null, concurrency: null };
-    await schedule({ namespace, target, input, key, labels, digest, ...plain });
-    return { id, refused: null };
+    const run = { namespace, target, input, key, labels, digest, ...plain };
+    return { id, refused: null, began: (await schedule(run)).runId };
   } catch (error) {
     if (error instanceof DroverError && !PASSING.has(error.reason))
-      return { id, refused: { reason: error.reason, message: error.message } };
+      return { id, refused: { reason: error.reason, message: error.message }, began: null };
     log.warn({ event: "inbox.row.failed", id, err: String(error) });
     return null;
   }

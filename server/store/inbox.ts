@@ -1,5 +1,6 @@
 // What users put into the inbox by SQL (drover.schedule), and what became of it.
 import type { Payload } from "../core/payload.ts";
+import type { RunId } from "./run-head.ts";
 
 /** A run that a user has asked for in a transaction of his own. */
 export interface InboxRow {
@@ -19,4 +20,9 @@ export interface InboxAnswer {
   readonly id: number;
   /** null: it was scheduled. */
   readonly refused: { readonly reason: string; readonly message: string } | null;
+  /**
+   * The run that it has begun; null: none. The row stays where that run is not there: the store
+   * has lost it with its tail.
+   */
+  readonly began: RunId | null;
 }

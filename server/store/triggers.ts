@@ -77,6 +77,11 @@ export interface SettledEnd {
   readonly id: number;
   /** Nobody knows: it is looked at again later. */
   readonly again: boolean;
+  /**
+   * The run that it has set off; null: none. The end stays where that run is not there: the store
+   * has lost it with its tail.
+   */
+  readonly began: RunId | null;
 }
 
 export interface Triggers {

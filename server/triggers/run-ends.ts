@@ -1,6 +1,7 @@
 // Sets off what ended runs are waited for. The transaction of the end has written a row for each
 // trigger; the owner of its partition schedules the run that follows, under a key made of trigger
 // and ended run, and takes the row away. Whoever dies in between, or does it twice, begins one run.
+// The row stays where that run is not there: a store that lost its tail has lost it.
 //
 //   row ─ scheduled, `when` is false, or the trigger is gone ─→ gone
 //       ─ refused ─→ gone, and listed with its reason
@@ -14,7 +15,7 @@ import type { CompiledTrigger } from "../expressions/trigger-mapping.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Plans } from "../store/plans.ts";
-import type { Store } from "../store/store.ts";
+import type { RunId, Store } from "../store/store.ts";
 import type { EndedFor } from "../store/triggers.ts";
 import { factsOfEnd } from "./mappings.ts";
 
@@ -72,7 +73,13 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
       }),
     );
     await store.triggers.settle(
-      ends.map(({ row: { id }, came }) => ({ id, again: came.kind === "again" })),
+      ends.map(({ row: { id }, came }) => {
+        return {
+          id,
+          again: came.kind === "again",
+          began: came.kind === "done" ? came.began : null,
+        };
+      }),
     );
     if (rows.length === ROWS_MAX) announced = true;
     return rows.length;
@@ -97,10 +104,11 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
 }
 
 type CameTo =
-  | { readonly kind: "done" | "again" }
+  | { readonly kind: "done"; readonly began: RunId | null }
+  | { readonly kind: "again" }
   | { readonly kind: "refused"; readonly reason: string; readonly message: string };
 
-const DONE: CameTo = { kind: "done" };
+const NOTHING: CameTo = { kind: "done", began: null };
 
 async function setOff(options: RunEndsOptions, row: EndedFor): Promise<CameTo> {
   try {
@@ -116,12 +124,12 @@ async function setOff(options: RunEndsOptions, row: EndedFor): Promise<CameTo> {
 
 async function schedule(options: RunEndsOptions, row: EndedFor): Promise<CameTo> {
   const { trigger, definition, namespace, runId, depth } = row;
-  if (definition === null || definition.source.kind !== "run-end") return DONE;
+  if (definition === null || definition.source.kind !== "run-end") return NOTHING;
   const compiled = options.compile(definition);
   if (!compiled.ok) throw new Error(`trigger ${trigger} was put and does not compile`);
   const ended = { ...row, namespaceId: namespace.id };
   const mapped = compiled.mapping(await factsOfEnd(options, ended));
-  if (mapped.kind === "nothing") return DONE;
+  if (mapped.kind === "nothing") return NOTHING;
   if (mapped.kind === "failed")
     return { kind: "refused", reason: "MAPPING_FAILED", message: mapped.message };
   const { asked } = mapped;
@@ -132,12 +140,12 @@ async function schedule(options: RunEndsOptions, row: EndedFor): Promise<CameTo>
   }
   const { workflow: name, version, input, labels, priority } = asked;
   const key = keyOfEnd(trigger, runId);
-  await options.schedule({
+  const { runId: began } = await options.schedule({
     ...{ namespace, target: { kind: "named", name, version }, input, key, labels, priority },
     ...{ notify: null, startAt: null, concurrency: null },
     // By what it is about, not by what it says: the trigger may change before it is repeated.
     digest: createHash("sha256").update(key).digest("hex"),
     triggered: { trigger, ofRun: runId, depth: depth + 1 },
   });
-  return DONE;
+  return { kind: "done", began };
 }

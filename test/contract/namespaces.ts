@@ -147,7 +147,7 @@ export function describeNamespaces(opened: Opened): void {
     const kept = [asked.ref.runId, built.ref.runId];
     expect(new Set(await listed(namespaceId))).toEqual(new Set(kept));
     const [due] = await store().triggers.ended([partition], 10);
-    await store().triggers.settle([{ id: due?.id ?? 0, again: false }]);
+    await store().triggers.settle([{ id: due?.id ?? 0, again: false, began: null }]);
     await forget(namespaceId);
     expect(await listed(namespaceId)).toEqual([asked.ref.runId]);
   });

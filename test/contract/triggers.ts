@@ -133,7 +133,7 @@ export function describeTriggers(opened: Opened): void {
     expect(await overdue()).toBe(1);
     const [first] = await store().triggers.ended([partition], 1);
     if (!first) throw new Error("the end is not there");
-    await store().triggers.settle([{ id: first.id, again: false }]);
+    await store().triggers.settle([{ id: first.id, again: false, began: null }]);
     expect(await overdue()).toBe(0);
   });
 
@@ -152,14 +152,27 @@ export function describeTriggers(opened: Opened): void {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();
     await put(namespaceId, atEnd("any"));
-    for (let n = 0; n < 2; n++) await end(await begin(namespaceId, partition));
-    const [first, second] = await store().triggers.ended([partition], 10);
-    if (!first || !second) throw new Error("two runs have ended");
+    for (let n = 0; n < 3; n++) await end(await begin(namespaceId, partition));
+    const [first, second, third] = await store().triggers.ended([partition], 10);
+    if (!first || !second || !third) throw new Error("three runs have ended");
+    const { runId: began } = (await begin(namespaceId, partition)).ref;
     await store().triggers.settle([
-      { id: first.id, again: false },
-      { id: second.id, again: true },
+      { id: first.id, again: false, began: null },
+      { id: second.id, again: false, began },
+      { id: third.id, again: true, began: null },
     ]);
     expect(await ended(partition)).toEqual([]);
+  });
+
+  test("an end stays to be looked at where the run that it has set off is lost again", async () => {
+    const namespaceId = await newNamespace(store());
+    const partition = ownPartition();
+    await put(namespaceId, atEnd("any"));
+    await end(await begin(namespaceId, partition));
+    const [first] = await store().triggers.ended([partition], 10);
+    if (!first) throw new Error("a run has ended");
+    await store().triggers.settle([{ id: first.id, again: false, began: newUuid() }]);
+    expect(await store().triggers.ended([partition], 10)).toEqual([first]);
   });
 
   test("what a deleted trigger had waited for says so", async () => {
@@ -200,7 +213,7 @@ export function describeTriggers(opened: Opened): void {
     /** As the end of a child of the run tells it, which is settled then. */
     const depths = async () => {
       const found = await store().triggers.ended([partition], 10);
-      await store().triggers.settle(found.map(({ id }) => ({ id, again: false })));
+      await store().triggers.settle(found.map(({ id }) => ({ id, again: false, began: null })));
       return found.map(({ depth }) => depth);
     };
     await opened().elapse(5);

@@ -72,9 +72,9 @@ export function createTriggers(world: TriggerWorld, { run }: Transactions): Trig
       ),
     settle: (settled) =>
       run(() => {
-        for (const { id, again } of settled) {
+        for (const { id, again, began } of settled) {
           const row = tables.triggerEnd.get(String(id));
-          if (!row) continue;
+          if (!row || (began !== null && !tables.run.get(began))) continue;
           if (again) tables.triggerEnd.put({ ...row, nextAt: now() + END_AGAIN_MS });
           else tables.triggerEnd.removeRow(row);
         }

@@ -1,6 +1,7 @@
 // The inbox, which users fill by drover.schedule in transactions of their own.
 import type { InboxAnswer, InboxRow } from "../inbox.ts";
 import type { Store } from "../store.ts";
+import { writeRows } from "./batch.ts";
 import { columns, labelsOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -30,7 +31,13 @@ export function inboxOf(query: Query): Pick<Store, "takeInbox" | "settleInbox"> 
     async settleInbox(answers) {
       const done = answers.filter(({ refused }) => refused === null);
       const refused = answers.flatMap((answer) => (answer.refused ? [withReason(answer)] : []));
-      if (done.length > 0) await query("empty_inbox", [done.map(({ id }) => id)]);
+      await writeRows(
+        query,
+        "empty_inbox",
+        done,
+        ({ id }) => id,
+        ({ began }) => began,
+      );
       if (refused.length > 0)
         await query(
           "refuse_inbox",

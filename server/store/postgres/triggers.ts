@@ -11,6 +11,7 @@ import {
   type RefusalRecord,
   type Triggers,
 } from "../triggers.ts";
+import { writeRows } from "./batch.ts";
 import { reasons, runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -75,9 +76,15 @@ export function createTriggers(query: Query): Triggers {
       return (await query<EndRow>("due_ends", [partitions, limit])).map(endOf);
     },
     async settle(settled) {
-      const done = settled.filter(({ again }) => !again).map(({ id }) => id);
+      const done = settled.filter(({ again }) => !again);
       const later = settled.filter(({ again }) => again).map(({ id }) => id);
-      if (done.length > 0) await query("settle_ends", [done]);
+      await writeRows(
+        query,
+        "settle_ends",
+        done,
+        ({ id }) => id,
+        ({ began }) => began,
+      );
       if (later.length > 0) await query("postpone_ends", [later, END_AGAIN_MS]);
     },
   } satisfies Triggers);

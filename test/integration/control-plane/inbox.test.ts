@@ -144,6 +144,21 @@ it("one key is one run, also after a crash between the run and its row", async (
   expect(await hand.query("select from run where key = 'once'")).toHaveLength(1);
 });
 
+it("a row stays where the store has lost its run again, and begins it anew", async () => {
+  await user.query("select drover.schedule('default', 'trip', '{}', 'lost')");
+  const { schedule } = plane.scheduler;
+  const losing = createInbox({
+    ...{ store: plane.store, isOwner: () => true, log: quietLog, clock: systemClock },
+    schedule: async (request) => ({ ...(await schedule(request)), runId: crypto.randomUUID() }),
+  });
+  await losing.runOnce();
+  expect(await waiting()).toBe(1);
+  await untaken();
+  await look();
+  expect(await waiting()).toBe(0);
+  expect(await hand.query("select from run where key = 'lost'")).toHaveLength(1);
+});
+
 it("what cannot be scheduled is kept with the reason, and holds up nothing", async () => {
   await user.query("select drover.schedule('default', 'nothing', '{}', 'a')");
   await user.query("select drover.schedule('nowhere', 'trip', '{}', 'b')");

@@ -17,7 +17,11 @@ returning i.id, i.namespace, i.workflow, i.version, i.input, i.key, i.labels, en
   jsonb_build_array('inbox', i.workflow, i.version, i.input, i.labels)::text, 'UTF8')), 'hex') as digest;
 
 -- name: empty_inbox
-delete from inbox as i where i.id = any ($1::bigint[]);
+-- One stays whose run ($2) is lost again. Plan: run by key.
+delete from inbox as i
+using unnest($1::bigint[], $2::uuid[]) as u (id, run_id)
+where i.id = u.id
+  and (u.run_id is null or (select true from run as r where r.id = u.run_id limit 1));
 
 -- name: refuse_inbox
 update inbox as i

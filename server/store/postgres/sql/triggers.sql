@@ -108,8 +108,11 @@ cross join lateral (
 order by e.next_at, e.id;
 
 -- name: settle_ends
--- Plan: trigger_end by key.
-delete from trigger_end as e where e.id = any ($1::bigint[]);
+-- One stays whose run ($2) is lost again. Plan: trigger_end, run by key.
+delete from trigger_end as e
+using unnest($1::bigint[], $2::uuid[]) as u (id, run_id)
+where e.id = u.id
+  and (u.run_id is null or (select true from run as r where r.id = u.run_id limit 1));
 
 -- name: postpone_ends
 -- Plan: trigger_end by key.
