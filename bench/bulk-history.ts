@@ -35,15 +35,15 @@ export async function loadHistory(db: pg.Client, { of, days, say }: History): Pr
   const tables = await tablesOfRuns(db);
   const originals = [];
   for (const original of of)
-    originals.push({ ...original, tables: await tablesWith(db, tables, original) });
+    originals.push({ ...original, tables: await keepRows(db, tables, originals.length, original) });
   let done = 0;
   for (let slice = 0; slice < slices; slice++) {
-    for (const [place, { runId, copies, tables }] of originals.entries()) {
+    for (const [place, { copies, tables }] of originals.entries()) {
       const [from, to] = [slice, slice + 1].map((at) => Math.floor((copies * at) / slices));
       if (from === undefined || to === undefined || from === to) continue;
       await db.query("begin");
       await numberCopies(db, { place, from, to, copies, days });
-      for (const table of tables) await copyRows(db, table, runId);
+      for (const table of tables) await copyRows(db, table, place);
       await db.query("commit");
       done += to - from;
     }
@@ -71,15 +71,26 @@ async function tablesOfRuns(db: pg.Client): Promise<readonly Table[]> {
   }));
 }
 
-async function tablesWith(db: pg.Client, tables: readonly Table[], { runId }: Original) {
+/** Keeps the rows of one aside, and says of which tables: not every key begins with the run. */
+async function keepRows(
+  db: pg.Client,
+  tables: readonly Table[],
+  place: number,
+  { runId }: Original,
+) {
   const found: Table[] = [];
   for (const table of tables) {
-    const { rows } = await db.query(`select from ${table.name} where ${idOf(table)} = $1 limit 1`, [
-      runId,
-    ]);
-    if (rows.length > 0) found.push(table);
+    const { rowCount } = await db.query(
+      `create temp table ${keptIn(table, place)} as
+       select * from ${table.name} where ${idOf(table)} = '${runId}'`,
+    );
+    if (rowCount !== 0) found.push(table);
   }
   return found;
+}
+
+function keptIn({ name }: Table, place: number): string {
+  return `original_${place}_${name}`;
 }
 
 function idOf({ name }: Table): string {
@@ -113,7 +124,7 @@ async function numberCopies(
   );
 }
 
-async function copyRows(db: pg.Client, table: Table, runId: string): Promise<void> {
+async function copyRows(db: pg.Client, table: Table, place: number): Promise<void> {
   const names = table.columns.map(({ name }) => name);
   const values = table.columns.map(({ name, isTime }) => {
     if (name === idOf(table)) return "c.id";
@@ -124,7 +135,6 @@ async function copyRows(db: pg.Client, table: Table, runId: string): Promise<voi
   await db.query(
     `insert into ${table.name} (${names.join(", ")})
      select ${values.join(", ")}
-     from ${table.name} as t cross join copied as c where t.${idOf(table)} = $1 order by c.id`,
-    [runId],
+     from ${keptIn(table, place)} as t cross join copied as c order by c.id`,
   );
 }

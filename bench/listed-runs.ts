@@ -13,6 +13,7 @@ import type { Original } from "./bulk-history.ts";
 const DAY_MS = 86_400_000;
 /** Longer than the history: the oldest of those that wait began so long ago. */
 const WAIT = "2000h";
+const TIMEOUT = "3000h";
 const USUAL = { region: "eu", tier: "silver" };
 const RARE = { region: "eu", customer: "c-4711" };
 const COUNTS = {
@@ -49,7 +50,8 @@ export async function makeListed(address: string, runs: number): Promise<Listed>
     await client.registerWorkflow({ workflow: "rare", steps });
     await client.registerWorkflow({ workflow: "family", steps: [{ id: "child", run: "order" }] });
     await client.registerWorkflow({ workflow: "broken", steps: [{ id: "act", task: "fail" }] });
-    await client.registerWorkflow({ workflow: "parked", steps: [{ id: "wait", wait: WAIT }] });
+    const wait = [{ id: "wait", wait: WAIT }];
+    await client.registerWorkflow({ workflow: "parked", timeout: TIMEOUT, steps: wait });
     const ended = async (workflow: string, labels = USUAL) => {
       const { runId } = await client.schedule({ workflow, labels, input: { order: 4711 } });
       await client.waitRun(runId);
