@@ -7,10 +7,23 @@ import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
 import { chain } from "./profiles/chain.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
+import { history } from "./profiles/history.ts";
+import { inflight } from "./profiles/inflight.ts";
 import { latency } from "./profiles/latency.ts";
+import { list } from "./profiles/list.ts";
+import { snapshot } from "./profiles/snapshot.ts";
 import { takeover } from "./profiles/takeover.ts";
 
-const PROFILES: Readonly<Record<string, Profile>> = { chain, heartbeats, latency, takeover };
+const PROFILES: Readonly<Record<string, Profile>> = {
+  chain,
+  heartbeats,
+  history,
+  inflight,
+  latency,
+  list,
+  snapshot,
+  takeover,
+};
 
 function table({ columns, rows }: Measured): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];

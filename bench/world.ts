@@ -17,6 +17,8 @@ export interface BenchWorld {
   /** `host:port` of the server. */
   readonly address: string;
   readonly database: Client;
+  /** Of the database, for sessions of one's own. */
+  readonly connectionString: string;
   /** What server and database have used so far. */
   used(): Promise<Used>;
   /** Where it is, once it is there. */
@@ -70,13 +72,13 @@ export async function openWorld(
   const database = new Client({ connectionString });
   const admin = new Client({ connectionString: adminConnectionString });
   await Promise.all([database.connect(), admin.connect()]);
-  await admin.query("create extension pg_stat_statements");
+  await admin.query("create extension pg_stat_statements; grant pg_checkpoint to drover");
   const postmaster = Number(
     await one(admin, "select split_part(pg_read_file('postmaster.pid'), chr(10), 1)"),
   );
   return Object.freeze({
     address: server.said,
-    database,
+    ...{ database, connectionString },
     async used() {
       const wal = await one(admin, "select wal_bytes from pg_stat_wal");
       const fullPages = await one(admin, "select wal_fpi from pg_stat_wal");

@@ -736,6 +736,13 @@ create table run (
   constraint run_pkey primary key (id)
 ) partition by range (id);
 
+create table run_mark (
+  namespace_id integer not null,
+  mark text collate "C" not null,
+  run_id uuid not null,
+  constraint run_mark_pkey primary key (namespace_id, mark, run_id)
+) partition by range (run_id);
+
 create table signal (
   run_id uuid not null,
   seq integer not null,
@@ -804,6 +811,8 @@ create table rerun_default partition of rerun default;
 
 create table run_default partition of run default;
 
+create table run_mark_default partition of run_mark default;
+
 create table signal_default partition of signal default;
 
 create table step_default partition of step default
@@ -838,6 +847,8 @@ create index ready_lane on ready using btree (lane, priority, ordered_by, ordina
 create index ready_wake on ready using btree (partition, wake_at);
 create index run_by_namespace on run using btree (namespace_id, id);
 create index run_by_parent on run using btree (parent_id, id) where (parent_id is not null);
+create index run_by_workflow on run using btree (namespace_id, workflow, id);
+create index run_child_by_time on run using btree (namespace_id, created_at, id) where (parent_id is not null);
 create index run_open_definition on run_open using btree (definition_id);
 create index run_open_wake on run_open using btree (partition, wake_at);
 create unique index schedule_by_name on schedule using btree (namespace_id, name) where (deleted_at is null);
@@ -1051,6 +1062,8 @@ comment on column run.parent_id is 'The run whose step (parent_step, its id) beg
 comment on column run.parent_until is 'The deadline of the parent when it began this run.';
 comment on column run.traceparent is 'W3C: trace, span of who scheduled it (zeros: nobody), whether it is sampled; null: not traced.';
 comment on column run.tracestate is 'As the caller gave it.';
+comment on table run_mark is 'What a run is found by, in lists with a filter.';
+comment on column run_mark.mark is 'NAME=VALUE of a label, the code of a state in which runs end, or that code and a WORKFLOW.';
 comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
 comment on column run_open.verdict is 'The reason of the verdict, or of the end once that is certain.';
 comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';

@@ -7,7 +7,14 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "pg";
 import { migrate } from "../../server/store/postgres/migrate.ts";
 import type { Measured, Wish } from "../profile.ts";
-import { type BenchWorld, MIGRATIONS, openWorld, startWorker, type Worker } from "../world.ts";
+import {
+  type BenchWorld,
+  MIGRATIONS,
+  openWorld,
+  startWorker,
+  type Used,
+  type Worker,
+} from "../world.ts";
 
 export const STEPS = 3;
 /** Under way at a time: more than the agent holds, so that it never waits for work. */
@@ -21,13 +28,15 @@ const FLOOR_SESSIONS = 2;
 const FLOOR_BATCHES = 20;
 
 type Form = typeof LONG;
+/** Of PostgreSQL: no checkpoint within what is measured. */
+export const ROOMY = {
+  ...{ shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "30min" },
+};
 
 export async function chain({ short, single, say }: Wish): Promise<Measured> {
   const agents = single ? SINGLE : BATCHES;
   const form = short ? SHORT : LONG;
-  const world = await openWorld({
-    ...{ shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "30min" },
-  });
+  const world = await openWorld(ROOMY);
   try {
     say(`${agents.many} ${agents.how === "single" ? "calls at a time" : "slots"}`);
     const reached = await saturated(world, form, agents);
@@ -55,11 +64,36 @@ export async function chain({ short, single, say }: Wish): Promise<Measured> {
   }
 }
 
+export type Reached = ReturnType<typeof perStep>;
+
 export async function saturated(
   world: BenchWorld,
   form: Pick<Form, "warmS" | "measureS">,
+  agents: typeof BATCHES,
+): Promise<Reached> {
+  return await saturate(world, agents, async (look) => {
+    await wait(form.warmS * 1_000);
+    const before = await look();
+    await wait(form.measureS * 1_000);
+    return perStep(before, await look());
+  });
+}
+
+/** What has been done and used since the start. */
+export interface Seen extends Used {
+  readonly done: number;
+  /** Milliseconds. */
+  readonly at: number;
+  readonly agentCpuS: number;
+  readonly loadCpuS: number;
+}
+
+/** As much work as the machine can do, for as long as somebody looks. */
+export async function saturate<Result>(
+  world: BenchWorld,
   { how, many }: typeof BATCHES,
-) {
+  measure: (look: () => Promise<Seen>) => Promise<Result>,
+): Promise<Result> {
   const load = await startWorker("chain-load.ts", [world.address, String(STEPS)]);
   const agent = await startWorker("chain-agent.ts", [world.address, how, String(many)]);
   let done = 0;
@@ -68,33 +102,32 @@ export async function saturated(
   });
   const relay = setInterval(() => load.send(RUNS_OPEN + Math.floor(done / STEPS)), RELAY_MS);
   try {
-    await wait(form.warmS * 1_000);
-    const look = async () => ({
+    return await measure(async () => ({
       ...(await world.used()),
       ...{ done, at: performance.now(), agentCpuS: agent.cpuS(), loadCpuS: load.cpuS() },
-    });
-    const before = await look();
-    await wait(form.measureS * 1_000);
-    const after = await look();
-    const steps = after.done - before.done;
-    const each = (of: "serverCpuS" | "databaseCpuS" | "agentCpuS" | "loadCpuS") =>
-      ((after[of] - before[of]) / steps) * 1_000_000;
-    return {
-      steps_per_s: steps / ((after.at - before.at) / 1_000),
-      server_cpu_us_per_step: each("serverCpuS"),
-      db_cpu_us_per_step: each("databaseCpuS"),
-      agent_cpu_us_per_step: each("agentCpuS"),
-      load_cpu_us_per_step: each("loadCpuS"),
-      wal_bytes_per_step: (after.walBytes - before.walBytes) / steps,
-      full_pages_per_step: (after.walFullPages - before.walFullPages) / steps,
-      commits_per_step: (after.commits - before.commits) / steps,
-      statements_per_step: (after.statements - before.statements) / steps,
-      server_rss_mib: after.serverRssMiB,
-    };
+    }));
   } finally {
     clearInterval(relay);
     await stop(load, agent);
   }
+}
+
+export function perStep(before: Seen, after: Seen) {
+  const steps = after.done - before.done;
+  const each = (of: "serverCpuS" | "databaseCpuS" | "agentCpuS" | "loadCpuS") =>
+    ((after[of] - before[of]) / steps) * 1_000_000;
+  return {
+    steps_per_s: steps / ((after.at - before.at) / 1_000),
+    server_cpu_us_per_step: each("serverCpuS"),
+    db_cpu_us_per_step: each("databaseCpuS"),
+    agent_cpu_us_per_step: each("agentCpuS"),
+    load_cpu_us_per_step: each("loadCpuS"),
+    wal_bytes_per_step: (after.walBytes - before.walBytes) / steps,
+    full_pages_per_step: (after.walFullPages - before.walFullPages) / steps,
+    commits_per_step: (after.commits - before.commits) / steps,
+    statements_per_step: (after.statements - before.statements) / steps,
+    server_rss_mib: after.serverRssMiB,
+  };
 }
 
 async function stop(...workers: Worker[]): Promise<void> {

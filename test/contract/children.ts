@@ -97,6 +97,26 @@ export function describeChildren(opened: Opened): void {
     expect(await store.reads.countRuns(parent.namespaceId, filter, 10)).toMatchObject({ count: 1 });
   });
 
+  test("a child that began after a moment is listed from there on, though its parent had begun", async () => {
+    const { store } = opened();
+    const parent = await beginAs(store, [], { agoMs: 60_000 });
+    const { namespaceId } = parent;
+    const { runId } = (await childOf(store, parent)).ref;
+    const { createdAt = 0 } = (await store.reads.findRun(namespaceId, { runId })) ?? {};
+    const any = { states: [], workflow: null, parent: null, labels: {} };
+    const list = async (createdAfter: number | null, createdBefore: number | null) => {
+      const filter = { ...any, createdAfter, createdBefore };
+      const page = { filter, order: "created-desc", limit: 1_000, after: null } as const;
+      const found = await store.reads.listRuns(namespaceId, page);
+      const family = [parent.ref.runId, runId];
+      return found.map((run) => family.indexOf(run.runId)).filter((place) => place >= 0);
+    };
+    expect(await list(createdAt, null)).toEqual([1]);
+    expect(await list(createdAt, createdAt + 1)).toEqual([1]);
+    expect(await list(null, createdAt)).toEqual([0]);
+    expect(await list(createdAt + 1, null)).toEqual([]);
+  });
+
   test("what a parent tells its child reaches the run whose id follows from its own", async () => {
     const { store } = opened();
     const parent = await beginAs(store, []);

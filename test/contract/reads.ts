@@ -239,7 +239,7 @@ function describeOneRun(opened: Opened): void {
   });
 }
 
-interface Listed {
+export interface Listed {
   readonly namespaceId: number;
   /** In the order of their creation. */
   readonly runs: readonly Scheduled[];
@@ -284,6 +284,8 @@ function describeLists(opened: Opened): void {
     expect(await list({}, { states: ["STOPPING"] })).toEqual([4]);
     expect(await list({}, { states: ["CANCELLED", "STOPPING"] })).toEqual([1, 4]);
     expect(await list({}, { states: ["ESCALATED"] })).toEqual([]);
+    const twice = { states: ["RUNNING", "RUNNING", "CANCELLED", "CANCELLED"] } as const;
+    expect(await list({ limit: 4 }, twice)).toEqual([1, 2, 3, 5]);
   });
 
   test("runs are listed by workflow", async () => {
@@ -363,7 +365,8 @@ function describeLists(opened: Opened): void {
 }
 
 /** Six runs a minute apart: 0 COMPLETED, 1 CANCELLED, 4 STOPPING, the others RUNNING. */
-async function makeRuns(store: Store): Promise<Listed> {
+/** Six, each of another minute. */
+export async function makeRuns(store: Store): Promise<Listed> {
   const namespaceId = await newNamespace(store);
   const partition = ownPartition();
   const runs: Scheduled[] = [];

@@ -32,6 +32,7 @@ import { describeQueues } from "./queues.ts";
 import { describeRandomRuns } from "./random-runs.ts";
 import { describeReads } from "./reads.ts";
 import { describeReruns } from "./reruns.ts";
+import { describeRunFilters } from "./run-filters.ts";
 import { describeRuns } from "./runs.ts";
 import { describeSchedules } from "./schedules.ts";
 import { describeSlots } from "./slots.ts";
@@ -85,6 +86,7 @@ export function describeStore(
     describe("the integrity sweep", () => describeSweep(opened));
     describe("facts", () => describeFacts(opened));
     describe("reads", () => describeReads(opened));
+    describe("filters of runs", () => describeRunFilters(opened));
     describe("reruns", () => describeReruns(opened));
     describe("catalogue", () => describeCatalogue(opened));
     describe("namespaces", () => describeNamespaces(opened));

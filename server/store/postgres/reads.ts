@@ -1,6 +1,6 @@
 // Plain reads for people and their tools. What is composed (filters, order, pages) is Kysely's;
 // what is fixed is SQL in sql/reads.sql.
-import { Kysely, PostgresDialect, type SelectQueryBuilder, sql } from "kysely";
+import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import { isEndKind } from "../../core/model.ts";
 import type {
@@ -8,8 +8,6 @@ import type {
   EscalationOfRun,
   Reads,
   RunDetail,
-  RunFilter,
-  RunPage,
   RunRecord,
   WorkflowRecord,
 } from "../reads.ts";
@@ -27,6 +25,7 @@ import {
   signalsOf,
 } from "./people.ts";
 import { type OpenRunRow, runStateOf } from "./run-rows.ts";
+import { runIds } from "./run-search.ts";
 import { runSigns } from "./signs.ts";
 import { concurrencyOf } from "./slots.ts";
 import { loadStepsUnlocked } from "./steps-unlocked.ts";
@@ -36,6 +35,7 @@ import { listVersions } from "./versions.ts";
 
 /** How much history one look at a run returns at most, of each kind: the newest. */
 const HISTORY_MAX = 1_000;
+const FROM_THE_FIRST = { order: "created-asc", after: null } as const;
 
 interface Tables {
   run: {
@@ -193,30 +193,32 @@ function unguardedReads(pool: pg.Pool, times: StoreTimes): ListedHere {
     runSigns: (runId) => runSigns(query, runId, times),
 
     async listRuns(namespaceId, page) {
-      const filtered = withFilter(runs().where("r.namespace_id", "=", namespaceId), page.filter);
-      const rows = await paged(filtered, page).limit(page.limit).execute();
+      const found = runs().where(sql<boolean>`r.id in (${runIds({ namespaceId, ...page })})`);
+      const rows = await found
+        .orderBy("r.id", page.order === "created-asc" ? "asc" : "desc")
+        .execute();
       return rows.map(runRecord);
     },
 
     async countRuns(namespaceId, filter, most) {
-      const found = withFilter(runs().where("r.namespace_id", "=", namespaceId), filter);
-      const counted = db
-        .selectFrom(found.limit(most).as("found"))
-        .select([
-          sql<number>`count(*)::integer`.as("count"),
-          sql<number>`date_trunc('milliseconds', now())`.as("now"),
-        ]);
-      return await counted.executeTakeFirstOrThrow();
+      const found = runIds({ namespaceId, filter, ...FROM_THE_FIRST, limit: most });
+      const counted = sql<{ count: number; now: number }>`
+        select count(*)::integer as count, date_trunc('milliseconds', now()) as now
+        from (${found}) as found`;
+      const [row] = (await counted.execute(db)).rows;
+      if (!row) throw new Error("a count has one row");
+      return row;
     },
 
     async listDefinitions(namespaceId, filter, most) {
-      const found = withFilter(runs().where("r.namespace_id", "=", namespaceId), filter);
+      const found = runIds({ namespaceId, filter, ...FROM_THE_FIRST, limit: most.runs });
       const rows = await db
-        .selectFrom(found.orderBy("r.id").limit(most.runs).as("found"))
-        .select(["found.workflow", "found.version", "found.definition_id"])
+        .selectFrom("run as r")
+        .where(sql<boolean>`r.id in (${found})`)
+        .select(["r.workflow", "r.version", "r.definition_id"])
         .distinct()
-        .orderBy("found.definition_id")
-        .orderBy("found.version")
+        .orderBy("r.definition_id")
+        .orderBy("r.version")
         .limit(most.definitions)
         .execute();
       return rows.map(({ workflow, version, definition_id: definitionId }) => {
@@ -315,40 +317,6 @@ function runRecord(row: RunRow): RunRecord {
     rerunOf: row.of_run === null ? null : { runId: row.of_run, from: row.from_step },
     parent: row.parent_id === null ? null : { runId: row.parent_id, stepId: row.parent_step ?? "" },
   };
-}
-
-type Runs<Row> = SelectQueryBuilder<
-  Tables & { r: Tables["run"]; o: Tables["run_open"]; x: Tables["rerun"] },
-  "r" | "o" | "x",
-  Row
->;
-
-function withFilter<Row>(runs: Runs<Row>, filter: RunFilter): Runs<Row> {
-  let query = runs;
-  if (filter.workflow !== null) query = query.where("r.workflow", "=", filter.workflow);
-  if (filter.parent !== null) query = query.where("r.parent_id", "=", filter.parent);
-  if (Object.keys(filter.labels).length > 0)
-    query = query.where(sql<boolean>`r.labels @> ${JSON.stringify(filter.labels)}::jsonb`);
-  if (filter.createdAfter !== null)
-    query = query.where(
-      sql<boolean>`r.created_at >= to_timestamp(${filter.createdAfter} / 1000.0)`,
-    );
-  if (filter.createdBefore !== null)
-    query = query.where(
-      sql<boolean>`r.created_at < to_timestamp(${filter.createdBefore} / 1000.0)`,
-    );
-  if (filter.states.length > 0) {
-    const codes = filter.states.map((state) => runStates.code(state));
-    query = query.where(sql<boolean>`coalesce(o.state, r.state) = any (${codes}::smallint[])`);
-  }
-  return query;
-}
-
-/** Run ids begin with the time of their making, so their order is the order of creation. */
-function paged<Row>(runs: Runs<Row>, page: RunPage): Runs<Row> {
-  const ascending = page.order === "created-asc";
-  const ordered = runs.orderBy("r.id", ascending ? "asc" : "desc");
-  return page.after === null ? ordered : ordered.where("r.id", ascending ? ">" : "<", page.after);
 }
 
 /** An open run's state is in its narrow row, an ended one's in the run itself. */

@@ -24,6 +24,8 @@ const ROWS = [
      case when kind = 3 then 4 end, case when kind = 3 then 0 end, case when kind = 3 then 5 end,
      case when kind = 3 then now() end
    from made`,
+  `insert into run_mark (namespace_id, mark, run_id)
+   select 1, mark, run_id from made cross join (values ('city=Bern'), ('tier=gold')) as m (mark)`,
   `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
      steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted,
      deadline, wake_at)

@@ -22,7 +22,7 @@ const statements = [...loadStatements().values()];
  */
 const HOT = [
   ...["run_open", "step", "ready", "lease", "due", "attempt", "run"],
-  ...["escalation", "signal", "decision", "step_override", "step_kept", "rerun"],
+  ...["escalation", "signal", "decision", "step_override", "step_kept", "rerun", "run_mark"],
   ...["escalation", "signal", "decision", "step_override", "message", "slot"],
   ...["outbox", "delivery", "schedule", "fire", "intervention"],
 ];

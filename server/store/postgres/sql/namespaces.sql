@@ -144,8 +144,23 @@ select greatest(
 ) >= $2::integer as more;
 
 -- name: forget_runs
--- Those of which nothing else is left. Plan: run by key.
-with reruns as (
+-- Those of which nothing else is left. Their marks by their whole keys, gathered first, as the planner takes
+-- a run to have a hundred labels. Plan: run, run_mark by key.
+with marks as (
+  delete from run_mark as m
+  using (
+    select array_agg(r.namespace_id) as namespaces, array_agg(o.mark) as names, array_agg(r.id) as ids
+    from run as r
+    cross join lateral (
+      select l.key || '=' || l.value from jsonb_each_text(r.labels) as l
+      union all values (r.state::text), (r.state || ' ' || r.workflow)
+    ) as o (mark)
+    where r.id = any ($1::uuid[])
+  ) as k
+  cross join lateral unnest(k.namespaces, k.names, k.ids) as u (namespace_id, mark, run_id)
+  where m.namespace_id = u.namespace_id and m.mark = u.mark and m.run_id = u.run_id
+),
+reruns as (
   delete from rerun as r where r.run_id = any ($1::uuid[])
 ),
 behind as (

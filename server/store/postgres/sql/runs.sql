@@ -61,25 +61,33 @@ where r.id = any ($1::uuid[]) and r.state is not null
 for key share of r;
 
 -- name: insert_runs
--- Written at the start and at the end, and not in between.
-insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
-  input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
-  concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
-  parent_until, traceparent, tracestate)
-select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
-  u.labels::jsonb, u.input_type, u.input_json, u.input_data,
-  to_timestamp(u.created_at / 1000.0), u.notify_hook, u.notify_url, u.concurrency_key,
-  u.concurrency_limit, u.concurrency_policy, u.parent_id, u.parent_step,
-  u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1000.0), u.traceparent,
-  u.tracestate
-from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[], $6::integer[],
-  $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bigint[],
-  $14::text[], $15::text[], $16::text[], $17::integer[], $18::smallint[], $19::uuid[], $20::text[],
-  $21::integer[], $22::integer[], $23::bigint[], $24::text[], $25::text[])
-  as u (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
+-- Written at the start and at the end, and not in between; with what each is found by.
+with begun as (
+  insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
     input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
     concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
-    parent_until, traceparent, tracestate);
+    parent_until, traceparent, tracestate)
+  select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
+    u.labels::jsonb, u.input_type, u.input_json, u.input_data,
+    to_timestamp(u.created_at / 1000.0), u.notify_hook, u.notify_url, u.concurrency_key,
+    u.concurrency_limit, u.concurrency_policy, u.parent_id, u.parent_step,
+    u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1000.0), u.traceparent,
+    u.tracestate
+  from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[], $6::integer[],
+    $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bigint[],
+    $14::text[], $15::text[], $16::text[], $17::integer[], $18::smallint[], $19::uuid[], $20::text[],
+    $21::integer[], $22::integer[], $23::bigint[], $24::text[], $25::text[])
+    as u (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
+      input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
+      concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
+      parent_until, traceparent, tracestate)
+  returning id, namespace_id, labels
+)
+insert into run_mark (namespace_id, mark, run_id)
+select b.namespace_id, l.key || '=' || l.value, b.id
+from begun as b
+cross join lateral jsonb_each_text(b.labels) as l
+where b.labels <> '{}';
 
 -- name: insert_reruns
 insert into rerun (run_id, of_run, from_step)
@@ -133,8 +141,8 @@ returning o.run_id;
 
 -- name: end_runs
 -- The open row goes, the outcome is written, and hooks are told: those that want each end, and the one
--- that Schedule named; triggers that wait for the workflow have a row each. Plan: run_open, run, hook by
--- key, trigger_by_workflow.
+-- that Schedule named; triggers that wait for the workflow have a row each. One that is not COMPLETED is
+-- found by its state. Plan: run_open, run, hook by key, trigger_by_workflow.
 with ended as (
   select *
   from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::smallint[])
@@ -151,6 +159,14 @@ changed as (
   from ended as u
   where r.id = u.run_id
   returning r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url, r.workflow, r.state
+),
+marked as (
+  insert into run_mark (namespace_id, mark, run_id)
+  select c.namespace_id, m.mark, c.id
+  from changed as c
+  cross join lateral (values (c.state::text), (c.state || ' ' || c.workflow)) as m (mark)
+  where c.state <> 4
+  on conflict do nothing
 ),
 waited as (
   insert into trigger_end (partition, namespace_id, trigger, run_id)

@@ -1,0 +1,194 @@
+// Which runs a filter finds. Run ids begin with the time of their making, so their order is the
+// order of creation; a search is one of a few parts, each of which an index has in that order, and
+// takes no more of each than it was asked for:
+//
+//   any state, or COMPLETED   the runs of the namespace, of a workflow, of a parent or of a label
+//   states of open runs       run_open; with nothing else asked for, partition by partition
+//   other ends                their marks, a part for each
+//
+// Times of creation are bounds of ids. A child has an id of its parent's time, so those that began
+// after a moment, and whose ids are older, are a part of their own.
+import { type RawBuilder, sql } from "kysely";
+import { type EndKind, isEndKind } from "../../core/model.ts";
+import type { RunFilter, RunPage } from "../reads.ts";
+import { runStates } from "./codes.ts";
+
+export interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
+  readonly namespaceId: number;
+  readonly filter: RunFilter;
+}
+
+type Sql = RawBuilder<unknown>;
+type Ids = RawBuilder<{ id: string }>;
+
+/** A select of `id`, in order, at most `limit`. */
+export function runIds(search: Search): Ids {
+  const [only, ...more] = partsOf(search).map((part) => sql<{ id: string }>`(${part})`);
+  if (!only) throw new Error("a search has one part at least");
+  if (more.length === 0) return only;
+  const all = sql`(${sql.join([only, ...more], sql` union all `)}) as found`;
+  return inOrder(search, "found.id", [all], []);
+}
+
+function partsOf(search: Search): readonly Ids[] {
+  const states = [...new Set(search.filter.states)];
+  const [open, ended] = [
+    states.filter((kind) => !isEndKind(kind)).map(runStates.code),
+    states.filter(isEndKind),
+  ];
+  const times = timesOf(search.filter);
+  if (states.length === 0) return times.map((time) => partOf(search, time, {}));
+  if (ended.includes("COMPLETED"))
+    return times.map((time) => partOf(search, time, { states: states.map(runStates.code) }));
+  return times.flatMap((time) => [
+    ...ended.map((kind) => partOf(search, time, { mark: endMark(kind, search.filter) })),
+    ...(open.length === 0 ? [] : [openPart(search, time, open)]),
+  ]);
+}
+
+function endMark(kind: EndKind, { workflow }: RunFilter): string {
+  const code = String(runStates.code(kind));
+  return workflow === null ? code : `${code} ${workflow}`;
+}
+
+/** One of these at most: what the state must be, or a mark that says it. */
+interface Wanted {
+  readonly states?: readonly number[];
+  readonly mark?: string;
+}
+
+function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
+  const marks = [...(mark === undefined ? [] : [mark]), ...labelMarks(search.filter)];
+  const asksRun = states !== undefined || (search.filter.workflow !== null && mark === undefined);
+  const tables = [
+    ...marks.map((name, at) => markTable(search, name, at)),
+    ...(marks.length === 0 || asksRun || asksRunOf(search, time) ? [runTable(search, time)] : []),
+  ];
+  if (!states) return walk(search, time, tables);
+  const open = sql`left join run_open as o on o.partition = r.partition and o.run_id = r.id`;
+  const state = sql`coalesce(o.state, r.state) = any (${states}::smallint[])`;
+  return walk(search, time, tables, { open, state });
+}
+
+/** By partitions, as the key of open runs has it, and not through all runs that have ended. */
+function openPart(search: Search, time: Time, open: readonly number[]): Ids {
+  const { namespaceId, filter } = search;
+  const asksRun = filter.workflow !== null || asksRunOf(search, time);
+  const rows = sql`o.partition = p.partition and o.namespace_id = ${namespaceId}`;
+  const tables = [
+    {
+      ...{ table: sql`run_open as o`, id: "o.run_id" },
+      where: [rows, sql`o.state = any (${open}::smallint[])`],
+    },
+    ...labelMarks(filter).map((name, at) => markTable(search, name, at)),
+    ...(asksRun ? [runTable(search, time)] : []),
+  ];
+  const each = sql`cross join lateral (${walk(search, time, tables)}) as e`;
+  return inOrder(search, "e.id", [sql`partition_lease as p`, each], []);
+}
+
+/** What has rows of runs, by their ids. */
+interface Table {
+  readonly table: Sql;
+  readonly id: string;
+  readonly where: readonly Sql[];
+}
+
+function asksRunOf({ filter }: Search, time: Time): boolean {
+  return filter.parent !== null || time.run.length > 0;
+}
+
+function runTable({ namespaceId, filter }: Search, time: Time): Table {
+  const where = [sql`r.namespace_id = ${namespaceId}`, ...time.run];
+  if (filter.workflow !== null) where.push(sql`r.workflow = ${filter.workflow}`);
+  if (filter.parent !== null) where.push(sql`r.parent_id = ${filter.parent}`);
+  return { table: sql`run as r`, id: "r.id", where };
+}
+
+function markTable({ namespaceId }: Search, name: string, at: number): Table {
+  const m = sql.ref(`m${at}`);
+  const where = [sql`${m}.namespace_id = ${namespaceId} and ${m}.mark = ${name}`];
+  return { table: sql`run_mark as ${m}`, id: `m${at}.run_id`, where };
+}
+
+function labelMarks({ labels }: RunFilter): readonly string[] {
+  return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+}
+
+/**
+ * In the order of the first table, whose ids alone are bounded: a short time is nothing in the
+ * planner's eyes, and two tables that both have nothing in it are read by that time for each other,
+ * and not by the id.
+ */
+function walk(
+  search: Search,
+  time: Time,
+  [first, ...others]: readonly Table[],
+  ended?: { readonly open: Sql; readonly state: Sql },
+): Ids {
+  if (!first) throw new Error("a part walks one table at least");
+  const joined = others.map(
+    ({ table, id }) => sql`join ${table} on ${sql.ref(id)} = ${sql.ref(first.id)}`,
+  );
+  const from = [first.table, ...joined, ...(ended ? [ended.open] : [])];
+  const where = [first, ...others].flatMap((table) => table.where);
+  const bounds = [...within(search, time, first.id), ...(ended ? [ended.state] : [])];
+  return inOrder(search, first.id, from, [...where, ...bounds]);
+}
+
+/** Runs of some time, by their ids and, where those do not say it, by themselves. */
+interface Time {
+  /** Ids from this one on, and below that one. */
+  readonly from: string | null;
+  readonly below: string | null;
+  readonly run: readonly Sql[];
+}
+
+function timesOf({ createdAfter, createdBefore, parent }: RunFilter): readonly Time[] {
+  const below = createdBefore === null ? null : idAt(createdBefore);
+  const before =
+    createdBefore === null
+      ? []
+      : [sql`r.created_at < to_timestamp(${createdBefore} / 1000.0::float8)`];
+  if (createdAfter === null) return [{ from: null, below, run: before }];
+  const after = sql`r.created_at >= to_timestamp(${createdAfter} / 1000.0::float8)`;
+  if (parent !== null) return [{ from: null, below, run: [after, ...before] }];
+  const from = idAt(createdAfter);
+  const children = [sql`r.parent_id is not null`, after, ...before];
+  return [
+    { from, below, run: before },
+    { from: null, below: from, run: children },
+  ];
+}
+
+/** The least id of runs that are made at this moment or later, to the millisecond. */
+function idAt(moment: number): string {
+  const ms = Math.min(2 ** 48 - 1, Math.max(0, Math.ceil(moment)));
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+function within({ order, after }: Search, { from, below }: Time, column: string): readonly Sql[] {
+  const id = sql.ref(column);
+  const ascending = order === "created-asc";
+  return [
+    ...(from === null ? [] : [sql`${id} >= ${from}::uuid`]),
+    ...(below === null ? [] : [sql`${id} < ${below}::uuid`]),
+    ...(after === null ? [] : [ascending ? sql`${id} > ${after}` : sql`${id} < ${after}`]),
+  ];
+}
+
+function inOrder(
+  { order, limit }: Search,
+  column: string,
+  from: readonly Sql[],
+  where: readonly Sql[],
+): Ids {
+  const id = sql.ref(column);
+  const direction = order === "created-asc" ? sql`asc` : sql`desc`;
+  const rows = sql.join(from, sql` `);
+  const all = where.length === 0 ? rows : sql`${rows} where ${sql.join(where, sql` and `)}`;
+  return sql<{
+    id: string;
+  }>`select ${id} as id from ${all} order by ${id} ${direction} limit ${limit}`;
+}

@@ -1,0 +1,144 @@
+// What lists of runs read: little, whatever the filter finds, in a history of which nearly all runs
+// have ended well.
+import { Kysely, PostgresDialect, sql } from "kysely";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runIds } from "../../../server/store/postgres/run-search.ts";
+import type { RunFilter } from "../../../server/store/reads.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+
+const RUNS = 20_000;
+const LIMIT = 20;
+/** Rows of tables and indexes: some for each run that is shown, or open, and one a partition. */
+const READ_MAX = 2_000;
+const NEWEST_MS = 1_800_000_000_000;
+const MINUTE_MS = 60_000;
+const FAILED_EACH = 1_000;
+const OPEN_EACH = 50;
+const RARE_EACH = 4_000;
+
+/** One a minute; by its number it failed, is open, is of a rare workflow and label, or a child. */
+const FILL = [
+  `create temp table made as
+   select n, to_timestamp(ms / 1000.0) as at,
+     (lpad(to_hex(ms), 12, '0') || '7' || substr(md5(n::text), 1, 3)
+       || '8' || substr(md5(n::text), 4, 15))::uuid as id,
+     n % ${FAILED_EACH} = 1 as failed, n % ${OPEN_EACH} = 2 as open, n % ${RARE_EACH} = 3 as rare
+   from (
+     select n, ${NEWEST_MS} - n::bigint * ${MINUTE_MS} as ms
+     from generate_series(0, ${RUNS - 1}) as n
+   ) as o`,
+  `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+     created_at, state, reason, last_version, ended_at, parent_id)
+   select id, 1, ('x' || right(id::text, 2))::bit(8)::integer, 1,
+     case when rare then 'rare' else 'usual' end, 1, 5,
+     case when rare then '{"region":"eu","customer":"c"}' else '{"region":"eu"}' end::jsonb, at,
+     case when open then null when failed then 5 else 4 end, 0, 5, at,
+     case when n % 100 = 4 then '${"0".repeat(8)}-0000-7000-8000-${"0".repeat(12)}'::uuid end
+   from made`,
+  `insert into run_mark (namespace_id, mark, run_id)
+   select 1, mark, id from made
+   cross join lateral (
+     values ('region=eu', true), ('customer=c', rare), ('5', failed), ('5 usual', failed)
+   ) as m (mark, is_there)
+   where is_there`,
+  `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
+     steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted)
+   select ('x' || right(id::text, 2))::bit(8)::integer, id, 1, 1, 5, 0, 2,
+     1, 0, 1, 0, 0, 0, 0, 0, false
+   from made where open`,
+  "vacuum analyze",
+];
+
+let database: TestDatabase;
+let db: Kysely<unknown>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  // One connection, which keeps its temporary table.
+  const pool = new pg.Pool({ connectionString: database.connectionString, max: 1 });
+  db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  for (const statement of FILL) await sql.raw(statement).execute(db);
+});
+afterAll(async () => {
+  await db?.destroy();
+  await database?.drop();
+});
+
+interface PlanNode {
+  readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function rowsRead(node: PlanNode): number {
+  const isRead = node["Relation Name"] !== undefined || node["Index Name"] !== undefined;
+  const rows = node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0);
+  const below = (node.Plans ?? []).reduce((sum, plan) => sum + rowsRead(plan), 0);
+  return (isRead ? rows * node["Actual Loops"] : 0) + below;
+}
+
+interface Explained {
+  readonly "QUERY PLAN": readonly { readonly Plan: PlanNode }[];
+}
+
+const ANY: RunFilter = {
+  ...{ states: [], workflow: null, parent: null, labels: {} },
+  ...{ createdAfter: null, createdBefore: null },
+};
+const middle = NEWEST_MS - (RUNS / 2) * MINUTE_MS;
+const anHour = { createdAfter: middle, createdBefore: middle + 60 * MINUTE_MS };
+
+const FILTERS: readonly Partial<RunFilter>[] = [
+  {},
+  { states: ["COMPLETED"] },
+  { states: ["RUNNING"] },
+  { states: ["PAUSED"] },
+  { states: ["FAILED"] },
+  { states: ["CANCELLED"] },
+  { states: ["FAILED", "RUNNING"] },
+  { workflow: "usual" },
+  { workflow: "rare" },
+  { workflow: "unheard-of" },
+  { labels: { region: "eu" } },
+  { labels: { customer: "c" } },
+  { labels: { region: "eu", customer: "c" } },
+  { labels: { customer: "d" } },
+  { createdAfter: NEWEST_MS - 10 * MINUTE_MS },
+  { createdAfter: middle },
+  { createdBefore: middle },
+  anHour,
+  { parent: `${"0".repeat(8)}-0000-7000-8000-${"0".repeat(12)}` },
+  { workflow: "usual", states: ["FAILED"] },
+  { workflow: "rare", states: ["FAILED"] },
+  { workflow: "usual", states: ["RUNNING"] },
+  { workflow: "usual", ...anHour },
+  { labels: { region: "eu" }, states: ["RUNNING"] },
+  { labels: { customer: "c" }, states: ["COMPLETED"] },
+  { labels: { region: "eu" }, ...anHour },
+  { labels: { customer: "c" }, ...anHour },
+  { states: ["FAILED"], ...anHour },
+];
+
+describe.each(["created-asc", "created-desc"] as const)("%s", (order) => {
+  test.each(FILTERS.map((filter) => ({ filter, name: JSON.stringify(filter) })))(
+    "$name is found by an index, on the first page and deep in the list",
+    async ({ filter }) => {
+      for (const after of [null, idAt(middle)]) {
+        const search = { namespaceId: 1, filter: { ...ANY, ...filter }, order, after };
+        const ids = runIds({ ...search, limit: LIMIT });
+        const explain = sql<Explained>`explain (analyze, timing off, format json) ${ids}`;
+        const plan = (await explain.execute(db)).rows[0]?.["QUERY PLAN"][0]?.Plan;
+        if (!plan) throw new Error("explain gave no plan");
+        expect(rowsRead(plan), JSON.stringify(plan, null, 1)).toBeLessThan(READ_MAX);
+      }
+    },
+  );
+});
+
+function idAt(ms: number): string {
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}
