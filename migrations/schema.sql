@@ -809,7 +809,8 @@ create table intervention_default partition of intervention default;
 
 create table rerun_default partition of rerun default;
 
-create table run_default partition of run default;
+create table run_default partition of run default
+with (fillfactor=85);
 
 create table run_mark_default partition of run_mark default;
 
