@@ -8,9 +8,10 @@ import type { Measured, Profile } from "./profile.ts";
 import { chain } from "./profiles/chain.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
 import { latency } from "./profiles/latency.ts";
+import { peers } from "./profiles/peers.ts";
 import { takeover } from "./profiles/takeover.ts";
 
-const PROFILES: Readonly<Record<string, Profile>> = { chain, heartbeats, latency, takeover };
+const PROFILES: Readonly<Record<string, Profile>> = { chain, heartbeats, latency, peers, takeover };
 
 function table({ columns, rows }: Measured): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];

@@ -20,14 +20,17 @@ const RELAY_MS = 20;
 const FLOOR_SESSIONS = 2;
 const FLOOR_BATCHES = 20;
 
+/** Beside the usual. */
+export const DATABASE = {
+  ...{ shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "30min" },
+};
+
 type Form = typeof LONG;
 
 export async function chain({ short, single, say }: Wish): Promise<Measured> {
   const agents = single ? SINGLE : BATCHES;
   const form = short ? SHORT : LONG;
-  const world = await openWorld({
-    ...{ shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "30min" },
-  });
+  const world = await openWorld(DATABASE);
   try {
     say(`${agents.many} ${agents.how === "single" ? "calls at a time" : "slots"}`);
     const reached = await saturated(world, form, agents);

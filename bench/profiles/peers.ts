@@ -1,0 +1,151 @@
+// Other products that keep work in PostgreSQL, on this machine and on the same work as far as each
+// can do it, beside `chain` in the same run. They are no part of the install: bench/peers.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { measurePeer, type Peer, startTalker } from "../peer.ts";
+import type { Measured, Wish } from "../profile.ts";
+import { temporalPeer } from "../temporal.ts";
+import { openWorld } from "../world.ts";
+import { BATCHES, DATABASE, STEPS, saturated } from "./chain.ts";
+
+const PEERS = join(import.meta.dirname, "../peers");
+const LONG = { warmS: 10, measureS: 30 };
+const SHORT = { warmS: 3, measureS: 5 };
+const RUNS_OPEN = 2_000;
+/** Of jobs that nothing follows: as many steps as in as many runs of three. */
+const JOBS_OPEN = RUNS_OPEN * STEPS;
+
+const COLUMNS = [
+  ...["product", "version", "how", "steps_per_s", "drover_times", "system_cpu_us_per_step"],
+  ...["load_cpu_us_per_step", "db_cpu_us_per_step", "wal_bytes_per_step", "full_pages_per_step"],
+  ...["commits_per_step", "statements_per_step", "checked_steps"],
+] as const;
+
+/** Each of them waits longer; more of them make none of them faster. */
+const TEMPORAL_RUNS_OPEN = 500;
+
+type Row = Readonly<Record<string, number | string | null>>;
+
+export async function peers({ short, say }: Wish): Promise<Measured> {
+  const form = short ? SHORT : LONG;
+  const missing = install(say);
+  say("Drover, as `chain` measures it");
+  const ours = await drover(form);
+  const rows: Row[] = [ours];
+  const all = missing === null ? npmPeers() : [notRun("the peers from npm", missing)];
+  for (const peer of [...all, await temporal(say)]) {
+    say(`${peer.product} ${peer.version}: ${peer.how}`);
+    rows.push("start" in peer ? await rowOf(peer, form, ours.steps_per_s) : peer);
+  }
+  return {
+    settings: { steps: STEPS, runs_open: RUNS_OPEN, jobs_open: JOBS_OPEN, ...form, ...DATABASE },
+    columns: COLUMNS,
+    rows,
+  };
+}
+
+async function drover(form: typeof LONG) {
+  const world = await openWorld(DATABASE);
+  try {
+    const { server_cpu_us_per_step, agent_cpu_us_per_step, ...figures } = await saturated(
+      world,
+      form,
+      BATCHES,
+    );
+    return {
+      ...{ product: "drover", version: "", how: "3 steps", ...figures, drover_times: 1 },
+      system_cpu_us_per_step: server_cpu_us_per_step + agent_cpu_us_per_step,
+    };
+  } finally {
+    await world.stop();
+  }
+}
+
+async function rowOf(peer: Peer, form: typeof LONG, ours: number): Promise<Row> {
+  const { product, version, how } = peer;
+  try {
+    const figures = await measurePeer(peer, form, DATABASE);
+    return { product, version, how, ...figures, drover_times: ours / figures.steps_per_s };
+  } catch (error) {
+    return notRun(product, `${how}: ${messageOf(error)}`, version);
+  }
+}
+
+function notRun(product: string, why: string, version = "") {
+  return { product, version, how: `not run: ${why}` };
+}
+
+/** Minutes, the first time. */
+async function temporal(say: (line: string) => void) {
+  say("Temporal's server, built by Go in bench/peers/temporal");
+  try {
+    return await temporalPeer({ stepsARun: STEPS, runsOpen: TEMPORAL_RUNS_OPEN });
+  } catch (error) {
+    return notRun("temporal", messageOf(error));
+  }
+}
+
+/** null, or why they are not there. */
+function install(say: (line: string) => void): string | null {
+  if (existsSync(join(PEERS, "node_modules"))) return null;
+  say("npm ci in bench/peers, which has a lock file of its own");
+  const options = { cwd: PEERS, encoding: "utf8" } as const;
+  const { status, stderr, error } = spawnSync("npm", ["ci", "--ignore-scripts"], options);
+  return status === 0 ? null : `npm ci in bench/peers: ${error?.message ?? stderr.trim()}`;
+}
+
+function npmPeers(): readonly Peer[] {
+  const chain = { stepsARun: STEPS, runsOpen: RUNS_OPEN };
+  const alone = { stepsARun: 1, runsOpen: JOBS_OPEN };
+  const one = (
+    name: string,
+    program: string,
+    how: string,
+    { args, ...shape }: typeof chain & { args: readonly string[] },
+  ): Peer => ({
+    ...{ product: name, version: versionOf(name), how, ...shape, databases: ["drover"] },
+    async start({ connectionString }, spawned) {
+      const start = (role: string) => {
+        const given = [join(PEERS, program), role, connectionString, ...args];
+        return startTalker(process.execPath, given, spawned);
+      };
+      const work = await start("work");
+      return { work, load: args[0] === "direct" ? work : await start("load"), servers: [] };
+    },
+  });
+  const graphile = "graphile-worker";
+  const dbos = "@dbos-inc/dbos-sdk";
+  return [
+    one(graphile, "graphile-worker.ts", "3 jobs, each adds the next, one by one", {
+      ...{ ...chain, args: ["plain", "chain"] },
+    }),
+    one(graphile, "graphile-worker.ts", "3 jobs, each adds the next, local queue", {
+      ...{ ...chain, args: ["batches", "chain"] },
+    }),
+    one(graphile, "graphile-worker.ts", "jobs alone, one by one", {
+      ...{ ...alone, args: ["plain", "alone"] },
+    }),
+    one(graphile, "graphile-worker.ts", "jobs alone, local queue", {
+      ...{ ...alone, args: ["batches", "alone"] },
+    }),
+    one("pg-boss", "pg-boss.ts", "3 jobs, each adds the next, batches", {
+      ...{ ...chain, args: ["batches", "chain"] },
+    }),
+    one("pg-boss", "pg-boss.ts", "jobs alone, batches", {
+      ...{ ...alone, args: ["batches", "alone"] },
+    }),
+    one(dbos, "dbos.ts", "3 steps, begun where they run", { ...chain, args: ["direct"] }),
+    one(dbos, "dbos.ts", "3 steps, by a queue", { ...chain, args: ["queue"] }),
+  ];
+}
+
+function versionOf(name: string): string {
+  const path = join(PEERS, "node_modules", name, "package.json");
+  const read: unknown = JSON.parse(readFileSync(path, "utf8"));
+  return typeof read === "object" && read !== null && "version" in read ? String(read.version) : "";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
