@@ -58,6 +58,8 @@ export async function startTalker(
 ): Promise<Talker> {
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   spawned.push(child);
+  // It is heard by its exit.
+  child.stdin.on("error", () => undefined);
   const waiting = new Map<string, (said: string) => void>();
   const exited = once(child, "exit").then(([code]) => {
     throw new Error(`${[command, ...args].join(" ")} ended by itself (${code})`);
@@ -116,11 +118,14 @@ export async function measurePeer(
     const steps = after.done - before.done;
     const each = (of: Exclude<keyof typeof after, "at" | "done">) =>
       (after[of] - before[of]) / steps;
+    const cpu = {
+      system_cpu_us_per_step: each("systemCpuS") * 1_000_000,
+      load_cpu_us_per_step: load === work ? 0 : each("loadCpuS") * 1_000_000,
+      db_cpu_us_per_step: each("databaseCpuS") * 1_000_000,
+    };
     return {
       steps_per_s: steps / ((after.at - before.at) / 1_000),
-      system_cpu_us_per_step: each("systemCpuS") * 1_000_000,
-      load_cpu_us_per_step: load === work ? null : each("loadCpuS") * 1_000_000,
-      db_cpu_us_per_step: each("databaseCpuS") * 1_000_000,
+      ...cpu,
       wal_bytes_per_step: each("walBytes"),
       full_pages_per_step: each("walFullPages"),
       commits_per_step: each("commits"),
@@ -146,7 +151,7 @@ async function check(peer: Peer, { work, load }: Running): Promise<number> {
   const begun = Number(await load.heard("begun"));
   const steps = begun * peer.stepsARun;
   for (const from = performance.now(); work.done() < steps; await wait(LOOK_MS))
-    if (performance.now() - from > DRAIN_MS)
+    if (hasEnded(work.child) || performance.now() - from > DRAIN_MS)
       throw new Error(`it did ${work.done()} steps of ${steps}, and then no more`);
   work.tell("check", begun);
   const fault = await Promise.race([
@@ -158,7 +163,12 @@ async function check(peer: Peer, { work, load }: Running): Promise<number> {
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (hasEnded(child)) return;
   child.kill("SIGKILL");
   await once(child, "exit");
+}
+
+/** Or has never begun. */
+function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid === undefined || exitCode !== null || signalCode !== null;
 }

@@ -17,15 +17,27 @@ const RUNS_OPEN = 2_000;
 const JOBS_OPEN = RUNS_OPEN * STEPS;
 
 const COLUMNS = [
-  ...["product", "version", "how", "steps_per_s", "drover_times", "system_cpu_us_per_step"],
-  ...["load_cpu_us_per_step", "db_cpu_us_per_step", "wal_bytes_per_step", "full_pages_per_step"],
-  ...["commits_per_step", "statements_per_step", "checked_steps"],
+  ...["product", "version", "how", "steps_per_s", "drover_times", "cpu_us_per_step", "cpu_times"],
+  ...["system_cpu_us_per_step", "load_cpu_us_per_step", "db_cpu_us_per_step"],
+  ...["wal_bytes_per_step", "full_pages_per_step", "commits_per_step", "statements_per_step"],
+  "checked_steps",
 ] as const;
 
 /** Each of them waits longer; more of them make none of them faster. */
 const TEMPORAL_RUNS_OPEN = 500;
 
 type Row = Readonly<Record<string, number | string | null>>;
+
+interface Compared {
+  readonly steps_per_s: number;
+  readonly cpu_us_per_step: number;
+}
+
+interface Cpu {
+  readonly system_cpu_us_per_step: number;
+  readonly load_cpu_us_per_step: number;
+  readonly db_cpu_us_per_step: number;
+}
 
 export async function peers({ short, say }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
@@ -36,7 +48,7 @@ export async function peers({ short, say }: Wish): Promise<Measured> {
   const all = missing === null ? npmPeers() : [notRun("the peers from npm", missing)];
   for (const peer of [...all, await temporal(say)]) {
     say(`${peer.product} ${peer.version}: ${peer.how}`);
-    rows.push("start" in peer ? await rowOf(peer, form, ours.steps_per_s) : peer);
+    rows.push("start" in peer ? await rowOf(peer, form, ours) : peer);
   }
   return {
     settings: { steps: STEPS, runs_open: RUNS_OPEN, jobs_open: JOBS_OPEN, ...form, ...DATABASE },
@@ -53,23 +65,40 @@ async function drover(form: typeof LONG) {
       form,
       BATCHES,
     );
+    const system_cpu_us_per_step = server_cpu_us_per_step + agent_cpu_us_per_step;
+    const all = withTotal({ ...figures, system_cpu_us_per_step });
     return {
-      ...{ product: "drover", version: "", how: "3 steps", ...figures, drover_times: 1 },
-      system_cpu_us_per_step: server_cpu_us_per_step + agent_cpu_us_per_step,
+      product: "drover",
+      version: "",
+      how: "3 steps",
+      ...all,
+      drover_times: 1,
+      cpu_times: 1,
     };
   } finally {
     await world.stop();
   }
 }
 
-async function rowOf(peer: Peer, form: typeof LONG, ours: number): Promise<Row> {
+async function rowOf(peer: Peer, form: typeof LONG, ours: Compared): Promise<Row> {
   const { product, version, how } = peer;
   try {
-    const figures = await measurePeer(peer, form, DATABASE);
-    return { product, version, how, ...figures, drover_times: ours / figures.steps_per_s };
+    const figures = withTotal(await measurePeer(peer, form, DATABASE));
+    return {
+      ...{ product, version, how, ...figures },
+      drover_times: ours.steps_per_s / figures.steps_per_s,
+      cpu_times: figures.cpu_us_per_step / ours.cpu_us_per_step,
+    };
   } catch (error) {
     return notRun(product, `${how}: ${messageOf(error)}`, version);
   }
+}
+
+/** With the CPU of all that took part. */
+function withTotal<Figures extends Cpu>(figures: Figures) {
+  const { system_cpu_us_per_step, load_cpu_us_per_step, db_cpu_us_per_step } = figures;
+  const total = system_cpu_us_per_step + load_cpu_us_per_step + db_cpu_us_per_step;
+  return { ...figures, cpu_us_per_step: total };
 }
 
 function notRun(product: string, why: string, version = "") {
@@ -107,7 +136,7 @@ function npmPeers(): readonly Peer[] {
     ...{ product: name, version: versionOf(name), how, ...shape, databases: ["drover"] },
     async start({ connectionString }, spawned) {
       const start = (role: string) => {
-        const given = [join(PEERS, program), role, connectionString, ...args];
+        const given = ["--no-deprecation", join(PEERS, program), role, connectionString, ...args];
         return startTalker(process.execPath, given, spawned);
       };
       const work = await start("work");
