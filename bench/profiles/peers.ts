@@ -23,8 +23,10 @@ const COLUMNS = [
   "checked_steps",
 ] as const;
 
-/** Each of them waits longer; more of them make none of them faster. */
+/** Fewer: each of its steps takes longer, and all that are under way are awaited at the end. */
 const TEMPORAL_RUNS_OPEN = 500;
+/** Of a row that says why it has no figures. */
+const WHY_MAX = 160;
 
 type Row = Readonly<Record<string, number | string | null>>;
 
@@ -102,7 +104,9 @@ function withTotal<Figures extends Cpu>(figures: Figures) {
 }
 
 function notRun(product: string, why: string, version = "") {
-  return { product, version, how: `not run: ${why}` };
+  const line = why.replaceAll(/\s+/g, " ");
+  const shown = line.length > WHY_MAX ? `${line.slice(0, WHY_MAX)}…` : line;
+  return { product, version, how: `not run: ${shown}` };
 }
 
 /** Minutes, the first time. */
