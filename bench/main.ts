@@ -11,6 +11,7 @@ import { history } from "./profiles/history.ts";
 import { inflight } from "./profiles/inflight.ts";
 import { latency } from "./profiles/latency.ts";
 import { list } from "./profiles/list.ts";
+import { peers } from "./profiles/peers.ts";
 import { snapshot } from "./profiles/snapshot.ts";
 import { takeover } from "./profiles/takeover.ts";
 
@@ -21,6 +22,7 @@ const PROFILES: Readonly<Record<string, Profile>> = {
   inflight,
   latency,
   list,
+  peers,
   snapshot,
   takeover,
 };

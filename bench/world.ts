@@ -26,17 +26,20 @@ export interface BenchWorld {
   stop(): Promise<void>;
 }
 
-export interface Used {
+export interface Used extends DatabaseUsed {
   readonly serverCpuS: number;
+  /** Not so far, but now: resident memory of the server. */
+  readonly serverRssMiB: number;
+}
+
+export interface DatabaseUsed {
   readonly databaseCpuS: number;
   readonly walBytes: number;
   /** Pages that were written whole: changed for the first time after a checkpoint. */
   readonly walFullPages: number;
   readonly commits: number;
-  /** That the server has sent. */
+  /** That were sent to the databases named, by the server, or whatever is measured. */
   readonly statements: number;
-  /** Not so far, but now: resident memory of the server. */
-  readonly serverRssMiB: number;
 }
 
 /** A PostgreSQL in a folder that is gone when it stops, with these settings beside the usual. */
@@ -57,6 +60,39 @@ export async function openDatabase(settings: Readonly<Record<string, string>> = 
   });
 }
 
+/**
+ * What it has used so far: all of it, of CPU and log; these databases, of commits and statements.
+ * `admin` is its superuser's session, in a database that has pg_stat_statements.
+ */
+export async function watchDatabase(
+  admin: Client,
+  names: readonly string[],
+): Promise<() => Promise<DatabaseUsed>> {
+  const postmaster = Number(
+    await one(admin, "select split_part(pg_read_file('postmaster.pid'), chr(10), 1)"),
+  );
+  return async () => ({
+    databaseCpuS: cpuSeconds(postmaster),
+    walBytes: Number(await one(admin, "select wal_bytes from pg_stat_wal")),
+    walFullPages: Number(await one(admin, "select wal_fpi from pg_stat_wal")),
+    commits: Number(
+      await one(
+        admin,
+        "select sum(xact_commit) from pg_stat_database where datname = any($1)",
+        names,
+      ),
+    ),
+    statements: Number(
+      await one(
+        admin,
+        `select coalesce(sum(calls), 0) from pg_stat_statements as s
+         join pg_database as d on d.oid = s.dbid where d.datname = any($1)`,
+        names,
+      ),
+    ),
+  });
+}
+
 export const SERVER_PROGRAM = "../test/support/server-process.ts";
 
 /** `settings` of PostgreSQL, beside the usual. */
@@ -73,31 +109,14 @@ export async function openWorld(
   const admin = new Client({ connectionString: adminConnectionString });
   await Promise.all([database.connect(), admin.connect()]);
   await admin.query("create extension pg_stat_statements; grant pg_checkpoint to drover");
-  const postmaster = Number(
-    await one(admin, "select split_part(pg_read_file('postmaster.pid'), chr(10), 1)"),
-  );
+  const databaseUsed = await watchDatabase(admin, ["drover"]);
   return Object.freeze({
     address: server.said,
     ...{ database, connectionString },
     async used() {
-      const wal = await one(admin, "select wal_bytes from pg_stat_wal");
-      const fullPages = await one(admin, "select wal_fpi from pg_stat_wal");
-      const commits = await one(
-        admin,
-        "select xact_commit from pg_stat_database where datname = 'drover'",
-      );
-      const statements = await one(
-        admin,
-        `select coalesce(sum(calls), 0) from pg_stat_statements as s
-         join pg_database as d on d.oid = s.dbid where d.datname = 'drover'`,
-      );
       return {
         serverCpuS: cpuSeconds(server.child.pid ?? 0),
-        databaseCpuS: cpuSeconds(postmaster),
-        walBytes: Number(wal),
-        walFullPages: Number(fullPages),
-        commits: Number(commits),
-        statements: Number(statements),
+        ...(await databaseUsed()),
         serverRssMiB: memoryMiB(server.child.pid ?? 0),
       };
     },
@@ -164,7 +183,7 @@ export async function startWorker(name: string, args: readonly string[]): Promis
   } satisfies Worker);
 }
 
-async function one(client: Client, sql: string): Promise<unknown> {
-  const { rows } = await client.query<Record<string, unknown>>(sql);
+async function one(client: Client, sql: string, ...given: unknown[]): Promise<unknown> {
+  const { rows } = await client.query<Record<string, unknown>>(sql, given);
   return Object.values(rows[0] ?? {})[0];
 }

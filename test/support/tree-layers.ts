@@ -323,6 +323,12 @@ export const layers: readonly Layer[] = [
       "an example shows what a user can do: import @drover/sdk, or start a process of its own",
   },
   {
+    of: ["bench/peers/"],
+    may: ["@dbos-inc/dbos-sdk", "graphile-worker", "pg", "pg-boss"],
+    node: true,
+    instead: "the program of a peer uses that product as its users do, and nothing of ours",
+  },
+  {
     of: ["bench/"],
     may: [
       "proto/gen/ts/",

@@ -1,0 +1,87 @@
+// How the program of a peer speaks with its parent, by lines: it says `ready`, then what it has
+// done so far, and at the end whether each step was done exactly once.
+//   allow N   so many runs may have begun
+//   stop      begin no more; answered by `begun N`
+//   check N   judge the steps of so many runs; answered by `right`, or `wrong` and what is
+import { createInterface } from "node:readline";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Tally } from "./tally.ts";
+
+export const STEPS = 3;
+/** What each job or run is given beside its own number. */
+export const INPUT = { order: 4711, to: "Lisbon", seats: 2 };
+const TELL_MS = 20;
+/** A product may write down the end of a run after its last step, with others. */
+const SETTLE = { looks: 50, everyMs: 200 };
+
+/** The side that begins runs: so many in a call, so many calls at a time. */
+export interface Load {
+  readonly runsACall: number;
+  readonly calls: number;
+  begin(runs: readonly number[]): Promise<unknown>;
+}
+
+/** The side that performs them. */
+export interface Work {
+  readonly tally: Tally;
+  /** What the product's own tables say, once so many runs have ended: what it is, and is to be. */
+  judge(runs: number): Promise<readonly (readonly [what: string, is: number, toBe: number])[]>;
+}
+
+export function serve({ load, work }: { load?: Load; work?: Work }): void {
+  const loading = load && createLoading(load);
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const answer: Readonly<Record<string, (count: number) => void>> = {
+    allow: (count) => loading?.allow(count),
+    stop: async () => say(`begun ${await loading?.stop()}`),
+    check: async (runs) => say(work ? await judged(work, runs) : "wrong: nobody to ask"),
+  };
+  createInterface({ input: process.stdin }).on("line", (line) => {
+    const [order = "", count] = line.split(" ");
+    answer[order]?.(Number(count));
+  });
+  // Its parent is gone.
+  process.stdin.on("end", () => process.exit(1));
+  say("ready");
+  if (work) setInterval(() => say(`done ${work.tally.done()}`), TELL_MS);
+}
+
+async function judged({ tally, judge }: Work, runs: number): Promise<string> {
+  for (let look = 1; ; look++) {
+    const wrong = (await judge(runs)).filter(([, is, toBe]) => is !== toBe);
+    if (wrong.length === 0) break;
+    if (look === SETTLE.looks)
+      return `wrong: ${wrong.map(([what, is, toBe]) => `${is} ${what}, not ${toBe}`).join(", ")}`;
+    await wait(SETTLE.everyMs);
+  }
+  const fault = tally.fault(runs);
+  return fault === null ? "right" : `wrong: ${fault}`;
+}
+
+function createLoading({ runsACall, calls, begin }: Load) {
+  let allowed = 0;
+  let begun = 0;
+  const flights = new Set<Promise<unknown>>();
+  const goOn = () => {
+    while (flights.size < calls && begun + runsACall <= allowed) {
+      const from = begun;
+      begun += runsACall;
+      const flight = begin(Array.from({ length: runsACall }, (_, at) => from + at)).then(() => {
+        flights.delete(flight);
+        goOn();
+      });
+      flights.add(flight);
+    }
+  };
+  return {
+    allow(runs: number) {
+      allowed = runs;
+      goOn();
+    },
+    async stop() {
+      allowed = 0;
+      await Promise.all(flights);
+      return begun;
+    },
+  };
+}
