@@ -8,9 +8,9 @@ import type { Measured, Profile } from "./profile.ts";
 import { chain } from "./profiles/chain.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
 import { latency } from "./profiles/latency.ts";
-import { takeover } from "./profiles/takeover.ts";
+import { recovery } from "./profiles/recovery.ts";
 
-const PROFILES: Readonly<Record<string, Profile>> = { chain, heartbeats, latency, takeover };
+const PROFILES: Readonly<Record<string, Profile>> = { chain, heartbeats, latency, recovery };
 
 function table({ columns, rows }: Measured): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];
