@@ -6,11 +6,22 @@ import { parseArgs } from "node:util";
 import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
 import { chain } from "./profiles/chain.ts";
+import { fair } from "./profiles/fair.ts";
+import { fan } from "./profiles/fan.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
+import { idle } from "./profiles/idle.ts";
 import { latency } from "./profiles/latency.ts";
 import { recovery } from "./profiles/recovery.ts";
 
-const PROFILES: Readonly<Record<string, Profile>> = { chain, heartbeats, latency, recovery };
+const PROFILES: Readonly<Record<string, Profile>> = {
+  chain,
+  fair,
+  fan,
+  heartbeats,
+  idle,
+  latency,
+  recovery,
+};
 
 function table({ columns, rows }: Measured): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];
