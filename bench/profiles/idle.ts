@@ -14,13 +14,22 @@ const PROCESSES = 2;
 const PARKED_WAIT_S = 60;
 /** What the SDKs ask for. */
 const RENEWED_WAIT_S = 30;
-/** Of a server's core, over a second: nothing arrives any more. */
+/** Of a core, over a second: nothing arrives any more. */
 const QUIET_SHARE = 0.15;
+/** A server that is starved uses little of a core, too, but answers late. */
+const QUIET_ANSWER_MS = 100;
+/** In a row. */
+const QUIET_SECONDS = 2;
 const LOOK_MS = 5;
 const STATEMENTS_TOLD = 12;
 const IDLE = { workflow: "idle" };
 
 type Form = typeof LONG;
+
+interface Place {
+  readonly world: BenchWorld;
+  readonly client: Client;
+}
 
 /** What an agent process tells. */
 interface Told {
@@ -42,6 +51,7 @@ export async function idle({ short, say }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld();
   const client = createClient({ address: world.address });
+  const place = { world, client };
   try {
     await client.registerWorkflow({
       workflow: "idle",
@@ -50,14 +60,14 @@ export async function idle({ short, say }: Wish): Promise<Measured> {
     say("nobody");
     const none = await standing(world, { who: "none", polls: 0 }, form);
     say(`${form.polls} polls`);
-    const parked = await park(world, form.polls, PARKED_WAIT_S);
+    const parked = await park(place, form.polls, PARKED_WAIT_S);
     const calls_repeated = parked.failed();
     const still = await standing(world, { who: "parked", polls: form.polls }, form);
     await parked.kill();
     say("waking them");
-    const woken = await wake(world, client, form);
+    const woken = await wake(place, form);
     say(`${form.polls} polls that end after ${RENEWED_WAIT_S} s, one after the other`);
-    const renewing = await park(world, form.polls, RENEWED_WAIT_S, "spread");
+    const renewing = await park(place, form.polls, RENEWED_WAIT_S, "spread");
     const renewed = await standing(world, { who: "renewed", polls: form.polls }, form);
     await renewing.kill();
     const told = [none, still, renewed];
@@ -78,12 +88,12 @@ export async function idle({ short, say }: Wish): Promise<Measured> {
 }
 
 async function park(
-  world: BenchWorld,
+  place: Place,
   polls: number,
   waitS: number,
   how = "together",
 ): Promise<Sleepers> {
-  const args = [world.address, String(polls / PROCESSES), String(waitS), how];
+  const args = [place.world.address, String(polls / PROCESSES), String(waitS), how];
   const workers = await Promise.all(
     Array.from({ length: PROCESSES }, () => startWorker("idle-agent.ts", args)),
   );
@@ -95,7 +105,7 @@ async function park(
       awake.push(...told.awake);
       failed += told.failed;
     });
-  await quiet(world);
+  await quiet(place);
   return {
     awake,
     failed: () => failed,
@@ -104,7 +114,7 @@ async function park(
     },
     async kill() {
       await Promise.all(workers.map((worker) => worker.kill()));
-      await quiet(world);
+      await quiet(place);
     },
   };
 }
@@ -114,11 +124,15 @@ function isTold(message: unknown): message is Told {
 }
 
 /** The server has done what came to it. */
-async function quiet(world: BenchWorld): Promise<void> {
-  for (let before = await world.used(); ; ) {
+async function quiet({ world, client }: Place): Promise<void> {
+  for (let before = await world.used(), seconds = 0; seconds < QUIET_SECONDS; ) {
     await wait(1_000);
     const now = await world.used();
-    if (now.serverCpuS - before.serverCpuS < QUIET_SHARE) return;
+    const askedAt = performance.now();
+    await client.namespaces.get();
+    const prompt = performance.now() - askedAt < QUIET_ANSWER_MS;
+    const still = now.serverCpuS - before.serverCpuS < QUIET_SHARE;
+    seconds = prompt && still ? seconds + 1 : 0;
     before = now;
   }
 }
@@ -152,20 +166,21 @@ async function standing(
   };
 }
 
-async function wake(world: BenchWorld, client: Client, { polls, ones }: Form) {
-  const sleepers = await park(world, polls, PARKED_WAIT_S);
+async function wake(place: Place, { polls, ones }: Form) {
+  const { client } = place;
+  const sleepers = await park(place, polls, PARKED_WAIT_S);
   await client.queues.pause("default");
   await scheduleRuns(client, IDLE, polls);
-  await quiet(world);
+  await quiet(place);
   const resumedAtMs = nowMs();
   await client.queues.resume("default");
   const resumed = (await awakened(sleepers, polls)).map((at) => at - resumedAtMs);
-  await again(world, sleepers);
+  await again(place, sleepers);
   const scheduledAtMs = nowMs();
   await scheduleRuns(client, IDLE, polls);
   const scheduledMs = nowMs() - scheduledAtMs;
   const scheduled = (await awakened(sleepers, polls)).map((at) => at - scheduledAtMs);
-  await again(world, sleepers);
+  await again(place, sleepers);
   const alone: number[] = [];
   for (let no = 0; no < ones; no++) {
     const atMs = nowMs();
@@ -192,7 +207,7 @@ async function awakened({ awake }: Sleepers, count: number): Promise<readonly nu
   return awake.splice(0);
 }
 
-async function again(world: BenchWorld, sleepers: Sleepers): Promise<void> {
+async function again(place: Place, sleepers: Sleepers): Promise<void> {
   sleepers.goOn();
-  await quiet(world);
+  await quiet(place);
 }
