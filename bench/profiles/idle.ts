@@ -20,6 +20,9 @@ const QUIET_SHARE = 0.15;
 const QUIET_ANSWER_MS = 100;
 /** In a row. */
 const QUIET_SECONDS = 2;
+const QUIET_WITHIN_S = 60;
+/** Polls that end all the time are never quiet: by then each has begun. */
+const SPREAD_MS = 5_000;
 const LOOK_MS = 5;
 const STATEMENTS_TOLD = 12;
 const IDLE = { workflow: "idle" };
@@ -105,7 +108,7 @@ async function park(
       awake.push(...told.awake);
       failed += told.failed;
     });
-  await quiet(place);
+  await (how === "spread" ? wait(SPREAD_MS) : quiet(place));
   return {
     awake,
     failed: () => failed,
@@ -125,7 +128,12 @@ function isTold(message: unknown): message is Told {
 
 /** The server has done what came to it. */
 async function quiet({ world, client }: Place): Promise<void> {
+  const startedAt = performance.now();
   for (let before = await world.used(), seconds = 0; seconds < QUIET_SECONDS; ) {
+    if (performance.now() - startedAt > QUIET_WITHIN_S * 1_000)
+      throw new Error(
+        `the server is still busy after ${QUIET_WITHIN_S} s: measure on a machine that is free`,
+      );
     await wait(1_000);
     const now = await world.used();
     const askedAt = performance.now();
