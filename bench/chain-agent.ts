@@ -1,13 +1,13 @@
 // An agent of `chain` as a process of its own: tasks that do nothing. Tells its parent five times a
 // second how many it has done.
-//   node chain-agent.ts ADDRESS batches SLOTS      as the SDK does it by itself
-//   node chain-agent.ts ADDRESS single CALLS       one task in a call, CALLS at a time
+//   node chain-agent.ts ADDRESS batches SLOTS [NAMESPACE]   as the SDK does it by itself
+//   node chain-agent.ts ADDRESS single CALLS                one task in a call, CALLS at a time
 import { randomBytes } from "node:crypto";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { openChannel } from "../sdk/typescript/channel.ts";
 import { createAgent } from "../sdk/typescript/index.ts";
 
-const [address = "", how = "batches", many = "500"] = process.argv.slice(2);
+const [address = "", how = "batches", many = "500", namespace = "default"] = process.argv.slice(2);
 const TELL_MS = 200;
 const CALL_MS = 60_000;
 /** As many connections as one agent of the SDK has in a process. */
@@ -21,7 +21,7 @@ function inBatches(): void {
       return null;
     },
   };
-  createAgent({ address, id: "chain", slots: Number(many), handlers }).start();
+  createAgent({ address, namespace, id: "chain", slots: Number(many), handlers }).start();
 }
 
 /** A report and the wish for the next task in one call, as an agent with one slot makes it. */

@@ -1,13 +1,13 @@
 // The one who begins the runs of `chain`, as a process of its own. Its parent says how many there
 // may be in all, and it schedules up to that, in calls of 50 runs and four calls at a time.
-//   node chain-load.ts ADDRESS STEPS
+//   node chain-load.ts ADDRESS STEPS [NAMESPACE]
 import { createClient } from "../sdk/typescript/index.ts";
 
-const [address = "", steps = "3"] = process.argv.slice(2);
+const [address = "", steps = "3", namespace = "default"] = process.argv.slice(2);
 const RUNS_A_CALL = 50;
 const CALLS = 4;
 
-const client = createClient({ address });
+const client = createClient({ address, namespace });
 await client.registerWorkflow({
   workflow: "chain",
   steps: Array.from({ length: Number(steps) }, (_, no) => ({

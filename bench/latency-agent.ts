@@ -1,11 +1,11 @@
 // The agent of `latency` as a process of its own: tasks that do nothing, each of which is timed by
 // the clock that all processes of a machine share. Tells its parent the times of each run that it
 // has finished.
-//   node latency-agent.ts ADDRESS SLOTS
+//   node latency-agent.ts ADDRESS SLOTS [NAMESPACE]
 import { createAgent } from "../sdk/typescript/index.ts";
 import { nowMs, type RunTimes } from "./shared-clock.ts";
 
-const [address = "", slots = "500"] = process.argv.slice(2);
+const [address = "", slots = "500", namespace = "default"] = process.argv.slice(2);
 const TELL_MS = 100;
 const LAST = "step-2";
 
@@ -24,7 +24,7 @@ function isTimed(input: unknown): input is { readonly at: number } {
 }
 
 createAgent({
-  ...{ address, id: "latency", slots: Number(slots) },
+  ...{ address, namespace, id: "latency", slots: Number(slots) },
   handlers: {
     nothing: (task) => {
       const now = nowMs();

@@ -1,13 +1,13 @@
 // The one who begins the runs of `latency`, as a process of its own, at a rate that does not wait
 // for anybody. Its parent says how many runs a second; a negative number means one at a time, the
 // next as soon as the parent says so again.
-//   node latency-load.ts ADDRESS
+//   node latency-load.ts ADDRESS [NAMESPACE]
 import { createClient } from "../sdk/typescript/index.ts";
 import { nowMs } from "./shared-clock.ts";
 
-const [address = ""] = process.argv.slice(2);
+const [address = "", namespace = "default"] = process.argv.slice(2);
 const TURN_MS = 1;
-const client = createClient({ address });
+const client = createClient({ address, namespace });
 await client.registerWorkflow({
   workflow: "latency",
   steps: [

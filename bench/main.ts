@@ -6,25 +6,31 @@ import { parseArgs } from "node:util";
 import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
 import { chain } from "./profiles/chain.ts";
+import { fair } from "./profiles/fair.ts";
+import { fan } from "./profiles/fan.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
 import { history } from "./profiles/history.ts";
+import { idle } from "./profiles/idle.ts";
 import { inflight } from "./profiles/inflight.ts";
 import { latency } from "./profiles/latency.ts";
 import { list } from "./profiles/list.ts";
 import { peers } from "./profiles/peers.ts";
+import { recovery } from "./profiles/recovery.ts";
 import { snapshot } from "./profiles/snapshot.ts";
-import { takeover } from "./profiles/takeover.ts";
 
 const PROFILES: Readonly<Record<string, Profile>> = {
   chain,
+  fair,
+  fan,
   heartbeats,
   history,
+  idle,
   inflight,
   latency,
   list,
   peers,
+  recovery,
   snapshot,
-  takeover,
 };
 
 function table({ columns, rows }: Measured): string {

@@ -21,6 +21,8 @@ export interface BenchWorld {
   readonly connectionString: string;
   /** What server and database have used so far. */
   used(): Promise<Used>;
+  /** How often each statement was sent so far, by its text. */
+  statements(): Promise<ReadonlyMap<string, number>>;
   /** Where it is, once it is there. */
   newDatabase(name: string): Promise<string>;
   stop(): Promise<void>;
@@ -119,6 +121,13 @@ export async function openWorld(
         ...(await databaseUsed()),
         serverRssMiB: memoryMiB(server.child.pid ?? 0),
       };
+    },
+    async statements() {
+      const { rows } = await admin.query<{ query: string; calls: number }>(
+        `select s.query, sum(s.calls)::float8 as calls from pg_stat_statements as s
+         join pg_database as d on d.oid = s.dbid where d.datname = 'drover' group by s.query`,
+      );
+      return new Map(rows.map(({ query, calls }) => [query, calls]));
     },
     async newDatabase(name) {
       await admin.query(`create database ${name} owner drover`);

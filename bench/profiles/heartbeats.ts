@@ -1,34 +1,54 @@
 // What early detection costs: agents hold tasks with beats for a while, then all of them are killed
-// at once, and every lease must be found.
+// at once, and every lease must be found. Few agents at several heartbeats, and ten thousand leases
+// that are beaten for every 5 s.
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "../../sdk/typescript/index.ts";
 import { type Measured, spreadOf, type Wish } from "../profile.ts";
+import { scheduleRuns } from "../schedule-runs.ts";
 import { type BenchWorld, openWorld, startProgram, type Used } from "../world.ts";
 
-const SESSIONS = 200;
-const TASKS_EACH = 5;
-const LONG = { heartbeats: [2, 5, 30, 60], measureS: 30 };
-const SHORT = { heartbeats: [2, 5], measureS: 6 };
+interface Load {
+  readonly heartbeatS: number;
+  readonly sessions: number;
+  readonly tasksEach: number;
+}
+
+const FEW = { sessions: 200, tasksEach: 5 };
+/** Agents beat at a third of it: every 5 s. */
+const MANY_HEARTBEAT_S = 15;
+const MANY: readonly Load[] = [
+  { heartbeatS: MANY_HEARTBEAT_S, sessions: 2_000, tasksEach: 5 },
+  { heartbeatS: MANY_HEARTBEAT_S, sessions: 1_000, tasksEach: 10 },
+  { heartbeatS: MANY_HEARTBEAT_S, sessions: 100, tasksEach: 100 },
+];
+const LONG = { heartbeats: [2, 5, 30, 60], many: MANY, measureS: 30 };
+const SHORT = { heartbeats: [2], many: MANY.slice(1, 2), measureS: 10 };
 
 export async function heartbeats({ short, say }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const rows = [];
-  for (const heartbeatS of form.heartbeats) {
-    say(`heartbeat of ${heartbeatS} s: ${SESSIONS} agents with ${TASKS_EACH} tasks each`);
-    rows.push(await measure(heartbeatS, form.measureS));
+  for (const load of [
+    ...form.heartbeats.map((heartbeatS) => ({ heartbeatS, ...FEW })),
+    ...form.many,
+  ]) {
+    const { heartbeatS, sessions, tasksEach } = load;
+    say(`heartbeat of ${heartbeatS} s: ${sessions} agents with ${tasksEach} tasks each`);
+    rows.push(await measure(load, form.measureS));
   }
   return {
-    settings: { sessions: SESSIONS, tasks_each: TASKS_EACH, measured_s: form.measureS },
+    settings: { measured_s: form.measureS },
     columns: Object.keys(rows[0] ?? {}),
     rows,
+    figures: { ten_thousand_leases_every_5_s: rows.slice(form.heartbeats.length) },
   };
 }
 
-async function measure(heartbeatS: number, measureS: number) {
+async function measure(load: Load, measureS: number) {
+  const { heartbeatS, sessions, tasksEach } = load;
   const world = await openWorld();
   try {
-    await scheduleRuns(world, heartbeatS);
-    const args = [world.address, String(SESSIONS), String(TASKS_EACH), String(heartbeatS * 1_000)];
+    await begin(world, load);
+    const args = [world.address, ...[sessions, tasksEach, heartbeatS * 1_000].map(String)];
     const agents = await startProgram("holders.ts", args);
     // The first beat of every agent and what it set in motion is not measured.
     await wait((heartbeatS * 1_000) / 3);
@@ -37,12 +57,12 @@ async function measure(heartbeatS: number, measureS: number) {
     const after = await world.used();
     const [killedAt] = await column(world, "select extract(epoch from clock_timestamp()) * 1000");
     agents.child.kill("SIGKILL");
-    const found = await allFound(world);
+    const found = await allFound(world, sessions * tasksEach);
     const afterKill = spreadOf(found.map(({ actedAt }) => actedAt - (killedAt ?? 0)));
     const late = spreadOf(found.map(({ actedAt, dueAt }) => actedAt - dueAt));
     return {
-      heartbeat_s: heartbeatS,
-      ...costs(before, after, measureS),
+      ...{ heartbeat_s: heartbeatS, sessions, leases: sessions * tasksEach },
+      ...costs(before, after, { sessions, measureS }),
       found_after_kill_p50_s: afterKill.p50 / 1_000,
       found_after_kill_max_s: afterKill.max / 1_000,
       acted_after_due_p50_ms: late.p50,
@@ -55,29 +75,36 @@ async function measure(heartbeatS: number, measureS: number) {
   }
 }
 
-/** For a thousand agents, and as a share of one core. */
-function costs(before: Used, after: Used, seconds: number) {
-  const each = (SESSIONS / 1_000) * seconds;
+/** As shares of one core; of this load, and for a thousand agents. */
+function costs(
+  before: Used,
+  after: Used,
+  { sessions, measureS: seconds }: { sessions: number; measureS: number },
+) {
+  const each = (sessions / 1_000) * seconds;
+  const serverS = after.serverCpuS - before.serverCpuS;
+  const databaseS = after.databaseCpuS - before.databaseCpuS;
   return {
-    server_core_percent_per_1000: (100 * (after.serverCpuS - before.serverCpuS)) / each,
-    database_core_percent_per_1000: (100 * (after.databaseCpuS - before.databaseCpuS)) / each,
+    server_core_percent: (100 * serverS) / seconds,
+    database_core_percent: (100 * databaseS) / seconds,
+    core_percent: (100 * (serverS + databaseS)) / seconds,
+    server_core_percent_per_1000: (100 * serverS) / each,
+    database_core_percent_per_1000: (100 * databaseS) / each,
     wal_kib_s_per_1000: (after.walBytes - before.walBytes) / 1_024 / each,
     commits_s: (after.commits - before.commits) / seconds,
   };
 }
 
-async function scheduleRuns(world: BenchWorld, heartbeatS: number): Promise<void> {
+async function begin(world: BenchWorld, { heartbeatS, sessions, tasksEach }: Load): Promise<void> {
   const client = createClient({ address: world.address });
   const timeouts = { heartbeat: `${heartbeatS}s`, attempt: "1h" };
   const workflow = { workflow: "held", steps: [{ id: "hold", task: "hold", timeouts }] };
-  for (let agent = 0; agent < SESSIONS; agent++)
-    await client.scheduleBatch(Array.from({ length: TASKS_EACH }, () => ({ workflow })));
+  await scheduleRuns(client, { workflow }, sessions * tasksEach);
   client.close();
 }
 
 /** Once every lease has been found: when each was due, and when somebody acted, in ms. */
-async function allFound(world: BenchWorld) {
-  const wanted = SESSIONS * TASKS_EACH;
+async function allFound(world: BenchWorld, wanted: number) {
   for (;;) {
     const { rows } = await world.database.query<{ dueAt: number; actedAt: number }>(
       `select (extract(epoch from due_at) * 1000)::float8 as "dueAt",

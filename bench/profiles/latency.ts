@@ -20,7 +20,7 @@ interface Workers {
   readonly seen: RunTimes[];
 }
 
-interface Row {
+export interface Row {
   readonly schedule_to_task_ms: Spread;
   readonly step_to_step_ms: Spread;
   readonly run_ms: Spread;
@@ -80,7 +80,7 @@ async function atRate({ load, seen }: Workers, form: typeof LONG, runsPerS: numb
   return row;
 }
 
-function rowOf(times: readonly RunTimes[], idle: number): Row {
+export function rowOf(times: readonly RunTimes[], idle: number): Row {
   return {
     schedule_to_task_ms: spreadOf(times.map(({ toTaskMs }) => toTaskMs)),
     step_to_step_ms: spreadOf(times.flatMap(({ hops }) => hops)),
@@ -90,7 +90,7 @@ function rowOf(times: readonly RunTimes[], idle: number): Row {
   };
 }
 
-function flat({ runs, machine_idle_percent, ...spreads }: Row): Record<string, number> {
+export function flat({ runs, machine_idle_percent, ...spreads }: Row): Record<string, number> {
   const cells = Object.entries(spreads).flatMap(([name, { p50, p99, max }]) => {
     const of = name.replace(/_ms$/, "");
     return [

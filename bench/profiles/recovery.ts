@@ -1,13 +1,19 @@
 // How long nobody watches: a server that owns nearly all partitions is stopped, killed, frozen, or
-// cut off from PostgreSQL, while timers come due all the time and tasks follow from them.
+// cut off from PostgreSQL, while agents hold thousands of leases, timers come due all the time and
+// tasks follow from them. Some of the agents die with the server, and what they held must be found;
+// the others beat on at the server that is left, and must lose nothing.
 //
-//   each round: the survivor of the last one, alone ─→ a new server joins ─→ the older one goes
+//   each round: the survivor of the last one, alone ─→ a new server joins ─→ the older one goes,
+//   and comes back, if it can, when all is over: what it still says must count for nothing
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { loadavg } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "pg";
-import { createAgent, createClient } from "../../sdk/typescript/index.ts";
+import { createAgent, createClient, type Client as Drover } from "../../sdk/typescript/index.ts";
 import { type BlackholeProxy, startBlackholeProxy } from "../../test/support/blackhole-proxy.ts";
 import { type Measured, spreadOf, type Wish } from "../profile.ts";
+import { scheduleRuns } from "../schedule-runs.ts";
 import { openDatabase, SERVER_PROGRAM, startProgram } from "../world.ts";
 
 interface Server {
@@ -21,16 +27,28 @@ interface Fault {
   /** What docs/SUPERVISORS.md promises, in seconds. */
   readonly goalS: number;
   readonly happens: (to: Server) => void;
+  /** It wakes, or is let through again. */
+  readonly passes?: (of: Server) => void;
 }
 
 const FAULTS: readonly Fault[] = [
   { name: "SIGTERM", goalS: 1, happens: ({ signal }) => signal("SIGTERM") },
   { name: "SIGKILL", goalS: 3, happens: ({ signal }) => signal("SIGKILL") },
-  { name: "SIGSTOP", goalS: 5, happens: ({ signal }) => signal("SIGSTOP") },
-  { name: "blackhole", goalS: 5, happens: ({ proxy }) => proxy.swallow() },
+  {
+    ...{ name: "SIGSTOP", goalS: 5, happens: ({ signal }) => signal("SIGSTOP") },
+    passes: ({ signal }) => signal("SIGCONT"),
+  },
+  {
+    ...{ name: "blackhole", goalS: 5, happens: ({ proxy }) => proxy.swallow() },
+    passes: ({ proxy }) => proxy.open(),
+  },
 ];
-const LONG = { rounds: 20 };
-const SHORT = { rounds: 3 };
+const LONG = { rounds: 10, leases: 10_000 };
+const SHORT = { rounds: 2, leases: 1_000 };
+const TASKS_EACH = 10;
+const HEARTBEAT_MS = 5_000;
+/** Of the agents, that die with the server. */
+const DYING = 0.2;
 /** Of a round: a run each, due one after the other from before the fault until after it. */
 const RUNS = 200;
 const DUE_WITHIN_MS = 8_000;
@@ -40,6 +58,8 @@ const LOOK_EVERY_MS = 500;
 
 interface World {
   readonly database: Client;
+  /** Held at the moment of the fault. */
+  readonly leases: number;
   start(): Promise<Server>;
 }
 
@@ -48,29 +68,37 @@ interface Round {
   readonly ownedS: readonly number[];
   /** Until all that came due meanwhile had been done. */
   readonly movingS: number;
+  /** Until each lease of the agents that died was found. */
+  readonly foundS: readonly number[];
+  /** Leases that were taken away from agents that lived. */
+  readonly wronged: number;
   /** Runs that did not end well, and tasks that ended more than once. */
   readonly lost: number;
   readonly doubled: number;
 }
 
-export async function takeover({ short, say }: Wish): Promise<Measured> {
-  const { rounds } = short ? SHORT : LONG;
+export async function recovery({ short, say }: Wish): Promise<Measured> {
+  const form = short ? SHORT : LONG;
   const rows = [];
-  for (const fault of FAULTS) rows.push(await measure(fault, rounds, say));
+  for (const fault of FAULTS) rows.push(await measure(fault, form, say));
   return {
-    settings: { rounds, runs_each: RUNS, due_within_ms: DUE_WITHIN_MS },
+    settings: {
+      ...{ ...form, tasks_each: TASKS_EACH, heartbeat_ms: HEARTBEAT_MS, dying_share: DYING },
+      ...{ runs_each: RUNS, due_within_ms: DUE_WITHIN_MS },
+    },
     columns: Object.keys(rows[0] ?? {}),
     rows,
+    figures: Object.fromEntries(rows.map((row) => [row.fault, row])),
   };
 }
 
-async function measure(fault: Fault, count: number, say: Wish["say"]) {
+async function measure(fault: Fault, { rounds: count, leases }: typeof LONG, say: Wish["say"]) {
   const postgres = await openDatabase({ track_commit_timestamp: "on" });
   const database = new Client({ connectionString: postgres.connectionString });
   await database.connect();
   const servers: Server[] = [];
   const world: World = {
-    database,
+    ...{ database, leases },
     async start() {
       const server = await startServer(postgres.connectionString);
       servers.push(server);
@@ -86,9 +114,10 @@ async function measure(fault: Fault, count: number, say: Wish["say"]) {
       const newer = await world.start();
       rounds.push(await round(world, { fault, older, newer }));
       loads.push(loadavg()[0] ?? 0);
-      const last = rounds.at(-1)?.ownedS ?? [];
+      const { ownedS = [], foundS = [] } = rounds.at(-1) ?? {};
+      const longest = (of: readonly number[]) => `${Math.max(...of).toFixed(2)} s`;
       say(
-        `${fault.name} ${rounds.length}: ${Math.max(...last).toFixed(2)} s, load ${loads.at(-1)}`,
+        `${fault.name} ${rounds.length}: owned after ${longest(ownedS)}, found after ${longest(foundS)}, load ${loads.at(-1)}`,
       );
       older.signal("SIGKILL");
       await older.proxy.stop();
@@ -110,13 +139,17 @@ function figures(rounds: readonly Round[]) {
     spreadOf(rounds.map(({ ownedS }) => Math.max(...ownedS))),
     spreadOf(rounds.map(({ movingS }) => movingS)),
   ];
-  const sum = (of: "lost" | "doubled") => rounds.reduce((total, round) => total + round[of], 0);
+  const found = spreadOf(rounds.flatMap(({ foundS }) => foundS));
+  const sum = (of: "lost" | "doubled" | "wronged") =>
+    rounds.reduce((total, round) => total + round[of], 0);
   return {
     rounds: rounds.length,
     partitions: partitions.length,
     ...{ partition_p50_s: each.p50, partition_p99_s: each.p99, partition_max_s: each.max },
     ...{ all_owned_p50_s: all.p50, all_owned_p99_s: all.p99, all_owned_max_s: all.max },
     ...{ all_moving_p50_s: moving.p50, all_moving_p99_s: moving.p99, all_moving_max_s: moving.max },
+    ...{ dead_found_p50_s: found.p50, dead_found_p99_s: found.p99, dead_found_max_s: found.max },
+    live_leases_lost: sum("wronged"),
     ...{ lost: sum("lost"), doubled: sum("doubled") },
   };
 }
@@ -138,6 +171,8 @@ async function round(
   });
   agent.start();
   const client = createClient({ address: newer.address });
+  const held = `bench-held-${process.hrtime.bigint()}`;
+  const { dying, living } = await hold(world, { client, held, older, newer });
   const runs = await Promise.all(
     Array.from({ length: RUNS }, async (_, run) => {
       const due = `${Math.round(((run + 1) / RUNS) * DUE_WITHIN_MS)}ms`;
@@ -145,7 +180,7 @@ async function round(
         { id: "wait", wait: due },
         { id: "act", needs: ["wait"], task: "act" },
       ];
-      return (await client.schedule({ workflow: { workflow: "bench-takeover", steps } })).runId;
+      return (await client.schedule({ workflow: { workflow: "bench-recovery", steps } })).runId;
     }),
   );
   // A round would else meet the survivor's looks always at the same place between two of them.
@@ -157,19 +192,106 @@ async function round(
   );
   const at = rows[0]?.at ?? Number.NaN;
   fault.happens(older);
+  dying.kill("SIGKILL");
   await owns(world, "one", former);
   const owned = await ownedAt(database, new Set(rows.map(({ partition }) => partition)));
   const ended = await Promise.all(runs.map((run) => client.waitRun(run)));
+  const found = await deadFound(world, { held, dying });
+  if (fault.passes) {
+    fault.passes(older);
+    // It has joined again, so all that it had under way has been refused.
+    await owns(world, "joined");
+  }
+  const wronged = (await leasesLost(world, { held, by: living })).length;
   const fired = await timersFired(database, runs);
   const moving = fired.filter(({ due }) => due <= Math.max(...owned)).map(({ done }) => done);
-  await client.close();
+  await endAll(world, { client, held, living });
+  client.close();
   await agent.stop();
   return {
     ownedS: owned.map((ms) => (ms - at) / 1_000),
     movingS: (Math.max(...moving) - at) / 1_000,
+    foundS: found.map((ms) => (ms - at) / 1_000),
+    wronged,
     lost: ended.filter(({ state }) => state !== "COMPLETED").length,
     doubled: (await attempts(database, runs)) - runs.length + (fired.length - runs.length),
   };
+}
+
+function dyingOf({ leases }: World): number {
+  return leases * DYING;
+}
+
+/** Agents that hold all the leases: some beat at the server that goes, and die with it. */
+async function hold(
+  world: World,
+  of: { client: Drover; held: string; older: Server; newer: Server },
+): Promise<{ dying: ChildProcess; living: ChildProcess }> {
+  const timeouts = { heartbeat: `${HEARTBEAT_MS}ms`, attempt: "1h" };
+  const step = { id: "hold", task: "hold", queue: of.held, timeouts };
+  await scheduleRuns(
+    ...([of.client, { workflow: { workflow: of.held, steps: [step] } }, world.leases] as const),
+  );
+  const holders = async (address: string, leases: number) => {
+    const args = [address, leases / TASKS_EACH, TASKS_EACH, HEARTBEAT_MS, of.held].map(String);
+    return (await startProgram("holders.ts", args)).child;
+  };
+  const [dying, living] = await Promise.all([
+    holders(of.older.address, dyingOf(world)),
+    holders(of.newer.address, world.leases - dyingOf(world)),
+  ]);
+  return { dying, living };
+}
+
+/** Once all leases of the agents that died were found: when somebody acted on each. */
+async function deadFound(
+  world: World,
+  { held, dying }: { held: string; dying: ChildProcess },
+): Promise<readonly number[]> {
+  for (;;) {
+    const found = await leasesLost(world, { held, by: dying });
+    if (found.length >= dyingOf(world)) return found;
+    await wait(500);
+  }
+}
+
+/** When it was committed, by the database's clock, that this process has lost a lease; of each. */
+async function leasesLost(
+  { database }: World,
+  { held, by }: { held: string; by: ChildProcess },
+): Promise<readonly number[]> {
+  const { rows } = await database.query<{ at: number }>(
+    `select (extract(epoch from pg_xact_commit_timestamp(i.xmin)) * 1000)::float8 as at
+     from run as r
+     join intervention as i on i.run_id = r.id
+     join intervention_view as v using (run_id, fence, n, acted_at)
+     join attempt as a on a.run_id = i.run_id and a.step_no = i.step_no and a.fence = i.fence
+     where v.rule = 'lease' and r.workflow = $1 and a.agent_id like $2`,
+    [held, `holder-${by.pid}-%`],
+  );
+  return rows.map(({ at }) => at);
+}
+
+/** The next round begins without leases, and without runs. */
+async function endAll(
+  { database }: World,
+  { client, held, living }: { client: Drover; held: string; living: ChildProcess },
+): Promise<void> {
+  const gone = once(living, "exit");
+  living.kill("SIGKILL");
+  await gone;
+  await isEmpty(database, "lease");
+  for await (const { error } of client.bulk("cancel", { filter: { workflow: held } }))
+    if (error) throw error;
+  await isEmpty(database, "run_open");
+}
+
+async function isEmpty(database: Client, table: "lease" | "run_open"): Promise<void> {
+  for (;;) {
+    const { rows } = await database.query(`select from ${table} limit 1`);
+    if (rows.length === 0) return;
+    await wait(200);
+  }
 }
 
 async function startServer(connectionString: string): Promise<Server> {
@@ -178,8 +300,15 @@ async function startServer(connectionString: string): Promise<Server> {
   return { address: said, proxy, signal: (signal) => void child.kill(signal) };
 }
 
-/** Waits until one node owns all, not `former`, or two share; the node that owns most. */
-async function owns({ database }: World, who: "one" | "two", former = ""): Promise<string> {
+/**
+ * Waits until one node owns all, not `former`, or two share, or a second one has joined; the node
+ * that owns most.
+ */
+async function owns(
+  { database }: World,
+  who: "one" | "two" | "joined",
+  former = "",
+): Promise<string> {
   for (;;) {
     const { rows } = await database.query<{ node: string; count: number }>(
       `select node, count(*)::integer as count from partition_lease where node is not null
@@ -189,7 +318,7 @@ async function owns({ database }: World, who: "one" | "two", former = ""): Promi
     const is =
       who === "one"
         ? most?.count === 256 && most.node !== former
-        : other !== undefined && more.length === 0 && other.count >= SHARE;
+        : other !== undefined && more.length === 0 && (who === "joined" || other.count >= SHARE);
     if (most && is) return most.node;
     await wait(100);
   }

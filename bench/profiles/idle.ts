@@ -1,0 +1,221 @@
+// What ten thousand polls cost that wait for work, and how soon they are awake: all of them, and
+// one.
+import { setTimeout as wait } from "node:timers/promises";
+import { type Client, createClient } from "../../sdk/typescript/index.ts";
+import { type Measured, spreadOf, type Wish } from "../profile.ts";
+import { scheduleRuns } from "../schedule-runs.ts";
+import { nowMs } from "../shared-clock.ts";
+import { type BenchWorld, openWorld, startWorker } from "../world.ts";
+
+const LONG = { polls: 10_000, measureS: 30, ones: 100 };
+const SHORT = { polls: 500, measureS: 5, ones: 10 };
+const PROCESSES = 2;
+/** The longest that a poll may ask for: none ends while it is measured. */
+const PARKED_WAIT_S = 60;
+/** What the SDKs ask for. */
+const RENEWED_WAIT_S = 30;
+/** Of a core, over a second: nothing arrives any more. */
+const QUIET_SHARE = 0.15;
+/** A server that is starved uses little of a core, too, but answers late. */
+const QUIET_ANSWER_MS = 100;
+/** In a row. */
+const QUIET_SECONDS = 2;
+const QUIET_WITHIN_S = 60;
+/** Polls that end all the time are never quiet: by then each has begun. */
+const SPREAD_MS = 5_000;
+const LOOK_MS = 5;
+const STATEMENTS_TOLD = 12;
+const IDLE = { workflow: "idle" };
+
+type Form = typeof LONG;
+
+interface Place {
+  readonly world: BenchWorld;
+  readonly client: Client;
+}
+
+/** What an agent process tells. */
+interface Told {
+  readonly awake: readonly number[];
+  readonly failed: number;
+}
+
+interface Sleepers {
+  /** By the clock that all share; in the order in which they were told. */
+  readonly awake: number[];
+  /** Calls that had to be repeated so far. */
+  failed(): number;
+  /** Report, and wait for the next. */
+  goOn(): void;
+  kill(): Promise<void>;
+}
+
+export async function idle({ short, say }: Wish): Promise<Measured> {
+  const form = short ? SHORT : LONG;
+  const world = await openWorld();
+  const client = createClient({ address: world.address });
+  const place = { world, client };
+  try {
+    await client.registerWorkflow({
+      workflow: "idle",
+      steps: [{ id: "a", task: "nothing", timeouts: { heartbeat: "10m", attempt: "1h" } }],
+    });
+    say("nobody");
+    const none = await standing(world, { who: "none", polls: 0 }, form);
+    say(`${form.polls} polls`);
+    const parked = await park(place, form.polls, PARKED_WAIT_S);
+    const calls_repeated = parked.failed();
+    const still = await standing(world, { who: "parked", polls: form.polls }, form);
+    await parked.kill();
+    say("waking them");
+    const woken = await wake(place, form);
+    say(`${form.polls} polls that end after ${RENEWED_WAIT_S} s, one after the other`);
+    const renewing = await park(place, form.polls, RENEWED_WAIT_S, "spread");
+    const renewed = await standing(world, { who: "renewed", polls: form.polls }, form);
+    await renewing.kill();
+    const told = [none, still, renewed];
+    const rows = told.map(({ statements: _, ...row }) => ({
+      ...row,
+      ...(row.who === "parked" ? { parking_calls_repeated: calls_repeated, ...woken } : {}),
+    }));
+    return {
+      settings: { processes: PROCESSES, ...form },
+      columns: Object.keys(rows[1] ?? {}),
+      rows,
+      figures: { none, parked: { ...still, calls_repeated }, renewed, ...woken },
+    };
+  } finally {
+    client.close();
+    await world.stop();
+  }
+}
+
+async function park(
+  place: Place,
+  polls: number,
+  waitS: number,
+  how = "together",
+): Promise<Sleepers> {
+  const args = [place.world.address, String(polls / PROCESSES), String(waitS), how];
+  const workers = await Promise.all(
+    Array.from({ length: PROCESSES }, () => startWorker("idle-agent.ts", args)),
+  );
+  const awake: number[] = [];
+  let failed = 0;
+  for (const worker of workers)
+    worker.onMessage((told) => {
+      if (!isTold(told)) return;
+      awake.push(...told.awake);
+      failed += told.failed;
+    });
+  await (how === "spread" ? wait(SPREAD_MS) : quiet(place));
+  return {
+    awake,
+    failed: () => failed,
+    goOn() {
+      for (const worker of workers) worker.send(1);
+    },
+    async kill() {
+      await Promise.all(workers.map((worker) => worker.kill()));
+      await quiet(place);
+    },
+  };
+}
+
+function isTold(message: unknown): message is Told {
+  return typeof message === "object" && message !== null && "awake" in message;
+}
+
+/** The server has done what came to it. */
+async function quiet({ world, client }: Place): Promise<void> {
+  const startedAt = performance.now();
+  for (let before = await world.used(), seconds = 0; seconds < QUIET_SECONDS; ) {
+    if (performance.now() - startedAt > QUIET_WITHIN_S * 1_000)
+      throw new Error(
+        `the server is still busy after ${QUIET_WITHIN_S} s: measure on a machine that is free`,
+      );
+    await wait(1_000);
+    const now = await world.used();
+    const askedAt = performance.now();
+    await client.namespaces.get();
+    const prompt = performance.now() - askedAt < QUIET_ANSWER_MS;
+    const still = now.serverCpuS - before.serverCpuS < QUIET_SHARE;
+    seconds = prompt && still ? seconds + 1 : 0;
+    before = now;
+  }
+}
+
+async function standing(
+  world: BenchWorld,
+  { who, polls }: { who: string; polls: number },
+  { measureS }: Form,
+) {
+  const look = async () => ({ ...(await world.used()), calls: await world.statements() });
+  const before = await look();
+  await wait(measureS * 1_000);
+  const after = await look();
+  const statements = [...after.calls]
+    .map(([query, calls]) => ({
+      query,
+      per_s: (calls - (before.calls.get(query) ?? 0)) / measureS,
+    }))
+    .filter(({ per_s }) => per_s > 0)
+    .sort((a, b) => b.per_s - a.per_s);
+  return {
+    who,
+    polls,
+    queries_per_s: (after.statements - before.statements) / measureS,
+    commits_per_s: (after.commits - before.commits) / measureS,
+    server_core_percent: (100 * (after.serverCpuS - before.serverCpuS)) / measureS,
+    database_core_percent: (100 * (after.databaseCpuS - before.databaseCpuS)) / measureS,
+    wal_kib_per_s: (after.walBytes - before.walBytes) / 1_024 / measureS,
+    server_rss_mib: after.serverRssMiB,
+    statements: statements.slice(0, STATEMENTS_TOLD),
+  };
+}
+
+async function wake(place: Place, { polls, ones }: Form) {
+  const { client } = place;
+  const sleepers = await park(place, polls, PARKED_WAIT_S);
+  await client.queues.pause("default");
+  await scheduleRuns(client, IDLE, polls);
+  await quiet(place);
+  const resumedAtMs = nowMs();
+  await client.queues.resume("default");
+  const resumed = (await awakened(sleepers, polls)).map((at) => at - resumedAtMs);
+  await again(place, sleepers);
+  const scheduledAtMs = nowMs();
+  await scheduleRuns(client, IDLE, polls);
+  const scheduledMs = nowMs() - scheduledAtMs;
+  const scheduled = (await awakened(sleepers, polls)).map((at) => at - scheduledAtMs);
+  await again(place, sleepers);
+  const alone: number[] = [];
+  for (let no = 0; no < ones; no++) {
+    const atMs = nowMs();
+    await client.schedule(IDLE);
+    alone.push(...(await awakened(sleepers, 1)).map((at) => at - atMs));
+    sleepers.goOn();
+    // Until it polls again, and at another place between two looks of the server each time.
+    await wait(50 + Math.random() * 100);
+  }
+  const waking_calls_repeated = sleepers.failed();
+  await sleepers.kill();
+  const [ofResumed, ofOne] = [spreadOf(resumed), spreadOf(alone)];
+  return {
+    ...{ wake_all_p50_s: ofResumed.p50 / 1_000, wake_all_last_s: ofResumed.max / 1_000 },
+    schedule_all_s: scheduledMs / 1_000,
+    schedule_and_wake_all_s: spreadOf(scheduled).max / 1_000,
+    ...{ wake_one_p50_ms: ofOne.p50, wake_one_p99_ms: ofOne.p99, wake_one_max_ms: ofOne.max },
+    waking_calls_repeated,
+  };
+}
+
+async function awakened({ awake }: Sleepers, count: number): Promise<readonly number[]> {
+  while (awake.length < count) await wait(LOOK_MS);
+  return awake.splice(0);
+}
+
+async function again(place: Place, sleepers: Sleepers): Promise<void> {
+  sleepers.goOn();
+  await quiet(place);
+}
