@@ -12,7 +12,7 @@ import { DroverError } from "../errors.ts";
 import type { Claim, HandOver } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Grant, Granted, Store, Tx } from "../store/store.ts";
-import { deal, type FullQueue } from "./deal.ts";
+import { deal, type FullQueue, LANE_ROWS_MAX } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import type { Gate } from "./gate.ts";
 import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
@@ -21,6 +21,8 @@ import { letThrough } from "./trials.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
 const SPACING_MS = 4;
+/** Places of one lane: one more than a claim locks rows of it, so that it is seen to want more. */
+const ASKED_MAX = LANE_ROWS_MAX + 1;
 /** Payloads of one answer: clients refuse messages of more than 4 MiB unless told otherwise. */
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 
@@ -65,7 +67,7 @@ export function createClaims(options: ClaimsOptions): Claims {
    * Claims within the transaction; reserves first, so that no other flight serves the same waiters.
    */
   async function claim(tx: Tx, lanes: ReadonlySet<number>): Promise<Claim | null> {
-    const askers = gate.admit(waiters.waitingFor(lanes));
+    const askers = waiters.waitingFor(lanes, gate.admit, ASKED_MAX);
     if (askers.length === 0) return null;
     const takers = askers.map(({ waiter }) => waiter);
     waiters.reserve(takers);
@@ -179,7 +181,7 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
     waiters.remind(lanes);
-    if (gate.admit(waiters.waitingFor(lanes)).length === 0) return;
+    if (waiters.waitingFor(lanes, gate.admit, 1).length === 0) return;
     const claims: Claim[] = [];
     try {
       await store.transact({ name: "claim", fate: "unasked" }, async (tx) => {

@@ -13,7 +13,7 @@ import { type Match, match, type Room } from "./matching.ts";
 import { type Demand, sharesOf } from "./shares.ts";
 
 /** Rows locked of one lane at most, and of all lanes of a claim; the rest is for the next one. */
-const LANE_ROWS_MAX = 500;
+export const LANE_ROWS_MAX = 500;
 const CLAIM_ROWS_MAX = 2_000;
 
 export interface Dealt {

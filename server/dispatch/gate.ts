@@ -17,8 +17,8 @@ export interface Asker extends Taker {
 export interface Gate {
   /** Returns the lanes of which more may be taken than was known before. */
   learn(look: CircuitLook): ReadonlySet<number>;
-  /** Those that may take something. */
-  admit(waiters: readonly Waiter[]): readonly Asker[];
+  /** null: it may take nothing. */
+  admit(waiter: Waiter): Asker | null;
   /** The circuits that let the agent have one task of the lane, which tries for them. */
   triedBy(lane: number, agentId: string): readonly Circuit[];
   /** A task tries, or is just about to: nobody else needs to ask. */
@@ -87,12 +87,10 @@ export function createGate(clock: Pick<Clock, "monotonicMs">): Gate {
       const trying = look.circuits.filter(({ lane, agentId }) => flow(of, lane, agentId) === "one");
       return new Set([...freed, ...trying].map(({ lane }) => lane));
     },
-    admit(waiters: readonly Waiter[]): readonly Asker[] {
-      return waiters.flatMap((waiter) => {
-        const lanes = lanesOf(waiter);
-        if (lanes.length === 0) return [];
-        return [{ session: waiter.agent.session, places: waiter.places, lanes, waiter }];
-      });
+    admit(waiter: Waiter): Asker | null {
+      const lanes = lanesOf(waiter);
+      if (lanes.length === 0) return null;
+      return { session: waiter.agent.session, places: waiter.places, lanes, waiter };
     },
     triedBy(lane: number, agentId: string): readonly Circuit[] {
       if (!known || known.circuits.size === 0) return [];

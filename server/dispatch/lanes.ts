@@ -23,8 +23,12 @@ export interface Lanes {
   mayGrow(asks: Asks): boolean;
 }
 
-export function createLanes(store: Store, versions: Pick<VersionLanes, "of">): Lanes {
-  const known = new Map<string, number>();
+export function createLanes(
+  store: Pick<Store, "lanes" | "lanesOfQueues">,
+  versions: Pick<VersionLanes, "of">,
+): Lanes {
+  /** Asked for once, however many agents come at the same moment. */
+  const known = new Map<string, Promise<number>>();
 
   async function forAll({ namespaceId, tasks }: Asks, weights: ReadonlyMap<string, number>) {
     if (tasks.length === 0) {
@@ -38,10 +42,20 @@ export function createLanes(store: Store, versions: Pick<VersionLanes, "of">): L
     const unknown = keys.filter((key) => !known.has(at(key)));
     if (unknown.length > 0) {
       if (known.size > LANES_MAX) known.clear();
-      const ids = await store.lanes(unknown);
-      for (const [place, key] of unknown.entries()) known.set(at(key), ids[place] ?? -1);
+      const asked = store.lanes(unknown);
+      for (const [place, key] of unknown.entries())
+        known.set(
+          at(key),
+          asked.then((ids) => ids[place] ?? -1),
+        );
+      // Whoever waits for it hears of it; the next one asks anew.
+      asked.catch(() => {
+        for (const key of unknown) known.delete(at(key));
+      });
     }
-    return keys.map((key) => ({ lane: known.get(at(key)) ?? -1, weight: key.weight }));
+    const lanes = keys.map((key) => known.get(at(key)));
+    const ids = await Promise.all(lanes);
+    return keys.map(({ weight }, place) => ({ lane: ids[place] ?? -1, weight }));
   }
 
   return Object.freeze({

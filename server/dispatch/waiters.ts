@@ -9,7 +9,7 @@
 
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
 import type { Asks } from "./lanes.ts";
-import type { DueLane } from "./matching.ts";
+import type { DueLane, Taker } from "./matching.ts";
 
 export interface Waiter {
   readonly id: number;
@@ -42,8 +42,16 @@ export interface Parked {
 
 export interface Waiters {
   park(waiter: Omit<Waiter, "id" | "reserved" | "over">): Parked;
-  /** Free waiters of these lanes, longest waiting first; all lanes of riders count. */
-  waitingFor(lanes: ReadonlySet<number>): readonly Waiter[];
+  /**
+   * Free waiters of these lanes that are admitted, as `admit` shows them, longest waiting first; all
+   * lanes of riders count. Of a lane where thousands wait no more than take `placesMax` of it, of two
+   * sessions at least: what one may not have is for another.
+   */
+  waitingFor<T extends Taker>(
+    lanes: ReadonlySet<number>,
+    admit: (waiter: Waiter) => T | null,
+    placesMax: number,
+  ): readonly T[];
   reserve(waiters: readonly Waiter[]): void;
   /**
    * These lanes have work: waiters that are reserved at this moment hear of it at their release.
@@ -117,12 +125,27 @@ export function createWaiters(): Waiters {
         },
       };
     },
-    waitingFor(lanes: ReadonlySet<number>): readonly Waiter[] {
-      const found = new Set<Waiter>();
-      for (const lane of lanes)
-        for (const waiter of byLane.get(lane) ?? [])
-          if (!waiter.reserved && !waiter.over) found.add(waiter);
-      return [...found].sort((a, b) => a.id - b.id);
+    waitingFor<T extends Taker>(
+      lanes: ReadonlySet<number>,
+      admit: (waiter: Waiter) => T | null,
+      placesMax: number,
+    ): readonly T[] {
+      const found = new Map<Waiter, T>();
+      for (const lane of lanes) {
+        const sessions = new Set<string>();
+        let places = 0;
+        for (const waiter of byLane.get(lane) ?? []) {
+          if (waiter.reserved || waiter.over) continue;
+          const taker = found.get(waiter) ?? admit(waiter);
+          if (!taker) continue;
+          found.set(waiter, taker);
+          if (!taker.lanes.some((one) => one.lane === lane)) continue;
+          places += taker.places;
+          sessions.add(taker.session);
+          if (places >= placesMax && sessions.size > 1) break;
+        }
+      }
+      return [...found].sort(([a], [b]) => a.id - b.id).map(([, taker]) => taker);
     },
     reserve(waiters: readonly Waiter[]) {
       for (const waiter of waiters) waiter.reserved = true;
