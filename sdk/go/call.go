@@ -50,7 +50,7 @@ func sleep(ctx context.Context, wait time.Duration) {
 func repeat[T any](ctx context.Context, patience, tryFor time.Duration,
 	call func(context.Context) (T, error)) (T, error) {
 	var backoff backoff
-	began := time.Now()
+	var failingSince time.Time
 	for {
 		within, cancel := context.WithTimeout(ctx, tryFor)
 		answer, err := call(within)
@@ -63,7 +63,10 @@ func repeat[T any](ctx context.Context, patience, tryFor time.Duration,
 		}
 		failed := callErrorOf(err)
 		wait := backoff.next(failed)
-		if failed.verdict() == definite || time.Since(began)+wait > patience {
+		if failingSince.IsZero() {
+			failingSince = time.Now()
+		}
+		if failed.verdict() == definite || time.Since(failingSince)+wait > patience {
 			return answer, failed
 		}
 		sleep(ctx, wait)

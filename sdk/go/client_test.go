@@ -145,6 +145,23 @@ func TestAServerThatStaysAwayIsGivenUpWhenPatienceEnds(t *testing.T) {
 	})
 }
 
+func TestACallThatFailsAfterALongWaitIsRepeatedAllTheSame(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		tries := 0
+		on(server, droverpb.SchedulerService_GetRun_FullMethodName,
+			func(*droverpb.GetRunRequest) (*droverpb.GetRunResponse, error) {
+				if tries++; tries > 1 {
+					return &droverpb.GetRunResponse{Run: &droverpb.Run{RunId: "r"}}, nil
+				}
+				time.Sleep(4 * time.Second)
+				return nil, failure(codes.Unavailable, "")
+			})
+		_, err := server.client(drover.WithPatience(3*time.Second)).GetRun(t.Context(), drover.RunID("r"))
+		equal(t, "error", err, nil)
+		equal(t, "tries", tries, 2)
+	})
+}
+
 func TestACallThatIsGivenUpHasTheCauseOfItsContext(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		on(server, droverpb.SchedulerService_GetRun_FullMethodName,

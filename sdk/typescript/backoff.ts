@@ -38,7 +38,7 @@ export interface RepeatOptions {
 export async function repeat<T>(call: () => Promise<T>, options: RepeatOptions): Promise<T> {
   const { clock, patienceMs, signal } = options;
   const backoff = createBackoff(clock);
-  const startedMs = clock.monotonicMs();
+  let failingSinceMs: number | null = null;
   for (;;) {
     signal?.throwIfAborted();
     try {
@@ -47,7 +47,8 @@ export async function repeat<T>(call: () => Promise<T>, options: RepeatOptions):
       signal?.throwIfAborted();
       if (!(error instanceof DroverCallError) || verdictOf(error) === "definite") throw error;
       const waitMs = backoff.nextMs(error);
-      if (clock.monotonicMs() - startedMs + waitMs > patienceMs) throw error;
+      failingSinceMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - failingSinceMs + waitMs > patienceMs) throw error;
       await sleep(clock, waitMs, signal);
     }
   }

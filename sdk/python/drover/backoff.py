@@ -41,13 +41,15 @@ async def repeat(call: Callable[[], Awaitable[T]], clock: Clock, patience: float
     `patience`: for how many seconds failures in a row are borne.
     """
     backoff = Backoff(clock)
-    started = clock.monotonic()
+    failing_since: float | None = None
     while True:
         try:
             return await call()
         except CallError as error:
             wait = backoff.next(error)
-            late = clock.monotonic() - started + wait > patience
+            if failing_since is None:
+                failing_since = clock.monotonic()
+            late = clock.monotonic() - failing_since + wait > patience
             if error.verdict == "definite" or late:
                 raise
         await sleep(clock, wait)
