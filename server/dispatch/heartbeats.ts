@@ -7,12 +7,13 @@ import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { BeatAnswer, SessionBeat, SessionLease, Store } from "../store/store.ts";
 import type { BeatVerdict } from "./dispatcher.ts";
 
-const SPACING_MS = 25;
+/** A lonely beat flies at once; of thousands each hears so much later, which no lease feels. */
+const SPACING_MS = 250;
 const FULL_AT = 500;
 const BEATS_MAX = 1_000;
 const WAITING_MAX = 20_000;
 /** Gatherings that a lease may be found busy in before the call is answered UNAVAILABLE. */
-const BUSY_MAX = 40;
+const BUSY_MAX = 4;
 
 export interface Heartbeats {
   beat(beat: SessionBeat): Promise<readonly BeatVerdict[]>;

@@ -43,9 +43,9 @@ export interface Parked {
 export interface Waiters {
   park(waiter: Omit<Waiter, "id" | "reserved" | "over">): Parked;
   /**
-   * Free waiters of these lanes that are admitted, as `admit` shows them, longest waiting first; all
-   * lanes of riders count. Of a lane where thousands wait no more than take `placesMax` of it, of two
-   * sessions at least: what one may not have is for another.
+   * Free waiters of these lanes that are admitted, as `admit` shows them, longest waiting first;
+   * all lanes of riders count. Of a lane where thousands wait no more than take `placesMax` of it,
+   * of two sessions at least: what one may not have is for another.
    */
   waitingFor<T extends Taker>(
     lanes: ReadonlySet<number>,

@@ -74,11 +74,8 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     );
     await store.triggers.settle(
       ends.map(({ row: { id }, came }) => {
-        return {
-          id,
-          again: came.kind === "again",
-          began: came.kind === "done" ? came.began : null,
-        };
+        const began = came.kind === "done" ? came.began : null;
+        return { id, again: came.kind === "again", began };
       }),
     );
     if (rows.length === ROWS_MAX) announced = true;

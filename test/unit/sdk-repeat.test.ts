@@ -1,4 +1,4 @@
-/** How long a client bears failures: from the first of them in a row, however long it has waited. */
+/** How long a client bears failures: from the first of them on, however long it has waited. */
 import { expect, it } from "vitest";
 import { repeat } from "../../sdk/typescript/backoff.ts";
 import { DroverCallError } from "../../sdk/typescript/call-error.ts";

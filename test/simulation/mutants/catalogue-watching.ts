@@ -52,8 +52,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "end given up where nobody knows",
     file: "triggers/run-ends.ts",
-    find: 'again: came.kind === "again" })),',
-    replace: "again: false })),",
+    find: 'again: came.kind === "again", began',
+    replace: "again: false, began",
     why: "what could not be set off while the store was away never is",
   },
   {
