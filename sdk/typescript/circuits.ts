@@ -26,6 +26,11 @@ export interface Circuit {
   readonly task: string;
   /** Empty: of the task itself. */
   readonly agentId: string;
+  /**
+   * Of tasks that a pin keeps for agents of this version; what a person says holds for all
+   * versions. Empty: of tasks for all agents.
+   */
+  readonly agentVersion: string;
   /** As the supervisor has moved it; what a person has said goes before it. */
   readonly state: string;
   /** Since when it has not been closed. */
@@ -133,11 +138,12 @@ function sent<Sent>(part: Sent | undefined): Sent {
 }
 
 export function readCircuit(circuit: wire.Circuit): Circuit {
-  const { queue, task, agentId, rests, saw, setting, setBy: by, why } = circuit;
+  const { queue, task, agentId, agentVersion, rests, saw, setting, setBy: by, why } = circuit;
   const isSaid = setting !== CircuitSetting.UNSPECIFIED;
   const time = readTime(circuit.setTime);
   return Object.freeze({
-    ...{ queue, task, agentId, rests, saw, state: states.get(circuit.state) ?? "UNSPECIFIED" },
+    ...{ queue, task, agentId, agentVersion, rests, saw },
+    state: states.get(circuit.state) ?? "UNSPECIFIED",
     sinceTime: readTime(circuit.sinceTime),
     tryTime: readTime(circuit.tryTime),
     said: isSaid ? { setting: settings.get(setting) ?? "UNSPECIFIED", by, why, time } : null,

@@ -18,6 +18,9 @@ class Circuit:
     task: str
     agent_id: str
     """Empty: of the task itself, for all agents."""
+    agent_version: str
+    """Of tasks that a pin keeps for agents of this version; what a person says holds for all
+    versions. Empty: of tasks for all agents."""
     state: str
     """CLOSED, OPEN or TRYING, as the supervisor has moved it; what a person has said goes before
     it."""

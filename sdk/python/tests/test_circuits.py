@@ -1,0 +1,22 @@
+"""What a client makes of a circuit."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fake_server import FakeServer
+
+import drover
+from drover import rpc
+from drover.v1 import circuit_pb2
+
+
+async def test_one_of_tasks_that_a_pin_keeps_for_a_version_of_agents_says_for_which(
+    server: FakeServer,
+) -> None:
+    async with drover.Client(server.address) as client:
+        asked = asyncio.ensure_future(client.circuits.list())
+        call = await server.inbox(rpc.LIST_CIRCUITS).next()
+        call.answer(circuits=[circuit_pb2.Circuit(queue="bank", task="pay", agent_version="2.1")])
+        (circuit,) = (await asked).circuits
+    assert (circuit.task, circuit.agent_version) == ("pay", "2.1")
