@@ -45,7 +45,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "triggers/run-ends.ts",
     find: "    if (rows.length === 0) return 0;\n",
     replace: `    if (rows.length === 0) return 0;
-    await store.triggers.settle(rows.map(({ id }) => ({ id, again: false })));
+    await store.triggers.settle(rows.map(({ id }) => ({ id, again: false, began: null })));
 `,
     why: "a server that dies in between has forgotten the end of the run",
   },
