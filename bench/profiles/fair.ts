@@ -6,7 +6,7 @@ import { idleShare } from "../machine.ts";
 import type { Measured, Wish } from "../profile.ts";
 import type { RunTimes } from "../shared-clock.ts";
 import { type BenchWorld, openWorld, startWorker } from "../world.ts";
-import { BATCHES, STEPS } from "./chain.ts";
+import { BATCHES, ROOMY, STEPS } from "./chain.ts";
 import { flat, type Row, rowOf } from "./latency.ts";
 
 const RUNS_PER_S = 20;
@@ -31,9 +31,7 @@ interface Flood {
 
 export async function fair({ short, say }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
-  const world = await openWorld({
-    ...{ shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "30min" },
-  });
+  const world = await openWorld(ROOMY);
   try {
     const client = createClient({ address: world.address });
     for (const name of ["trickle", "flood"]) await client.namespaces.create(name);

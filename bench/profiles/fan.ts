@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type Client, createClient } from "../../sdk/typescript/index.ts";
 import type { Measured, Wish } from "../profile.ts";
 import { type BenchWorld, openWorld, startWorker, type Worker } from "../world.ts";
-import { BATCHES, saturated } from "./chain.ts";
+import { BATCHES, ROOMY, saturated } from "./chain.ts";
 
 /** Of one map: the most that a definition may say, so that its agent never waits for work. */
 const CONCURRENCY = 1_000;
@@ -35,9 +35,7 @@ interface Crowd {
 
 export async function fan({ short, say }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
-  const world = await openWorld({
-    ...{ shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "30min" },
-  });
+  const world = await openWorld(ROOMY);
   try {
     say("the chain");
     const chain = await saturated(world, form, BATCHES);

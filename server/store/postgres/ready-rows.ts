@@ -62,12 +62,12 @@ export function createReadyRows(query: Query, now: Moment): ReadyRows {
     const own = [...made.values()]
       .map(claimable)
       .filter(({ until }) => until === null || until > now);
+    const byLane = Map.groupBy([...rows, ...own], ({ lane }) => lane);
     const all = lanes
       .filter(({ lane }) => asked.has(lane) && !closed.has(lane))
-      .flatMap(({ lane, limit }) => {
-        const both = [...rows, ...own].filter((row) => row.lane === lane);
-        return both.toSorted((a, b) => a.priority - b.priority).slice(0, limit);
-      });
+      .flatMap(({ lane, limit }) =>
+        (byLane.get(lane) ?? []).sort((a, b) => a.priority - b.priority).slice(0, limit),
+      );
     return { rows: all, limited };
   }
 
@@ -79,26 +79,20 @@ export function createReadyRows(query: Query, now: Moment): ReadyRows {
     },
     lockReady: (lanes, queuesLocked = false, marks = []) => look(lanes, queuesLocked, marks),
     async grant(grants) {
-      const own = (grant: Grant) => made.get(keyOf(grant.ready.runId, grant.ready.step));
-      const [rows, fresh] = [grants.filter((one) => !own(one)), grants.filter(own)];
-      const moved = new Map(
-        (rows.length === 0 ? [] : await moveToLeases(query, rows)).map((one) => [
-          keyOf(one.ready.runId, one.ready.step),
-          one,
-        ]),
+      const fresh = grants.flatMap((grant) => {
+        const row = made.get(keyOf(grant.ready.runId, grant.ready.step));
+        return row ? [{ ...row, grant }] : [];
+      });
+      const atOnce = new Set(fresh.map(({ grant }) => grant));
+      const moved = await moveToLeases(
+        query,
+        grants.filter((grant) => !atOnce.has(grant)),
       );
-      if (fresh.length > 0) {
-        const leases = fresh.flatMap((grant) => {
-          const row = own(grant);
-          return row ? [{ ...row, grant }] : [];
-        });
-        await query("insert_leases", leaseColumns(leases));
-        for (const { ready } of fresh) made.delete(keyOf(ready.runId, ready.step));
-      }
+      if (fresh.length > 0) await query("insert_leases", leaseColumns(fresh));
+      for (const { head, row } of fresh) made.delete(keyOf(head.runId, row.step));
       return grants.map((grant) => {
         const { ready } = grant;
-        const row = moved.get(keyOf(ready.runId, ready.step));
-        return row ?? { ...grant, grantedAt: now, attemptBy: attemptByOf(ready, now) };
+        return moved.get(grant) ?? { ...grant, grantedAt: now, attemptBy: attemptByOf(ready, now) };
       });
     },
     placeReady: place,
@@ -230,7 +224,11 @@ function readyRowOf(row: LockedReadyRow): ReadyRow {
   };
 }
 
-async function moveToLeases(query: Query, grants: readonly Grant[]): Promise<readonly Granted[]> {
+async function moveToLeases(
+  query: Query,
+  grants: readonly Grant[],
+): Promise<ReadonlyMap<Grant, Granted>> {
+  if (grants.length === 0) return new Map();
   const rows = await query<{
     run_id: string;
     step_no: number;
@@ -252,11 +250,13 @@ async function moveToLeases(query: Query, grants: readonly Grant[]): Promise<rea
   if (rows.length !== grants.length)
     throw new Error(`${grants.length} ready rows were locked, ${rows.length} could be granted`);
   const byKey = new Map(rows.map((row) => [keyOf(row.run_id, row.step_no), row]));
-  return grants.map((grant) => {
-    const row = byKey.get(keyOf(grant.ready.runId, grant.ready.step));
-    if (!row) throw new Error(`the grant of step ${grant.ready.step} came back without its row`);
-    return { ...grant, grantedAt: row.granted_at, attemptBy: row.attempt_by };
-  });
+  return new Map(
+    grants.map((grant) => {
+      const row = byKey.get(keyOf(grant.ready.runId, grant.ready.step));
+      if (!row) throw new Error(`the grant of step ${grant.ready.step} came back without its row`);
+      return [grant, { ...grant, grantedAt: row.granted_at, attemptBy: row.attempt_by }];
+    }),
+  );
 }
 
 function keyOf(runId: RunId, step: number): string {
