@@ -1,7 +1,7 @@
 -- The floor of `chain`: the same rows in the same tables, made and changed by SQL alone, a hundred runs of
--- three steps at a time, with one commit for each of the five moments at which a run of Drover has one:
--- it begins, its first task is handed out, and three reports, of which two hand out the next task.
--- Nothing is decided, nothing is locked against anybody, nothing leaves the database.
+-- three steps at a time, with one commit for each of the four moments at which a run of Drover has one: it
+-- begins and its first task is handed out, and three reports, of which two hand out the next task. Nothing
+-- is decided, nothing is locked against anybody, nothing leaves the database.
 create procedure floor_of_chain(batches integer) language plpgsql as $$
 declare
   ids uuid[];
@@ -22,9 +22,7 @@ begin
     select (hashtext(u.id::text) & 255), u.id, 1, 1, 5, 0, 1, 3, 0, 1, 0, 0, 0, 0, 0, false,
       null
     from unnest(ids) as u (id);
-    call floor_ready(ids, 0);
-    commit;
-    call floor_grant(ids, 0, token);
+    call floor_open(ids, 0, token);
     commit;
     for place in 0..2 loop
       with gone as (
@@ -42,12 +40,11 @@ begin
       from unnest(ids) as u (id)
       where s.run_id = u.id and s.no = place;
       if place < 2 then
-        call floor_ready(ids, place + 1);
+        call floor_open(ids, place + 1, token);
         update run_open as o
         set version = o.version + 1, steps_left = o.steps_left - 1
         from unnest(ids) as u (id)
         where o.partition = (hashtext(u.id::text) & 255) and o.run_id = u.id;
-        call floor_grant(ids, place + 1, token);
       else
         delete from run_open as o using unnest(ids) as u (id)
         where o.partition = (hashtext(u.id::text) & 255) and o.run_id = u.id;
@@ -62,32 +59,16 @@ begin
 end
 $$;
 
-create procedure floor_ready(ids uuid[], place integer) language plpgsql as $$
+create procedure floor_open(ids uuid[], place integer, token bytea) language plpgsql as $$
 begin
   insert into step (run_id, no, forward, undo, waiting_for, needs_ok, needs_skipped, verifies, fence, attempt,
     lost, tries, strategies, first_ready_at)
-  select u.id, floor_ready.place, 1, 0, 0, 0, 0, 0, 1, 1, 0, '{}', '{0}', now()
+  select u.id, floor_open.place, 1, 0, 0, 0, 0, 0, 1, 1, 0, '{}', '{0}', now()
   from unnest(ids) as u (id);
-  insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt, ready_at, alarms,
-    attempt_ms, heartbeat_ms, cancel_ms, wake_at)
-  select u.id, floor_ready.place, (hashtext(u.id::text) & 255), 1, 5, u.ordinal, 0, 1, 1, now(), 0, 600000, 30000, 10000,
-    now() + interval '10 s'
-  from unnest(ids) with ordinality as u (id, ordinal);
-end
-$$;
-
-create procedure floor_grant(ids uuid[], place integer, token bytea) language plpgsql as $$
-begin
-  with gone as (
-    delete from ready as r using unnest(ids) as u (id)
-    where r.run_id = u.id and r.step_no = floor_grant.place
-    returning r.*
-  )
   insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id, poll_seq,
     granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
-  select g.run_id, g.step_no, g.partition, g.lane, g.kind, g.fence, g.attempt, floor_grant.token,
-    floor_grant.token, 'chain', 1, now(), now() + interval '10 min', g.heartbeat_ms, g.cancel_ms, now(),
-    now() + interval '30 s'
-  from gone as g;
+  select u.id, floor_open.place, (hashtext(u.id::text) & 255), 1, 0, 1, 1, floor_open.token, floor_open.token,
+    'chain', 1, now(), now() + interval '10 min', 30000, 10000, now(), now() + interval '30 s'
+  from unnest(ids) as u (id);
 end
 $$;

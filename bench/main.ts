@@ -16,6 +16,7 @@ import { latency } from "./profiles/latency.ts";
 import { list } from "./profiles/list.ts";
 import { peers } from "./profiles/peers.ts";
 import { recovery } from "./profiles/recovery.ts";
+import { servers } from "./profiles/servers.ts";
 import { snapshot } from "./profiles/snapshot.ts";
 
 const PROFILES: Readonly<Record<string, Profile>> = {
@@ -30,6 +31,7 @@ const PROFILES: Readonly<Record<string, Profile>> = {
   list,
   peers,
   recovery,
+  servers,
   snapshot,
 };
 

@@ -17,10 +17,17 @@ import {
 } from "../world.ts";
 
 export const STEPS = 3;
-/** Under way at a time: more than the agent holds, so that it never waits for work. */
-const RUNS_OPEN = 2_000;
-export const BATCHES = { how: "batches", many: 500 };
-const SINGLE = { how: "single", many: 64 };
+/** `open`: runs under way at a time; `many`: slots of the agent, or its calls. */
+export interface Agents {
+  readonly how: string;
+  readonly many: number;
+  readonly open: number;
+}
+/** Agents that have room for all that is open: what follows a step goes to them at once. */
+export const BATCHES: Agents = { how: "batches", many: 2_000, open: 600 };
+/** More is open than they have room for: each task waits in a queue before it is handed out. */
+const BACKLOG: Agents = { how: "batches", many: 500, open: 2_000 };
+const SINGLE: Agents = { how: "single", many: 64, open: 96 };
 const LONG = { warmS: 10, measureS: 30, floorS: 15 };
 const SHORT = { warmS: 3, measureS: 5, floorS: 4 };
 const RELAY_MS = 20;
@@ -40,23 +47,17 @@ export async function chain({ short, single, say }: Wish): Promise<Measured> {
   try {
     say(`${agents.many} ${agents.how === "single" ? "calls at a time" : "slots"}`);
     const reached = await saturated(world, form, agents);
+    const waiting = single ? [] : [await behindBacklog(world, form, say)];
     say("the floor: the same rows by SQL alone");
     const floor = await floorOf(world, form);
     const row = {
-      ...reached,
-      ...floor,
+      ...{ handed_out: "at once", ...reached, ...floor },
       ratio_to_floor: reached.steps_per_s / floor.floor_steps_per_s,
     };
     return {
-      settings: {
-        steps: STEPS,
-        runs_open: RUNS_OPEN,
-        ...agents,
-        ...form,
-        floor_sessions: FLOOR_SESSIONS,
-      },
+      settings: { steps: STEPS, ...agents, ...form, floor_sessions: FLOOR_SESSIONS },
       columns: Object.keys(row),
-      rows: [row],
+      rows: [row, ...waiting],
       figures: row,
     };
   } finally {
@@ -64,19 +65,32 @@ export async function chain({ short, single, say }: Wish): Promise<Measured> {
   }
 }
 
+/** The same work where each task waits for an agent first: with more rows than the floor has. */
+async function behindBacklog(world: BenchWorld, form: Form, say: Wish["say"]) {
+  say(`${BACKLOG.open} runs open, ${BACKLOG.many} slots`);
+  const reached = await saturated(world, form, BACKLOG);
+  const floor = { floor_steps_per_s: null, floor_db_cpu_us_per_step: null };
+  return {
+    ...{ handed_out: "from a backlog", ...reached, ...floor },
+    ...{ floor_wal_bytes_per_step: null, ratio_to_floor: null },
+  };
+}
+
 export type Reached = ReturnType<typeof perStep>;
 
 export async function saturated(
-  world: BenchWorld,
+  world: Pick<BenchWorld, "used" | "address">,
   form: Pick<Form, "warmS" | "measureS">,
-  agents: typeof BATCHES,
+  agents: Agents,
+  addresses?: readonly string[],
 ): Promise<Reached> {
-  return await saturate(world, agents, async (look) => {
+  const measure = async (look: () => Promise<Seen>): Promise<Reached> => {
     await wait(form.warmS * 1_000);
     const before = await look();
     await wait(form.measureS * 1_000);
     return perStep(before, await look());
-  });
+  };
+  return await saturate(world, agents, measure, addresses);
 }
 
 /** What has been done and used since the start. */
@@ -88,27 +102,43 @@ export interface Seen extends Used {
   readonly loadCpuS: number;
 }
 
-/** As much work as the machine can do, for as long as somebody looks. */
+/**
+ * As much work as the machine can do, for as long as somebody looks. With several servers each has
+ * its own agent, and its share of the runs.
+ */
 export async function saturate<Result>(
-  world: BenchWorld,
-  { how, many }: typeof BATCHES,
+  world: Pick<BenchWorld, "used" | "address">,
+  { how, many, open }: Agents,
   measure: (look: () => Promise<Seen>) => Promise<Result>,
+  addresses: readonly string[] = [world.address],
 ): Promise<Result> {
-  const load = await startWorker("chain-load.ts", [world.address, String(STEPS)]);
-  const agent = await startWorker("chain-agent.ts", [world.address, how, String(many)]);
-  let done = 0;
-  agent.onMessage((count) => {
-    done = Number(count);
-  });
-  const relay = setInterval(() => load.send(RUNS_OPEN + Math.floor(done / STEPS)), RELAY_MS);
+  const pairs = await Promise.all(
+    addresses.map(async (address) => {
+      const load = await startWorker("chain-load.ts", [address, String(STEPS)]);
+      const agent = await startWorker("chain-agent.ts", [address, how, String(many)]);
+      const pair = { load, agent, done: 0 };
+      agent.onMessage((count) => {
+        pair.done = Number(count);
+      });
+      return pair;
+    }),
+  );
+  const relay = setInterval(() => {
+    for (const { load, done } of pairs)
+      load.send(Math.ceil(open / pairs.length) + Math.floor(done / STEPS));
+  }, RELAY_MS);
+  const sum = (of: (pair: (typeof pairs)[number]) => number) =>
+    pairs.reduce((all, pair) => all + of(pair), 0);
   try {
     return await measure(async () => ({
       ...(await world.used()),
-      ...{ done, at: performance.now(), agentCpuS: agent.cpuS(), loadCpuS: load.cpuS() },
+      ...{ done: sum(({ done }) => done), at: performance.now() },
+      agentCpuS: sum(({ agent }) => agent.cpuS()),
+      loadCpuS: sum(({ load }) => load.cpuS()),
     }));
   } finally {
     clearInterval(relay);
-    await stop(load, agent);
+    await stop(...pairs.flatMap(({ load, agent }) => [load, agent]));
   }
 }
 
