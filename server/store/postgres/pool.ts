@@ -37,6 +37,8 @@ export function createPool(
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: QUERY_MS_MAX,
     keepAlive: true,
+    // Statements that are sent without waiting for each other go out together.
+    pipeline: true,
     application_name: `drover-${use}`,
     types,
     onConnect: async (client) => {

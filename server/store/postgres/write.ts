@@ -154,37 +154,40 @@ export async function writePasses(
   const changes = records.map(rowChanges);
   // A pass finds as rows what one before it has made.
   await ready.placeReady();
-  await writeRuns(query, changes);
-  await writeSteps(query, changes);
-  const ended = await writeAttempts(query, changes);
-  await writeMoving(query, changes);
-  const filled = ready.make(changes);
-  await writeInterventions(query, changes);
-  await writePeople(query, changes);
-  await writeMessages(query, changes);
-  return { ...ended, filled };
+  const [ended] = await Promise.all([
+    writeAttempts(query, changes),
+    writeRuns(query, changes),
+    writeSteps(query, changes),
+    writeMoving(query, changes),
+    writeInterventions(query, changes),
+    writePeople(query, changes),
+    writeMessages(query, changes),
+  ]);
+  return { ...ended, filled: ready.make(changes) };
 }
 
 async function writeRuns(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeEach(
-    query,
-    "update_open_runs",
-    changes.flatMap(({ head, run, ended, wakeAt }) =>
-      run && !ended ? [openRow(head, run, wakeAt)] : [],
+  await Promise.all([
+    writeEach(
+      query,
+      "update_open_runs",
+      changes.flatMap(({ head, run, ended, wakeAt }) =>
+        run && !ended ? [openRow(head, run, wakeAt)] : [],
+      ),
+      ...openColumns,
     ),
-    ...openColumns,
-  );
-  await endRuns(
-    query,
-    changes.flatMap(({ head, run, ended }) => (run && ended ? [{ head, run }] : [])),
-  );
-  await writeRows(
-    query,
-    "note_cancels",
-    changes.filter((change) => change.cancelNote !== null),
-    ({ head }) => head.runId,
-    (row) => row.cancelNote,
-  );
+    endRuns(
+      query,
+      changes.flatMap(({ head, run, ended }) => (run && ended ? [{ head, run }] : [])),
+    ),
+    writeRows(
+      query,
+      "note_cancels",
+      changes.filter((change) => change.cancelNote !== null),
+      ({ head }) => head.runId,
+      (row) => row.cancelNote,
+    ),
+  ]);
 }
 
 async function endRuns(
@@ -205,98 +208,102 @@ async function endRuns(
 }
 
 async function writeSteps(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeRows(
-    query,
-    "write_steps",
-    ofEach(changes, (change) =>
-      change.steps.map((step) => ({ ...step, needs: needsOf(step), held: heldTask(step) })),
+  await Promise.all([
+    writeRows(
+      query,
+      "write_steps",
+      ofEach(changes, (change) =>
+        change.steps.map((step) => ({ ...step, needs: needsOf(step), held: heldTask(step) })),
+      ),
+      ({ head }) => head.runId,
+      ({ row }) => row.no,
+      ({ row }) => forwards.code(stored(row.forward.kind)),
+      ({ row }) => undos.code(stored(row.undo.kind)),
+      ({ row }) => (row.held === null ? null : taskKinds.code(row.held)),
+      ({ row }) => row.needs.waitingFor,
+      ({ row }) => row.needs.ok,
+      ({ row }) => row.needs.skipped,
+      ({ row }) => `{${row.strategies.map(strategyCode).join(",")}}`,
+      ({ row }) => row.fence,
+      ({ row }) => row.attempt,
+      ({ row }) => row.lost,
+      ({ row }) => `{${row.tries.join(",")}}`,
+      ({ row }) => (row.doubt === null ? null : JSON.stringify(row.doubt)),
+      ({ row }) => row.verifies,
+      ({ row }) => row.firstReadyAt,
+      ({ row }) => row.settleUntil,
+      ({ row }) => row.result?.fence ?? null,
+      ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
+      ({ row }) => row.result?.n ?? null,
+      ({ row }) => (row.items === null ? null : JSON.stringify(row.items)),
     ),
-    ({ head }) => head.runId,
-    ({ row }) => row.no,
-    ({ row }) => forwards.code(stored(row.forward.kind)),
-    ({ row }) => undos.code(stored(row.undo.kind)),
-    ({ row }) => (row.held === null ? null : taskKinds.code(row.held)),
-    ({ row }) => row.needs.waitingFor,
-    ({ row }) => row.needs.ok,
-    ({ row }) => row.needs.skipped,
-    ({ row }) => `{${row.strategies.map(strategyCode).join(",")}}`,
-    ({ row }) => row.fence,
-    ({ row }) => row.attempt,
-    ({ row }) => row.lost,
-    ({ row }) => `{${row.tries.join(",")}}`,
-    ({ row }) => (row.doubt === null ? null : JSON.stringify(row.doubt)),
-    ({ row }) => row.verifies,
-    ({ row }) => row.firstReadyAt,
-    ({ row }) => row.settleUntil,
-    ({ row }) => row.result?.fence ?? null,
-    ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
-    ({ row }) => row.result?.n ?? null,
-    ({ row }) => (row.items === null ? null : JSON.stringify(row.items)),
-  );
-  await writeRows(
-    query,
-    "insert_kept",
-    ofEach(changes, (change) => change.kept),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ row }) => row.of,
-  );
+    writeRows(
+      query,
+      "insert_kept",
+      ofEach(changes, (change) => change.kept),
+      ({ head }) => head.runId,
+      ({ row }) => row.step,
+      ({ row }) => row.of,
+    ),
+  ]);
 }
 
 async function writeMoving(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeEach(
-    query,
-    "delete_ready",
-    ofEach(changes, (change) => change.readyGone),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ row }) => taskKinds.code(row.ready.task),
-    ({ row }) => row.ready.fence,
-    ({ row }) => row.ready.attempt,
-  );
-  await writeEach(
-    query,
-    "delete_due",
-    ofEach(changes, (change) => change.dueGone),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ row }) => dueCode(row.due),
-  );
-  await writeEach(
-    query,
-    "move_ready",
-    ofEach(changes, (change) => change.readyMoved),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ row }) => taskKinds.code(row.ready.task),
-    ({ row }) => row.ready.fence,
-    ({ row }) => row.ready.attempt,
-    ({ row }) => row.ready.alarms,
-    ({ row }) => row.ready.wakeAt,
-    ({ row }) => row.ready.until,
-  );
-  await writeEach(
-    query,
-    "move_leases",
-    ofEach(changes, (change) => change.leaseMoved),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ row }) => row.lease.secret,
-    ({ row }) => cancels.code(row.lease.cancel.kind),
-    ({ row: { lease } }) =>
-      lease.cancel.kind === "none" ? null : cancelCauses.code(lease.cancel.cause),
-    ({ row: { lease } }) => (lease.cancel.kind === "asked" ? lease.cancel.at : null),
-    ({ row }) => row.lease.suspectAt,
-    ({ row }) => row.lease.wakeAt,
-  );
-  await writeRows(
-    query,
-    "insert_due",
-    ofEach(changes, (change) => change.dueNew),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ head }) => head.partition,
-    ({ row }) => dueCode(row.due),
-    ({ row }) => row.due.wakeAt,
-  );
+  await Promise.all([
+    writeEach(
+      query,
+      "delete_ready",
+      ofEach(changes, (change) => change.readyGone),
+      ({ head }) => head.runId,
+      ({ row }) => row.step,
+      ({ row }) => taskKinds.code(row.ready.task),
+      ({ row }) => row.ready.fence,
+      ({ row }) => row.ready.attempt,
+    ),
+    writeEach(
+      query,
+      "delete_due",
+      ofEach(changes, (change) => change.dueGone),
+      ({ head }) => head.runId,
+      ({ row }) => row.step,
+      ({ row }) => dueCode(row.due),
+    ),
+    writeEach(
+      query,
+      "move_ready",
+      ofEach(changes, (change) => change.readyMoved),
+      ({ head }) => head.runId,
+      ({ row }) => row.step,
+      ({ row }) => taskKinds.code(row.ready.task),
+      ({ row }) => row.ready.fence,
+      ({ row }) => row.ready.attempt,
+      ({ row }) => row.ready.alarms,
+      ({ row }) => row.ready.wakeAt,
+      ({ row }) => row.ready.until,
+    ),
+    writeEach(
+      query,
+      "move_leases",
+      ofEach(changes, (change) => change.leaseMoved),
+      ({ head }) => head.runId,
+      ({ row }) => row.step,
+      ({ row }) => row.lease.secret,
+      ({ row }) => cancels.code(row.lease.cancel.kind),
+      ({ row: { lease } }) =>
+        lease.cancel.kind === "none" ? null : cancelCauses.code(lease.cancel.cause),
+      ({ row: { lease } }) => (lease.cancel.kind === "asked" ? lease.cancel.at : null),
+      ({ row }) => row.lease.suspectAt,
+      ({ row }) => row.lease.wakeAt,
+    ),
+    writeRows(
+      query,
+      "insert_due",
+      ofEach(changes, (change) => change.dueNew),
+      ({ head }) => head.runId,
+      ({ row }) => row.step,
+      ({ head }) => head.partition,
+      ({ row }) => dueCode(row.due),
+      ({ row }) => row.due.wakeAt,
+    ),
+  ]);
 }
