@@ -24,6 +24,8 @@ beforeAll(async () => {
   postgres = createEmbeddedPostgres({
     dataDir: `${await makeTestFolder()}/data`,
     log: () => undefined,
+    // Nothing but a commit writes the log out, so that what was not committed is lost for certain.
+    settings: { wal_writer_delay: "10s" },
   });
   ({ connectionString } = await postgres.start());
   await migrate(connectionString, { folder: MIGRATIONS });
