@@ -443,6 +443,7 @@ create table ready (
   stall_ms bigint,
   wake_at timestamp with time zone not null,
   slow_ms bigint,
+  plain boolean default false not null,
   constraint ready_pkey primary key (run_id, step_no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
@@ -1054,6 +1055,7 @@ comment on column queue.rate is 'Tasks handed out per second, and at most burst 
 comment on column queue.tokens is 'What the bucket of the rate held at filled_at.';
 comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
 comment on column ready.lane is 'Negative: nobody may claim it, as the workflow of its run is paused.';
+comment on column ready.plain is 'The first try of its step, as planned: its task is made of the plan and the run alone. False where nobody said so.';
 comment on table region is 'Comes with its first namespace, together with its 256 rows of partition_lease, and stays.';
 comment on table rerun is 'A run that does another one again.';
 comment on column rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';

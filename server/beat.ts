@@ -47,8 +47,8 @@ export function createBeat(options: BeatOptions): Loop {
     const lanes = waiters.lanes();
     const runs = watch.watched();
     const known = marks.asked();
+    await mark(waiters.lanesAskedFor());
     if (lanes.length === 0 && runs.length === 0 && known.length === 0) return;
-    await mark(lanes);
     const pulse = await store.pulse({ lanes, runs, marks: known });
     // Its look left out what stands before marks that no longer count.
     if (pulse.marks && !marks.seen(pulse.marks)) void options.claims.look(lanes);

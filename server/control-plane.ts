@@ -115,9 +115,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { settings = SUPERVISOR_DEFAULTS } = options;
   const plans = createPlans(store, judgeOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
-  const marks = createMarks(clock);
-  const ends = createEnds(clock);
-  const watch = createWatch();
+  const [marks, ends, watch] = [createMarks(clock), createEnds(clock), createWatch()];
   const [gate, versions] = [createGate(clock), createVersionLanes()];
   const lanes = createLanes(store, versions);
   const onError = (error: unknown) => log.warn({ event: "dispatch.failed", err: String(error) });
@@ -141,7 +139,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     // Should it fail, the owner of the run's partition finds the message within its next looks.
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
-  const handOver: HandOver = { claim: (tx, filled) => claims.claim(tx, filled) };
+  const handOver: HandOver = { claim: (...a) => claims.claim(...a), begun: (a) => claims.begun(a) };
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
   const [onFlown, onUnmended] = [measures?.onFlown, unmended(log)];
   const intake = intakeOf(options);

@@ -72,21 +72,26 @@ func (p *polling) run(ctx context.Context) {
 	}
 }
 
-// promise is for a poll of its own: none is needed while one can ride.
+// promise is for a poll of its own: none is needed while one can ride, unless there is room for more
+// than that can bring.
 func (p *polling) promise() int {
 	if p.gathering() {
-		return 0
+		return p.promiseAbove(tasksMax)
 	}
 	return p.promiseFree()
 }
 
-func (p *polling) promiseFree() int {
+func (p *polling) promiseFree() int { return p.promiseAbove(0) }
+
+// promiseAbove promises nothing unless more than that are free.
+func (p *polling) promiseAbove(least int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stopped {
+	free := p.free() - p.promised
+	if p.stopped || free <= least {
 		return 0
 	}
-	most := max(0, min(p.free()-p.promised, tasksMax))
+	most := min(free, tasksMax)
 	p.promised += most
 	return most
 }

@@ -70,10 +70,13 @@ export function createPolling(options: PollingOptions): Polling {
   let reserved = 0;
   let pause: Timer | null = null;
 
-  const want = () => Math.min(options.free() - reserved, tasksMax);
+  const unpromised = () => options.free() - reserved;
+  const want = () => Math.min(unpromised(), tasksMax);
 
   function wake(): void {
-    if (stopping.signal.aborted || parked || pause || want() <= 0 || gathering()) return;
+    if (stopping.signal.aborted || parked || pause || want() <= 0) return;
+    // More than what the next report can bring is worth a poll beside it.
+    if (gathering() && unpromised() <= tasksMax) return;
     parked = park(want()).finally(() => {
       parked = null;
       wake();

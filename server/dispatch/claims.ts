@@ -14,8 +14,9 @@ import type { Plans } from "../store/plans.ts";
 import type { Grant, Granted, Store, Tx } from "../store/store.ts";
 import { deal, type FullQueue, LANE_ROWS_MAX } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
-import type { Gate } from "./gate.ts";
+import type { Asker, Gate } from "./gate.ts";
 import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
+import { createKnownRuns } from "./known-runs.ts";
 import type { Marks } from "./marks.ts";
 import { letThrough } from "./trials.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
@@ -58,6 +59,7 @@ export interface ClaimsOptions {
 
 export function createClaims(options: ClaimsOptions): Claims {
   const { store, waiters, gate, marks, clock, random, taskTrace = UNTRACED } = options;
+  const runs = createKnownRuns();
   let wanted = new Set<number>();
   let round = Promise.withResolvers<void>();
   let looking: Promise<void> | null = null;
@@ -66,8 +68,12 @@ export function createClaims(options: ClaimsOptions): Claims {
   /**
    * Claims within the transaction; reserves first, so that no other flight serves the same waiters.
    */
-  async function claim(tx: Tx, lanes: ReadonlySet<number>): Promise<Claim | null> {
-    const askers = waiters.waitingFor(lanes, gate.admit, ASKED_MAX);
+  async function claim(
+    tx: Tx,
+    lanes: ReadonlySet<number>,
+    admit: (waiter: Waiter) => Asker | null,
+  ): Promise<Claim | null> {
+    const askers = waiters.waitingFor(lanes, admit, ASKED_MAX);
     if (askers.length === 0) return null;
     const takers = askers.map(({ waiter }) => waiter);
     waiters.reserve(takers);
@@ -147,7 +153,7 @@ export function createClaims(options: ClaimsOptions): Claims {
   async function deliver(won: readonly Won[], startedAtMs: number): Promise<void> {
     if (won.length === 0) return;
     try {
-      const handed = await handedTasks(store, options.plans, won, taskTrace);
+      const handed = await handedTasks({ store, plans: options.plans, runs, taskTrace }, won);
       for (const { waiter, granted } of won) {
         // One whose lease has ended meanwhile is neither handed over nor given back.
         const live = granted.filter((lease) => handed.has(lease));
@@ -181,11 +187,13 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
     waiters.remind(lanes);
-    if (waiters.waitingFor(lanes, gate.admit, 1).length === 0) return;
+    // A rider gets what its own flight makes ready: served here, it would leave that to a row.
+    const admit = (waiter: Waiter) => (waiter.rider ? null : gate.admit(waiter));
+    if (waiters.waitingFor(lanes, admit, 1).length === 0) return;
     const claims: Claim[] = [];
     try {
       await store.transact({ name: "claim", fate: "unasked" }, async (tx) => {
-        const made = await claim(tx, lanes);
+        const made = await claim(tx, lanes, admit);
         if (made) claims.push(made);
       });
       for (const made of claims) made.deliver();
@@ -199,8 +207,9 @@ export function createClaims(options: ClaimsOptions): Claims {
     async claim(tx: Tx, filled: ReadonlySet<number>): Promise<Claim | null> {
       const lanes = new Set(filled);
       for (const { lanes: of } of waiters.riders()) for (const { lane } of of) lanes.add(lane);
-      return lanes.size === 0 ? null : claim(tx, lanes);
+      return lanes.size === 0 ? null : claim(tx, lanes, gate.admit);
     },
+    begun: runs.begun,
     look,
     async idle() {
       for (const { timer } of opening.values()) timer.cancel();

@@ -115,9 +115,13 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const rider = next ? await park({ ...next, namespace, agent }, true) : null;
       // It may fail while the reports are still under way, and is heard only after them.
       rider?.served.catch(() => undefined);
+      let ashore = request.results.length;
+      const onBoard = (): void => {
+        if (--ashore <= 0 && rider) rider.waiter.boarded = true;
+      };
       try {
         const answers = await Promise.all(
-          request.results.map((result) => report(options, request, result)),
+          request.results.map((result) => report(options, request, result, onBoard)),
         );
         if (answers.some((answer, index) => isSuccess(answer, request.results[index])))
           roster.succeeded(agent);
@@ -180,21 +184,18 @@ async function report(
   options: DispatchOptions,
   { namespace, agent }: CompleteRequest,
   { token, outcome, digest }: CompleteRequest["results"][number],
+  onBoard: () => void,
 ): Promise<ResultAnswer> {
   const run = { runId: token.runId, partition: partitionOf(namespace.region, token.runId) };
   const { step, task, fence, secret } = token;
   const by = { agentId: agent.id, session: agent.session };
   try {
-    const answer = await options.advance.submit(run, {
-      kind: "report",
-      step,
-      task,
-      fence,
-      secret,
-      outcome,
-      digest,
-      ...by,
-    });
+    const answer = await options.advance.submit(
+      run,
+      { kind: "report", step, task, fence, secret, outcome, digest, ...by },
+      null,
+      onBoard,
+    );
     return resultAnswer(answer, token);
   } catch (error) {
     // The store is away for the whole call, and nobody knows: it must be repeated as it is.

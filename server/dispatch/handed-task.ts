@@ -1,6 +1,6 @@
 // Makes the tasks that agents receive, after the claim's commit and outside of its transaction: the
 // input is rendered again from facts that never change, so it is stored nowhere twice, and it was
-// found to be one when the step became ready.
+// found to be one when the step became ready. A plain task of a run that is known needs no look.
 import type { Facts } from "../core/facts.ts";
 import type { Payload } from "../core/payload.ts";
 import { itemOf, numberOf } from "../core/place.ts";
@@ -9,6 +9,7 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { Granted, ReadyRow, RunId, Store, TaskFacts } from "../store/store.ts";
 import { readTrace, type TraceContext } from "../store/trace.ts";
 import type { HandedTask } from "./dispatcher.ts";
+import type { KnownRuns } from "./known-runs.ts";
 import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
 import type { Waiter } from "./waiters.ts";
 
@@ -43,17 +44,24 @@ interface Found {
   readonly laned: LanedPlan;
 }
 
-/** The tasks by their leases; one whose lease has ended meanwhile is none any more. */
+export interface HandedTaskDeps {
+  readonly store: Pick<Store, "taskFacts" | "facts">;
+  readonly plans: Plans;
+  readonly runs: KnownRuns;
+  readonly taskTrace: TaskTrace;
+}
+
+/** The tasks by their leases; one whose lease was seen to have ended is none any more. */
 export async function handedTasks(
-  store: Pick<Store, "taskFacts" | "facts">,
-  plans: Plans,
+  { store, plans, runs, taskTrace }: HandedTaskDeps,
   won: readonly Won[],
-  taskTrace: TaskTrace,
 ): Promise<ReadonlyMap<Granted, HandedTask>> {
-  const leases = won.flatMap(({ granted }) => granted);
-  const byLease = new Map(
-    (await store.taskFacts(leases)).map((facts) => [`${facts.runId}/${facts.step}`, facts]),
+  const all = await taskFacts(
+    store,
+    runs,
+    won.flatMap(({ granted }) => granted),
   );
+  const byLease = new Map(all.map((facts) => [`${facts.runId}/${facts.step}`, facts]));
   const live = won.flatMap(({ waiter, granted }) =>
     granted.flatMap((lease) => {
       const facts = byLease.get(`${lease.ready.runId}/${lease.ready.step}`);
@@ -69,6 +77,29 @@ export async function handedTasks(
   const seen = await factsFor(store, found);
   return new Map(found.map((one) => [one.lease, handedTask(one, seen, taskTrace)]));
 }
+
+async function taskFacts(
+  store: Pick<Store, "taskFacts">,
+  runs: KnownRuns,
+  leases: readonly Granted[],
+): Promise<readonly TaskFacts[]> {
+  const known = leases.map(({ ready }) => (ready.plain ? plainFacts(ready, runs) : null));
+  const others = leases.filter((_, place) => known[place] === null);
+  const found = others.length === 0 ? [] : await store.taskFacts(others);
+  for (const facts of found) runs.keep(facts.runId, facts);
+  return [...known.filter((facts) => facts !== null), ...found];
+}
+
+function plainFacts({ runId, step }: ReadyRow, runs: KnownRuns): TaskFacts | null {
+  const run = runs.of(runId);
+  return run && { runId, step, ...run, ...PLAIN };
+}
+
+/** What a plain task carries beside what is of its run. */
+export const PLAIN = Object.freeze({
+  ...{ lastDetails: null, items: null, strategy: 0, planned: 0 },
+  ...{ changedInput: null, output: null, effectOf: null },
+});
 
 /** What the expressions of the tasks see; plans without expressions ask for nothing. */
 async function factsFor(

@@ -19,6 +19,11 @@ export interface Waiter {
   readonly namespaceId: number;
   /** Rides on a Complete: served only by a flight that is under way, never looked for. */
   readonly rider: boolean;
+  /**
+   * Of a rider: all of its reports are on board. Served sooner, it would go with what is there, and
+   * what follows its reports would have nobody to go to.
+   */
+  boarded: boolean;
   readonly places: number;
   readonly asks: Asks;
   lanes: readonly DueLane[];
@@ -41,11 +46,12 @@ export interface Parked {
 }
 
 export interface Waiters {
-  park(waiter: Omit<Waiter, "id" | "reserved" | "over">): Parked;
+  park(waiter: Omit<Waiter, "id" | "boarded" | "reserved" | "over">): Parked;
   /**
-   * Free waiters of these lanes that are admitted, as `admit` shows them, longest waiting first;
-   * all lanes of riders count. Of a lane where thousands wait no more than take `placesMax` of it,
-   * of two sessions at least: what one may not have is for another.
+   * Free waiters of these lanes that are admitted, as `admit` shows them, longest waiting first; of
+   * one session its riders, whose calls are answered anyway. All lanes of riders count. Of a lane
+   * where thousands wait no more than take `placesMax` of it, of two sessions at least: what one
+   * may not have is for another.
    */
   waitingFor<T extends Taker>(
     lanes: ReadonlySet<number>,
@@ -66,6 +72,9 @@ export interface Waiters {
   count(): number;
   /** Lanes that parked polls ask for. */
   lanes(): readonly number[];
+  /** Those, and all that were asked for since the last call: a poll may be served at once. */
+  lanesAskedFor(): readonly number[];
+  /** Those whose reports are on board. */
   riders(): readonly Waiter[];
   /** Polls and riders that wait. */
   all(): readonly Waiter[];
@@ -82,13 +91,16 @@ export const NOTHING: ServedTasks = Object.freeze({ tasks: [], grantedAtMs: Numb
 export function createWaiters(): Waiters {
   const parked = new Map<Waiter, Settling>();
   const byLane = new Map<number, Set<Waiter>>();
+  let askedFor = new Set<number>();
   const riders = new Set<Waiter>();
   const reminded = new Map<Waiter, Set<number>>();
   let nextId = 1;
 
   function enter(waiter: Waiter): void {
-    for (const { lane } of waiter.lanes)
+    for (const { lane } of waiter.lanes) {
       byLane.set(lane, (byLane.get(lane) ?? new Set()).add(waiter));
+      askedFor.add(lane);
+    }
   }
 
   function exit(waiter: Waiter): void {
@@ -109,8 +121,9 @@ export function createWaiters(): Waiters {
   }
 
   return Object.freeze({
-    park(wanted: Omit<Waiter, "id" | "reserved" | "over">): Parked {
-      const waiter: Waiter = { ...wanted, id: nextId++, reserved: false, over: false };
+    park(wanted: Omit<Waiter, "id" | "boarded" | "reserved" | "over">): Parked {
+      const boarded = !wanted.rider;
+      const waiter: Waiter = { ...wanted, id: nextId++, boarded, reserved: false, over: false };
       const served = new Promise<ServedTasks>((resolve, reject) => {
         parked.set(waiter, { resolve, reject });
       });
@@ -135,7 +148,7 @@ export function createWaiters(): Waiters {
         const sessions = new Set<string>();
         let places = 0;
         for (const waiter of byLane.get(lane) ?? []) {
-          if (waiter.reserved || waiter.over) continue;
+          if (waiter.reserved || waiter.over || !waiter.boarded) continue;
           const taker = found.get(waiter) ?? admit(waiter);
           if (!taker) continue;
           found.set(waiter, taker);
@@ -145,7 +158,7 @@ export function createWaiters(): Waiters {
           if (places >= placesMax && sessions.size > 1) break;
         }
       }
-      return [...found].sort(([a], [b]) => a.id - b.id).map(([, taker]) => taker);
+      return ridersFirst([...found.keys()]).flatMap((waiter) => found.get(waiter) ?? []);
     },
     reserve(waiters: readonly Waiter[]) {
       for (const waiter of waiters) waiter.reserved = true;
@@ -173,7 +186,12 @@ export function createWaiters(): Waiters {
     },
     count: () => parked.size,
     lanes: () => [...byLane.keys()],
-    riders: () => [...riders],
+    lanesAskedFor(): readonly number[] {
+      const asked = askedFor;
+      askedFor = new Set();
+      return [...asked.union(new Set(byLane.keys()))];
+    },
+    riders: () => [...riders].filter(({ boarded }) => boarded),
     all: () => [...parked.keys()],
     setLanes(waiter: Waiter, lanes: readonly DueLane[]) {
       if (!parked.has(waiter)) return;
@@ -182,4 +200,14 @@ export function createWaiters(): Waiters {
       enter(waiter);
     },
   });
+}
+
+/** By age; where a session's turn has come, the next of its riders has it before its polls. */
+function ridersFirst(waiters: readonly Waiter[]): readonly Waiter[] {
+  const byAge = waiters.toSorted((a, b) => a.id - b.id);
+  if (!byAge.some(({ rider }) => rider)) return byAge;
+  const own = Map.groupBy(byAge, ({ agent }) => agent.session);
+  for (const [session, of] of own)
+    own.set(session, [...of.filter(({ rider }) => rider), ...of.filter(({ rider }) => !rider)]);
+  return byAge.flatMap(({ agent }) => own.get(agent.session)?.shift() ?? []);
 }

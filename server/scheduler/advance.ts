@@ -8,7 +8,7 @@ import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { Actor, PassRecord } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { RunHead, RunId, RunRef, Store, TransactOptions, Tx } from "../store/store.ts";
+import type { NewRun, RunHead, RunId, RunRef, Store, TransactOptions, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { beginChildren, withEndedChildren } from "./children.ts";
 import { fencedOf } from "./fence.ts";
@@ -37,6 +37,8 @@ export type Advanced = Answer | { readonly kind: "fenced" } | { readonly kind: "
 /** Serves waiting agents within a flight, from the lanes that it has filled. */
 export interface HandOver {
   claim(tx: Tx, lanes: ReadonlySet<number>): Promise<Claim | null>;
+  /** Hears of runs whose first tasks may be among those that are delivered next. */
+  begun(runs: readonly NewRun[]): void;
 }
 
 /** Tasks claimed in a transaction, to be handed over once it has committed. */
@@ -68,7 +70,13 @@ export interface AdvanceOptions {
 }
 
 export interface Advance {
-  submit(run: RunRef, event: RunEvent, actor?: SupervisorActor): Promise<Advanced>;
+  /** `onBoard` hears each time a flight leaves with the event: its hand-over comes after that. */
+  submit(
+    run: RunRef,
+    event: RunEvent,
+    actor?: SupervisorActor | null,
+    onBoard?: () => void,
+  ): Promise<Advanced>;
   idle(): Promise<void>;
 }
 
@@ -77,6 +85,7 @@ interface Item {
   readonly event: RunEvent;
   readonly actor: SupervisorActor | null;
   readonly draw: number;
+  readonly onBoard: (() => void) | undefined;
 }
 
 export function createAdvance(options: AdvanceOptions): Advance {
@@ -95,6 +104,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
     isRetryable: options.isRetryable,
     onFlown: options.onFlown,
     async fly(items, wait) {
+      for (const { onBoard } of items) onBoard?.();
       const slot = slots.pop() ?? 0;
       const use = { name: "advance", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
       try {
@@ -109,8 +119,12 @@ export function createAdvance(options: AdvanceOptions): Advance {
   });
 
   return Object.freeze({
-    submit: (run: RunRef, event: RunEvent, actor?: SupervisorActor) =>
-      flights.submit({ run, event, actor: actor ?? null, draw: random.fraction() }),
+    submit: (
+      run: RunRef,
+      event: RunEvent,
+      actor: SupervisorActor | null = null,
+      onBoard?: () => void,
+    ) => flights.submit({ run, event, actor, draw: random.fraction(), onBoard }),
     idle: () => flights.idle(),
   });
 }
@@ -344,6 +358,7 @@ export async function commitAndTell<T extends Worked>(
       if (claim) claims.push(claim);
       return { worked, left: await tx.placeReady(), now: tx.now };
     });
+    handOver.begun(flown.worked.begun);
     for (const claim of claims) claim.deliver();
     const drained = claims.map((claim) => claim.drained);
     usual.seen(flown.worked.records);

@@ -62,6 +62,8 @@ export interface ReadyInsert {
   readonly workflow: string;
   /** Its lease is first looked at so long after the grant at the latest; null: not for that. */
   readonly slowAfterMs: number | null;
+  /** As `ReadyRow.plain`. */
+  readonly plain: boolean;
 }
 
 export interface AttemptChange {
@@ -197,6 +199,7 @@ function movedRows({ before, laneOf, slowAfter }: PassRecord, changed: readonly 
               ready: row,
               ...laneOf(step.no, row.task, plannedNow(step)),
               slowAfterMs: row.task === "perform" ? (slowAfter?.(step.no) ?? null) : null,
+              plain: isPlain(step, row),
             },
           ]
         : [],
@@ -213,6 +216,12 @@ function movedRows({ before, laneOf, slowAfter }: PassRecord, changed: readonly 
     dueGone: gone.flatMap(({ step, row }) => (isDue(row) ? [{ step, due: row }] : [])),
     dueNew: made.flatMap(({ step, row }) => (isDue(row) ? [{ step: step.no, due: row }] : [])),
   };
+}
+
+function isPlain({ strategies, items }: Step, { task, fence }: Ready): boolean {
+  const [first, ...others] = strategies;
+  const asPlanned = first?.planned === 0 && !first.changed && others.length === 0;
+  return task === "perform" && fence === 1 && asPlanned && items === null;
 }
 
 function isDue(state: Moving): state is Due {

@@ -165,6 +165,8 @@ export interface ReadyRow extends RunRef {
   readonly heartbeatMs: number;
   readonly cancelMs: number;
   readonly stallMs: number | null;
+  /** Its step's first try, as planned: the task is made of the plan and of the run alone. */
+  readonly plain: boolean;
 }
 
 export interface LockedReady {

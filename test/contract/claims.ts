@@ -97,6 +97,7 @@ export function describeClaims(opened: Opened): void {
     expect(rows[0]).toEqual({
       ...{ ...run.ref, step: 0, lane: run.lanes[0], priority: 4, task: "perform" },
       ...{ fence: 1, attempt: 1, readyAt, until, avoid: null, stallMs: null, ...timeouts },
+      plain: true,
     });
     expect(step && movingSide(step)?.state).toMatchObject({ kind: "READY", until, alarms: 0 });
   });
@@ -243,6 +244,7 @@ export function describeClaims(opened: Opened): void {
       ]);
     await pass(store, run, silence(first), LATE);
     const second = await claimOne(store, run, { session: newSession() });
+    expect([first.ready.plain, second.ready.plain]).toEqual([true, false]);
     expect(await store.taskFacts([second])).toMatchObject([{ lastDetails: said.details }]);
     // The first has ended: nobody is handed it any more.
     expect(await store.taskFacts([first, second])).toHaveLength(1);
@@ -258,6 +260,7 @@ export function describeClaims(opened: Opened): void {
     expect(await store.taskFacts([slow])).toMatchObject([{ strategy: 0, lastDetails: null }]);
     await pass(store, run, report(slow, permanent));
     const next = await claimOne(store, run, { session: newSession() });
+    expect(next.ready.plain).toBe(false);
     const facts = await store.taskFacts([slow, next]);
     expect(facts).toMatchObject([{ step: 0, strategy: 1 }]);
     expect(facts).toHaveLength(1);

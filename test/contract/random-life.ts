@@ -21,6 +21,7 @@ import {
   type Step,
 } from "../../server/core/model.ts";
 import { itemOf } from "../../server/core/place.ts";
+import { PLAIN } from "../../server/dispatch/handed-task.ts";
 import { attemptRowNumber } from "../../server/store/attempts.ts";
 import { plannedNow } from "../../server/store/changes.ts";
 import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
@@ -208,12 +209,15 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
     expect(row).toEqual({
       ...{ ...life.scheduled.ref, step: step.no, lane, priority: 5 },
       ...{ task, fence, attempt, readyAt, until, avoid, attemptMs, heartbeatMs, cancelMs, stallMs },
+      plain: row.plain,
     });
     const agentId = `agent of ${session.slice(0, 4)}`;
     return tx.grant([{ ready: row, secret: hex(16), session, agentId, pollSeq: 1 }]);
   });
   const [one] = granted;
   if (!one) return null;
+  // What is made of the run alone needs nothing that the store knows beside it.
+  if (one.ready.plain) expect(await life.store.taskFacts([one])).toMatchObject([PLAIN]);
   const { secret, agentId, pollSeq, grantedAt, attemptBy } = one;
   const stalledAt = stallMs === null ? Number.MAX_SAFE_INTEGER : grantedAt + stallMs;
   const lease: Lease = {

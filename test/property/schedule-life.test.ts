@@ -70,7 +70,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
   });
   const optionsOf = (of: Store) => ({
     ...{ store: of, clock: systemClock, random: systemRandom, plans: createPlans(of, judgeOf) },
-    handOver: { claim: async () => null },
+    handOver: { claim: async () => null, begun: () => undefined },
     tell: () => undefined,
     announce: () => undefined,
     onAwoken: () => undefined,

@@ -29,7 +29,12 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
     ...{ store: createMemoryStore({ now: () => 0, elapsedMs: () => 0 }), clock, waiters },
     random: { fraction: () => 0.5, bytes: (count) => new Uint8Array(count) },
     advance: { submit: () => landing.promise },
-    claims: { claim: async () => null, look: async () => undefined, idle: async () => undefined },
+    claims: {
+      claim: async () => null,
+      begun: () => undefined,
+      look: async () => undefined,
+      idle: async () => undefined,
+    },
     lanes: { of: async () => [{ lane: LANE, weight: 1 }], mayGrow: () => false },
     roster: createRoster(clock),
     heartbeats: { beat: async () => [], idle: async () => undefined },
@@ -52,7 +57,7 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
     new AbortController().signal,
   );
   await new Promise((go) => setImmediate(go));
-  const [rider] = waiters.riders();
+  const [rider] = waiters.all();
   if (!rider) throw new Error("nobody rides on the reports");
   waiters.fail(rider, new Error("what it was granted cannot be read"));
   await new Promise((go) => setImmediate(go));

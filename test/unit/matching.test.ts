@@ -19,7 +19,7 @@ function row(step: number, { lane, priority = 5, avoid = null }: Sketch): ReadyR
     ...{ runId: "01890000-0000-7000-8000-000000000000", partition: 0 },
     ...{ step, lane, priority, avoid, task: "perform", fence: 1, attempt: 1 },
     ...{ readyAt: 0, until: null },
-    ...{ attemptMs: 1, heartbeatMs: 1, stallMs: null, cancelMs: 1 },
+    ...{ attemptMs: 1, heartbeatMs: 1, stallMs: null, plain: false, cancelMs: 1 },
   };
 }
 

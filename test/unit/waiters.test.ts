@@ -11,9 +11,15 @@ const asks = (tasks: readonly string[] = []): Asks => {
   return { namespaceId: 1, queues: [{ name: "q", weight: 1 }], tasks, agentVersion: "1" };
 };
 
-function park(waiters: Waiters, session: string, lanes: readonly number[], places = 1): Waiter {
+function park(
+  waiters: Waiters,
+  session: string,
+  lanes: readonly number[],
+  places = 1,
+  rider = false,
+): Waiter {
   const agent = { id: session, session, version: "1" };
-  const where = { namespace: "d", namespaceId: 1, rider: false, asks: asks() };
+  const where = { namespace: "d", namespaceId: 1, rider, asks: asks() };
   const due = lanes.map((lane) => ({ lane, weight: 1 }));
   return waiters.park({ agent, pollSeq: 1, places, lanes: due, ...where }).waiter;
 }
@@ -59,6 +65,33 @@ it("one session alone is not all that is asked: what it lost is for another", ()
   for (let n = 0; n < 20; n++) park(waiters, "same", [LANE]);
   park(waiters, "another", [LANE]);
   expect(sessions(waiters.waitingFor(new Set([LANE]), gate.admit, 3))).toContain("another");
+});
+
+it("a session takes by its riders first, in the places that its age gives it", () => {
+  const waiters = createWaiters();
+  const poll = park(waiters, "busy", [LANE]);
+  const other = park(waiters, "other", [LANE]);
+  const rider = park(waiters, "busy", [LANE], 1, true);
+  rider.boarded = true;
+  const found = waiters.waitingFor(new Set([LANE]), gate.admit, 501);
+  expect(found.map(({ waiter }) => waiter)).toEqual([rider, other, poll]);
+});
+
+it("a rider is asked once its reports are on board, and not before", () => {
+  const waiters = createWaiters();
+  const rider = park(waiters, "busy", [LANE], 1, true);
+  const asked = () => waiters.waitingFor(new Set([LANE]), gate.admit, 501).length;
+  expect([asked(), waiters.riders()]).toEqual([0, []]);
+  rider.boarded = true;
+  expect([asked(), waiters.riders()]).toEqual([1, [rider]]);
+});
+
+it("lanes were asked for, though nobody waits there any more when they are looked at", () => {
+  const waiters = createWaiters();
+  waiters.serve(park(waiters, "served at once", [LANE]), { tasks: [], grantedAtMs: 0 });
+  park(waiters, "waits", [OTHER]);
+  expect([waiters.lanes(), waiters.lanesAskedFor()]).toEqual([[OTHER], [LANE, OTHER]]);
+  expect(waiters.lanesAskedFor()).toEqual([OTHER]);
 });
 
 it("a lane is asked for once, however many polls come at the same moment, and again if that failed", async () => {

@@ -77,7 +77,10 @@ class Polling:
         """There may be something to poll for."""
         idle = self._parked is None and self._pause is None and not self._stopping
         want = self._want()
-        if not idle or want <= 0 or self._wants.gathering():
+        if not idle or want <= 0:
+            return
+        # More than what the next report can bring is worth a poll beside it.
+        if self._wants.gathering() and self._unpromised() <= _TASKS_MOST:
             return
         # Spread, so that agents which started together do not poll together for ever.
         wait = round(self._wants.wait * (0.8 + 0.2 * self._clock.fraction()), 3)
@@ -118,7 +121,10 @@ class Polling:
         self.wake()
 
     def _want(self) -> int:
-        return min(self._wants.free() - self._reserved, _TASKS_MOST)
+        return min(self._unpromised(), _TASKS_MOST)
+
+    def _unpromised(self) -> int:
+        return self._wants.free() - self._reserved
 
     async def _park(self, poll: Poll, want: int) -> None:
         try:

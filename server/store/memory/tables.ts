@@ -81,6 +81,7 @@ export interface ReadyRow extends StepRef {
   readonly cancelMs: number;
   readonly stallMs: number | null;
   readonly slowAfterMs: number | null;
+  readonly plain: boolean;
 }
 
 export interface LeaseRow extends StepRef {

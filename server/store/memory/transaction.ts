@@ -376,10 +376,10 @@ function claimingOf(
 
 function claimable(row: ReadyRow): ClaimableRow {
   const { runId, partition, step, lane, priority } = row;
-  const { attemptMs, heartbeatMs, cancelMs, stallMs } = row;
+  const { attemptMs, heartbeatMs, cancelMs, stallMs, plain } = row;
   const { task, fence, attempt, readyAt, until, avoid } = row.ready;
   return {
     ...{ runId, partition, step, lane, priority, task, fence, attempt, readyAt, until, avoid },
-    ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
+    ...{ attemptMs, heartbeatMs, cancelMs, stallMs, plain },
   };
 }

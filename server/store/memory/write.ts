@@ -115,7 +115,7 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
       return [step, row];
     }),
   );
-  for (const { step, lane, ready, task, workflow, slowAfterMs } of changes.readyNew) {
+  for (const { step, lane, ready, task, workflow, slowAfterMs, plain } of changes.readyNew) {
     const { attemptMs, heartbeatMs, cancelMs, stallMs } = task.timeouts;
     const { namespaceId, definitionId } = changes.head;
     const of = { namespaceId, workflow, definitionId };
@@ -123,7 +123,7 @@ function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number,
     const paused = tables.pausedWorkflow.get(workflowKey(of));
     tables.ready.insert({
       ...{ runId, partition, step, lane: paused ? -pinned : pinned, priority, ready },
-      ...{ attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs },
+      ...{ attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain },
       transaction: writing.transaction,
       number: writing.nextNumber(),
     });

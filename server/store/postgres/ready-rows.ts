@@ -109,7 +109,7 @@ function claimable({ head, row }: Made): ReadyRow {
   return {
     ...{ runId: head.runId, partition: head.partition, step: row.step, lane: row.lane },
     ...{ priority: head.priority, task, fence, attempt, readyAt, until, avoid },
-    ...{ attemptMs, heartbeatMs, cancelMs, stallMs },
+    ...{ attemptMs, heartbeatMs, cancelMs, stallMs, plain: row.plain },
   };
 }
 
@@ -138,6 +138,7 @@ function readyColumns(rows: readonly Made[]): unknown[][] {
     ({ head }) => head.namespaceId,
     ({ row }) => row.workflow,
     ({ head }) => head.definitionId,
+    ({ row }) => row.plain,
   );
 }
 
@@ -195,6 +196,7 @@ interface LockedReadyRow extends OfLane {
   heartbeat_ms: number;
   cancel_ms: number;
   stall_ms: number | null;
+  plain: boolean;
 }
 
 function limitedOf(found: readonly (LockedReadyRow | LaneRow)[]): LockedReady["limited"] {
@@ -221,6 +223,7 @@ function readyRowOf(row: LockedReadyRow): ReadyRow {
     heartbeatMs: row.heartbeat_ms,
     cancelMs: row.cancel_ms,
     stallMs: row.stall_ms,
+    plain: row.plain,
   };
 }
 

@@ -221,7 +221,7 @@ async function memoryStore(): Promise<Store> {
 function scheduleControl(store: Store, clock: Clock): ScheduleControl {
   return createScheduleControl({
     ...{ store, clock, random: systemRandom, plans: createPlans(store, judgeOf) },
-    handOver: { claim: async () => null },
+    handOver: { claim: async () => null, begun: () => undefined },
     tell: () => undefined,
     announce: () => undefined,
     usual: NOTHING_USUAL,

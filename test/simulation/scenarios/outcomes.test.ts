@@ -1,6 +1,13 @@
 /** What became of an attempt, whoever says so and however late: races 6 to 8, 19, 22, 24 and 32. */
 import { expect, test } from "vitest";
-import { deferred, failure, nothingThere, success, unknown } from "../../support/core-world.ts";
+import {
+  deferred,
+  failure,
+  nothingThere,
+  released,
+  success,
+  unknown,
+} from "../../support/core-world.ts";
 import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 
 const json = (text: string) => ({ kind: "json", json: text }) as const;
@@ -113,14 +120,16 @@ test("22: a poll that rides on a report, and fails before that has landed, costs
   play(async ({ agent, schedule, faults, look, watching, pass }) => {
     const at = watching();
     const run = await schedule(flow({ a: {} }), { at });
-    const one = agent("one");
+    const [one, two] = [agent("one"), agent("two")];
     const task = await one.take({ at });
+    const other = await schedule(flow({ a: {} }), { at });
+    const begun = await two.take({ at });
     faults.scriptStore({ name: "advance", at, toMs: 400 });
     const told = one.report(task, success(), { at, next: 1 });
     await pass(20);
     // What the rider is granted meanwhile cannot be handed out: what it says cannot be read.
     faults.scriptStore({ name: "taskFacts", at, fate: "before-commit" });
-    const other = await schedule(flow({ a: {} }), { at });
+    await two.end(begun, released, { at });
     await pass(100);
     expect((await look(run)).steps).toEqual({ a: "LEASED" });
     const { answers, poll } = await told;

@@ -10,7 +10,7 @@
 -- dead (store/marks.ts). Plan: ready_lane, one probe a lane.
 select w.lane as asked, w.moves, w.namespace_id, case when not $3::boolean then w.queue end as queue, r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.ready_at,
   r.until, encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
-  r.cancel_ms, r.stall_ms
+  r.cancel_ms, r.stall_ms, r.plain
 from (
   select u.lane, u.most, u.priorities::smallint[] as priorities, u.firsts::xid8[] as firsts,
     u.lasts::smallint[] as lasts, l.namespace_id, s.queue,

@@ -134,21 +134,21 @@ returning r.step_no;
 with made as (
   insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt, ready_at,
     until, avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
-    wake_at)
+    wake_at, plain)
   select u.run_id, u.step_no, u.partition,
     case when p.name is null then 1 else -1 end * coalesce(k.lane, u.lane), u.priority, u.ordinal, u.kind,
     u.fence, u.attempt,
     to_timestamp(u.ready_at / 1000.0), to_timestamp(u.until / 1000.0), decode(u.avoid_session, 'hex'),
     to_timestamp(u.avoid_until / 1000.0), u.alarms, u.attempt_ms, u.heartbeat_ms, u.cancel_ms,
-    u.stall_ms, u.slow_ms, to_timestamp(u.wake_at / 1000.0)
+    u.stall_ms, u.slow_ms, to_timestamp(u.wake_at / 1000.0), u.plain
   from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
     $7::integer[], $8::smallint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
     $13::smallint[], $14::bigint[], $15::integer[], $16::integer[], $17::bigint[], $18::bigint[],
-    $19::bigint[], $20::integer[], $21::text[], $22::bigint[])
+    $19::bigint[], $20::integer[], $21::text[], $22::bigint[], $23::boolean[])
     with ordinality
     as u (run_id, step_no, partition, lane, priority, kind, fence, attempt, ready_at, until,
       avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
-      wake_at, namespace_id, workflow, definition_id, ordinal)
+      wake_at, namespace_id, workflow, definition_id, plain, ordinal)
   left join paused_workflow as p on p.namespace_id = u.namespace_id and p.name = u.workflow
   left join lateral (
     select t.id as lane
