@@ -32,6 +32,7 @@ import { createMeasures, observePlane } from "./measures.ts";
 import { type Pages, statusPages } from "./rpc/http.ts";
 import { createPagesPort } from "./rpc/pages-port.ts";
 import { createRpcServer } from "./rpc/server.ts";
+import { observeProcess, observeStanding } from "./standing.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
@@ -241,6 +242,8 @@ async function openPlane(
   const config = { ...HEALTH_DEFAULTS, overdueMs, unownedMs, ...options.health };
   const itself = createItself({ store, clock: systemClock, log, partitions, config });
   observePlane(metrics, { plane, measures, itself });
+  observeStanding(metrics, store.operators, systemClock);
+  observeProcess(metrics);
   await itself.runOnce();
   itself.start();
   closers.push(() => itself.stop());

@@ -242,7 +242,7 @@ export const layers: readonly Layer[] = [
   {
     of: [
       ...["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
-      "server/mended.ts",
+      ...["server/mended.ts", "server/standing.ts"],
     ],
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],
@@ -351,8 +351,15 @@ export const layers: readonly Layer[] = [
     instead: "a model stands beside the code that it mirrors, and needs Spin alone",
   },
   {
+    of: ["deploy/"],
+    may: [],
+    node: false,
+    instead: "what watches a server from outside knows the names of its metrics alone",
+  },
+  {
     of: ["docs/"],
     may: [
+      "deploy/grafana/dashboard.ts",
       "server/core/",
       "server/rpc/workflow-text-schema.ts",
       "server/telemetry/catalogue.ts",
