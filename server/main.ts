@@ -46,6 +46,8 @@ import { createTracedCalls } from "./traces/call-spans.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+/** What `npm run dashboard` builds. */
+const DASHBOARD = fileURLToPath(new URL("../web/dist", import.meta.url));
 
 interface ProcessOptions {
   readonly database: DatabaseConfig;
@@ -129,6 +131,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log,
       health: itself.health,
       pages: metricsPage(metrics),
+      dashboard: DASHBOARD,
       traced: sink ? createTracedCalls(sink, systemClock, systemRandom) : undefined,
     });
     const listening = listeningAt(await rpc.start());

@@ -8,11 +8,12 @@
  * and dispatcher.ts say; protobuf types stop at `rpc`; main.ts constructs.
  */
 import { type Import, importsOf, type SourceFile } from "./tree.ts";
+import { webLayers } from "./tree-layers-web.ts";
 
 /** One broken rule, as a line that says where, what, and what to do instead. */
 export type Finding = string;
 
-interface Layer {
+export interface Layer {
   /**
    * Its files: all below a folder by `x/`, those in it by `x/*`, or one file. The first row counts.
    */
@@ -344,6 +345,7 @@ export const layers: readonly Layer[] = [
     node: true,
     instead: "a benchmark starts a server as a process, and asks it as an agent or a client would",
   },
+  ...webLayers,
   {
     of: ["spec/"],
     may: [],
