@@ -15,6 +15,7 @@ export const webLayers: readonly Layer[] = [
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-web",
+      "@dagrejs/dagre",
       "@tanstack/react-virtual",
       "react",
       "react-dom",

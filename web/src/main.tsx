@@ -7,6 +7,7 @@ import "./styles/tokens.css";
 import "./styles/page.css";
 import "./styles/shell.css";
 import "./styles/parts.css";
+import "./styles/pages.css";
 
 showTheme();
 const place = document.getElementById("app");

@@ -9,4 +9,20 @@ export const pages: Readonly<Partial<Record<PageId, ComponentType>>> = {
   })),
   runs: lazy(async () => ({ default: (await import("./pages/runs/runs-page.tsx")).RunsPage })),
   run: lazy(async () => ({ default: (await import("./pages/run/run-page.tsx")).RunPage })),
+  workflows: lazy(async () => ({
+    default: (await import("./pages/workflows/workflows-page.tsx")).WorkflowsPage,
+  })),
+  queues: lazy(async () => ({
+    default: (await import("./pages/queues/queues-page.tsx")).QueuesPage,
+  })),
+  supervisors: lazy(async () => ({
+    default: (await import("./pages/supervisors/supervisors-page.tsx")).SupervisorsPage,
+  })),
+  escalations: lazy(async () => ({
+    default: (await import("./pages/escalations/escalations-page.tsx")).EscalationsPage,
+  })),
+  schedules: lazy(async () => ({
+    default: (await import("./pages/schedules/schedules-page.tsx")).SchedulesPage,
+  })),
+  audit: lazy(async () => ({ default: (await import("./pages/audit/audit-page.tsx")).AuditPage })),
 };

@@ -1,5 +1,5 @@
 // Moments and durations as people say them; the exact one is a hover away and can be copied.
-import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { type Duration, durationMs, type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSyncExternalStore } from "react";
 import { durationWords, exactMoment } from "../words/time-words.ts";
 
@@ -64,4 +64,10 @@ export function Lasted(props: {
 function Counting({ fromMs }: { readonly fromMs: number }) {
   const now = useNowMs();
   return <span className="number">{durationWords(Math.max(0, now - fromMs), "coarse")}</span>;
+}
+
+/** A length of time; a dash if there is none. */
+export function Length({ of }: { readonly of: Duration | undefined }) {
+  if (of === undefined) return <span className="dim">–</span>;
+  return <span className="number">{durationWords(durationMs(of))}</span>;
 }

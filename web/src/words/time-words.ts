@@ -44,3 +44,15 @@ export function clockTime(ms: number): string {
 }
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** As a field of type `datetime-local` has it, in the reader's own time zone. */
+export function fieldMoment(ms: number): string {
+  const at = new Date(ms);
+  return new Date(ms - at.getTimezoneOffset() * MINUTE).toISOString().slice(0, 19);
+}
+
+/** null: nothing is written there, or no moment. */
+export function momentOfField(text: string): number | null {
+  const ms = new Date(text).getTime();
+  return Number.isNaN(ms) ? null : ms;
+}
