@@ -124,7 +124,9 @@ function FilterFields({ filters }: { readonly filters: Filters }) {
       </Field>
       <Field
         name="Of the run with the id"
-        {...(run === "" || UUID.test(run) ? {} : { help: "This is no whole id: all runs are shown." })}
+        {...(run === "" || UUID.test(run)
+          ? {}
+          : { help: "This is no whole id: all runs are shown." })}
       >
         <input
           type="search"
