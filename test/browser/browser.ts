@@ -2,13 +2,12 @@
  * A real browser for tests: headless Chromium, driven by playwright-core. Pages are opened on a
  * server's own address, looked at in both themes, and held to what axe-core finds.
  */
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const CHROMIUM = process.env.DROVER_CHROMIUM ?? "/usr/bin/chromium";
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** Git ignores it. */
 const PICTURES = join(import.meta.dirname, "../../.drover/pictures");
 
@@ -43,7 +42,7 @@ interface Finding {
 
 /** What axe-core calls serious or critical, in both themes: `light color-contrast: .badge`. */
 export async function seriousFindings(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const found: string[] = [];
   for (const theme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });

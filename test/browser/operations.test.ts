@@ -76,6 +76,42 @@ describe.for([
   });
 });
 
+describe("a namespace in which nothing is", () => {
+  it.for([
+    ["workflows", "No workflow is registered"],
+    ["queues", "No queue yet"],
+    ["escalations", "Nothing waits for a person"],
+    ["schedules", "No schedule"],
+    ["audit", "Nothing had to be done"],
+  ] as const)("says so on the page %s, and what comes there", async ([name, says]) => {
+    await world.call("OperatorService/CreateNamespace", { name: "quiet" });
+    await open(`/ns/quiet/${name}`);
+    await page.getByText(says).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await picture(page, `${name}-empty`);
+    expect(defects).toEqual([]);
+  });
+});
+
+describe("a narrow screen", () => {
+  it.for(["workflows/book-holiday", "queues", "queues/mail", "supervisors", "audit"])(
+    "shows %s without a sideways way",
+    async (path) => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      await open(`/${path}`);
+      await page
+        .getByRole("heading", { level: 2 })
+        .first()
+        .or(page.getByRole("list"))
+        .first()
+        .waitFor();
+      const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      expect(over).toBeLessThanOrEqual(0);
+      await picture(page, `narrow-${path.replace("/", "-")}`);
+    },
+  );
+});
+
 describe("an escalation", () => {
   /** The newest question that stands open. */
   async function firstOpen(): Promise<{ runId: string; id: string; path: string }> {
@@ -101,7 +137,7 @@ describe("an escalation", () => {
 
     await button("Succeed").click();
     const asked = dialog();
-    expect(await asked.textContent()).toContain("charge counts as done, and the run goes on");
+    expect(await asked.textContent()).toContain("Step charge counts as done");
     expect(await asked.getByLabel("Your name").inputValue()).toBe("ada");
     await picture(page, "escalation-answer");
     expect(await seriousFindings(page)).toEqual([]);
@@ -332,7 +368,7 @@ describe("the audit", () => {
     await page.keyboard.press("Escape");
     await page.getByLabel("Of the run with the id").fill(crypto.randomUUID());
     await page.getByText("Nothing fits these filters").waitFor();
-    await picture(page, "audit-empty");
+    await picture(page, "audit-filtered");
     await button("Take the filters off").click();
     await page
       .getByRole("link", { name: /crunch of nightly-report/ })

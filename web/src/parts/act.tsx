@@ -1,6 +1,6 @@
 // Something that can be done here: a button, what it asks before, and what it says after.
 //
-//   <Act name="Pause" title="Pause queue mail?" done={again} onAct={async (form) => "It is paused."}>
+//   <Act name="Pause" title="Pause queue mail?" done={again} onAct={async (form) => "It rests."}>
 //     what will happen then, and fields if something is to be filled in
 //   </Act>
 import { type ReactNode, useState } from "react";

@@ -1,5 +1,10 @@
 // What became of tasks that agents had: one tone and one word for each outcome.
-import { type Attempt, type Failure, OutcomeKind } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  type Attempt,
+  AttemptSource,
+  type Failure,
+  OutcomeKind,
+} from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Standing } from "../parts/badge.tsx";
 
@@ -23,6 +28,11 @@ const outcomes: Readonly<Record<number, Standing>> = {
 
 export function taskKindWords(kind: TaskKind): string {
   return kinds[kind] ?? "unknown";
+}
+
+/** Who had it: an agent, or the person whose answer stands for its end. */
+export function performerWords({ agentId, source }: Attempt): string {
+  return source === AttemptSource.ANSWER ? `${agentId}, by an answer` : agentId || "–";
 }
 
 /** One that has not ended is with its agent. */

@@ -56,22 +56,22 @@ export interface AnswerWords {
   readonly danger: boolean;
 }
 
-/** `subject`: what is asked about. */
-export function answerWords(answer: string, subject: string): AnswerWords {
+export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId">): AnswerWords {
+  const subject = stepId === "" ? "The run" : `Step ${stepId}`;
   const plain = { name: answer, takes: null, danger: false } as const;
   switch (answer) {
     case "retry":
       return {
         ...plain,
         name: "Retry",
-        means: "try it anew",
+        means: "try it anew with the same input",
         happens: `${subject} is tried anew with the same input, and the run goes on with what comes of it. If an earlier try took effect after all, the remote service must know it by its key.`,
       };
     case "retry-changed":
       return {
         ...plain,
         name: "Retry with another input",
-        means: "try it anew, with another input",
+        means: "try it anew, with what you write as its whole input",
         happens: `${subject} is tried anew, with what you write here as its whole input.`,
         takes: "input",
       };
@@ -79,7 +79,7 @@ export function answerWords(answer: string, subject: string): AnswerWords {
       return {
         ...plain,
         name: "Succeed",
-        means: "it is done",
+        means: "it is done, with what you write as its output",
         happens: `${subject} counts as done, and the run goes on. Nobody does it again, so be sure that it is.`,
         takes: "output",
       };
@@ -88,13 +88,13 @@ export function answerWords(answer: string, subject: string): AnswerWords {
         ...plain,
         name: "Skip",
         means: "go on as if it were not needed",
-        happens: `The run goes on as if ${subject} were not needed. What it may have done stays.`,
+        happens: `${subject} is passed over, and the run goes on. What it may have done stays.`,
       };
     case "compensate":
       return {
         ...plain,
         name: "Undo the run",
-        means: "undo the run",
+        means: "stop, and undo in reverse order what was done",
         happens:
           "The run stops, and what it has done is undone in reverse order. This cannot be taken back.",
         danger: true,

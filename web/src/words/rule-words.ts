@@ -1,7 +1,7 @@
 // The rules by which supervisors act: what each of them notices.
 import type { Tone } from "../parts/badge.tsx";
 
-/** As `drover intervention list --rule` takes them, what goes wrong before what is a plain moment. */
+/** As `drover intervention list --rule` takes them: what goes wrong first, plain moments last. */
 export const ruleMeanings: Readonly<Record<string, string>> = {
   lease: "an agent fell silent",
   forgotten: "an agent forgot a task",

@@ -27,6 +27,7 @@ export function calendarWords({ spec }: Pick<Schedule, "spec">): string {
 export function momentWords(moment: string): string {
   return moment
     .replace("T", " ")
+    .replace(/\.\d+/, "")
     .replace(/\[(.+)\]$/, " $1")
     .replace(/Z$/, " UTC");
 }

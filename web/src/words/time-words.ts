@@ -45,10 +45,10 @@ export function clockTime(ms: number): string {
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** As a field of type `datetime-local` has it, in the reader's own time zone. */
+/** As a field of type `datetime-local` has it, to the minute, in the reader's own time zone. */
 export function fieldMoment(ms: number): string {
   const at = new Date(ms);
-  return new Date(ms - at.getTimezoneOffset() * MINUTE).toISOString().slice(0, 19);
+  return new Date(ms - at.getTimezoneOffset() * MINUTE).toISOString().slice(0, 16);
 }
 
 /** null: nothing is written there, or no moment. */

@@ -1,5 +1,5 @@
-// What supervisors did in this namespace, newest first: what was seen, what was done, when it was due
-// and when it was done. The filters are a part of the address, so that a link says the same.
+// What supervisors did in this namespace, newest first: what was seen and done, when it was due and
+// when it was done. The filters are a part of the address, so that a link says the same.
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useLocation, useSearch } from "wouter";
 import { operator } from "../../calls/clients.ts";
@@ -160,7 +160,7 @@ function MomentField({ name, ms, onSay }: MomentFieldProps) {
     <Field name={name}>
       <input
         type="datetime-local"
-        value={ms === null ? "" : fieldMoment(ms).slice(0, 16)}
+        value={ms === null ? "" : fieldMoment(ms)}
         onChange={({ target }) => onSay(momentOfField(target.value))}
       />
     </Field>

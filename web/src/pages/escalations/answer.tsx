@@ -16,7 +16,7 @@ interface AnswerProps {
 export function Answer({ answer, escalation, again }: AnswerProps) {
   const namespace = useNamespace();
   const subject = subjectWords(escalation);
-  const { name, means, happens, takes, danger } = answerWords(answer, subject);
+  const { name, means, happens, takes, danger } = answerWords(answer, escalation);
   const { runId, id: escalationId, workflow } = escalation;
   return (
     <>

@@ -10,6 +10,7 @@ import { useList } from "../../calls/use-list.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
+import { ShortId } from "../../parts/short-id.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
@@ -18,8 +19,6 @@ import { Question } from "./question.tsx";
 
 const PAGE = 200;
 const EVERY_MS = 3_000;
-/** Ids of one moment differ at their end. */
-const SHORT_ID = 6;
 
 export function EscalationsPage() {
   const { "*": rest = "" } = useParams();
@@ -54,7 +53,7 @@ const columns: readonly Column<Escalation>[] = [
   {
     title: "Run",
     width: "5.5rem",
-    cell: ({ runId }) => <code title={runId}>…{runId.slice(-SHORT_ID)}</code>,
+    cell: ({ runId }) => <ShortId of={runId} />,
   },
   { title: "Opened", width: "6.5rem", cell: ({ openedTime }) => <Ago at={openedTime} /> },
   {

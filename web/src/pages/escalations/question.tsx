@@ -14,7 +14,12 @@ import { PersonFields, personOf } from "../../parts/person-fields.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { failureWords, outcomeStanding, taskKindWords } from "../../words/attempt-words.ts";
+import {
+  failureWords,
+  outcomeStanding,
+  performerWords,
+  taskKindWords,
+} from "../../words/attempt-words.ts";
 import {
   answeredWords,
   lookFirst,
@@ -104,9 +109,11 @@ function Seen({ seen, escalation, again }: SeenProps) {
 function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
   const { run, step } = seen;
   const { answer, closedBy, closedTime, claimedBy, deadlineTime } = escalation;
+  const isTold = step?.error !== undefined && escalation.message.includes(step.error.message);
   return (
     <Panel title="What happened">
       <p className="told">{escalation.message}</p>
+      {answer ? <p className="told">Answer: {answeredWords(answer)}</p> : null}
       <Facts
         of={[
           [
@@ -116,7 +123,7 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
             </Link>,
           ],
           ["Its state", run ? <Badge key="state" {...runStanding(run.state)} /> : null],
-          ["Error", step?.error ? failureWords(step.error) : null],
+          ["Error", step?.error && !isTold ? failureWords(step.error) : null],
           ["Opened", <Ago key="opened" at={escalation.openedTime} />],
           [
             "Answers itself",
@@ -124,7 +131,7 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
           ],
           ["Looked after by", claimedBy],
           ["Closed", closedTime ? <Ago key="closed" at={closedTime} /> : null],
-          ["Answer", answer ? answeredWords(answer) : closedTime ? closedBy : null],
+          ["Closed by", answer ? null : closedBy],
         ]}
       />
     </Panel>
@@ -134,7 +141,7 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
 const attemptColumns: readonly Column<Attempt>[] = [
   { title: "Task", width: "7rem", cell: ({ kind }) => taskKindWords(kind) },
   { title: "Attempt", width: "5rem", align: "end", cell: ({ attempt }) => attempt || "–" },
-  { title: "Agent", width: "minmax(8rem, 1fr)", cell: ({ agentId }) => agentId || "–" },
+  { title: "Agent", width: "minmax(8rem, 1fr)", cell: performerWords },
   { title: "Began", width: "7rem", cell: ({ startedTime }) => <Ago at={startedTime} /> },
   {
     title: "Took",

@@ -61,7 +61,11 @@ const columns = (again: () => void): readonly Column<Cordon>[] => [
   {
     title: "What you can do",
     width: "9rem",
-    cell: ({ of }) => <UncordonAct of={of} again={again} look="quiet" />,
+    cell: ({ of }) => (
+      <span className="acts">
+        <UncordonAct of={of} again={again} look="quiet" />
+      </span>
+    ),
   },
 ];
 

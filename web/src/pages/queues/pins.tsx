@@ -49,7 +49,11 @@ const columns = (queue: string, again: () => void): readonly Column<VersionPin>[
   {
     title: "What you can do",
     width: "9rem",
-    cell: (pin) => <UnpinAct queue={queue} pin={pin} again={again} />,
+    cell: (pin) => (
+      <span className="acts">
+        <UnpinAct queue={queue} pin={pin} again={again} />
+      </span>
+    ),
   },
 ];
 

@@ -69,7 +69,6 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
         <Field name="From">
           <input
             type="datetime-local"
-            step={1}
             required
             value={from}
             onChange={({ target }) => setFrom(target.value)}
@@ -78,7 +77,6 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
         <Field name="To, not later than now">
           <input
             type="datetime-local"
-            step={1}
             required
             value={to}
             onChange={({ target }) => setTo(target.value)}
@@ -104,7 +102,7 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
   );
 }
 
-/** `12 moments: 9 get a run, 3 have one already`; the rest of a long time is not looked at one by one. */
+/** `12 moments: 9 runs would begin, 3 have one already`; of a long time only the count is known. */
 function whatWouldBegin({ count, moments, nextStartTime }: BackfillScheduleResponse): string {
   if (count === 0) return "No moment of the schedule is in this time.";
   const had = moments.filter(({ runId, created }) => runId !== "" && !created).length;

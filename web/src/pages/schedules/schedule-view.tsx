@@ -10,6 +10,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
+import { ShortId } from "../../parts/short-id.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago, Length } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
@@ -85,7 +86,8 @@ function Seen({ schedule, again }: SeenProps) {
 }
 
 function WhatItSays({ schedule }: Pick<SeenProps, "schedule">) {
-  const { spec, pause } = schedule;
+  const { spec, pause, createdTime, changedTime } = schedule;
+  const isChanged = createdTime?.seconds !== changedTime?.seconds;
   const labels = Object.entries(spec?.labels ?? {}).map(([name, value]) => `${name}=${value}`);
   return (
     <Panel title="What it says">
@@ -109,7 +111,7 @@ function WhatItSays({ schedule }: Pick<SeenProps, "schedule">) {
           ["Paused", pause ? <Ago key="paused" at={pause.sinceTime} /> : null],
           ["Because", pause?.reason],
           ["Made", <Ago key="made" at={schedule.createdTime} />],
-          ["Changed", <Ago key="changed" at={schedule.changedTime} />],
+          ["Changed", isChanged ? <Ago key="changed" at={schedule.changedTime} /> : null],
         ]}
       />
     </Panel>
@@ -145,13 +147,13 @@ const fireColumns: readonly Column<Fire>[] = [
   { title: "Outcome", width: "11rem", cell: (fire) => <Badge {...fireStanding(fire)} /> },
   {
     title: "Run",
-    width: "minmax(8rem, 1.2fr)",
+    width: "5.5rem",
     cell: ({ runId }) =>
       runId === "" ? (
         "–"
       ) : (
-        <Link href={`/runs/${runId}`} className="mono">
-          {runId}
+        <Link href={`/runs/${runId}`}>
+          <ShortId of={runId} />
         </Link>
       ),
   },

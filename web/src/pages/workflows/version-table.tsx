@@ -56,7 +56,9 @@ const columns = (workflow: Workflow, again: () => void): readonly Column<Workflo
       version === workflow.defaultVersion ? (
         <Badge tone="ok" word="default" />
       ) : (
-        <DefaultAct workflow={workflow} version={version} again={again} />
+        <span className="acts">
+          <DefaultAct workflow={workflow} version={version} again={again} />
+        </span>
       ),
   },
 ];
