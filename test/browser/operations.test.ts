@@ -2,40 +2,40 @@
  * The pages that operate: workflows, queues and agents, supervisors, escalations, schedules, audit.
  * Each action is done in a real browser and its effect is read back through the API.
  */
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { at, listAt, textAt } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
-import { openBrowser, picture, seriousFindings } from "./browser.ts";
+import { closeBrowser, openPage, picture, seriousFindings } from "./browser.ts";
 import { type OperationsWorld, openOperationsWorld } from "./operations-world.ts";
 
 let world: OperationsWorld;
-let browser: Browser;
 let page: Page;
-let defects: string[];
 
 beforeAll(async () => {
   world = await openOperationsWorld();
-  browser = await openBrowser();
 });
 afterAll(async () => {
-  await browser?.close();
+  await closeBrowser();
   await world?.stop();
 });
-beforeEach(async () => {
-  await page?.close();
-  page = await browser.newPage({ viewport: { width: 1_440, height: 900 } });
+beforeEach(async (context) => {
+  page = await openPage(context, world.server.address);
   page.setDefaultTimeout(8_000);
-  defects = [];
-  page.on("pageerror", (error) => defects.push(error.message));
-  page.on("console", (line) => {
-    if (line.type() === "error") defects.push(line.text());
-  });
 });
 
 async function open(path: string): Promise<void> {
-  await page.goto(`${world.server.url}${path}`);
+  await page.goto(path);
   await page.getByRole("heading", { level: 1 }).waitFor();
+}
+
+/** Pictures of what is on the screen in both themes, in none of which anything hinders anybody. */
+async function lookAt(name: string): Promise<void> {
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await picture(page, `${name}-${theme}`);
+    expect([theme, ...(await seriousFindings(page))]).toEqual([theme]);
+  }
 }
 
 const button = (name: string | RegExp): Locator => page.getByRole("button", { name });
@@ -70,9 +70,7 @@ describe.for([
   it("shows what is there, with no defect and nothing that hinders anybody", async () => {
     await open(path);
     await page.getByText(shows).locator("visible=true").first().waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-    await picture(page, name);
-    expect(defects).toEqual([]);
+    await lookAt(name);
   });
 });
 
@@ -87,9 +85,7 @@ describe("a namespace in which nothing is", () => {
     await world.call("OperatorService/CreateNamespace", { name: "quiet" });
     await open(`/ns/quiet/${name}`);
     await page.getByText(says).waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-    await picture(page, `${name}-empty`);
-    expect(defects).toEqual([]);
+    await lookAt(`${name}-empty`);
   });
 });
 
@@ -107,7 +103,7 @@ describe("a narrow screen", () => {
         .waitFor();
       const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       expect(over).toBeLessThanOrEqual(0);
-      await picture(page, `narrow-${path.replace("/", "-")}`);
+      await lookAt(`narrow-${path.replace("/", "-")}`);
     },
   );
 });
@@ -128,8 +124,7 @@ describe("an escalation", () => {
     await page.locator(`a[href="${question.path}"]`).click();
     await page.getByRole("heading", { name: "What happened" }).waitFor();
     await page.getByText("connection-lost: the bank hung up").first().waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-    await picture(page, "escalation");
+    await lookAt("escalation");
 
     await act("Claim", { "Your name": "ada" });
     await page.getByText("ada is at it").waitFor();
@@ -139,21 +134,19 @@ describe("an escalation", () => {
     const asked = dialog();
     expect(await asked.textContent()).toContain("Step charge counts as done");
     expect(await asked.getByLabel("Your name").inputValue()).toBe("ada");
-    await picture(page, "escalation-answer");
-    expect(await seriousFindings(page)).toEqual([]);
+    await lookAt("escalation-answer");
     await asked.getByLabel("Its output, as JSON").fill('{"charged": 42}');
     await asked.getByLabel("Why").fill("the bank has it");
     await asked.getByRole("button", { name: "Succeed" }).click();
     await page.getByText("It is answered: succeed.").waitFor();
     await page.getByText("succeed, said ada (not verified): the bank has it").waitFor();
-    await picture(page, "escalation-closed");
+    await lookAt("escalation-closed");
 
     const after = await escalation(question);
     expect(at(after, "escalation", "answer")).toMatchObject({ answer: "succeed", by: "ada" });
     expect(at(after, "step", "output", "json")).toBe('{"charged": 42}');
     const run = await world.call("SchedulerService/GetRun", { run: { runId: question.runId } });
     expect(at(run, "run", "state")).toBe("RUN_STATE_COMPLETED");
-    expect(defects).toEqual([]);
   });
 
   it("is not answered with what is no JSON, and the field says why", async () => {
@@ -185,10 +178,9 @@ describe("an escalation", () => {
 
   it("that is not there is said to be missing", async () => {
     const { path } = await firstOpen();
-    await page.goto(`${world.server.url}${path}9`);
+    await page.goto(`${path}9`);
     await page.getByText("Could not load the escalation").waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-    await picture(page, "escalation-missing");
+    await lookAt("escalation-missing");
   });
 });
 
@@ -200,7 +192,7 @@ describe("a queue", () => {
     expect(await act("Pause", { Why: "the printer burns" })).toContain("What is with an agent");
     await page.getByText("paused", { exact: true }).first().waitFor();
     expect(at(await queue("mail"), "queue", "pause", "reason")).toBe("the printer burns");
-    await picture(page, "queue-paused");
+    await lookAt("queue-paused");
     await act("Resume");
     await button("Pause").waitFor();
     expect(at(await queue("mail"), "queue", "pause")).toBeUndefined();
@@ -248,8 +240,7 @@ describe("a queue", () => {
     ]);
     await open("/queues");
     await page.getByText("said ada: out of stamps").waitFor();
-    await picture(page, "queues-circuit");
-    expect(await seriousFindings(page)).toEqual([]);
+    await lookAt("queues-circuit");
     await act("Release the circuit of send-letter");
     await page.getByText("Every circuit is closed").waitFor();
     expect(await circuits()).toEqual([]);
@@ -275,8 +266,7 @@ describe("an agent", () => {
     await open("/queues");
     await page.getByRole("link", { name: "reports-1" }).click();
     await page.getByText("47 %").waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-    await picture(page, "agent");
+    await lookAt("agent");
     await act("Cordon its version", { "Your name": "ada", Why: "3.0 leaks" });
     await page.getByText("agents of version 3.0, said ada: 3.0 leaks").waitFor();
     expect(await cordons()).toMatchObject([{ version: "3.0", cordonedBy: "ada" }]);
@@ -299,7 +289,7 @@ describe("a workflow", () => {
       .getByText(/^\d+ ms$/)
       .first()
       .waitFor();
-    await picture(page, "workflow");
+    await lookAt("workflow");
   });
 
   it("is paused and goes on, and has another version as its default", async () => {
@@ -344,12 +334,11 @@ describe("a schedule", () => {
     await dialog()
       .getByText(/^\d+ moments: \d+ runs would begin, 0 have one already\.$/)
       .waitFor();
-    await picture(page, "schedule-backfill");
-    expect(await seriousFindings(page)).toEqual([]);
+    await lookAt("schedule-backfill");
     await dialog().getByRole("button", { name: "Begin them" }).click();
     await page.getByText(/^9[5-7] runs begun for 9[5-7] moments\.$/).waitFor();
     await page.getByText("a backfill").first().waitFor();
-    await picture(page, "schedule-fires");
+    await lookAt("schedule-fires");
     expect(listAt(await schedule("every-quarter"), "last").length).toBe(50);
   });
 });
@@ -368,7 +357,7 @@ describe("the audit", () => {
     await page.keyboard.press("Escape");
     await page.getByLabel("Of the run with the id").fill(crypto.randomUUID());
     await page.getByText("Nothing fits these filters").waitFor();
-    await picture(page, "audit-filtered");
+    await lookAt("audit-filtered");
     await button("Take the filters off").click();
     await page
       .getByRole("link", { name: /crunch of nightly-report/ })
@@ -387,7 +376,7 @@ describe("hand-overs", () => {
     await holds("one row is left below the head", async () => (await rows.count()) === 2);
     await page.getByLabel("List all of them").check();
     await page.getByRole("table", { name: "Partitions" }).waitFor();
-    await picture(page, "supervisors-partition");
+    await lookAt("supervisors-partition");
   });
 });
 

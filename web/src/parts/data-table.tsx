@@ -70,7 +70,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
       aria-rowcount={complete ? rows.length + 1 : -1}
       className="table"
       data-scrolls={scrolls}
-      tabIndex={scrolls ? 0 : undefined}
+      // On a narrow screen every table scrolls, and rows that lead nowhere have nothing to reach.
+      tabIndex={scrolls || props.hrefOf === undefined ? 0 : undefined}
     >
       <HeadRow {...props} tracks={tracks} />
       <div className="table-rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>

@@ -111,7 +111,7 @@ function FilterFields({ filters }: { readonly filters: Filters }) {
   const say = (more: Partial<Filters>) => go(addressOf({ ...filters, ...more }), { replace: true });
   const { rule, run, after, before } = filters;
   return (
-    <search className="filters" aria-label="Filters">
+    <search className="audit-filters" aria-label="Filters">
       <Field name="What was noticed">
         <select value={rule} onChange={({ target }) => say({ rule: target.value })}>
           <option value="">Anything</option>
