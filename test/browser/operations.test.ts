@@ -3,7 +3,8 @@
  * Each action is done in a real browser and its effect is read back through the API.
  */
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { spawnDroverServer } from "../support/drover-server.ts";
 import { at, listAt, textAt } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
 import { closeBrowser, openPage, picture, seriousFindings } from "./browser.ts";
@@ -377,6 +378,26 @@ describe("hand-overs", () => {
     await page.getByLabel("List all of them").check();
     await page.getByRole("table", { name: "Partitions" }).waitFor();
     await lookAt("supervisors-partition");
+  });
+});
+
+describe("a second server", () => {
+  it("has its share of the partitions, and is told of when it is killed", async () => {
+    const second = await spawnDroverServer(world.server.connectionString);
+    onTestFinished(() => second.signal("SIGKILL"));
+    await open("/supervisors");
+    // Partitions move a few at a time, so that no run is left alone for long.
+    const owners = page.getByRole("list", { name: "Owners" }).getByRole("listitem");
+    await holds("the second one has some", async () => {
+      const shares = (await owners.allTextContents()).filter((one) => !/^nobody/.test(one));
+      return shares.length === 2;
+    });
+    await lookAt("supervisors-two");
+    await second.signal("SIGKILL");
+    await page.getByText("its owner was gone").first().waitFor({ timeout: 20_000 });
+    await page.getByText("silent").waitFor();
+    await lookAt("supervisors-lost");
+    await page.getByText("All 256 partitions are watched").waitFor({ timeout: 20_000 });
   });
 });
 

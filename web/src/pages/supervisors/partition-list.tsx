@@ -74,7 +74,9 @@ const addressOf = ({ partition }: Partition): string => `/supervisors?partition=
 
 /** Squares in the order of their numbers; those of one owner have one shade. */
 function PartitionField({ partitions }: { readonly partitions: readonly Partition[] }) {
-  const owners = [...new Set(partitions.map(({ supervisor }) => supervisor))].sort();
+  const owners = [...new Set(partitions.map(({ supervisor }) => supervisor))]
+    .filter((owner) => owner !== "")
+    .sort();
   const watched = partitions.filter((one) => one.watched).length;
   return (
     <>
@@ -103,19 +105,24 @@ interface LegendProps {
 }
 
 function Legend({ owners, partitions }: LegendProps) {
+  const alone = partitions.filter((one) => !one.watched).length;
   return (
-    <ul className="legend">
+    <ul className="legend" aria-label="Owners">
       {owners.map((owner, n) => {
-        const its = partitions.filter(({ supervisor }) => supervisor === owner);
-        const gone = its.every((one) => !one.watched);
-        const name = gone ? "nobody" : (its[0]?.address ?? "");
-        return (
+        const its = partitions.filter((one) => one.watched && one.supervisor === owner);
+        return its.length === 0 ? null : (
           <li key={owner}>
-            <span data-owner={n % SHADES} data-tone={gone ? "bad" : "ok"} />
-            {name}: {its.length}
+            <span data-owner={n % SHADES} />
+            {its[0]?.address}: {its.length}
           </li>
         );
       })}
+      {alone === 0 ? null : (
+        <li>
+          <span data-tone="bad" />
+          nobody: {alone}
+        </li>
+      )}
     </ul>
   );
 }
