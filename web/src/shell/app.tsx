@@ -56,7 +56,10 @@ function Frame({ namespace }: { readonly namespace: string }) {
 function Page() {
   const [location] = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: another address begins at its top.
-  useEffect(() => scrollTo(0, 0), [location]);
+  useEffect(() => {
+    // It answers with a promise in newer browsers, which is no way to clean up.
+    scrollTo(0, 0);
+  }, [location]);
   return (
     <PageBoundary key={location}>
       <Suspense fallback={<LoadingState what="the page" />}>
