@@ -1,9 +1,8 @@
 // WatchRun and WaitRun: calls that follow a run to its end.
 //
-// A watch sends each state that differs from the one it sent last, or that its caller has seen last:
-// each has a cursor, which names it on every server. Changes of the run wake it at
-// once; grants and progress move no version, so while a task is on its way it looks again every
-// second.
+// A watch sends each state that differs from the one it sent last, or that its caller has seen
+// last: each has a cursor, which names it on every server. Changes of the run wake it at once;
+// grants and progress move no version, so while a task is on its way it looks again every second.
 import { create } from "@bufbuild/protobuf";
 import {
   type WatchRunRequest,

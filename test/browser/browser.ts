@@ -1,6 +1,6 @@
-// A real browser for tests of the dashboard: the Chromium of this machine, driven by playwright-core.
-// Every page that it opens is watched: what the policy of the dashboard refuses, what a script throws
-// and what is written to the console as an error make its test fail.
+// A real browser for tests of the dashboard: the Chromium of this machine, driven by playwright-
+// core. Every page that it opens is watched: what the policy of the dashboard refuses, what a
+// script throws and what is written to the console as an error make its test fail.
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import axe from "axe-core";

@@ -131,14 +131,14 @@ describe("an escalation", () => {
     await page.getByText("ada is at it").waitFor();
     expect(at(await escalation(question), "escalation", "claimedBy")).toBe("ada");
 
-    await button("Succeed").click();
+    await button("It is done").click();
     const asked = dialog();
     expect(await asked.textContent()).toContain("Step charge counts as done");
     expect(await asked.getByLabel("Your name").inputValue()).toBe("ada");
     await lookAt("escalation-answer");
     await asked.getByLabel("Its output, as JSON").fill('{"charged": 42}');
     await asked.getByLabel("Why").fill("the bank has it");
-    await asked.getByRole("button", { name: "Succeed" }).click();
+    await asked.getByRole("button", { name: "It is done" }).click();
     await page.getByText("It is answered: succeed.").waitFor();
     await page.getByText("succeed, said ada (not verified): the bank has it").waitFor();
     await lookAt("escalation-closed");
@@ -153,12 +153,12 @@ describe("an escalation", () => {
   it("is not answered with what is no JSON, and the field says why", async () => {
     const question = await firstOpen();
     await open(question.path);
-    await button("Retry with another input").click();
+    await button("Try again with another input").click();
     const asked = dialog();
     await asked.getByLabel("Its whole input, as JSON").fill("{card: 1}");
     await asked.getByLabel("Your name").fill("ada");
     await asked.getByLabel("Why").fill("another card");
-    await asked.getByRole("button", { name: "Retry with another input" }).click();
+    await asked.getByRole("button", { name: "Try again with another input" }).click();
     const field = asked.getByLabel("Its whole input, as JSON");
     const said = await field.evaluate((of) => String(Reflect.get(of, "validationMessage")));
     expect(said).toMatch(/^This is no JSON/);
@@ -202,7 +202,7 @@ describe("a queue", () => {
   it("gets limits, and loses them", async () => {
     await open("/queues/travel");
     await act("Limits", { "Most tasks with agents at a time": "3", "Most tasks a second": "0.5" });
-    await page.getByText("3 with agents; 0.5 a second, 1 at once").waitFor();
+    await page.getByText("3 with agents; 0.5 a second, 1 at once", { exact: true }).waitFor();
     expect(at(await queue("travel"), "queue", "limits")).toMatchObject({
       leased: 3,
       perSecond: 0.5,

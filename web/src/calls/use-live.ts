@@ -21,6 +21,12 @@ export type Live<T> =
 /** Opens the stream; `last` is what came last, for the cursor. null: nothing yet. */
 export type OpenStream<T> = (last: T | null, signal: AbortSignal) => AsyncIterable<T>;
 
+/**
+ * A stream that goes on from its cursor may have nothing to say for long, and sends not even its
+ * head before. One that has stood for so long is taken to be heard.
+ */
+const STANDS_MS = 1_500;
+
 /** `key` names what is followed: another key begins anew. */
 export function useLive<T>(key: string, open: OpenStream<T>): Live<T> {
   const [live, setLive] = useState<{ key: string; state: Live<T> }>({
@@ -52,9 +58,15 @@ function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => v
 
   async function followOnce(signal: AbortSignal): Promise<void> {
     for (let tries = 0; !signal.aborted; tries++) {
+      const stands = setTimeout(() => {
+        if (signal.aborted || last === null) return;
+        tellConnection(caller, true);
+        show({ kind: "live", value: last });
+      }, STANDS_MS);
       try {
         for await (const value of open(last, signal)) {
           if (signal.aborted) return;
+          clearTimeout(stands);
           last = value;
           tries = 0;
           tellConnection(caller, true);
@@ -66,6 +78,7 @@ function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => v
         show({ kind: "ended", value: last });
         return;
       } catch (error) {
+        clearTimeout(stands);
         if (signal.aborted) return;
         const problem = problemOf(error);
         const unreachable = problem.kind === "unreachable";

@@ -9,7 +9,7 @@ const NAME_MAX = 256;
 const WHY_MAX = 1_024;
 
 /** The field `by` of a form, and `why` unless there is none. */
-export function PersonFields({ why }: { readonly why: "none" | "optional" | "required" }) {
+export function PersonFields({ why }: { readonly why: "none" | "optional" }) {
   return (
     <>
       <Field name="Your name" help="It is kept with what you do; nothing verifies it.">
@@ -21,15 +21,15 @@ export function PersonFields({ why }: { readonly why: "none" | "optional" | "req
           defaultValue={localStorage.getItem(KEPT_AS) ?? ""}
         />
       </Field>
-      {why === "none" ? null : <WhyField required={why === "required"} />}
+      {why === "none" ? null : <WhyField />}
     </>
   );
 }
 
-export function WhyField({ required = false }: { readonly required?: boolean }) {
+export function WhyField() {
   return (
     <Field name="Why" help="For those who read it later.">
-      <input name="why" required={required} maxLength={WHY_MAX} autoComplete="off" />
+      <input name="why" maxLength={WHY_MAX} autoComplete="off" />
     </Field>
   );
 }

@@ -57,7 +57,7 @@ function Page() {
   const [location] = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: another address begins at its top.
   useEffect(() => {
-    // It answers with a promise in new browsers, which is nothing that an effect may return.
+    // It answers with a promise in newer browsers, which is no way to clean up.
     scrollTo(0, 0);
   }, [location]);
   return (

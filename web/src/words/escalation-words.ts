@@ -17,15 +17,15 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 const looks: Readonly<Record<string, string>> = {
-  unknown: "Look in the remote service whether it did: succeed if so, retry or fail if not.",
-  unverified: "Look in the remote service whether it did: succeed if so, retry or fail if not.",
-  poison: "Look at what the agents died of: retry may lose the next one.",
+  unknown: "Look in the remote service whether it did, by its key: that decides.",
+  unverified: "Look in the remote service whether it did, by its key: that decides.",
+  poison: "Look at what the agents died of: trying again may lose the next one.",
   "step-failed": "Look at its error: with another input it may go well.",
-  "after-pivot": "The run can only go on: mend the cause, then retry.",
+  "after-pivot": "The run can only go on: mend the cause, then try again.",
   expression: "Look at the value that it met: with another input it may go well.",
-  pickup: "Start an agent that asks for it, then retry.",
+  pickup: "Start an agent that asks for it, then try again.",
   expired: "Ask who should have sent it.",
-  "undo-failed": "Retry once the service is back; or undo it by hand, and succeed.",
+  "undo-failed": "Try again once the service is back; or undo it by hand, and say that it is done.",
   doubled: "Look in the remote service for both, and undo there by hand what is too much.",
 };
 
@@ -63,14 +63,14 @@ export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId
     case "retry":
       return {
         ...plain,
-        name: "Retry",
+        name: "Try again",
         means: "try it anew with the same input",
         happens: `${subject} is tried anew with the same input, and the run goes on with what comes of it. If an earlier try took effect after all, the remote service must know it by its key.`,
       };
     case "retry-changed":
       return {
         ...plain,
-        name: "Retry with another input",
+        name: "Try again with another input",
         means: "try it anew, with what you write as its whole input",
         happens: `${subject} is tried anew, with what you write here as its whole input.`,
         takes: "input",
@@ -78,15 +78,15 @@ export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId
     case "succeed":
       return {
         ...plain,
-        name: "Succeed",
-        means: "it is done, with what you write as its output",
+        name: "It is done",
+        means: "go on, with what you write as its output",
         happens: `${subject} counts as done, and the run goes on. Nobody does it again, so be sure that it is.`,
         takes: "output",
       };
     case "skip":
       return {
         ...plain,
-        name: "Skip",
+        name: "Skip it",
         means: "go on as if it were not needed",
         happens: `${subject} is passed over, and the run goes on. What it may have done stays.`,
       };

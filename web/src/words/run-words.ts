@@ -77,6 +77,11 @@ export function stepStanding(step: Pick<Step, "state" | "undoState">): Standing 
   return undos[step.undoState] ?? steps[step.state] ?? unknown;
 }
 
+/** `RUNNING`, as it stands in addresses. */
+export function stateName(state: RunState): string {
+  return Object.entries(RunState).find(([, value]) => value === state)?.[0] ?? "";
+}
+
 /** Empty unless there is something to tell. */
 export function reasonWords(reason: RunReason): string {
   return reasons[reason] ?? "";

@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Act } from "../../parts/act.tsx";
+import { Answer } from "../../parts/answer.tsx";
 import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -15,8 +16,8 @@ import { Shown } from "../../parts/states.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import {
+  attemptStanding,
   failureWords,
-  outcomeStanding,
   performerWords,
   taskKindWords,
 } from "../../words/attempt-words.ts";
@@ -28,7 +29,6 @@ import {
   subjectWords,
 } from "../../words/escalation-words.ts";
 import { runStanding } from "../../words/run-words.ts";
-import { Answer } from "./answer.tsx";
 
 const EVERY_MS = 2_000;
 
@@ -149,7 +149,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     align: "end",
     cell: ({ startedTime, endedTime }) => <Lasted from={startedTime} to={endedTime} />,
   },
-  { title: "Outcome", width: "10rem", cell: (one) => <Badge {...outcomeStanding(one)} /> },
+  { title: "Outcome", width: "10rem", cell: (one) => <Badge {...attemptStanding(one)} /> },
   {
     title: "Error",
     width: "minmax(10rem, 2fr)",

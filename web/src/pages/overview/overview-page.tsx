@@ -1,32 +1,42 @@
-// The first thing a person sees: what needs one.
+// The first thing a person sees: what needs one, each with the way to where it is put right. Then
+// what the runs of late came to. Live.
+import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import { operator } from "../../calls/clients.ts";
-import { useCall } from "../../calls/use-call.ts";
+import { newestOf, useLive } from "../../calls/use-live.ts";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Facts, Panel } from "../../parts/panel.tsx";
-import { Shown } from "../../parts/states.tsx";
+import { LoadingState, ProblemState } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
+import { ActivityPanels } from "./activity-panels.tsx";
+import { NeedsPerson } from "./needs-person.tsx";
+import "./overview.css";
 
 export function OverviewPage() {
   const namespace = useNamespace();
-  const overview = useCall(`overview ${namespace}`, (signal) =>
-    operator.getOverview({ namespace }, { signal }),
+  const live = useLive(namespace, (last: WatchOverviewResponse | null, signal) =>
+    operator.watchOverview({ namespace, after: last?.cursor ?? "" }, { signal }),
   );
+  const seen = newestOf(live);
   return (
     <>
-      <PageHead title="Overview" />
-      <Shown of={overview} what="the overview">
-        {(seen) => (
-          <Panel title="What needs a person">
-            <Facts
-              of={[
-                ["Open escalations", seen.openEscalations],
-                ["Tasks that nobody asks for", seen.unservedTasks.length],
-                ["Open circuits", seen.openCircuits.length],
-              ]}
-            />
-          </Panel>
-        )}
-      </Shown>
+      <PageHead title="Overview" beside={<LiveMark live={live.kind === "live"} />} />
+      {live.kind === "failed" && seen === null ? (
+        <ProblemState problem={live.problem} what="the overview" />
+      ) : seen === null ? (
+        <LoadingState what="the overview" />
+      ) : (
+        <>
+          {seen.overview === undefined ? null : <NeedsPerson of={seen.overview} />}
+          {seen.activity === undefined ? null : <ActivityPanels of={seen.activity} />}
+        </>
+      )}
     </>
+  );
+}
+
+function LiveMark({ live }: { readonly live: boolean }) {
+  return (
+    <span className="live-mark" data-live={live}>
+      {live ? "live" : "not live"}
+    </span>
   );
 }

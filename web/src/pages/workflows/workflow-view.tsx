@@ -1,13 +1,14 @@
 // One workflow: its steps as a picture and as a table with what was learned of their durations, its
 // versions, and what a person can say of it.
 import type { GetWorkflowResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
+import type { StepDefinition, Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { useMemo } from "react";
 import { Link } from "wouter";
 import { operator, scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Act, written } from "../../parts/act.tsx";
 import { Badge } from "../../parts/badge.tsx";
-import { DefinitionGraph } from "../../parts/definition-graph.tsx";
+import { Graph, type GraphNode } from "../../parts/graph.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
@@ -16,6 +17,7 @@ import { Shown } from "../../parts/states.tsx";
 import { Ago, Length } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { counted } from "../../words/counts.ts";
+import { stepDoes } from "../../words/workflow-words.ts";
 import { StepTable } from "./step-table.tsx";
 import { VersionTable } from "./version-table.tsx";
 
@@ -100,6 +102,21 @@ function Seen({ seen, workflow, again }: SeenProps) {
       )}
     </>
   );
+}
+
+/** Placed once: it is asked for again and again, and stays the same. */
+function DefinitionGraph({ steps }: { readonly steps: readonly StepDefinition[] }) {
+  const shape = JSON.stringify(steps.map((step) => [step.id, step.needs, stepDoes(step)]));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what it shows is in its shape.
+  const nodes = useMemo(
+    () =>
+      steps.map((step): GraphNode => {
+        const { id, needs } = step;
+        return { id, needs, tone: "idle", word: stepDoes(step), note: "" };
+      }),
+    [shape],
+  );
+  return <Graph name="Graph of the steps" nodes={nodes} />;
 }
 
 function PauseAct({ workflow, again }: Omit<SeenProps, "seen">) {

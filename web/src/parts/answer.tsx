@@ -1,16 +1,17 @@
 // One answer to a question: what it does, and the dialog in which it is given.
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
-import { operator } from "../../calls/clients.ts";
-import { Act, written } from "../../parts/act.tsx";
-import { Field } from "../../parts/field.tsx";
-import { PersonFields, personOf } from "../../parts/person-fields.tsx";
-import { useNamespace } from "../../shell/namespace.tsx";
-import { answerWords, subjectWords } from "../../words/escalation-words.ts";
+import { operator } from "../calls/clients.ts";
+import { useNamespace } from "../shell/namespace.tsx";
+import { answerWords, subjectWords } from "../words/escalation-words.ts";
+import { Act, written } from "./act.tsx";
+import { Field } from "./field.tsx";
+import { PersonFields, personOf } from "./person-fields.tsx";
 
 interface AnswerProps {
   readonly answer: string;
   readonly escalation: Escalation;
-  readonly again: () => void;
+  /** Called once it is answered. */
+  readonly again?: () => void;
 }
 
 export function Answer({ answer, escalation, again }: AnswerProps) {
@@ -25,7 +26,7 @@ export function Answer({ answer, escalation, again }: AnswerProps) {
         title={`${name}: ${subject} of ${workflow}?`}
         danger={danger}
         {...(danger ? { look: "danger" } : {})}
-        done={again}
+        {...(again ? { done: again } : {})}
         onAct={async (form) => {
           const { by, why } = personOf(form);
           const text = written(form, "payload");
@@ -39,7 +40,7 @@ export function Answer({ answer, escalation, again }: AnswerProps) {
       >
         <p>{happens}</p>
         {takes === null ? null : <PayloadField takes={takes} />}
-        <PersonFields why="required" />
+        <PersonFields why="optional" />
       </Act>
       <span>{means}</span>
     </>
