@@ -63,7 +63,7 @@ describe.for([
   ["/queues", "queues", "travel"],
   ["/queues/mail", "queue", "send-letter"],
   ["/supervisors", "supervisors", "All 256 partitions are watched"],
-  ["/escalations", "escalations", "nobody knows whether it took effect"],
+  ["/escalations", "escalations", "nobody knows if it took effect"],
   ["/schedules", "schedules", "every-night"],
   ["/schedules/every-night", "schedule", "Next moments"],
   ["/audit", "audit", "an agent fell silent"],

@@ -4,8 +4,8 @@ import type { Escalation, EscalationAnswer } from "@drover/proto/drover/v1/run_p
 import type { Standing } from "../parts/badge.tsx";
 
 const reasons: Readonly<Record<string, string>> = {
-  unknown: "nobody knows whether it took effect",
-  unverified: "its verify could not tell whether it took effect",
+  unknown: "nobody knows if it took effect",
+  unverified: "its verify could not tell if it took effect",
   poison: "three agents in a row were lost with it",
   "step-failed": "it failed",
   "after-pivot": "it failed where undoing is no longer possible",

@@ -40,7 +40,11 @@ const columns: readonly Column<Queue>[] = [
   },
   { title: "Agents", width: "5rem", align: "end", cell: ({ agents }) => numberWords(agents) },
   { title: "Last asked", width: "7rem", cell: ({ polledTime }) => <Ago at={polledTime} /> },
-  { title: "Limits", width: "minmax(7rem, 1fr)", cell: ({ limits }) => limitWords(limits) || "–" },
+  {
+    title: "Limits",
+    width: "minmax(7rem, 1fr)",
+    cell: ({ limits }) => <span title={limitWords(limits)}>{limitWords(limits) || "–"}</span>,
+  },
 ];
 
 export function QueueList() {
