@@ -337,6 +337,7 @@ export const layers: readonly Layer[] = [
       "sdk/typescript/channel.ts",
       "sdk/typescript/client.ts",
       "pg",
+      "playwright-core",
       "server/main.ts",
       "server/embedded/postgres.ts",
       "server/store/postgres/migrate.ts",

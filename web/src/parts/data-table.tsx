@@ -4,7 +4,7 @@
 // Real table roles on a grid: a real <table> cannot leave rows out of its flow. What scrolls takes
 // the focus, so that the keyboard can scroll it. (biome.json lets this file do both.)
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useKeys } from "../shell/keys.ts";
 
@@ -61,6 +61,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
     () => [...(choice ? ["2.25rem"] : []), ...columns.map(({ width }) => width)].join(" "),
     [columns, choice],
   );
+  const { keyOf, hrefOf } = props;
+  const table = useMemo(
+    (): RowShape<T> => ({ columns, keyOf, hrefOf, choice }),
+    [columns, keyOf, hrefOf, choice],
+  );
   const scrolls = rows.length > SCROLLS_FROM || !complete;
   return (
     <div
@@ -78,9 +83,9 @@ export function DataTable<T>(props: DataTableProps<T>) {
         {items.map(({ index, start }) => {
           const row = rows[index];
           return row === undefined ? null : (
-            <BodyRow
+            <Row
               key={props.keyOf(row)}
-              {...{ table: props, row, index, start, tracks }}
+              {...{ table, row, index, start, tracks }}
               current={index === current}
             />
           );
@@ -147,8 +152,17 @@ function HeadRow<T>(props: DataTableProps<T> & { readonly tracks: string }) {
   );
 }
 
+/** What all rows have in common. Let it be the same object, and rows in sight stay as they are. */
+interface RowShape<T> extends Pick<DataTableProps<T>, "columns" | "keyOf"> {
+  readonly hrefOf: ((row: T) => string) | undefined;
+  readonly choice: Choice | undefined;
+}
+
+/** While one scrolls nothing of a row changes that is in sight already: it is not drawn again. */
+const Row: typeof BodyRow = memo(BodyRow) as typeof BodyRow;
+
 interface BodyRowProps<T> {
-  readonly table: DataTableProps<T>;
+  readonly table: RowShape<T>;
   readonly row: T;
   readonly index: number;
   readonly start: number;

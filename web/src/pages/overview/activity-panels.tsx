@@ -41,7 +41,11 @@ export function ActivityPanels({ of }: { readonly of: Activity }) {
         <Tile
           name="Time to detect"
           value={detect(of.detectTypical)}
-          note={`typical; 95 of 100 within ${detect(of.detectSlow)}`}
+          note={
+            of.interventions === 0
+              ? "supervisors had nothing to act upon"
+              : `typical; 95 of 100 within ${detect(of.detectSlow)}`
+          }
         />
         <Tile
           name="Interventions"

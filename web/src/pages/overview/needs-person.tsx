@@ -23,8 +23,10 @@ interface Need {
 }
 
 export function NeedsPerson({ of }: { readonly of: GetOverviewResponse }) {
-  const suspects = useStuckSteps();
-  const needs = [...needsOf(of), ...suspects];
+  const stuck = useStuckRuns();
+  // Each of a few is named; of many it is said how many there are.
+  const few = of.openEscalations <= stuck.length;
+  const needs = [...(few ? [] : escalationsOf(of)), ...stuck, ...needsOf(of)];
   return (
     <Panel
       title="What needs a person"
@@ -53,7 +55,6 @@ export function NeedsPerson({ of }: { readonly of: GetOverviewResponse }) {
 
 function needsOf(of: GetOverviewResponse): readonly Need[] {
   return [
-    ...escalationsOf(of),
     ...pausesOf(of),
     ...of.unservedTasks.map(
       ({ queue, task, oldestTime, polledTime, agentVersion }): Need => ({
@@ -166,7 +167,7 @@ const STUCK_RUNS_MAX = 5;
 const LOOK_AGAIN_MS = 10_000;
 
 /** Runs that stand still for a person, by name, so that one click leads to each. */
-function useStuckSteps(): readonly Need[] {
+function useStuckRuns(): readonly Need[] {
   const namespace = useNamespace();
   const found = useCall(
     `stuck ${namespace}`,

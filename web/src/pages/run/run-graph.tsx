@@ -24,12 +24,18 @@ export function RunGraph(props: {
 
 function nodeOf(step: Step, wait: Wait | undefined): GraphNode {
   const reported = wait?.detail.case === "agent" ? wait.detail.value.progress : undefined;
-  const share = shareOf(step, reported);
+  const share = isFinalStep(step) ? null : shareOf(step, reported);
   return {
     ...{ id: step.id, needs: step.needs, note: noteOf(step, reported) },
     ...stepStanding(step),
     ...(share === null ? {} : { progress: share }),
   };
+}
+
+function isFinalStep({ state }: Step): boolean {
+  return [StepState.SUCCEEDED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELLED].some(
+    (final) => final === state,
+  );
 }
 
 function shareOf({ items }: Step, reported: Progress | undefined): number | null {

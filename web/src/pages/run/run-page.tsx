@@ -76,7 +76,7 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
       open ? { everyMs: WHY_AGAIN_MS } : {},
     ),
   );
-  const explained = why.kind === "loaded" ? why.value : null;
+  const explained = open && why.kind === "loaded" ? why.value : null;
   const step = steps.find(({ id }) => id === picked) ?? null;
   return (
     <>

@@ -46,7 +46,11 @@ const columns: readonly Column<Run>[] = [
   },
 ];
 
-const PAGE = 500;
+const idOf = ({ runId }: Run) => runId;
+const hrefOf = ({ runId }: Run) => `/runs/${runId}`;
+
+/** Few enough to be read and drawn within a frame or two. */
+const PAGE = 200;
 
 export function RunsPage() {
   const namespace = useNamespace();
@@ -87,8 +91,8 @@ export function RunsPage() {
               name="Runs"
               columns={columns}
               rows={list.rows}
-              keyOf={(run) => run.runId}
-              hrefOf={(run) => `/runs/${run.runId}`}
+              keyOf={idOf}
+              hrefOf={hrefOf}
               choice={choice}
               onEnd={list.more}
               complete={list.complete}
