@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
 import { chain } from "./profiles/chain.ts";
+import { dashboard } from "./profiles/dashboard.ts";
 import { fair } from "./profiles/fair.ts";
 import { fan } from "./profiles/fan.ts";
 import { heartbeats } from "./profiles/heartbeats.ts";
@@ -21,6 +22,7 @@ import { snapshot } from "./profiles/snapshot.ts";
 
 const PROFILES: Readonly<Record<string, Profile>> = {
   chain,
+  dashboard,
   fair,
   fan,
   heartbeats,

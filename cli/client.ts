@@ -60,14 +60,16 @@ export async function* statesOf(
   { scheduler, namespace }: Connection,
   run: RunRef,
 ): AsyncGenerator<WatchRunResponse> {
-  let afterVersion = 0n;
+  let [after, afterVersion] = ["", 0n];
   let connected = false;
   for (let tries = 0; ; tries++) {
     try {
-      const request = { namespace, run, afterVersion };
+      // An older server knows no cursor, and goes by the version.
+      const request = { namespace, run, after, afterVersion };
       for await (const state of scheduler.watchRun(request, { timeoutMs: 0 })) {
         connected = true;
         tries = 0;
+        after = state.cursor;
         afterVersion = state.run?.version ?? afterVersion;
         yield state;
         if (state.run && isFinal(state.run.state)) return;

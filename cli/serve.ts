@@ -47,6 +47,7 @@ export async function serve(
   });
   output.line(`database  ${whereOf(database)}`);
   output.line(`server    ${server.address}: gRPC, Connect and JSON at ${server.url}`);
+  output.line(`dashboard ${server.url}/`);
   if (options.trace) output.line(`traces    to ${options.trace.url}`);
   for (const hint of next) output.line(`  next: ${hint}`);
   return untilSignal(signals, server, "draining", output);

@@ -1,10 +1,12 @@
 /**
  * Makes docs/STATES.md from the rules: the table of states, what each outcome leads to (asked of
  * the rules, one by one), and the defaults. `node docs/generate.ts` writes the page, and
- * docs/METRICS.md, docs/TRACES.md and docs/workflow.schema.json with it; tests compare them.
+ * docs/METRICS.md, docs/TRACES.md, docs/workflow.schema.json and deploy/grafana/drover.json with
+ * it; tests compare them.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { dashboardText } from "../deploy/grafana/dashboard.ts";
 import { decide, start } from "../server/core/decide.ts";
 import type { Effects, RetryPolicy } from "../server/core/definition.ts";
 import type { RunEvent } from "../server/core/event.ts";
@@ -383,4 +385,5 @@ if (import.meta.main) {
   writeFileSync(join(import.meta.dirname, "METRICS.md"), metricsPage());
   writeFileSync(join(import.meta.dirname, "TRACES.md"), tracesPage());
   writeFileSync(join(import.meta.dirname, "workflow.schema.json"), workflowSchemaText());
+  writeFileSync(join(import.meta.dirname, "../deploy/grafana/drover.json"), dashboardText());
 }

@@ -32,6 +32,7 @@ import { createMeasures, observePlane } from "./measures.ts";
 import { type Pages, statusPages } from "./rpc/http.ts";
 import { createPagesPort } from "./rpc/pages-port.ts";
 import { createRpcServer } from "./rpc/server.ts";
+import { observeProcess, observeStanding } from "./standing.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
@@ -45,6 +46,8 @@ import { createTracedCalls } from "./traces/call-spans.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+/** What `npm run dashboard` builds. */
+const DASHBOARD = fileURLToPath(new URL("../web/dist", import.meta.url));
 
 interface ProcessOptions {
   readonly database: DatabaseConfig;
@@ -128,6 +131,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log,
       health: itself.health,
       pages: metricsPage(metrics),
+      dashboard: DASHBOARD,
       traced: sink ? createTracedCalls(sink, systemClock, systemRandom) : undefined,
     });
     const listening = listeningAt(await rpc.start());
@@ -241,6 +245,8 @@ async function openPlane(
   const config = { ...HEALTH_DEFAULTS, overdueMs, unownedMs, ...options.health };
   const itself = createItself({ store, clock: systemClock, log, partitions, config });
   observePlane(metrics, { plane, measures, itself });
+  observeStanding(metrics, store.operators, systemClock);
+  observeProcess(metrics);
   await itself.runOnce();
   itself.start();
   closers.push(() => itself.stop());

@@ -120,7 +120,7 @@ function recovery({ after, effects, laneOf }: PassRecord, no: number): number | 
 }
 
 /** The database's clock may be set back. */
-function seconds(ms: number): number {
+export function seconds(ms: number): number {
   return Math.max(0, ms) / 1_000;
 }
 

@@ -177,16 +177,19 @@ export function createClient(options: ClientOptions): Client {
     const run = toRef(name);
     const backoff = createBackoff(systemClock);
     let seen = afterVersion;
+    let after = "";
     let failingSinceMs: number | null = null;
     for (;;) {
       signal?.throwIfAborted();
       const openedMs = systemClock.monotonicMs();
       let failure: DroverCallError | undefined;
       try {
-        const request = { namespace, run, afterVersion: seen };
+        // A server of an older version knows no cursor, and goes by the version.
+        const request = { namespace, run, after, afterVersion: seen };
         for await (const answer of channel.stream(rpc.watchRun, request, signal)) {
           const snapshot = readSnapshot(answer);
           seen = snapshot.run.version;
+          after = answer.cursor;
           failingSinceMs = null;
           backoff.reset();
           yield snapshot;

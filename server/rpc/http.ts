@@ -47,10 +47,19 @@ export function statusPages(
   });
 }
 
-export function servePage(pages: Pages, request: IncomingMessage, response: ServerResponse): void {
+/** What serves other addresses than those of `pages`; false: nothing is there either. */
+export type Elsewhere = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export function servePage(
+  pages: Pages,
+  request: IncomingMessage,
+  response: ServerResponse,
+  elsewhere: Elsewhere = () => false,
+): void {
   const path = request.url?.split("?", 1)[0] ?? "";
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
   if (!page) {
+    if (elsewhere(request, response)) return;
     // The form in which Connect clients read an error; gRPC is answered by grpc-js.
     send(response, {
       status: 404,

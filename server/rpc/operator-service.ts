@@ -24,6 +24,7 @@ import { createCircuitCalls } from "./circuits.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
+import type { Drain } from "./drain.ts";
 import { refusal } from "./errors.ts";
 import { createHandOverCalls } from "./hand-overs.ts";
 import { createHookCalls } from "./hooks.ts";
@@ -61,7 +62,8 @@ export interface OperatorServiceDeps {
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;
   readonly triggers: TriggerWork;
-  readonly clock: Pick<Clock, "wallMs">;
+  readonly drain: Drain;
+  readonly clock: Clock;
   readonly overdueMs: number;
 }
 

@@ -3,16 +3,19 @@ import { readFileSync } from "node:fs";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { GetOverviewResponseSchema } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
 import type { Pause } from "../store/queues.ts";
-import type { Store } from "../store/store.ts";
+import type { Namespace, Store } from "../store/store.ts";
 import type { OperatorCallDeps } from "./agents.ts";
 import { circuitMessage } from "./circuits.ts";
 import { RUN_STATES } from "./convert-run.ts";
+import type { Drain } from "./drain.ts";
 import type { Handlers } from "./mount.ts";
+import { createOverviewWatch } from "./overview-watch.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pauseMessage } from "./queues.ts";
 import { pageOf } from "./run-list.ts";
@@ -23,21 +26,27 @@ const LATE_PARTITIONS_MAX = 1_000;
 const CIRCUITS_MAX = 100;
 
 export interface OverviewDeps extends OperatorCallDeps {
-  readonly store: OperatorCallDeps["store"] & Pick<Store, "circuits">;
-  readonly clock: Pick<Clock, "wallMs">;
+  readonly store: OperatorCallDeps["store"] & Pick<Store, "circuits" | "reads">;
+  readonly drain: Drain;
+  readonly clock: Clock;
   /** A partition is late by more than that, as a server's health calls it overdue. */
   readonly overdueMs: number;
 }
 
-type OverviewCalls = "listPartitions" | "listSupervisors" | "getOverview" | "getClusterInfo";
+type OverviewCalls =
+  | "listPartitions"
+  | "listSupervisors"
+  | "getOverview"
+  | "watchOverview"
+  | "getClusterInfo";
 
-export function createOverviewCalls({
-  store,
-  namespaces,
-  clock,
-  overdueMs,
-}: OverviewDeps): Pick<Handlers<typeof OperatorService>, OverviewCalls> {
+export function createOverviewCalls(
+  deps: OverviewDeps,
+): Pick<Handlers<typeof OperatorService>, OverviewCalls> {
+  const { store, namespaces, clock, overdueMs } = deps;
   const serverVersion = versionOfServer();
+  const overview = (namespace: Namespace) => overviewOf(deps, namespace);
+  const watch = createOverviewWatch({ ...deps, overview });
 
   return {
     async listPartitions({ pageSize, pageToken }) {
@@ -65,27 +74,9 @@ export function createOverviewCalls({
       return { supervisors };
     },
 
-    async getOverview({ namespace }) {
-      const { id } = await namespaces.find(namespace);
-      const wanted = { after: -1, limit: PARTITIONS_LOOKED_AT_MAX };
-      const { now, partitions } = await store.operators.partitions(wanted);
-      const seen = await store.operators.attention(id);
-      const open = { after: null, limit: CIRCUITS_MAX, openOnly: true };
-      const circuits = await store.circuits.list(id, open);
-      const { namespacePause: pause } = seen;
-      return {
-        openEscalations: seen.escalations,
-        unservedTasks: seen.orphans.map(unservedMessage),
-        latePartitions: partitions
-          .map((one) => partitionMessage(one, now, overdueMs))
-          .filter(({ late }) => late)
-          .slice(0, LATE_PARTITIONS_MAX),
-        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
-        pausedQueues: seen.pausedQueues.map(namedPause),
-        pausedWorkflows: seen.pausedWorkflows.map(namedPause),
-        openCircuits: circuits.map(circuitMessage),
-      };
-    },
+    getOverview: async ({ namespace }) => overview(await namespaces.find(namespace)),
+
+    watchOverview: (request, { signal }) => watch(request, signal),
 
     async getClusterInfo() {
       const sentMs = clock.wallMs();
@@ -106,6 +97,30 @@ export function createOverviewCalls({
         moreOpenRuns: !record.allCounted,
       };
     },
+  };
+}
+
+async function overviewOf(
+  { store, overdueMs }: OverviewDeps,
+  { id }: Namespace,
+): Promise<MessageInitShape<typeof GetOverviewResponseSchema>> {
+  const wanted = { after: -1, limit: PARTITIONS_LOOKED_AT_MAX };
+  const { now, partitions } = await store.operators.partitions(wanted);
+  const seen = await store.operators.attention(id);
+  const open = { after: null, limit: CIRCUITS_MAX, openOnly: true };
+  const circuits = await store.circuits.list(id, open);
+  const { namespacePause: pause } = seen;
+  return {
+    openEscalations: seen.escalations,
+    unservedTasks: seen.orphans.map(unservedMessage),
+    latePartitions: partitions
+      .map((one) => partitionMessage(one, now, overdueMs))
+      .filter(({ late }) => late)
+      .slice(0, LATE_PARTITIONS_MAX),
+    ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
+    pausedQueues: seen.pausedQueues.map(namedPause),
+    pausedWorkflows: seen.pausedWorkflows.map(namedPause),
+    openCircuits: circuits.map(circuitMessage),
   };
 }
 

@@ -1,10 +1,11 @@
 // WatchRun and WaitRun: calls that follow a run to its end.
 //
-// A watch sends each state that differs from the one it sent last. Changes of the run wake it at
-// once; grants and progress move no version, so while a task is on its way it looks again every
-// second.
-import { create, equals, type MessageInitShape } from "@bufbuild/protobuf";
+// A watch sends each state that differs from the one it sent last, or that its caller has seen
+// last: each has a cursor, which names it on every server. Changes of the run wake it at once;
+// grants and progress move no version, so while a task is on its way it looks again every second.
+import { create } from "@bufbuild/protobuf";
 import {
+  type WatchRunRequest,
   type WatchRunResponse,
   WatchRunResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -15,6 +16,7 @@ import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { RunDetail, RunRecord } from "../store/reads.ts";
 import { runMessage, stepMessages } from "./convert-run.ts";
+import { cursorOf } from "./cursor.ts";
 import type { Drain } from "./drain.ts";
 import type { FoundRun, RunLookup } from "./run-lookup.ts";
 import { whileWaiting } from "./waits.ts";
@@ -32,22 +34,20 @@ const WANTED = { attempts: true, interventions: false, escalations: false };
 export async function* watchRun(
   deps: RunWatchDeps,
   found: FoundRun,
-  afterVersion: bigint,
+  seen: Pick<WatchRunRequest, "after" | "afterVersion">,
   caller: AbortSignal,
-): AsyncGenerator<MessageInitShape<typeof WatchRunResponseSchema>> {
+): AsyncGenerator<WatchRunResponse> {
   const plan = await deps.runs.plan(found.record);
-  let sent: WatchRunResponse | null = null;
+  let sent = seen.after;
   while (!caller.aborted) {
     const detail = await deps.runs.detail(found, WANTED);
     const state = stateOf(detail, plan, found);
     const ended = detail.run.endedAt !== null;
-    const known: boolean =
-      sent === null
-        ? BigInt(detail.run.stateVersion) <= afterVersion
-        : equals(WatchRunResponseSchema, sent, state);
+    const known =
+      sent === "" ? BigInt(detail.run.stateVersion) <= seen.afterVersion : state.cursor === sent;
     if (ended || !known) yield state;
     if (ended) return;
-    sent = state;
+    sent = state.cursor;
     if (deps.drain.begun)
       throw new DroverError("DRAINING", "This server is about to stop: watch on another.");
     const again = isAnythingMoving(detail) ? { afterMs: LOOK_AGAIN_MS } : {};
@@ -80,10 +80,11 @@ export async function waitRun(
 
 function stateOf(detail: RunDetail, plan: Plan, { namespace }: FoundRun): WatchRunResponse {
   const shown = { bodies: false };
-  return create(WatchRunResponseSchema, {
+  const state = create(WatchRunResponseSchema, {
     run: runMessage(detail.run, namespace.name, shown),
     steps: stepMessages(detail, plan, shown),
   });
+  return { ...state, cursor: cursorOf(WatchRunResponseSchema, state) };
 }
 
 function isAnythingMoving(detail: RunDetail): boolean {

@@ -89,7 +89,7 @@ export function createSchedulerService(
 
     async *watchRun(request, { signal }) {
       const found = await runs.find(request.namespace, request.run);
-      yield* watchRun(watching, found, request.afterVersion, signal);
+      yield* watchRun(watching, found, request, signal);
     },
 
     async waitRun(request, { signal, deadlineMs }) {

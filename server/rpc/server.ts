@@ -23,6 +23,7 @@ import type { Store } from "../store/store.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
 import { AGENT_ITEM_FIELDS, createAgentService } from "./agent-service.ts";
 import { type ConnectTransport, createConnectTransport } from "./connect.ts";
+import { createDashboard } from "./dashboard.ts";
 import type { DefinitionCheck } from "./definition-source.ts";
 import { createDrain, type Drain } from "./drain.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
@@ -78,6 +79,8 @@ export interface RpcServerDeps {
   readonly health?: () => HealthTold;
   /** Further pages by path, such as /metrics. */
   readonly pages?: Pages;
+  /** The folder of the built dashboard, which may be missing. Left out: none is served. */
+  readonly dashboard?: string;
 }
 
 export interface RpcServer {
@@ -142,10 +145,12 @@ function createHttp(
     deps.health ?? (() => ({ status: "ok", reasons: [] })),
   );
   const pages = { ...status, ...deps.pages };
+  const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
     if (drain.begun) response.setHeader("connection", "close");
     if (hooks.handle(request, response)) return;
-    if (!connect.handle(request, response)) servePage(pages, request, response);
+    if (connect.handle(request, response)) return;
+    servePage(pages, request, response, dashboard?.handle);
   });
   // It never listens by itself, and would start its checks for slow senders only then.
   http.emit("listening");

@@ -227,11 +227,33 @@ export interface Attention {
   readonly pausedWorkflows: readonly { readonly name: string; readonly pause: Pause }[];
 }
 
+/** What stands open in all namespaces together. */
+export interface Standing {
+  readonly openRuns: ReadonlyMap<RunState["kind"], number>;
+  /** Tasks that may be taken and nobody has, up to `WAITING_COUNTED_MAX` of each lane. */
+  readonly waiting: number;
+  /** How long the one of these waits that has waited longest, in milliseconds; 0: none waits. */
+  readonly waitingMs: number;
+  /** Up to `ESCALATIONS_COUNTED_MAX` of each namespace. */
+  readonly escalations: number;
+  readonly openCircuits: { readonly queue: number; readonly agent: number };
+}
+
+/** Connections of this process to the database. */
+export interface PoolUse {
+  readonly pool: string;
+  readonly busy: number;
+  readonly idle: number;
+  /** Those who wait for one. */
+  readonly waiting: number;
+}
+
 export const HELD_MAX = 1_000;
 export const QUEUE_TASKS_MAX = 1_000;
 export const SUPERVISORS_MAX = 1_000;
 export const ATTENTION_MAX = 100;
 export const ESCALATIONS_COUNTED_MAX = 10_000;
+export const WAITING_COUNTED_MAX = 1_000;
 /** Of one partition: a hundred thousand in a region. */
 export const OPEN_RUNS_COUNTED_MAX = 400;
 
@@ -260,4 +282,7 @@ export interface Operators {
   now(): Promise<Moment>;
   cluster(): Promise<ClusterRecord>;
   attention(namespaceId: number): Promise<Attention>;
+  standing(): Promise<Standing>;
+  /** By name. */
+  connections(): readonly PoolUse[];
 }

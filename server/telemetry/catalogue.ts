@@ -13,6 +13,8 @@ export interface MetricSpec {
   readonly wrong?: string;
   /** Of a histogram, its upper bounds. */
   readonly bounds?: readonly number[];
+  /** A counter that somebody else counts: its value is asked for at each scrape. */
+  readonly asked?: true;
 }
 
 /** From what is at once to what takes a working day. */
@@ -152,15 +154,94 @@ export const CATALOGUE = Object.freeze({
     labels: [],
     help: "Sessions of agents that this server has heard of in the last minute.",
   },
+  drover_runs_open: {
+    type: "gauge",
+    unit: "runs",
+    labels: ["state"],
+    help: "Open runs of all namespaces, by state, counted up to 400 of each partition; every server sees all of them.",
+  },
+  drover_tasks_waiting: {
+    type: "gauge",
+    unit: "tasks",
+    labels: [],
+    help: "Tasks that wait for an agent, those that are paused left out, counted up to 1000 of each queue and task; every server sees all of them.",
+  },
+  drover_tasks_waiting_seconds: {
+    type: "gauge",
+    unit: "seconds",
+    labels: [],
+    help: "How long the task waits that has waited longest, those that are paused left out; 0: none waits. Every server sees all of them.",
+    wrong: "above your own goal",
+  },
+  drover_escalations_open: {
+    type: "gauge",
+    unit: "escalations",
+    labels: [],
+    help: "Questions that wait for a person, counted up to 10000 of each namespace; every server sees all of them.",
+    wrong: "above 0",
+  },
+  drover_circuits_open: {
+    type: "gauge",
+    unit: "circuits",
+    labels: ["of"],
+    help: "Circuits that let nothing through but a try, of queues and of agents; every server sees all of them.",
+    wrong: "above 0",
+  },
+  drover_database_connections: {
+    type: "gauge",
+    unit: "connections",
+    labels: ["pool", "state"],
+    help: "Connections of this server to the database, busy and idle.",
+  },
+  drover_database_waiting: {
+    type: "gauge",
+    unit: "transactions",
+    labels: ["pool"],
+    help: "Transactions of this server that wait for a connection, since all are busy.",
+    wrong: "above 0 for a minute",
+  },
+  drover_process_cpu_seconds_total: {
+    type: "counter",
+    unit: "seconds",
+    labels: [],
+    help: "Processor time that this server has taken.",
+    asked: true,
+  },
+  drover_process_loop_seconds_total: {
+    type: "counter",
+    unit: "seconds",
+    labels: [],
+    help: "Time in which the one thread that takes calls was at work; a rate of 1 is all that it has.",
+    wrong: "a rate above 0.9",
+    asked: true,
+  },
+  drover_process_memory_bytes: {
+    type: "gauge",
+    unit: "bytes",
+    labels: [],
+    help: "Memory that this server holds, as the system counts it.",
+  },
+  drover_process_start_time_seconds: {
+    type: "gauge",
+    unit: "seconds",
+    labels: [],
+    help: "When this server was started, in seconds since 1970.",
+    wrong: "it changes again and again",
+  },
 } as const satisfies Readonly<Record<string, MetricSpec>>);
 
 export type MetricName = keyof typeof CATALOGUE;
 type Named<Type extends MetricSpec["type"]> = {
   [Name in MetricName]: (typeof CATALOGUE)[Name]["type"] extends Type ? Name : never;
 }[MetricName];
-export type CounterName = Named<"counter">;
+/** Their values are asked for at each scrape. */
+export type AskedName =
+  | Named<"gauge">
+  | {
+      [Name in MetricName]: (typeof CATALOGUE)[Name] extends { asked: true } ? Name : never;
+    }[MetricName];
+export type CounterName = Exclude<Named<"counter">, AskedName>;
 export type HistogramName = Named<"histogram">;
-export type GaugeName = Named<"gauge">;
 
 /** The labels of a metric, all of them. */
 export type LabelsOf<Name extends MetricName> = Readonly<

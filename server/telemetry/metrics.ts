@@ -4,9 +4,9 @@ import type { Counter, Histogram } from "@opentelemetry/api";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import {
+  type AskedName,
   CATALOGUE,
   type CounterName,
-  type GaugeName,
   type HistogramName,
   type LabelsOf,
   type MetricSpec,
@@ -15,13 +15,17 @@ import {
 export interface Metrics {
   count<Name extends CounterName>(name: Name, by: number, labels: LabelsOf<Name>): void;
   record<Name extends HistogramName>(name: Name, value: number, labels: LabelsOf<Name>): void;
-  /** The values of a gauge are asked for at each scrape. */
-  observe<Name extends GaugeName>(name: Name, ask: () => readonly Observation<Name>[]): void;
+  /** The values of these are asked for at each scrape. */
+  observe<Name extends AskedName>(name: Name, ask: () => Asked<Name>): void;
   /** All that was measured, in the text form of Prometheus. */
   page(): Promise<string>;
 }
 
-export interface Observation<Name extends GaugeName> {
+type Asked<Name extends AskedName> =
+  | readonly Observation<Name>[]
+  | Promise<readonly Observation<Name>[]>;
+
+export interface Observation<Name extends AskedName> {
   readonly value: number;
   readonly labels: LabelsOf<Name>;
 }
@@ -36,9 +40,11 @@ export function createMetrics(): Metrics {
   const counters = new Map<string, Counter>();
   const histograms = new Map<string, Histogram>();
   const catalogue: Readonly<Record<string, MetricSpec>> = CATALOGUE;
-  for (const [name, { type, unit, help, labels, bounds = [] }] of Object.entries(catalogue)) {
+  for (const [name, { type, unit, help, labels, bounds = [], asked }] of Object.entries(
+    catalogue,
+  )) {
     const about = { description: help, unit };
-    if (type === "counter") {
+    if (type === "counter" && !asked) {
       const counter = meter.createCounter(name, about);
       counters.set(name, counter);
       // So that a rate is seen from the first one on.
@@ -58,9 +64,14 @@ export function createMetrics(): Metrics {
       histograms.get(name)?.record(value, labels);
     },
     observe(name, ask) {
-      const { help: description, unit } = CATALOGUE[name];
-      meter.createObservableGauge(name, { description, unit }).addCallback((result) => {
-        for (const { value, labels } of ask()) result.observe(value, labels);
+      const { help: description, unit, type } = CATALOGUE[name];
+      const about = { description, unit };
+      const made =
+        type === "counter"
+          ? meter.createObservableCounter(name, about)
+          : meter.createObservableGauge(name, about);
+      made.addCallback(async (result) => {
+        for (const { value, labels } of await ask()) result.observe(value, labels);
       });
     },
     async page() {

@@ -215,4 +215,37 @@ function describeAttention(opened: Opened): void {
     expect(after.database).not.toBe("");
     expect(await store.operators.now()).toEqual(expect.any(Number));
   });
+
+  test("what stands open is counted over all namespaces, and what is paused does not wait", async () => {
+    const { store } = opened();
+    const { standing } = store.operators;
+    const before = await standing();
+    const steps = { a: { onFailure: "escalate" } } as const;
+    const asking = await schedule(store, workflow(steps), { partition: ownPartition() });
+    await pass(store, asking, report(await claimOne(store, asking), permanent));
+    const [waits, rests] = [
+      await schedule(store, workflow({ a: {}, b: {} }), { agoMs: 86_400_000 }),
+      await schedule(store, workflow({ a: { queue: "rests" } }), { agoMs: 90_000_000 }),
+    ];
+    const { namespaceId } = rests;
+    await store.queues.pause({ namespaceId, queue: "rests" }, "");
+    const [lane = 0] = waits.lanes;
+    const said = { forced: "open", by: "eve", why: "mending" } as const;
+    await store.circuits.say({ lane, agentId: "" }, said);
+    await store.circuits.say({ lane, agentId: "one" }, said);
+    const after = await standing();
+    expect(after).toMatchObject({
+      waiting: before.waiting + 2,
+      escalations: before.escalations + 1,
+      openCircuits: {
+        queue: before.openCircuits.queue + 1,
+        agent: before.openCircuits.agent + 1,
+      },
+    });
+    expect(after.waitingMs).toBeGreaterThanOrEqual(86_400_000);
+    if (before.waitingMs < 86_400_000) expect(after.waitingMs).toBeLessThan(90_000_000);
+    expect(after.openRuns.get("ESCALATED")).toBe((before.openRuns.get("ESCALATED") ?? 0) + 1);
+    for (const agentId of ["", "one"]) await store.circuits.say({ lane, agentId }, null);
+    expect((await standing()).openCircuits).toEqual(before.openCircuits);
+  });
 }

@@ -8,11 +8,12 @@
  * and dispatcher.ts say; protobuf types stop at `rpc`; main.ts constructs.
  */
 import { type Import, importsOf, type SourceFile } from "./tree.ts";
+import { webLayers } from "./tree-layers-web.ts";
 
 /** One broken rule, as a line that says where, what, and what to do instead. */
 export type Finding = string;
 
-interface Layer {
+export interface Layer {
   /**
    * Its files: all below a folder by `x/`, those in it by `x/*`, or one file. The first row counts.
    */
@@ -242,7 +243,7 @@ export const layers: readonly Layer[] = [
   {
     of: [
       ...["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
-      "server/mended.ts",
+      ...["server/mended.ts", "server/standing.ts"],
     ],
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],
@@ -336,6 +337,7 @@ export const layers: readonly Layer[] = [
       "sdk/typescript/channel.ts",
       "sdk/typescript/client.ts",
       "pg",
+      "playwright-core",
       "server/main.ts",
       "server/embedded/postgres.ts",
       "server/store/postgres/migrate.ts",
@@ -344,6 +346,7 @@ export const layers: readonly Layer[] = [
     node: true,
     instead: "a benchmark starts a server as a process, and asks it as an agent or a client would",
   },
+  ...webLayers,
   {
     of: ["spec/"],
     may: [],
@@ -351,8 +354,15 @@ export const layers: readonly Layer[] = [
     instead: "a model stands beside the code that it mirrors, and needs Spin alone",
   },
   {
+    of: ["deploy/"],
+    may: [],
+    node: false,
+    instead: "what watches a server from outside knows the names of its metrics alone",
+  },
+  {
     of: ["docs/"],
     may: [
+      "deploy/grafana/dashboard.ts",
       "server/core/",
       "server/rpc/workflow-text-schema.ts",
       "server/telemetry/catalogue.ts",

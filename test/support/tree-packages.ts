@@ -60,13 +60,13 @@ function packagesOf(files: readonly SourceFile[]): ReadonlyMap<string, string> {
 }
 
 function programsIn(folder: string, tree: readonly SourceFile[]): readonly SourceFile[] {
-  return tree.filter(({ path }) => path.startsWith(`${folder}/`) && /\.[jt]s$/.test(path));
+  return tree.filter(({ path }) => path.startsWith(`${folder}/`) && /\.[jt]sx?$/.test(path));
 }
 
 function unused(manifest: Manifest, tree: readonly SourceFile[]): readonly Finding[] {
   const used = packagesOf(programsIn(manifest.folder, tree));
   return manifest.dependencies
-    .filter((name) => !used.has(name))
+    .filter((name) => !used.has(name.replace(/^@types\//, "")))
     .map((name) => `${manifest.path}:1 declares ${name}, which nothing there imports: remove it`);
 }
 
@@ -95,13 +95,15 @@ function unusedTools({ path, dependencies, scripts }: Manifest, tree: readonly S
 /** Programs that people, or a program by a part of the path, start. */
 const starts = [
   /\.test\.ts$/,
-  /^vitest\.config\.ts$/,
+  /^(?:vitest|web\/vite)\.config\.ts$/,
   /^agents-examples\/.+\/agents\/.+-agent\.ts$/,
 ];
 
 /** Files that no other file names. */
 export function deadFiles(tree: readonly SourceFile[]): readonly Finding[] {
-  const programs = tree.filter(({ path }) => /\.[jt]s$/.test(path) && !path.includes("/gen/"));
+  const programs = tree.filter(
+    ({ path }) => /\.(?:[jt]sx?|html)$/.test(path) && !path.includes("/gen/"),
+  );
   const quoted = programs.map(({ path, text }) => ({ path, text: scan(text).withoutComments }));
   const scripts = tree.filter(({ path }) => /(?:package|vitest\.config)\.(?:json|ts)$/.test(path));
   return programs.filter(isHandwritten).flatMap(({ path }) => {

@@ -56,14 +56,14 @@ export const bans: readonly Ban[] = [
     what: "writes to the console",
     pattern: /\bconsole\.\w+/g,
     instead: "log an event with the Logger that it was given",
-    within: ["server/", "sdk/", "docs/"],
+    within: ["server/", "sdk/", "docs/", "web/"],
     except: {},
   },
   {
     what: "says `any`",
     pattern: /(?<=[:<|&]\s*|\b(?:as|extends|is)\s+)any\b(?!\s*[:(.])|(?<=,\s*)any(?=\s*>)/g,
     instead: "say `unknown` and look, or name the type",
-    within: ["server/", "sdk/", "cli/", "agents-examples/", "docs/"],
+    within: ["server/", "sdk/", "cli/", "agents-examples/", "docs/", "web/"],
     except: {},
   },
   {
@@ -71,7 +71,7 @@ export const bans: readonly Ban[] = [
     pattern: /\bexport\s+default\b/g,
     instead: "export it by its name",
     within: [""],
-    except: { "vitest.config.ts": "vitest asks for it" },
+    except: { "vitest.config.ts": "vitest asks for it", "web/vite.config.ts": "so does vite" },
   },
   {
     what: "has an enum",
@@ -199,7 +199,7 @@ export function brokenNames(file: SourceFile): readonly Finding[] {
   if (!isHandwritten(file)) return [];
   const name = file.path.split("/").at(-1) ?? "";
   const findings: Finding[] = [];
-  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)?\.ts$/.test(name))
+  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)?\.tsx?$/.test(name))
     findings.push(
       `${file.path}:1 is not named in kebab-case: small letters and hyphens, as x-y.ts`,
     );
@@ -223,7 +223,7 @@ const foreignTexts: readonly { readonly what: string; readonly pattern: RegExp }
   },
   {
     what: "names a path of one machine",
-    pattern: /(?<![\w.~$}-])\/(?:work|(?:home|Users|root|tmp)\/[a-z])/gi,
+    pattern: /(?<![\w.~$}-])\/(?:work(?!flow)|(?:home|Users|root|tmp)\/[a-z])/gi,
   },
 ];
 

@@ -43,7 +43,7 @@ function ignoredBy(gitignore: string): (name: string) => boolean {
 
 /** TypeScript that people write. */
 export function isHandwritten({ path }: SourceFile): boolean {
-  return path.endsWith(".ts") && !path.includes("/gen/");
+  return /\.tsx?$/.test(path) && !path.includes("/gen/");
 }
 
 export interface Scan {
@@ -132,8 +132,12 @@ function partsOf(text: string): readonly Part[] {
   return parts;
 }
 
-/** Whether a slash begins a regular expression: it does not divide what stands before it. */
+/**
+ * Whether a slash begins a regular expression: it does not divide what stands before it, and does
+ * not end an element of a page.
+ */
 function beginsExpression(chars: readonly string[], at: number): boolean {
+  if (chars[at + 1] === ">") return false;
   const before = chars
     .slice(Math.max(0, at - 20), at)
     .join("")

@@ -140,6 +140,7 @@ export function insideSteps(
   const drover = `npm run drover -- --address ${address}`;
   const psql = `psql '${connectionString}'`;
   return `${title("Still running", "until Ctrl-C")}
+  http://${address}/          the dashboard: what needs a person, and each run as it goes
   ${drover} run list
   ${drover} run show key:${run}
   ${psql} -c 'select * from intervention_view order by acted_at'

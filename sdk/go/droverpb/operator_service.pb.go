@@ -1276,7 +1276,7 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\xbf\x1c\n" +
+	"escalation2\x95\x1d\n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
@@ -1324,7 +1324,8 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\rListHandOvers\x12\x1f.drover.v1.ListHandOversRequest\x1a .drover.v1.ListHandOversResponse\x12X\n" +
 	"\x0fListSupervisors\x12!.drover.v1.ListSupervisorsRequest\x1a\".drover.v1.ListSupervisorsResponse\x12^\n" +
 	"\x11ListInterventions\x12#.drover.v1.ListInterventionsRequest\x1a$.drover.v1.ListInterventionsResponse\x12L\n" +
-	"\vGetOverview\x12\x1d.drover.v1.GetOverviewRequest\x1a\x1e.drover.v1.GetOverviewResponse\x12U\n" +
+	"\vGetOverview\x12\x1d.drover.v1.GetOverviewRequest\x1a\x1e.drover.v1.GetOverviewResponse\x12T\n" +
+	"\rWatchOverview\x12\x1f.drover.v1.WatchOverviewRequest\x1a .drover.v1.WatchOverviewResponse0\x01\x12U\n" +
 	"\x0eGetClusterInfo\x12 .drover.v1.GetClusterInfoRequest\x1a!.drover.v1.GetClusterInfoResponse\x12X\n" +
 	"\x0fCreateNamespace\x12!.drover.v1.CreateNamespaceRequest\x1a\".drover.v1.CreateNamespaceResponse\x12O\n" +
 	"\fGetNamespace\x12\x1e.drover.v1.GetNamespaceRequest\x1a\x1f.drover.v1.GetNamespaceResponse\x12j\n" +
@@ -1403,47 +1404,49 @@ var file_drover_v1_operator_service_proto_goTypes = []any{
 	(*ListSupervisorsRequest)(nil),        // 52: drover.v1.ListSupervisorsRequest
 	(*ListInterventionsRequest)(nil),      // 53: drover.v1.ListInterventionsRequest
 	(*GetOverviewRequest)(nil),            // 54: drover.v1.GetOverviewRequest
-	(*GetClusterInfoRequest)(nil),         // 55: drover.v1.GetClusterInfoRequest
-	(*CreateNamespaceRequest)(nil),        // 56: drover.v1.CreateNamespaceRequest
-	(*GetNamespaceRequest)(nil),           // 57: drover.v1.GetNamespaceRequest
-	(*SetNamespaceRetentionRequest)(nil),  // 58: drover.v1.SetNamespaceRetentionRequest
-	(*SetNamespaceLimitsRequest)(nil),     // 59: drover.v1.SetNamespaceLimitsRequest
-	(*ListNamespacesRequest)(nil),         // 60: drover.v1.ListNamespacesRequest
-	(*PutTriggerResponse)(nil),            // 61: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),            // 62: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),          // 63: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),         // 64: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),          // 65: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),            // 66: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),            // 67: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),              // 68: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),            // 69: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),           // 70: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),        // 71: drover.v1.SetQueueLimitsResponse
-	(*PinQueueResponse)(nil),              // 72: drover.v1.PinQueueResponse
-	(*UnpinQueueResponse)(nil),            // 73: drover.v1.UnpinQueueResponse
-	(*PauseNamespaceResponse)(nil),        // 74: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),       // 75: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),         // 76: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),        // 77: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),            // 78: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),          // 79: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),           // 80: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),         // 81: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),           // 82: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),            // 83: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),              // 84: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),        // 85: drover.v1.ListPartitionsResponse
-	(*ListHandOversResponse)(nil),         // 86: drover.v1.ListHandOversResponse
-	(*ListSupervisorsResponse)(nil),       // 87: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil),     // 88: drover.v1.ListInterventionsResponse
-	(*GetOverviewResponse)(nil),           // 89: drover.v1.GetOverviewResponse
-	(*GetClusterInfoResponse)(nil),        // 90: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),       // 91: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceResponse)(nil),          // 92: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionResponse)(nil), // 93: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsResponse)(nil),    // 94: drover.v1.SetNamespaceLimitsResponse
-	(*ListNamespacesResponse)(nil),        // 95: drover.v1.ListNamespacesResponse
+	(*WatchOverviewRequest)(nil),          // 55: drover.v1.WatchOverviewRequest
+	(*GetClusterInfoRequest)(nil),         // 56: drover.v1.GetClusterInfoRequest
+	(*CreateNamespaceRequest)(nil),        // 57: drover.v1.CreateNamespaceRequest
+	(*GetNamespaceRequest)(nil),           // 58: drover.v1.GetNamespaceRequest
+	(*SetNamespaceRetentionRequest)(nil),  // 59: drover.v1.SetNamespaceRetentionRequest
+	(*SetNamespaceLimitsRequest)(nil),     // 60: drover.v1.SetNamespaceLimitsRequest
+	(*ListNamespacesRequest)(nil),         // 61: drover.v1.ListNamespacesRequest
+	(*PutTriggerResponse)(nil),            // 62: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 63: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 64: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 65: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 66: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 67: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 68: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 69: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 70: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 71: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 72: drover.v1.SetQueueLimitsResponse
+	(*PinQueueResponse)(nil),              // 73: drover.v1.PinQueueResponse
+	(*UnpinQueueResponse)(nil),            // 74: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceResponse)(nil),        // 75: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 76: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 77: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 78: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 79: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 80: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 81: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 82: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 83: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 84: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 85: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 86: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 87: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 88: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 89: drover.v1.ListInterventionsResponse
+	(*GetOverviewResponse)(nil),           // 90: drover.v1.GetOverviewResponse
+	(*WatchOverviewResponse)(nil),         // 91: drover.v1.WatchOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 92: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 93: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 94: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 95: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 96: drover.v1.SetNamespaceLimitsResponse
+	(*ListNamespacesResponse)(nil),        // 97: drover.v1.ListNamespacesResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	18, // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
@@ -1500,58 +1503,60 @@ var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	52, // 51: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
 	53, // 52: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
 	54, // 53: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
-	55, // 54: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
-	56, // 55: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
-	57, // 56: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
-	58, // 57: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
-	59, // 58: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
-	60, // 59: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	1,  // 60: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	3,  // 61: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	5,  // 62: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	15, // 63: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	17, // 64: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	7,  // 65: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	9,  // 66: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	11, // 67: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	13, // 68: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	61, // 69: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	62, // 70: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	63, // 71: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	64, // 72: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	65, // 73: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	66, // 74: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	67, // 75: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	68, // 76: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	69, // 77: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	70, // 78: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	71, // 79: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	72, // 80: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
-	73, // 81: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
-	74, // 82: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	75, // 83: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	76, // 84: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	77, // 85: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	78, // 86: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	79, // 87: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	80, // 88: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	81, // 89: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	82, // 90: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	83, // 91: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	84, // 92: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	85, // 93: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	86, // 94: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
-	87, // 95: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	88, // 96: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	89, // 97: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	90, // 98: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	91, // 99: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	92, // 100: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
-	93, // 101: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
-	94, // 102: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
-	95, // 103: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	60, // [60:104] is the sub-list for method output_type
-	16, // [16:60] is the sub-list for method input_type
+	55, // 54: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
+	56, // 55: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
+	57, // 56: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
+	58, // 57: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
+	59, // 58: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
+	60, // 59: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
+	61, // 60: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	1,  // 61: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	3,  // 62: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	5,  // 63: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	15, // 64: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	17, // 65: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	7,  // 66: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	9,  // 67: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	11, // 68: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	13, // 69: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	62, // 70: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	63, // 71: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	64, // 72: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	65, // 73: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	66, // 74: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	67, // 75: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	68, // 76: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	69, // 77: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	70, // 78: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	71, // 79: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	72, // 80: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	73, // 81: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
+	74, // 82: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
+	75, // 83: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	76, // 84: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	77, // 85: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	78, // 86: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	79, // 87: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	80, // 88: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	81, // 89: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	82, // 90: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	83, // 91: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	84, // 92: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	85, // 93: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	86, // 94: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	87, // 95: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	88, // 96: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	89, // 97: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	90, // 98: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	91, // 99: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
+	92, // 100: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	93, // 101: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	94, // 102: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	95, // 103: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	96, // 104: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	97, // 105: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	61, // [61:106] is the sub-list for method output_type
+	16, // [16:61] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name

@@ -62,6 +62,7 @@ const (
 	OperatorService_ListSupervisors_FullMethodName       = "/drover.v1.OperatorService/ListSupervisors"
 	OperatorService_ListInterventions_FullMethodName     = "/drover.v1.OperatorService/ListInterventions"
 	OperatorService_GetOverview_FullMethodName           = "/drover.v1.OperatorService/GetOverview"
+	OperatorService_WatchOverview_FullMethodName         = "/drover.v1.OperatorService/WatchOverview"
 	OperatorService_GetClusterInfo_FullMethodName        = "/drover.v1.OperatorService/GetClusterInfo"
 	OperatorService_CreateNamespace_FullMethodName       = "/drover.v1.OperatorService/CreateNamespace"
 	OperatorService_GetNamespace_FullMethodName          = "/drover.v1.OperatorService/GetNamespace"
@@ -195,6 +196,9 @@ type OperatorServiceClient interface {
 	ListInterventions(ctx context.Context, in *ListInterventionsRequest, opts ...grpc.CallOption) (*ListInterventionsResponse, error)
 	// Returns what needs a person in a namespace.
 	GetOverview(ctx context.Context, in *GetOverviewRequest, opts ...grpc.CallOption) (*GetOverviewResponse, error)
+	// Sends what needs a person in a namespace and what its runs came to lately: as it is now, and
+	// after each change, looked at once a second at most for all who watch. It does not end by itself.
+	WatchOverview(ctx context.Context, in *WatchOverviewRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchOverviewResponse], error)
 	// Returns versions, clocks, migrations and how many runs are open.
 	GetClusterInfo(ctx context.Context, in *GetClusterInfoRequest, opts ...grpc.CallOption) (*GetClusterInfoResponse, error)
 	// Makes a namespace, and its region if that is new. Idempotent: OK without change when it is there
@@ -604,6 +608,25 @@ func (c *operatorServiceClient) GetOverview(ctx context.Context, in *GetOverview
 	return out, nil
 }
 
+func (c *operatorServiceClient) WatchOverview(ctx context.Context, in *WatchOverviewRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchOverviewResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &OperatorService_ServiceDesc.Streams[0], OperatorService_WatchOverview_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchOverviewRequest, WatchOverviewResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperatorService_WatchOverviewClient = grpc.ServerStreamingClient[WatchOverviewResponse]
+
 func (c *operatorServiceClient) GetClusterInfo(ctx context.Context, in *GetClusterInfoRequest, opts ...grpc.CallOption) (*GetClusterInfoResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetClusterInfoResponse)
@@ -789,6 +812,9 @@ type OperatorServiceServer interface {
 	ListInterventions(context.Context, *ListInterventionsRequest) (*ListInterventionsResponse, error)
 	// Returns what needs a person in a namespace.
 	GetOverview(context.Context, *GetOverviewRequest) (*GetOverviewResponse, error)
+	// Sends what needs a person in a namespace and what its runs came to lately: as it is now, and
+	// after each change, looked at once a second at most for all who watch. It does not end by itself.
+	WatchOverview(*WatchOverviewRequest, grpc.ServerStreamingServer[WatchOverviewResponse]) error
 	// Returns versions, clocks, migrations and how many runs are open.
 	GetClusterInfo(context.Context, *GetClusterInfoRequest) (*GetClusterInfoResponse, error)
 	// Makes a namespace, and its region if that is new. Idempotent: OK without change when it is there
@@ -931,6 +957,9 @@ func (UnimplementedOperatorServiceServer) ListInterventions(context.Context, *Li
 }
 func (UnimplementedOperatorServiceServer) GetOverview(context.Context, *GetOverviewRequest) (*GetOverviewResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetOverview not implemented")
+}
+func (UnimplementedOperatorServiceServer) WatchOverview(*WatchOverviewRequest, grpc.ServerStreamingServer[WatchOverviewResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchOverview not implemented")
 }
 func (UnimplementedOperatorServiceServer) GetClusterInfo(context.Context, *GetClusterInfoRequest) (*GetClusterInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetClusterInfo not implemented")
@@ -1655,6 +1684,17 @@ func _OperatorService_GetOverview_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_WatchOverview_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchOverviewRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(OperatorServiceServer).WatchOverview(m, &grpc.GenericServerStream[WatchOverviewRequest, WatchOverviewResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperatorService_WatchOverviewServer = grpc.ServerStreamingServer[WatchOverviewResponse]
+
 func _OperatorService_GetClusterInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetClusterInfoRequest)
 	if err := dec(in); err != nil {
@@ -1947,6 +1987,12 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _OperatorService_ListNamespaces_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchOverview",
+			Handler:       _OperatorService_WatchOverview_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "drover/v1/operator_service.proto",
 }

@@ -176,6 +176,291 @@ func (x *GetOverviewResponse) GetOpenCircuits() []*Circuit {
 	return nil
 }
 
+// Asks for what needs a person, from now on.
+type WatchOverviewRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// `cursor` of what the caller has seen last, to go on after a broken stream: what is now is sent
+	// unless it is that. Any server takes it. Empty: what is now is sent.
+	After         string `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchOverviewRequest) Reset() {
+	*x = WatchOverviewRequest{}
+	mi := &file_drover_v1_overview_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchOverviewRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchOverviewRequest) ProtoMessage() {}
+
+func (x *WatchOverviewRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchOverviewRequest.ProtoReflect.Descriptor instead.
+func (*WatchOverviewRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *WatchOverviewRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *WatchOverviewRequest) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+// What needs a person, and what happens. Each is whole, so a reader may drop all but the last.
+type WatchOverviewResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What needs a person.
+	Overview *GetOverviewResponse `protobuf:"bytes,1,opt,name=overview,proto3" json:"overview,omitempty"`
+	// What the runs of the namespace came to lately, up to five seconds old.
+	Activity *Activity `protobuf:"bytes,2,opt,name=activity,proto3" json:"activity,omitempty"`
+	// Names this state, for `after`: equal for equal states, and nothing else is to be read from it.
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchOverviewResponse) Reset() {
+	*x = WatchOverviewResponse{}
+	mi := &file_drover_v1_overview_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchOverviewResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchOverviewResponse) ProtoMessage() {}
+
+func (x *WatchOverviewResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchOverviewResponse.ProtoReflect.Descriptor instead.
+func (*WatchOverviewResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *WatchOverviewResponse) GetOverview() *GetOverviewResponse {
+	if x != nil {
+		return x.Overview
+	}
+	return nil
+}
+
+func (x *WatchOverviewResponse) GetActivity() *Activity {
+	if x != nil {
+		return x.Activity
+	}
+	return nil
+}
+
+func (x *WatchOverviewResponse) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+// What the runs of a namespace came to lately: those of the last thirty minutes, the newest 1,000 of
+// them, and the newest 200 interventions.
+type Activity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Minutes of the clock of the database, the oldest first, without those before the first run.
+	Minutes []*ActivityMinute `protobuf:"bytes,1,rep,name=minutes,proto3" json:"minutes,omitempty"`
+	// How many of these runs are in which state; states without any are left out.
+	States []*OpenRuns `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty"`
+	// There are more runs in these thirty minutes than were looked at.
+	MoreRuns bool `protobuf:"varint,3,opt,name=more_runs,json=moreRuns,proto3" json:"more_runs,omitempty"`
+	// How long after they were due half of the interventions had acted. Absent: there was none.
+	DetectTypical *durationpb.Duration `protobuf:"bytes,4,opt,name=detect_typical,json=detectTypical,proto3" json:"detect_typical,omitempty"`
+	// After how long 95 of 100 had. Absent: there was none.
+	DetectSlow *durationpb.Duration `protobuf:"bytes,5,opt,name=detect_slow,json=detectSlow,proto3" json:"detect_slow,omitempty"`
+	// How many interventions these two are made of.
+	Interventions int32 `protobuf:"varint,6,opt,name=interventions,proto3" json:"interventions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Activity) Reset() {
+	*x = Activity{}
+	mi := &file_drover_v1_overview_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Activity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Activity) ProtoMessage() {}
+
+func (x *Activity) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Activity.ProtoReflect.Descriptor instead.
+func (*Activity) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Activity) GetMinutes() []*ActivityMinute {
+	if x != nil {
+		return x.Minutes
+	}
+	return nil
+}
+
+func (x *Activity) GetStates() []*OpenRuns {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *Activity) GetMoreRuns() bool {
+	if x != nil {
+		return x.MoreRuns
+	}
+	return false
+}
+
+func (x *Activity) GetDetectTypical() *durationpb.Duration {
+	if x != nil {
+		return x.DetectTypical
+	}
+	return nil
+}
+
+func (x *Activity) GetDetectSlow() *durationpb.Duration {
+	if x != nil {
+		return x.DetectSlow
+	}
+	return nil
+}
+
+func (x *Activity) GetInterventions() int32 {
+	if x != nil {
+		return x.Interventions
+	}
+	return 0
+}
+
+// A minute of runs.
+type ActivityMinute struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it began.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// Runs that were accepted in it.
+	Accepted int32 `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// Of the runs that were looked at, those that reached COMPLETED in it.
+	Completed int32 `protobuf:"varint,3,opt,name=completed,proto3" json:"completed,omitempty"`
+	// Those that reached FAILED, COMPENSATED or CANCELLED in it.
+	NotCompleted  int32 `protobuf:"varint,4,opt,name=not_completed,json=notCompleted,proto3" json:"not_completed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityMinute) Reset() {
+	*x = ActivityMinute{}
+	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityMinute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityMinute) ProtoMessage() {}
+
+func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
+func (*ActivityMinute) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ActivityMinute) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *ActivityMinute) GetAccepted() int32 {
+	if x != nil {
+		return x.Accepted
+	}
+	return 0
+}
+
+func (x *ActivityMinute) GetCompleted() int32 {
+	if x != nil {
+		return x.Completed
+	}
+	return 0
+}
+
+func (x *ActivityMinute) GetNotCompleted() int32 {
+	if x != nil {
+		return x.NotCompleted
+	}
+	return 0
+}
+
 // Tasks that nobody asks for.
 type UnservedTask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -195,7 +480,7 @@ type UnservedTask struct {
 
 func (x *UnservedTask) Reset() {
 	*x = UnservedTask{}
-	mi := &file_drover_v1_overview_proto_msgTypes[2]
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -207,7 +492,7 @@ func (x *UnservedTask) String() string {
 func (*UnservedTask) ProtoMessage() {}
 
 func (x *UnservedTask) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[2]
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -220,7 +505,7 @@ func (x *UnservedTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnservedTask.ProtoReflect.Descriptor instead.
 func (*UnservedTask) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UnservedTask) GetQueue() string {
@@ -271,7 +556,7 @@ type NamedPause struct {
 
 func (x *NamedPause) Reset() {
 	*x = NamedPause{}
-	mi := &file_drover_v1_overview_proto_msgTypes[3]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -283,7 +568,7 @@ func (x *NamedPause) String() string {
 func (*NamedPause) ProtoMessage() {}
 
 func (x *NamedPause) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[3]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -296,7 +581,7 @@ func (x *NamedPause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedPause.ProtoReflect.Descriptor instead.
 func (*NamedPause) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *NamedPause) GetName() string {
@@ -322,7 +607,7 @@ type GetClusterInfoRequest struct {
 
 func (x *GetClusterInfoRequest) Reset() {
 	*x = GetClusterInfoRequest{}
-	mi := &file_drover_v1_overview_proto_msgTypes[4]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -334,7 +619,7 @@ func (x *GetClusterInfoRequest) String() string {
 func (*GetClusterInfoRequest) ProtoMessage() {}
 
 func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[4]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -347,7 +632,7 @@ func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
 }
 
 // What runs here.
@@ -371,7 +656,7 @@ type GetClusterInfoResponse struct {
 
 func (x *GetClusterInfoResponse) Reset() {
 	*x = GetClusterInfoResponse{}
-	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +668,7 @@ func (x *GetClusterInfoResponse) String() string {
 func (*GetClusterInfoResponse) ProtoMessage() {}
 
 func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +681,7 @@ func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetClusterInfoResponse) GetServerVersion() string {
@@ -456,7 +741,7 @@ type AppliedMigration struct {
 
 func (x *AppliedMigration) Reset() {
 	*x = AppliedMigration{}
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -468,7 +753,7 @@ func (x *AppliedMigration) String() string {
 func (*AppliedMigration) ProtoMessage() {}
 
 func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -481,7 +766,7 @@ func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedMigration.ProtoReflect.Descriptor instead.
 func (*AppliedMigration) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AppliedMigration) GetNumber() int32 {
@@ -518,7 +803,7 @@ type OpenRuns struct {
 
 func (x *OpenRuns) Reset() {
 	*x = OpenRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -530,7 +815,7 @@ func (x *OpenRuns) String() string {
 func (*OpenRuns) ProtoMessage() {}
 
 func (x *OpenRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -543,7 +828,7 @@ func (x *OpenRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRuns.ProtoReflect.Descriptor instead.
 func (*OpenRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *OpenRuns) GetState() RunState {
@@ -574,7 +859,28 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x0fnamespace_pause\x18\x04 \x01(\v2\x10.drover.v1.PauseR\x0enamespacePause\x12:\n" +
 	"\rpaused_queues\x18\x05 \x03(\v2\x15.drover.v1.NamedPauseR\fpausedQueues\x12@\n" +
 	"\x10paused_workflows\x18\x06 \x03(\v2\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x127\n" +
-	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\"\xd7\x01\n" +
+	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\"s\n" +
+	"\x14WatchOverviewRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12\x1d\n" +
+	"\x05after\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x05after\"\x9c\x01\n" +
+	"\x15WatchOverviewResponse\x12:\n" +
+	"\boverview\x18\x01 \x01(\v2\x1e.drover.v1.GetOverviewResponseR\boverview\x12/\n" +
+	"\bactivity\x18\x02 \x01(\v2\x13.drover.v1.ActivityR\bactivity\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xad\x02\n" +
+	"\bActivity\x123\n" +
+	"\aminutes\x18\x01 \x03(\v2\x19.drover.v1.ActivityMinuteR\aminutes\x12+\n" +
+	"\x06states\x18\x02 \x03(\v2\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n" +
+	"\tmore_runs\x18\x03 \x01(\bR\bmoreRuns\x12@\n" +
+	"\x0edetect_typical\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rdetectTypical\x12:\n" +
+	"\vdetect_slow\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"detectSlow\x12$\n" +
+	"\rinterventions\x18\x06 \x01(\x05R\rinterventions\"\xaa\x01\n" +
+	"\x0eActivityMinute\x129\n" +
+	"\n" +
+	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n" +
+	"\baccepted\x18\x02 \x01(\x05R\baccepted\x12\x1c\n" +
+	"\tcompleted\x18\x03 \x01(\x05R\tcompleted\x12#\n" +
+	"\rnot_completed\x18\x04 \x01(\x05R\fnotCompleted\"\xd7\x01\n" +
 	"\fUnservedTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12;\n" +
@@ -619,43 +925,54 @@ func file_drover_v1_overview_proto_rawDescGZIP() []byte {
 	return file_drover_v1_overview_proto_rawDescData
 }
 
-var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_drover_v1_overview_proto_goTypes = []any{
 	(*GetOverviewRequest)(nil),     // 0: drover.v1.GetOverviewRequest
 	(*GetOverviewResponse)(nil),    // 1: drover.v1.GetOverviewResponse
-	(*UnservedTask)(nil),           // 2: drover.v1.UnservedTask
-	(*NamedPause)(nil),             // 3: drover.v1.NamedPause
-	(*GetClusterInfoRequest)(nil),  // 4: drover.v1.GetClusterInfoRequest
-	(*GetClusterInfoResponse)(nil), // 5: drover.v1.GetClusterInfoResponse
-	(*AppliedMigration)(nil),       // 6: drover.v1.AppliedMigration
-	(*OpenRuns)(nil),               // 7: drover.v1.OpenRuns
-	(*Partition)(nil),              // 8: drover.v1.Partition
-	(*Pause)(nil),                  // 9: drover.v1.Pause
-	(*Circuit)(nil),                // 10: drover.v1.Circuit
-	(*timestamppb.Timestamp)(nil),  // 11: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 12: google.protobuf.Duration
-	(RunState)(0),                  // 13: drover.v1.RunState
+	(*WatchOverviewRequest)(nil),   // 2: drover.v1.WatchOverviewRequest
+	(*WatchOverviewResponse)(nil),  // 3: drover.v1.WatchOverviewResponse
+	(*Activity)(nil),               // 4: drover.v1.Activity
+	(*ActivityMinute)(nil),         // 5: drover.v1.ActivityMinute
+	(*UnservedTask)(nil),           // 6: drover.v1.UnservedTask
+	(*NamedPause)(nil),             // 7: drover.v1.NamedPause
+	(*GetClusterInfoRequest)(nil),  // 8: drover.v1.GetClusterInfoRequest
+	(*GetClusterInfoResponse)(nil), // 9: drover.v1.GetClusterInfoResponse
+	(*AppliedMigration)(nil),       // 10: drover.v1.AppliedMigration
+	(*OpenRuns)(nil),               // 11: drover.v1.OpenRuns
+	(*Partition)(nil),              // 12: drover.v1.Partition
+	(*Pause)(nil),                  // 13: drover.v1.Pause
+	(*Circuit)(nil),                // 14: drover.v1.Circuit
+	(*durationpb.Duration)(nil),    // 15: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 16: google.protobuf.Timestamp
+	(RunState)(0),                  // 17: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
-	2,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
-	8,  // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
-	9,  // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
-	3,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
-	3,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	10, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
-	11, // 6: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	11, // 7: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	9,  // 8: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	12, // 9: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	6,  // 10: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	7,  // 11: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	11, // 12: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	13, // 13: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	6,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
+	12, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
+	13, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
+	7,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
+	7,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
+	14, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	1,  // 6: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
+	4,  // 7: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
+	5,  // 8: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	11, // 9: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	15, // 10: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	15, // 11: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	16, // 12: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	16, // 13: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	16, // 14: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	13, // 15: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	15, // 16: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	10, // 17: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	11, // 18: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	16, // 19: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	17, // 20: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -673,7 +990,7 @@ func file_drover_v1_overview_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_overview_proto_rawDesc), len(file_drover_v1_overview_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2097,8 +2097,13 @@ type WatchRunRequest struct {
 	// The run. Required.
 	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
 	// `Run.version` of the last state that the caller has seen, to go on after a broken stream; what
-	// is not newer is not sent again, unless it is final. 0: from the state now.
-	AfterVersion  uint64 `protobuf:"varint,3,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
+	// is not newer is not sent again, unless it is final. 0: from the state now. `after` sees more:
+	// what agents take moves no version.
+	AfterVersion uint64 `protobuf:"varint,3,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
+	// `cursor` of the last state that the caller has seen, to go on after a broken stream: the state
+	// now is sent unless it is that one, and always if it is final. Any server takes it. Empty: from
+	// the state now. It goes before `after_version`.
+	After         string `protobuf:"bytes,4,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2154,13 +2159,22 @@ func (x *WatchRunRequest) GetAfterVersion() uint64 {
 	return 0
 }
 
+func (x *WatchRunRequest) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
 // A state of the run. Each is whole, so a reader may drop all but the last.
 type WatchRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run, without its input.
 	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// All its steps, in the order of the definition, without outputs.
-	Steps         []*Step `protobuf:"bytes,2,rep,name=steps,proto3" json:"steps,omitempty"`
+	Steps []*Step `protobuf:"bytes,2,rep,name=steps,proto3" json:"steps,omitempty"`
+	// Names this state, for `after`: equal for equal states, and nothing else is to be read from it.
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2207,6 +2221,13 @@ func (x *WatchRunResponse) GetSteps() []*Step {
 		return x.Steps
 	}
 	return nil
+}
+
+func (x *WatchRunResponse) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
 }
 
 // Waits for the end of a run.
@@ -3947,14 +3968,16 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"^\n" +
 	"\x10ListRunsResponse\x12\"\n" +
 	"\x04runs\x18\x01 \x03(\v2\x0e.drover.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa1\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc0\x01\n" +
 	"\x0fWatchRunRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12#\n" +
-	"\rafter_version\x18\x03 \x01(\x04R\fafterVersion\"[\n" +
+	"\rafter_version\x18\x03 \x01(\x04R\fafterVersion\x12\x1d\n" +
+	"\x05after\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\x05after\"s\n" +
 	"\x10WatchRunResponse\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.drover.v1.RunR\x03run\x12%\n" +
-	"\x05steps\x18\x02 \x03(\v2\x0f.drover.v1.StepR\x05steps\"\xb8\x01\n" +
+	"\x05steps\x18\x02 \x03(\v2\x0f.drover.v1.StepR\x05steps\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xb8\x01\n" +
 	"\x0eWaitRunRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12;\n" +

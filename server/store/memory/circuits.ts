@@ -244,7 +244,7 @@ function settleOutage({ tables, now }: CircuitWorld, { lane, agentId }: CircuitR
   if (!isOut && open) tables.circuitOutage.put({ ...open, to: now() });
 }
 
-function isHeld({ state, said }: Circuit): boolean {
+export function isHeld({ state, said }: Circuit): boolean {
   return said ? said.forced === "open" : state.kind !== "closed";
 }
 

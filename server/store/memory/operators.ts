@@ -1,6 +1,7 @@
 // What operators look at: agents, queues in full, partitions, supervisors, interventions.
 import type { Moment } from "../../core/attempt.ts";
 import type { RunState } from "../../core/model.ts";
+import type { Circuit } from "../circuits.ts";
 import {
   type AgentPage,
   type AgentRecord,
@@ -24,12 +25,15 @@ import {
   QUEUE_TASKS_MAX,
   type QueueLook,
   type QueueTask,
+  type Standing,
   type SupervisorRecord,
+  WAITING_COUNTED_MAX,
 } from "../operators.ts";
 import { partitionsOf } from "../partition.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { agentsAsking } from "./agents-asking.ts";
+import { isHeld } from "./circuits.ts";
 import { overdueSince } from "./looks.ts";
 import type { KnownNode } from "./partitions.ts";
 import { type KnownLane, lanePause, type QueueWorld } from "./queues.ts";
@@ -80,6 +84,8 @@ export function createOperators(world: OperatorWorld, { run }: Transactions): Op
     now: () => run(now),
     cluster: () => run(() => cluster(tables)),
     attention: (namespaceId) => run(() => attention(world, namespaceId)),
+    standing: () => run(() => standing(world)),
+    connections: () => [],
   } satisfies Operators);
 }
 
@@ -146,14 +152,19 @@ function heldTasks({ tables, lanes }: QueueWorld, session: string): readonly Hel
 
 /** Of the rows of a lane, those of a paused workflow too. */
 function laneLook(tables: Tables, { lane }: KnownLane): Omit<QueueLook, "name" | "agents"> {
-  const rows = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
+  return {
+    oldestAt: oldestOf(tables, [lane, -lane]),
+    polledAt: greatest(tables.lanePoller.where("lane", lane).map(({ seenAt }) => seenAt)),
+  };
+}
+
+/** The oldest of the heads of its priorities. */
+function oldestOf(tables: Tables, lanes: readonly number[]): Moment | null {
+  const rows = lanes.flatMap((one) => tables.ready.where("lane", one));
   const heads = Map.groupBy(rows, ({ priority }) => priority)
     .values()
     .map((of) => of.sort((a, b) => a.transaction - b.transaction || a.number - b.number)[0]);
-  return {
-    oldestAt: least([...heads].map((head) => head?.ready.readyAt ?? null)),
-    polledAt: greatest(tables.lanePoller.where("lane", lane).map(({ seenAt }) => seenAt)),
-  };
+  return least([...heads].map((head) => head?.ready.readyAt ?? null));
 }
 
 function queueTask(tables: Tables, now: Moment, known: KnownLane): QueueTask {
@@ -270,6 +281,32 @@ function cluster(tables: Tables): ClusterRecord {
     .values()
     .every((of) => of.length < OPEN_RUNS_COUNTED_MAX);
   return { database: "memory", migrations: [], openRuns, allCounted };
+}
+
+function standing(world: OperatorWorld): Standing {
+  const { tables, now } = world;
+  const lanes = world.lanes().filter(({ lane }) => !lanePause(world, lane));
+  const waiting = lanes.map(({ lane }) => tables.ready.where("lane", lane).length);
+  const oldest = least(lanes.map(({ lane }) => oldestOf(tables, [lane])));
+  const asked = Map.groupBy(
+    tables.escalation.all().filter(({ closedAt }) => closedAt === null),
+    ({ namespaceId }) => namespaceId,
+  );
+  // What a person says is said of all lanes of the task: it counts once.
+  const isOnce = ({ lane, said }: Circuit) =>
+    !said || world.lanes()[lane - 1]?.agentVersion === null;
+  const open = tables.circuit.all().filter((one) => isHeld(one) && isOnce(one));
+  const queue = open.filter(({ agentId }) => agentId === "").length;
+  return {
+    openRuns: cluster(tables).openRuns,
+    waiting: waiting.reduce((sum, of) => sum + Math.min(of, WAITING_COUNTED_MAX), 0),
+    waitingMs: oldest === null ? 0 : Math.max(0, now() - oldest),
+    escalations: [...asked.values()].reduce(
+      (sum, of) => sum + Math.min(of.length, ESCALATIONS_COUNTED_MAX),
+      0,
+    ),
+    openCircuits: { queue, agent: open.length - queue },
+  };
 }
 
 function attention(world: OperatorWorld, namespaceId: number): Attention {

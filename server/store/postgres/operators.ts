@@ -1,4 +1,5 @@
 // What operators look at, and what servers tell of the agents that call them.
+import type pg from "pg";
 import type { Moment } from "../../core/attempt.ts";
 import {
   type AgentPage,
@@ -24,8 +25,10 @@ import {
   QUEUE_TASKS_MAX,
   type QueueLook,
   type QueueTask,
+  type Standing,
   SUPERVISORS_MAX,
   type SupervisorRecord,
+  WAITING_COUNTED_MAX,
 } from "../operators.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
@@ -34,7 +37,10 @@ import { columns, labelsOf } from "./columns.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import type { Query } from "./transaction.ts";
 
-export function createOperators(query: Query, times: StoreTimes): Operators {
+export function createOperators(
+  query: Query,
+  { times, pools }: { readonly times: StoreTimes; readonly pools: Pools },
+): Operators {
   return Object.freeze({
     agents: (...of) => listAgents(query, ...of),
     held: (session) => heldTasks(query, session),
@@ -47,8 +53,16 @@ export function createOperators(query: Query, times: StoreTimes): Operators {
     now: async () => (await databaseNow(query)).now,
     cluster: () => cluster(query),
     attention: (namespaceId) => attention(query, namespaceId, times),
+    standing: () => standing(query),
+    connections: () =>
+      Object.entries(pools).map(([pool, { totalCount, idleCount, waitingCount }]) => {
+        return { pool, busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+      }),
   } satisfies Operators);
 }
+
+/** By name. */
+type Pools = Readonly<Record<string, Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">>>;
 
 export async function markAgents(
   query: Query,
@@ -297,10 +311,37 @@ async function databaseNow(query: Query): Promise<{ now: Moment; version: string
   return row;
 }
 
-async function cluster(query: Query): Promise<ClusterRecord> {
+async function openRunsOf(query: Query): Promise<Omit<ClusterRecord, "database" | "migrations">> {
   const states = await query<{ state: number; runs: number; more: boolean }>("count_open_runs", [
     OPEN_RUNS_COUNTED_MAX,
   ]);
+  return {
+    openRuns: new Map(states.map(({ state, runs }) => [runStates.name(state), runs])),
+    allCounted: states.every(({ more }) => !more),
+  };
+}
+
+async function standing(query: Query): Promise<Standing> {
+  const { openRuns } = await openRunsOf(query);
+  const [row] = await query<{
+    waiting: number;
+    waiting_ms: number;
+    escalations: number;
+    queue_circuits: number;
+    agent_circuits: number;
+  }>("what_stands", [WAITING_COUNTED_MAX, ESCALATIONS_COUNTED_MAX]);
+  if (!row) throw new Error("a look at what stands came back without its row");
+  return {
+    openRuns,
+    waiting: row.waiting,
+    waitingMs: Math.max(0, row.waiting_ms),
+    escalations: row.escalations,
+    openCircuits: { queue: row.queue_circuits, agent: row.agent_circuits },
+  };
+}
+
+async function cluster(query: Query): Promise<ClusterRecord> {
+  const open = await openRunsOf(query);
   const migrations = await query<{ number: number; name: string; applied_at: Moment }>(
     "applied_migrations",
     [],
@@ -311,8 +352,7 @@ async function cluster(query: Query): Promise<ClusterRecord> {
     migrations: migrations.map(({ number, name, applied_at: appliedAt }): MigrationRecord => {
       return { number, name, appliedAt };
     }),
-    openRuns: new Map(states.map(({ state, runs }) => [runStates.name(state), runs])),
-    allCounted: states.every(({ more }) => !more),
+    ...open,
   };
 }
 

@@ -71,7 +71,10 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     circuits: createCircuits(query, (work) => transact({}, work)),
     durations: createDurations(query, transact),
     namespaces: createNamespaces(query, transact),
-    operators: createOperators(guarded(queryOn(looks)), times),
+    operators: createOperators(guarded(queryOn(looks)), {
+      times,
+      pools: { hot, operators: looks, reads: lists },
+    }),
     transact: (use, work) =>
       transact(use, async (begun) => {
         const tx = createTx(begun);

@@ -51,6 +51,8 @@ export interface WorldOptions {
   readonly config?: Partial<RpcConfig>;
   readonly clock?: Clock;
   readonly overdueMs?: number;
+  /** The folder of a dashboard; left out: none is served. */
+  readonly dashboard?: string;
 }
 
 export const DEFINITION: Definition = {
@@ -237,6 +239,7 @@ export async function startWorld({
   config = {},
   clock = systemClock,
   overdueMs = HEALTH_DEFAULTS.overdueMs,
+  dashboard,
 }: WorldOptions = {}) {
   const logged: string[] = [];
   const say = (_fields: object, text: string) => void logged.push(text);
@@ -309,6 +312,7 @@ export async function startWorld({
     log,
     config: { ...RPC_DEFAULTS, port: 0, drainMs: 5_000, ...config },
     overdueMs,
+    ...(dashboard === undefined ? {} : { dashboard }),
   });
   const { host, port } = await server.start();
   const close = () => server.stop();

@@ -104,6 +104,12 @@ describe("/metrics of a server that has worked", () => {
       drover_polls_parked: 0,
       drover_agent_sessions: 3,
       drover_degraded: 0,
+      'drover_runs_open{state="RUNNING"}': 0,
+      drover_tasks_waiting: 0,
+      drover_tasks_waiting_seconds: 0,
+      drover_escalations_open: 0,
+      'drover_circuits_open{of="queue"}': 0,
+      'drover_database_waiting{pool="hot"}': 0,
     };
     const found = Object.keys(series).map((name) => [name, seriesValue(text, name)]);
     expect(Object.fromEntries(found)).toEqual(series);
@@ -120,6 +126,16 @@ describe("/metrics of a server that has worked", () => {
     );
     for (const [name, { help }] of Object.entries(SPECS))
       expect(text).toContain(`# HELP ${name} ${help}\n`);
+  });
+
+  it("tells what the process takes", async () => {
+    const text = await scrape();
+    const age = Date.now() / 1_000 - (seriesValue(text, "drover_process_start_time_seconds") ?? 0);
+    expect(age).toBeGreaterThan(0);
+    expect(age).toBeLessThan(600);
+    expect(seriesValue(text, "drover_process_memory_bytes")).toBeGreaterThan(10_000_000);
+    expect(seriesValue(text, "drover_process_cpu_seconds_total")).toBeGreaterThan(0);
+    expect(seriesValue(text, "drover_process_loop_seconds_total")).toBeGreaterThan(0);
   });
 
   it("labels each series with the labels of the catalogue, and none with an id", async () => {
@@ -144,7 +160,7 @@ describe("the catalogue", () => {
     for (const [name, { type, unit }] of Object.entries(SPECS)) {
       expect(name).toMatch(/^drover_[a-z_]+$/);
       expect(name.endsWith("_total"), name).toBe(type === "counter");
-      if (unit === "seconds") expect(name).toMatch(/_seconds$/);
+      if (unit === "seconds") expect(name).toMatch(/_seconds(_total)?$/);
     }
   });
 

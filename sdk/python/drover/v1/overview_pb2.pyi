@@ -38,6 +38,52 @@ class GetOverviewResponse(_message.Message):
     open_circuits: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Circuit]
     def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ...) -> None: ...
 
+class WatchOverviewRequest(_message.Message):
+    __slots__ = ("namespace", "after")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    after: str
+    def __init__(self, namespace: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
+
+class WatchOverviewResponse(_message.Message):
+    __slots__ = ("overview", "activity", "cursor")
+    OVERVIEW_FIELD_NUMBER: _ClassVar[int]
+    ACTIVITY_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    overview: GetOverviewResponse
+    activity: Activity
+    cursor: str
+    def __init__(self, overview: _Optional[_Union[GetOverviewResponse, _Mapping]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class Activity(_message.Message):
+    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions")
+    MINUTES_FIELD_NUMBER: _ClassVar[int]
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    MORE_RUNS_FIELD_NUMBER: _ClassVar[int]
+    DETECT_TYPICAL_FIELD_NUMBER: _ClassVar[int]
+    DETECT_SLOW_FIELD_NUMBER: _ClassVar[int]
+    INTERVENTIONS_FIELD_NUMBER: _ClassVar[int]
+    minutes: _containers.RepeatedCompositeFieldContainer[ActivityMinute]
+    states: _containers.RepeatedCompositeFieldContainer[OpenRuns]
+    more_runs: bool
+    detect_typical: _duration_pb2.Duration
+    detect_slow: _duration_pb2.Duration
+    interventions: int
+    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ...) -> None: ...
+
+class ActivityMinute(_message.Message):
+    __slots__ = ("start_time", "accepted", "completed", "not_completed")
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    NOT_COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    start_time: _timestamp_pb2.Timestamp
+    accepted: int
+    completed: int
+    not_completed: int
+    def __init__(self, start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., accepted: _Optional[int] = ..., completed: _Optional[int] = ..., not_completed: _Optional[int] = ...) -> None: ...
+
 class UnservedTask(_message.Message):
     __slots__ = ("queue", "task", "oldest_time", "polled_time", "agent_version")
     QUEUE_FIELD_NUMBER: _ClassVar[int]

@@ -356,22 +356,26 @@ class ListRunsResponse(_message.Message):
     def __init__(self, runs: _Optional[_Iterable[_Union[_run_pb2.Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class WatchRunRequest(_message.Message):
-    __slots__ = ("namespace", "run", "after_version")
+    __slots__ = ("namespace", "run", "after_version", "after")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     AFTER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     run: RunRef
     after_version: int
-    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., after_version: _Optional[int] = ...) -> None: ...
+    after: str
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., after_version: _Optional[int] = ..., after: _Optional[str] = ...) -> None: ...
 
 class WatchRunResponse(_message.Message):
-    __slots__ = ("run", "steps")
+    __slots__ = ("run", "steps", "cursor")
     RUN_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     run: _run_pb2.Run
     steps: _containers.RepeatedCompositeFieldContainer[_run_pb2.Step]
-    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ...) -> None: ...
+    cursor: str
+    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class WaitRunRequest(_message.Message):
     __slots__ = ("namespace", "run", "wait")

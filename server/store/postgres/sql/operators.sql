@@ -282,6 +282,53 @@ from (
   limit $2::integer
 ) as counted;
 
+-- name: what_stands
+-- Tasks that may be taken (up to $1 of each lane) and how long the oldest waits, open questions (up to $2
+-- of each namespace), and open circuits, of everybody. Plan: ready_lane.
+with waiting as (
+  select coalesce(sum(n.waiting), 0)::integer as waiting,
+    coalesce(extract(epoch from now() - min(o.oldest_at)) * 1000, 0)::bigint as waiting_ms
+  from lane as l
+  cross join lateral (
+    select count(*) as waiting from (
+      select from ready as r where r.lane = l.id limit $1::integer
+    ) as counted
+  ) as n
+  left join lateral (
+    select min(h.ready_at) as oldest_at
+    from generate_series(1, 9) as w (priority)
+    cross join lateral (
+      select r.ready_at
+      from ready as r
+      where r.lane = l.id and r.priority = w.priority
+      order by r.ordered_by, r.ordinal
+      limit 1
+    ) as h
+  ) as o on true
+  where n.waiting > 0 and not exists (select from paused_lane as p where p.lane = l.id)
+),
+asked as (
+  select coalesce(sum(n.escalations), 0)::integer as escalations
+  from namespace as s
+  cross join lateral (
+    select count(*) as escalations from (
+      select from escalation as e
+      where e.namespace_id = s.id and e.closed_at is null
+      order by e.run_id desc
+      limit $2::integer
+    ) as counted
+  ) as n
+),
+rests as (
+  select count(*) filter (where c.agent_id = '')::integer as queue_circuits,
+    count(*) filter (where c.agent_id <> '')::integer as agent_circuits
+  from circuit as c
+  join lane as l on l.id = c.lane
+  where coalesce(c.forced = 1, c.state <> 0) and (l.class = 0 or c.forced is null)
+)
+select w.waiting, w.waiting_ms, a.escalations, c.queue_circuits, c.agent_circuits
+from waiting as w cross join asked as a cross join rests as c;
+
 -- name: orphan_lanes
 -- Tasks wait there which may be taken, and nobody has asked for them for $3 milliseconds. Plan: ready_lane.
 with orphan as (

@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/overview.proto.
  */
 export const file_drover_v1_overview: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQixAIKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQipAEKDFVuc2VydmVkVGFzaxINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEi8KC29sZGVzdF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgFIAEoCSI7CgpOYW1lZFBhdXNlEgwKBG5hbWUYASABKAkSHwoFcGF1c2UYAiABKAsyEC5kcm92ZXIudjEuUGF1c2UiFwoVR2V0Q2x1c3RlckluZm9SZXF1ZXN0IvABChZHZXRDbHVzdGVySW5mb1Jlc3BvbnNlEhYKDnNlcnZlcl92ZXJzaW9uGAEgASgJEhgKEGRhdGFiYXNlX3ZlcnNpb24YAiABKAkSMwoQY2xvY2tfZGlmZmVyZW5jZRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgptaWdyYXRpb25zGAQgAygLMhsuZHJvdmVyLnYxLkFwcGxpZWRNaWdyYXRpb24SJgoJb3Blbl9ydW5zGAUgAygLMhMuZHJvdmVyLnYxLk9wZW5SdW5zEhYKDm1vcmVfb3Blbl9ydW5zGAYgASgIImIKEEFwcGxpZWRNaWdyYXRpb24SDgoGbnVtYmVyGAEgASgFEgwKBG5hbWUYAiABKAkSMAoMYXBwbGllZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI9CghPcGVuUnVucxIiCgVzdGF0ZRgBIAEoDjITLmRyb3Zlci52MS5SdW5TdGF0ZRINCgVjb3VudBgCIAEoBWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQixAIKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQiYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSLoAQoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUifAoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUipAEKDFVuc2VydmVkVGFzaxINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEi8KC29sZGVzdF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgFIAEoCSI7CgpOYW1lZFBhdXNlEgwKBG5hbWUYASABKAkSHwoFcGF1c2UYAiABKAsyEC5kcm92ZXIudjEuUGF1c2UiFwoVR2V0Q2x1c3RlckluZm9SZXF1ZXN0IvABChZHZXRDbHVzdGVySW5mb1Jlc3BvbnNlEhYKDnNlcnZlcl92ZXJzaW9uGAEgASgJEhgKEGRhdGFiYXNlX3ZlcnNpb24YAiABKAkSMwoQY2xvY2tfZGlmZmVyZW5jZRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgptaWdyYXRpb25zGAQgAygLMhsuZHJvdmVyLnYxLkFwcGxpZWRNaWdyYXRpb24SJgoJb3Blbl9ydW5zGAUgAygLMhMuZHJvdmVyLnYxLk9wZW5SdW5zEhYKDm1vcmVfb3Blbl9ydW5zGAYgASgIImIKEEFwcGxpZWRNaWdyYXRpb24SDgoGbnVtYmVyGAEgASgFEgwKBG5hbWUYAiABKAkSMAoMYXBwbGllZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI9CghPcGVuUnVucxIiCgVzdGF0ZRgBIAEoDjITLmRyb3Zlci52MS5SdW5TdGF0ZRINCgVjb3VudBgCIAEoBWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Asks what needs a person.
@@ -114,6 +114,169 @@ export const GetOverviewResponseSchema: GenMessage<GetOverviewResponse> = /*@__P
   messageDesc(file_drover_v1_overview, 1);
 
 /**
+ * Asks for what needs a person, from now on.
+ *
+ * @generated from message drover.v1.WatchOverviewRequest
+ */
+export type WatchOverviewRequest = Message<"drover.v1.WatchOverviewRequest"> & {
+  /**
+   * The namespace. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * `cursor` of what the caller has seen last, to go on after a broken stream: what is now is sent
+   * unless it is that. Any server takes it. Empty: what is now is sent.
+   *
+   * @generated from field: string after = 2;
+   */
+  after: string;
+};
+
+/**
+ * Describes the message drover.v1.WatchOverviewRequest.
+ * Use `create(WatchOverviewRequestSchema)` to create a new message.
+ */
+export const WatchOverviewRequestSchema: GenMessage<WatchOverviewRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_overview, 2);
+
+/**
+ * What needs a person, and what happens. Each is whole, so a reader may drop all but the last.
+ *
+ * @generated from message drover.v1.WatchOverviewResponse
+ */
+export type WatchOverviewResponse = Message<"drover.v1.WatchOverviewResponse"> & {
+  /**
+   * What needs a person.
+   *
+   * @generated from field: drover.v1.GetOverviewResponse overview = 1;
+   */
+  overview?: GetOverviewResponse | undefined;
+
+  /**
+   * What the runs of the namespace came to lately, up to five seconds old.
+   *
+   * @generated from field: drover.v1.Activity activity = 2;
+   */
+  activity?: Activity | undefined;
+
+  /**
+   * Names this state, for `after`: equal for equal states, and nothing else is to be read from it.
+   *
+   * @generated from field: string cursor = 3;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message drover.v1.WatchOverviewResponse.
+ * Use `create(WatchOverviewResponseSchema)` to create a new message.
+ */
+export const WatchOverviewResponseSchema: GenMessage<WatchOverviewResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_overview, 3);
+
+/**
+ * What the runs of a namespace came to lately: those of the last thirty minutes, the newest 1,000 of
+ * them, and the newest 200 interventions.
+ *
+ * @generated from message drover.v1.Activity
+ */
+export type Activity = Message<"drover.v1.Activity"> & {
+  /**
+   * Minutes of the clock of the database, the oldest first, without those before the first run.
+   *
+   * @generated from field: repeated drover.v1.ActivityMinute minutes = 1;
+   */
+  minutes: ActivityMinute[];
+
+  /**
+   * How many of these runs are in which state; states without any are left out.
+   *
+   * @generated from field: repeated drover.v1.OpenRuns states = 2;
+   */
+  states: OpenRuns[];
+
+  /**
+   * There are more runs in these thirty minutes than were looked at.
+   *
+   * @generated from field: bool more_runs = 3;
+   */
+  moreRuns: boolean;
+
+  /**
+   * How long after they were due half of the interventions had acted. Absent: there was none.
+   *
+   * @generated from field: google.protobuf.Duration detect_typical = 4;
+   */
+  detectTypical?: Duration | undefined;
+
+  /**
+   * After how long 95 of 100 had. Absent: there was none.
+   *
+   * @generated from field: google.protobuf.Duration detect_slow = 5;
+   */
+  detectSlow?: Duration | undefined;
+
+  /**
+   * How many interventions these two are made of.
+   *
+   * @generated from field: int32 interventions = 6;
+   */
+  interventions: number;
+};
+
+/**
+ * Describes the message drover.v1.Activity.
+ * Use `create(ActivitySchema)` to create a new message.
+ */
+export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
+  messageDesc(file_drover_v1_overview, 4);
+
+/**
+ * A minute of runs.
+ *
+ * @generated from message drover.v1.ActivityMinute
+ */
+export type ActivityMinute = Message<"drover.v1.ActivityMinute"> & {
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Runs that were accepted in it.
+   *
+   * @generated from field: int32 accepted = 2;
+   */
+  accepted: number;
+
+  /**
+   * Of the runs that were looked at, those that reached COMPLETED in it.
+   *
+   * @generated from field: int32 completed = 3;
+   */
+  completed: number;
+
+  /**
+   * Those that reached FAILED, COMPENSATED or CANCELLED in it.
+   *
+   * @generated from field: int32 not_completed = 4;
+   */
+  notCompleted: number;
+};
+
+/**
+ * Describes the message drover.v1.ActivityMinute.
+ * Use `create(ActivityMinuteSchema)` to create a new message.
+ */
+export const ActivityMinuteSchema: GenMessage<ActivityMinute> = /*@__PURE__*/
+  messageDesc(file_drover_v1_overview, 5);
+
+/**
  * Tasks that nobody asks for.
  *
  * @generated from message drover.v1.UnservedTask
@@ -160,7 +323,7 @@ export type UnservedTask = Message<"drover.v1.UnservedTask"> & {
  * Use `create(UnservedTaskSchema)` to create a new message.
  */
 export const UnservedTaskSchema: GenMessage<UnservedTask> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 2);
+  messageDesc(file_drover_v1_overview, 6);
 
 /**
  * A queue or a workflow that is paused.
@@ -188,7 +351,7 @@ export type NamedPause = Message<"drover.v1.NamedPause"> & {
  * Use `create(NamedPauseSchema)` to create a new message.
  */
 export const NamedPauseSchema: GenMessage<NamedPause> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 3);
+  messageDesc(file_drover_v1_overview, 7);
 
 /**
  * Asks what runs here.
@@ -203,7 +366,7 @@ export type GetClusterInfoRequest = Message<"drover.v1.GetClusterInfoRequest"> &
  * Use `create(GetClusterInfoRequestSchema)` to create a new message.
  */
 export const GetClusterInfoRequestSchema: GenMessage<GetClusterInfoRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 4);
+  messageDesc(file_drover_v1_overview, 8);
 
 /**
  * What runs here.
@@ -259,7 +422,7 @@ export type GetClusterInfoResponse = Message<"drover.v1.GetClusterInfoResponse">
  * Use `create(GetClusterInfoResponseSchema)` to create a new message.
  */
 export const GetClusterInfoResponseSchema: GenMessage<GetClusterInfoResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 5);
+  messageDesc(file_drover_v1_overview, 9);
 
 /**
  * A step that the schema of the database has taken.
@@ -294,7 +457,7 @@ export type AppliedMigration = Message<"drover.v1.AppliedMigration"> & {
  * Use `create(AppliedMigrationSchema)` to create a new message.
  */
 export const AppliedMigrationSchema: GenMessage<AppliedMigration> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 6);
+  messageDesc(file_drover_v1_overview, 10);
 
 /**
  * Open runs of one state.
@@ -322,5 +485,5 @@ export type OpenRuns = Message<"drover.v1.OpenRuns"> & {
  * Use `create(OpenRunsSchema)` to create a new message.
  */
 export const OpenRunsSchema: GenMessage<OpenRuns> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 7);
+  messageDesc(file_drover_v1_overview, 11);
 

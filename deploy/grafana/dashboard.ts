@@ -1,0 +1,382 @@
+// The dashboard of Grafana as data: rows of panels, each a question that an operator asks, with the
+// queries that answer it. `node docs/generate.ts` makes drover.json of it, which is what Grafana
+// takes; a test holds every metric and label named here to the catalogue.
+
+export interface Query {
+  readonly expr: string;
+  /** Labels in double braces. */
+  readonly legend: string;
+}
+
+interface Panel {
+  readonly title: string;
+  /** What it says, and what is good. */
+  readonly about: string;
+  readonly unit: Unit;
+  readonly queries: readonly Query[];
+  /** One number, coloured from there on; left out: lines over time. */
+  readonly wrongFrom?: number;
+  /** Lines stand on each other, since their sum means something. */
+  readonly stacked?: true;
+}
+
+/** Units by the names of Grafana. */
+type Unit = "short" | "s" | "percentunit" | "bytes" | "ops";
+
+/** A label that a page of many servers is told apart by: Prometheus adds it. */
+const BY_SERVER = "{{instance}}";
+const RANGE = "$__rate_interval";
+
+const rate = (metric: string): string => `rate(${metric}[${RANGE}])`;
+const quantile = (q: number, metric: string): Query => ({
+  expr: `histogram_quantile(${q}, sum by (le) (${rate(`${metric}_bucket`)}))`,
+  legend: `p${q * 100}`,
+});
+const quantiles = (metric: string): readonly Query[] =>
+  [0.5, 0.9, 0.99].map((q) => quantile(q, metric));
+
+export const ROWS: readonly { readonly title: string; readonly panels: readonly Panel[] }[] = [
+  {
+    title: "Does anything need a person?",
+    panels: [
+      {
+        title: "Escalations",
+        about: "Questions that wait for a person. Their runs stand still until then.",
+        ...{ unit: "short", wrongFrom: 1 },
+        queries: [{ expr: "max(drover_escalations_open)", legend: "open" }],
+      },
+      {
+        title: "Overdue",
+        about: "How long the oldest moment is due that nobody has acted on. Up to 5 s is the goal.",
+        ...{ unit: "s", wrongFrom: 5 },
+        queries: [{ expr: "max(drover_overdue_seconds)", legend: "oldest" }],
+      },
+      {
+        title: "Partitions without owner",
+        about: "Shares of the runs that nobody watches. For some seconds after a server was lost.",
+        ...{ unit: "short", wrongFrom: 1 },
+        queries: [{ expr: "max(drover_partitions_unowned)", legend: "partitions" }],
+      },
+      {
+        title: "Open circuits",
+        about: "Tasks that fail for all agents, and agents that fail where others do not: at rest.",
+        ...{ unit: "short", wrongFrom: 1 },
+        queries: [{ expr: "max by (of) (drover_circuits_open)", legend: "{{of}}" }],
+      },
+      {
+        title: "Oldest task that waits",
+        about: "How long an agent has been awaited. What is paused does not count.",
+        ...{ unit: "s", wrongFrom: 300 },
+        queries: [{ expr: "max(drover_tasks_waiting_seconds)", legend: "oldest" }],
+      },
+      {
+        title: "Degraded servers",
+        about: "Servers that say of themselves that watching is late. /healthz says why.",
+        ...{ unit: "short", wrongFrom: 1 },
+        queries: [{ expr: "sum(drover_degraded)", legend: "degraded" }],
+      },
+    ],
+  },
+  {
+    title: "Runs",
+    panels: [
+      {
+        title: "Success rate",
+        about: "Of the runs that have ended, those that are COMPLETED.",
+        unit: "percentunit",
+        queries: [
+          {
+            expr: `sum(${rate('drover_runs_ended_total{state="COMPLETED"}')}) / sum(${rate("drover_runs_ended_total")})`,
+            legend: "completed",
+          },
+        ],
+      },
+      {
+        title: "Runs begun and ended",
+        about: "Per second, by the state in which they end.",
+        unit: "ops",
+        queries: [
+          { expr: `sum(${rate("drover_runs_started_total")})`, legend: "begun" },
+          { expr: `sum by (state) (${rate("drover_runs_ended_total")})`, legend: "{{state}}" },
+        ],
+      },
+      {
+        title: "Open runs by state",
+        about: "What is under way in all namespaces, and what stands still.",
+        ...{ unit: "short", stacked: true },
+        queries: [{ expr: "max by (state) (drover_runs_open)", legend: "{{state}}" }],
+      },
+      {
+        title: "Retries per run",
+        about: "Attempts that have failed, or of which nobody knows, for each run that has ended.",
+        unit: "short",
+        queries: [
+          {
+            expr: `sum(${rate('drover_attempts_total{outcome=~"failure|unknown"}')}) / sum(${rate("drover_runs_ended_total")})`,
+            legend: "retries",
+          },
+        ],
+      },
+    ],
+  },
+  {
+    title: "What goes wrong, and how fast it is put right",
+    panels: [
+      {
+        title: "Time to detect",
+        about:
+          "From the moment at which something was due to the action of a supervisor: p99 within 1 s.",
+        unit: "s",
+        queries: quantiles("drover_detection_seconds"),
+      },
+      {
+        title: "Time to recover",
+        about: "From an attempt whose outcome is unknown to the success of its step.",
+        unit: "s",
+        queries: quantiles("drover_recovery_seconds"),
+      },
+      {
+        title: "Interventions by rule",
+        about:
+          "What supervisors do, per second. A rule that rises and did not before has a runbook.",
+        ...{ unit: "ops", stacked: true },
+        queries: [
+          { expr: `sum by (rule) (${rate("drover_interventions_total")})`, legend: "{{rule}}" },
+        ],
+      },
+      {
+        title: "Attempts by outcome",
+        about: "Tasks that have ended, per second.",
+        ...{ unit: "ops", stacked: true },
+        queries: [
+          { expr: `sum by (outcome) (${rate("drover_attempts_total")})`, legend: "{{outcome}}" },
+        ],
+      },
+    ],
+  },
+  {
+    title: "Dispatch and agents",
+    panels: [
+      {
+        title: "Dispatch latency",
+        about: "From the moment at which a task was ready to its lease. Long: agents are too few.",
+        unit: "s",
+        queries: quantiles("drover_task_wait_seconds"),
+      },
+      {
+        title: "Queue depth",
+        about: "Tasks that wait in all queues, and polls of agents that wait for one.",
+        unit: "short",
+        queries: [
+          { expr: "max(drover_tasks_waiting)", legend: "tasks" },
+          { expr: "sum(drover_polls_parked)", legend: "polls" },
+        ],
+      },
+      {
+        title: "Queue age",
+        about: "How long the task waits that has waited longest.",
+        unit: "s",
+        queries: [{ expr: "max(drover_tasks_waiting_seconds)", legend: "oldest" }],
+      },
+      {
+        title: "Tasks handed out",
+        about: "Per second, by what they are.",
+        ...{ unit: "ops", stacked: true },
+        queries: [
+          { expr: `sum by (task) (${rate("drover_tasks_granted_total")})`, legend: "{{task}}" },
+        ],
+      },
+      {
+        title: "Heartbeats",
+        about: "Beats of sessions that were stored, per second.",
+        unit: "ops",
+        queries: [
+          {
+            expr: `sum(${rate('drover_flights_items_sum{flight="beat"}')})`,
+            legend: "beats",
+          },
+        ],
+      },
+      {
+        title: "Sessions of agents",
+        about: "Those that each server has heard of in the last minute.",
+        ...{ unit: "short", stacked: true },
+        queries: [{ expr: "drover_agent_sessions", legend: BY_SERVER }],
+      },
+    ],
+  },
+  {
+    title: "Watching",
+    panels: [
+      {
+        title: "Overdue rows",
+        about: "Moments that have passed by more than the goal, by what they are of. Good: none.",
+        ...{ unit: "short", stacked: true },
+        queries: [{ expr: "max by (of) (drover_overdue_rows)", legend: "{{of}}" }],
+      },
+      {
+        title: "Partitions by owner",
+        about: "How the servers share the watching; a step in it is a hand-over.",
+        ...{ unit: "short", stacked: true },
+        queries: [
+          { expr: "drover_partitions_owned", legend: BY_SERVER },
+          { expr: "max(drover_partitions_unowned)", legend: "nobody" },
+        ],
+      },
+      {
+        title: "Integrity sweep",
+        about: "Since when the last whole round had begun. Up to an hour is fine.",
+        unit: "s",
+        queries: [{ expr: "max(drover_integrity_round_age_seconds)", legend: "age" }],
+      },
+    ],
+  },
+  {
+    title: "Database",
+    panels: [
+      {
+        title: "Transactions: p99",
+        about: "How long one was out that carries many calls. Good: well under a second.",
+        unit: "s",
+        queries: [
+          {
+            expr: `histogram_quantile(0.99, sum by (le, flight) (${rate("drover_flights_seconds_bucket")}))`,
+            legend: "{{flight}}",
+          },
+        ],
+      },
+      {
+        title: "Calls on board",
+        about:
+          "How many calls one transaction carries: it grows with the load, and spares the disk.",
+        unit: "short",
+        queries: [
+          {
+            expr: `sum by (flight) (${rate("drover_flights_items_sum")}) / sum by (flight) (${rate("drover_flights_items_count")})`,
+            legend: "{{flight}}",
+          },
+        ],
+      },
+      {
+        title: "Connections",
+        about: "Busy ones, and transactions that wait for one. Good: none waits.",
+        unit: "short",
+        queries: [
+          {
+            expr: 'sum by (pool) (drover_database_connections{state="busy"})',
+            legend: "{{pool}}, busy",
+          },
+          { expr: "sum(drover_database_waiting)", legend: "waiting for one" },
+        ],
+      },
+    ],
+  },
+  {
+    title: "Processes",
+    panels: [
+      {
+        title: "Processor",
+        about: "Cores that each server takes.",
+        unit: "short",
+        queries: [{ expr: rate("drover_process_cpu_seconds_total"), legend: BY_SERVER }],
+      },
+      {
+        title: "The thread that takes calls",
+        about: "The share of time in which it is at work. At 90 % start one more server.",
+        unit: "percentunit",
+        queries: [{ expr: rate("drover_process_loop_seconds_total"), legend: BY_SERVER }],
+      },
+      {
+        title: "Memory",
+        about: "As the system counts it.",
+        unit: "bytes",
+        queries: [{ expr: "drover_process_memory_bytes", legend: BY_SERVER }],
+      },
+      {
+        title: "Up since",
+        about: "The age of each server; a fall to zero is a restart.",
+        unit: "s",
+        queries: [{ expr: "time() - drover_process_start_time_seconds", legend: BY_SERVER }],
+      },
+      {
+        title: "Lost spans",
+        about: "Spans per second that got to no receiver of traces. Good: none.",
+        unit: "ops",
+        queries: [{ expr: `sum(${rate("drover_spans_lost_total")})`, legend: "lost" }],
+      },
+    ],
+  },
+];
+
+const WIDTH = 24;
+const HEIGHT = { number: 4, lines: 8, heading: 1 };
+/** Whatever Prometheus the reader has. */
+const SOURCE = { type: "prometheus", uid: "${source}" };
+
+/** drover.json, as text. */
+export function dashboardText(): string {
+  const panels: object[] = [];
+  let y = 0;
+  for (const row of ROWS) {
+    const at = { h: HEIGHT.heading, w: WIDTH, x: 0, y };
+    panels.push({ id: panels.length + 1, type: "row", title: row.title, gridPos: at, panels: [] });
+    y += HEIGHT.heading;
+    const { height, perLine } = sizesOf(row.panels);
+    for (const [n, panel] of row.panels.entries()) {
+      const x = (n % perLine) * (WIDTH / perLine);
+      const place = { h: height, w: WIDTH / perLine, x, y: y + Math.floor(n / perLine) * height };
+      panels.push({ id: panels.length + 1, ...panelOf(panel), gridPos: place });
+    }
+    y += Math.ceil(row.panels.length / perLine) * height;
+  }
+  return `${JSON.stringify(dashboardOf(panels), null, 2)}\n`;
+}
+
+function sizesOf(panels: readonly Panel[]): { readonly height: number; readonly perLine: number } {
+  const areNumbers = panels.every(({ wrongFrom }) => wrongFrom !== undefined);
+  if (areNumbers) return { height: HEIGHT.number, perLine: panels.length };
+  return { height: HEIGHT.lines, perLine: panels.length % 4 === 0 ? 4 : 3 };
+}
+
+function dashboardOf(panels: readonly object[]): object {
+  return {
+    uid: "drover",
+    title: "Drover",
+    description:
+      "What needs a person, how runs fare, how fast faults are found, and what it takes.",
+    tags: ["drover"],
+    schemaVersion: 39,
+    editable: true,
+    graphTooltip: 1,
+    refresh: "15s",
+    time: { from: "now-1h", to: "now" },
+    templating: {
+      list: [{ name: "source", label: "Prometheus", type: "datasource", query: "prometheus" }],
+    },
+    panels,
+  };
+}
+
+function panelOf({ title, about, unit, queries, wrongFrom, stacked }: Panel): object {
+  const targets = queries.map(({ expr, legend }, n) => {
+    return { refId: String.fromCharCode(65 + n), datasource: SOURCE, expr, legendFormat: legend };
+  });
+  const same = { title, description: about, datasource: SOURCE, targets };
+  if (wrongFrom === undefined) {
+    const stacking = { mode: stacked ? "normal" : "none", group: "A" };
+    const custom = { fillOpacity: stacked ? 30 : 5, showPoints: "never", stacking };
+    const options = {
+      legend: { displayMode: "list", placement: "bottom" },
+      tooltip: { mode: "multi" },
+    };
+    const defaults = { unit, min: 0, custom };
+    return { type: "timeseries", ...same, fieldConfig: { defaults, overrides: [] }, options };
+  }
+  const steps = [
+    { color: "green", value: null },
+    { color: "red", value: wrongFrom },
+  ];
+  const defaults = { unit, thresholds: { mode: "absolute", steps } };
+  const options = { colorMode: "background", reduceOptions: { calcs: ["lastNotNull"] } };
+  return { type: "stat", ...same, fieldConfig: { defaults, overrides: [] }, options };
+}

@@ -1,0 +1,95 @@
+// What stands open everywhere, and what this process takes of the machine, as numbers. Both are
+// asked for when somebody scrapes, and cost nothing while nobody does.
+import type { Clock } from "./clock.ts";
+import type { RunState } from "./core/model.ts";
+import { seconds } from "./measures.ts";
+import type { Operators, Standing } from "./store/operators.ts";
+import type { Metrics } from "./telemetry/metrics.ts";
+
+/** Those that read again within that time get what was read: each scraper and each series. */
+const STANDING_KEPT_MS = 10_000;
+/** All of them are told, those without runs too: a series that comes and goes alarms nobody. */
+const OPEN_STATES: readonly RunState["kind"][] = [
+  ...(["PENDING", "RUNNING", "PAUSED", "STOPPING"] as const),
+  ...(["COMPENSATING", "FINISHING", "ESCALATED"] as const),
+];
+
+/** What stands open, as the store said it in the last seconds; null: it does not say. */
+export function createStanding(
+  operators: Pick<Operators, "standing">,
+  clock: Clock,
+): () => Promise<Standing | null> {
+  let asked: { readonly atMs: number; readonly answer: Promise<Standing | null> } | null = null;
+  return () => {
+    const atMs = clock.monotonicMs();
+    if (asked === null || atMs - asked.atMs >= STANDING_KEPT_MS) {
+      // That the database is away says /readyz: a scrape goes on without these.
+      asked = { atMs, answer: operators.standing().catch(() => null) };
+    }
+    return asked.answer;
+  };
+}
+
+/** What the store says of everybody's work: once for all of these series, and seldom. */
+export function observeStanding(
+  metrics: Metrics,
+  operators: Pick<Operators, "standing" | "connections">,
+  clock: Clock,
+): void {
+  const ask = createStanding(operators, clock);
+  const standing = (values: (of: Standing) => number) => async () => {
+    const seen = await ask();
+    return seen ? [{ value: values(seen), labels: {} }] : [];
+  };
+  metrics.observe(
+    "drover_tasks_waiting",
+    standing(({ waiting }) => waiting),
+  );
+  metrics.observe(
+    "drover_tasks_waiting_seconds",
+    standing(({ waitingMs }) => seconds(waitingMs)),
+  );
+  metrics.observe(
+    "drover_escalations_open",
+    standing(({ escalations }) => escalations),
+  );
+  metrics.observe("drover_runs_open", async () => {
+    const open = (await ask())?.openRuns;
+    return open
+      ? OPEN_STATES.map((state) => ({ value: open.get(state) ?? 0, labels: { state } }))
+      : [];
+  });
+  metrics.observe("drover_circuits_open", async () => {
+    const open = (await ask())?.openCircuits;
+    if (!open) return [];
+    return [
+      { value: open.queue, labels: { of: "queue" } },
+      { value: open.agent, labels: { of: "agent" } },
+    ];
+  });
+  metrics.observe("drover_database_connections", () =>
+    operators.connections().flatMap(({ pool, busy, idle }) => [
+      { value: busy, labels: { pool, state: "busy" } },
+      { value: idle, labels: { pool, state: "idle" } },
+    ]),
+  );
+  metrics.observe("drover_database_waiting", () =>
+    operators.connections().map(({ pool, waiting: value }) => ({ value, labels: { pool } })),
+  );
+}
+
+/** What the process takes of the machine. */
+export function observeProcess(metrics: Metrics): void {
+  const one = (value: number) => [{ value, labels: {} }];
+  metrics.observe("drover_process_cpu_seconds_total", () => {
+    const { user, system } = process.cpuUsage();
+    return one((user + system) / 1e6);
+  });
+  metrics.observe("drover_process_loop_seconds_total", () =>
+    one(seconds(performance.eventLoopUtilization().active)),
+  );
+  metrics.observe("drover_process_memory_bytes", () => one(process.memoryUsage.rss()));
+  metrics.observe("drover_process_start_time_seconds", () =>
+    one(seconds(Math.round(performance.timeOrigin))),
+  );
+}

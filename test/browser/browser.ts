@@ -1,0 +1,97 @@
+// A real browser for tests of the dashboard: the Chromium of this machine, driven by playwright-
+// core. Every page that it opens is watched: what the policy of the dashboard refuses, what a
+// script throws and what is written to the console as an error make its test fail.
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import axe from "axe-core";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { expect, onTestFinished, type TestContext } from "vitest";
+import { endForLack } from "../support/required-tools.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+/** Where pictures of pages are put, for people to look at. */
+const PICTURES = `${root}.drover/screenshots`;
+const BUILT = `${root}web/dist/routes.json`;
+
+const ARGS = [
+  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
+  ...["--disable-background-networking", "--disable-component-update"],
+];
+
+export type Theme = "light" | "dark";
+
+/** DROVER_CHROMIUM, or where distributions put it; null: this machine has none. */
+function chromiumPath(): string | null {
+  const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+  return [process.env.DROVER_CHROMIUM ?? "", ...places].find((at) => existsSync(at)) ?? null;
+}
+
+let browser: Promise<Browser> | null = null;
+
+/** The browser of this file of tests; a test without one is skipped, or fails if it is required. */
+export async function openBrowser(context: TestContext): Promise<Browser> {
+  const executablePath = chromiumPath();
+  if (executablePath === null)
+    return endForLack(context, "chromium", "no Chromium here: apt-get install chromium");
+  refuseOldBuild();
+  browser ??= chromium.launch({ executablePath, args: ARGS });
+  return browser;
+}
+
+export async function closeBrowser(): Promise<void> {
+  await (await browser)?.close();
+  browser = null;
+}
+
+/** What the server would show is not what stands in web/src: a test of it says nothing. */
+function refuseOldBuild(): void {
+  const newest = Math.max(
+    ...readdirSync(`${root}web/src`, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => statSync(`${entry.parentPath}/${entry.name}`).mtimeMs),
+  );
+  if (!existsSync(BUILT) || statSync(BUILT).mtimeMs < newest)
+    throw new Error("web/dist is older than web/src: npm run dashboard");
+}
+
+/** A page of its own window, closed with the test. */
+export async function openPage(
+  context: TestContext,
+  address: string,
+  theme: Theme = "light",
+): Promise<Page> {
+  const running = await openBrowser(context);
+  const size = { width: 1_440, height: 900 };
+  const page = await running.newPage({
+    ...{ baseURL: `http://${address}`, colorScheme: theme, viewport: size },
+  });
+  const wrong: string[] = [];
+  page.on("pageerror", (error) => wrong.push(error.message));
+  page.on("console", (message) => {
+    // A server that is gone is what some tests are about.
+    if (message.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|404/.test(message.text()))
+      wrong.push(message.text());
+  });
+  onTestFinished(async () => {
+    await page.close();
+    expect(wrong).toEqual([]);
+  });
+  return page;
+}
+
+/** What an accessibility checker finds that is serious, as lines. */
+export async function seriousFindings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const found: unknown = await page.evaluate(`axe.run(document).then(({ violations }) =>
+    violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) =>
+        id + ": " + nodes.slice(0, 3).map(({ html, any }) =>
+          html.slice(0, 160) + " " + any.map(({ message }) => message).join(" ")).join(" | ")))`);
+  return Array.isArray(found) ? found.map(String) : [`axe answered ${String(found)}`];
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true });
+  await page.screenshot({ path: `${PICTURES}/${name}.png`, fullPage: true });
+}

@@ -1,0 +1,182 @@
+// The first half of the dashboard in a real browser: Overview, Runs and Run, over a real server.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { closeBrowser, openPage, picture, seriousFindings } from "./browser.ts";
+import { openShop, type Shop } from "./shop.ts";
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop();
+});
+afterAll(async () => {
+  await closeBrowser();
+  await shop.close();
+});
+
+const WAIT = { timeout: 15_000 };
+
+async function start(workflow: string, key?: string): Promise<string> {
+  const { runId } = await shop.client.schedule({ workflow, ...(key === undefined ? {} : { key }) });
+  return runId;
+}
+
+async function inState(runId: string, state: string): Promise<void> {
+  await until(`${runId} is ${state}`, async () =>
+    (await shop.client.getRun(runId)).run.state === state ? true : null,
+  );
+}
+
+describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
+  test("every page opens, keeps to the policy, and has no serious finding", async (context) => {
+    const held = await start("order", `held-${theme}`);
+    const asking = await start("asks", `asking-${theme}`);
+    await inState(asking, "ESCALATED");
+    const page = await openPage(context, shop.address, theme);
+    const pages = [
+      ["overview", "/", "What needs a person"],
+      ["runs", "/runs", `held-${theme}`],
+      ["run-held", `/runs/${held}`, "What it waits for"],
+      ["run-escalated", `/runs/${asking}`, "Questions that wait for a person"],
+      ["run-missing", "/runs/none", "There is no such run"],
+      ["no-page", "/no-such-page", "There is no such page"],
+    ] as const;
+    for (const [name, path, text] of pages) {
+      await page.goto(path);
+      await page.getByText(text).first().waitFor(WAIT);
+      if (name.startsWith("run-") && name !== "run-missing")
+        await page.locator(".graph-node").first().waitFor(WAIT);
+      await picture(page, `${name}-${theme}`);
+      expect([name, await seriousFindings(page)]).toEqual([name, []]);
+    }
+    shop.release("done");
+  });
+
+  test("dialogs and help have no serious finding either", async (context) => {
+    const page = await openPage(context, shop.address, theme);
+    await page.goto("/runs");
+    await page.getByRole("heading", { name: "Runs" }).waitFor(WAIT);
+    await page.keyboard.press("?");
+    await page.getByRole("heading", { name: "Keys" }).waitFor(WAIT);
+    await picture(page, `keys-${theme}`);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByText("What will happen").waitFor(WAIT);
+    await picture(page, `bulk-${theme}`);
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+});
+
+describe("a run", () => {
+  test("is followed live from its start to the end of its undoing", async (context) => {
+    const runId = await start("order", "sold-out");
+    const page = await openPage(context, shop.address);
+    await page.goto(`/runs/${runId}`);
+    const state = page.locator(".page-title .badge");
+    await page.getByLabel("pack, with an agent").waitFor(WAIT);
+    expect(await state.textContent()).toBe("running");
+    // What the agent has reported: 40 %.
+    await page.getByText("with an agent, 40 %").waitFor(WAIT);
+    shop.release("sold-out");
+    await state.filter({ hasText: "undone" }).waitFor(WAIT);
+    await page.getByLabel("pay, undone").waitFor(WAIT);
+    await page.getByLabel(/^undo 1 with shop-1: done/).waitFor(WAIT);
+    await picture(page, "run-undone-light");
+  });
+
+  test("is followed on by itself when its server has been started again", async (context) => {
+    const runId = await start("order", "restarted");
+    const page = await openPage(context, shop.address);
+    await page.goto(`/runs/${runId}`);
+    await page.getByLabel("pack, with an agent").waitFor(WAIT);
+    await shop.kill();
+    await page.getByText("Connection lost, trying again.").waitFor(WAIT);
+    await picture(page, "connection-lost-light");
+    await shop.restart();
+    await page.getByText("Connection lost, trying again.").waitFor({ state: "detached", ...WAIT });
+    shop.release("done");
+    await page.locator(".page-title .badge", { hasText: "completed" }).waitFor({ timeout: 30_000 });
+  }, 60_000);
+
+  test("is paused, resumed and cancelled, each after a word about what will happen", async (context) => {
+    const runId = await start("order", "steered");
+    const page = await openPage(context, shop.address);
+    await page.goto(`/runs/${runId}`);
+    const state = page.locator(".page-title .badge");
+    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await page.getByText("Nothing new is handed out until somebody resumes it.").waitFor(WAIT);
+    await page.getByRole("button", { name: "Pause the run" }).click();
+    await state.filter({ hasText: "paused" }).waitFor(WAIT);
+    await page.getByRole("button", { name: "Resume", exact: true }).click();
+    await page.getByRole("button", { name: "Resume the run" }).click();
+    await state.filter({ hasText: "running" }).waitFor(WAIT);
+    await page.getByRole("button", { name: "Cancel…" }).click();
+    await page.getByText("undone in reverse order").waitFor(WAIT);
+    await page.getByRole("button", { name: "Cancel the run" }).click();
+    await state.filter({ hasText: /stopping|undoing|undone/ }).waitFor(WAIT);
+    shop.release("done");
+    await state.filter({ hasText: /^undone$/ }).waitFor(WAIT);
+  });
+
+  test("has its question answered from the overview in four clicks", async (context) => {
+    const runId = await start("asks", "question");
+    await inState(runId, "ESCALATED");
+    const page = await openPage(context, shop.address);
+    await page.goto("/");
+    const line = page.getByRole("listitem").filter({ hasText: "question of asks" });
+    await line.getByRole("link", { name: "Answer it" }).click();
+    await page.getByText("the shelf says 3, the list says 4").first().waitFor(WAIT);
+    await page.getByRole("button", { name: "It is done" }).click();
+    await page.getByLabel("Your name").fill("ada");
+    await page.getByLabel("Its output").fill('{"counted": 4}');
+    await page.getByRole("dialog").getByRole("button", { name: "It is done" }).click();
+    await page.locator(".page-title .badge", { hasText: "completed" }).waitFor(WAIT);
+    const { escalations } = await shop.client.getRun(runId, { escalations: true });
+    expect(escalations[0]?.answer).toMatchObject({ answer: "succeed", by: "ada" });
+  });
+
+  test("of 500 steps is drawn, and a step of it is looked at", async (context) => {
+    const steps = Array.from({ length: 500 }, (_, n) => ({
+      ...{ id: `step-${n}`, task: "pay", queue: "nobody" },
+      needs:
+        n < 20 ? [] : [`step-${n - 20}`, `step-${20 * Math.floor(n / 20) - 20 + ((n * 7) % 20)}`],
+    })).map((step) => ({ ...step, needs: [...new Set(step.needs)] }));
+    const { runId } = await shop.client.schedule({ workflow: { workflow: "wide", steps } });
+    const page = await openPage(context, shop.address);
+    await page.goto(`/runs/${runId}`);
+    await page.locator(".graph-node").first().waitFor(WAIT);
+    await picture(page, "run-500-light");
+    await page.getByLabel("step-3, ready").click();
+    await page.getByRole("heading", { name: "Step step-3" }).waitFor(WAIT);
+  });
+});
+
+test("runs that failed are retried together, as many as were counted", async (context) => {
+  const failing = { workflow: "failing", steps: [{ id: "count", task: "fail" }] };
+  for (let n = 0; n < 7; n++) {
+    const { runId } = await shop.client.schedule({ workflow: failing, labels: { shelf: "a" } });
+    await inState(runId, "FAILED");
+  }
+  const page = await openPage(context, shop.address);
+  await page.goto("/runs?state=FAILED&labels=shelf%3Da");
+  await page.getByText("7 runs").first().waitFor(WAIT);
+  await page.getByRole("button", { name: "Retry", exact: true }).click();
+  await page.getByText("This is about 7 runs").waitFor(WAIT);
+  await page.getByRole("button", { name: "Retry 7 runs" }).click();
+  await page.getByText("7 runs retried.").waitFor(WAIT);
+  const { runs } = await shop.client.listRuns({ labels: { shelf: "a" } });
+  expect(runs).toHaveLength(14);
+});
+
+test("the keyboard leads from page to page, and to the search", async (context) => {
+  const page = await openPage(context, shop.address);
+  await page.goto("/");
+  await page.getByRole("heading", { name: "Overview" }).waitFor(WAIT);
+  await page.keyboard.press("g");
+  await page.keyboard.press("r");
+  await page.getByRole("table", { name: "Runs" }).waitFor(WAIT);
+  await page.keyboard.press("/");
+  await page.keyboard.type("sold-out");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "sold-out" }).waitFor(WAIT);
+});

@@ -1,0 +1,86 @@
+// A world for the dashboard to show: a server process with its database, and agents of a small shop
+// that do what a test tells them.
+import { createAgent } from "../../sdk/typescript/agent.ts";
+import { type Client, createClient } from "../../sdk/typescript/client.ts";
+import { PermanentError } from "../../sdk/typescript/task-errors.ts";
+import type { WorkflowSpec } from "../../sdk/typescript/workflow.ts";
+import { silentLog } from "../support/agent-script.ts";
+import { type ServerProcess, spawnDroverServer } from "../support/drover-server.ts";
+import { createTestDatabase } from "../support/postgres.ts";
+
+export interface Shop {
+  readonly address: string;
+  readonly client: Client;
+  /** Lets agents that wait for a word at `hold` go on; `sold-out`: as a failure. */
+  release(how: "done" | "sold-out"): void;
+  /** Kills the server and starts another one at its address. */
+  restart(): Promise<void>;
+  kill(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const retry = [{ attempts: 1 }];
+
+/** Pays, holds until it is told, ships; what was paid is given back. */
+export const ORDER: WorkflowSpec = {
+  workflow: "order",
+  steps: [
+    { id: "pay", task: "pay", compensate: { task: "refund" } },
+    { id: "pack", needs: ["pay"], task: "hold", retry },
+    { id: "ship", needs: ["pack"], task: "pay" },
+  ],
+};
+
+/** Asks a person as soon as it runs. */
+export const ASKS: WorkflowSpec = {
+  workflow: "asks",
+  steps: [{ id: "count", task: "fail", retry, onFailure: "escalate" }],
+};
+
+export async function openShop(): Promise<Shop> {
+  const database = await createTestDatabase();
+  let server: ServerProcess = await spawnDroverServer(database.connectionString);
+  const { address } = server;
+  const client = createClient({ address });
+  let held: ((how: "done" | "sold-out") => void)[] = [];
+  const agent = createAgent({
+    ...{ address, id: "shop-1", slots: 20, log: silentLog },
+    handlers: {
+      pay: async () => ({ paid: true, receipt: "r-17" }),
+      refund: async () => {},
+      fail: async () => {
+        throw new PermanentError("miscounted", "the shelf says 3, the list says 4");
+      },
+      async hold(_task, { progress, signal }) {
+        progress({ fraction: 0.4 });
+        const how = await new Promise<"done" | "sold-out">((resolve, reject) => {
+          held.push(resolve);
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+        if (how === "sold-out") throw new PermanentError("sold-out", "nothing is left of it");
+        return { packed: true };
+      },
+    },
+  });
+  agent.start();
+  for (const workflow of [ORDER, ASKS]) await client.registerWorkflow(workflow);
+
+  return Object.freeze({
+    address,
+    client,
+    release(how) {
+      for (const go of held) go(how);
+      held = [];
+    },
+    async restart() {
+      server = await spawnDroverServer(database.connectionString, address);
+    },
+    kill: () => server.signal("SIGKILL"),
+    async close() {
+      await agent.stop();
+      client.close();
+      await server.signal("SIGTERM");
+      await database.drop();
+    },
+  } satisfies Shop);
+}

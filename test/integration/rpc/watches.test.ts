@@ -1,0 +1,151 @@
+// Streams that people follow, and go on with after a break: each state has a cursor, and whoever
+// comes back with the one that he has seen last is sent what is new to him alone. In all protocols
+// that a browser speaks.
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  SchedulerService,
+  type WatchRunResponse,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { activityOf } from "../../../server/rpc/activity.ts";
+import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";
+
+const run = { ref: { case: "runId", value: RUN_ID } } as const;
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const transports = {
+  Connect: () => createConnectTransport(http1()),
+  "Connect with JSON": () => createConnectTransport({ ...http1(), useBinaryFormat: false }),
+  "gRPC-Web": () => createGrpcWebTransport(http1()),
+};
+const http1 = () => ({ baseUrl: `http://127.0.0.1:${world.port}`, httpVersion: "1.1" }) as const;
+
+/** The first `most` messages; then the caller goes. */
+async function take<T>(stream: AsyncIterable<T>, most: number): Promise<readonly T[]> {
+  const taken: T[] = [];
+  for await (const message of stream) {
+    taken.push(message);
+    if (taken.length >= most) break;
+  }
+  return taken;
+}
+
+const gone = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+
+describe.each(Object.keys(transports) as (keyof typeof transports)[])("over %s", (name) => {
+  test("a run is followed, and taken up where it was", async () => {
+    const scheduler = createClient(SchedulerService, transports[name]());
+    world.scheduler.runChange = (_run, _version, signal) => gone(signal);
+    const [first] = await take<WatchRunResponse>(scheduler.watchRun({ run }), 1);
+    expect(first?.run?.state).toBe(RunState.RUNNING);
+    const after = first?.cursor ?? "";
+    expect(after).not.toBe("");
+
+    world.scheduler.runChange = async (_run, _version, signal) => {
+      if (changed) return await gone(signal);
+      // Nobody was told what he knows: what comes first is this.
+      changed = true;
+      world.reads.runDetail = async () => runDetail({ run: runRecord({ warnings: 2 }) });
+    };
+    let changed = false;
+    const [next] = await take<WatchRunResponse>(scheduler.watchRun({ run, after }), 1);
+    expect(next?.run?.warnings).toBe(2);
+    expect(next?.cursor).not.toBe(after);
+  });
+
+  test("the overview is sent, and again when it is another one", async () => {
+    const operator = createClient(OperatorService, transports[name]());
+    const known = world.store.operators;
+    let escalations = 1;
+    world.store.operators = {
+      ...known,
+      attention: async (id) => ({ ...(await known.attention(id)), escalations }),
+    };
+    const seen: WatchOverviewResponse[] = [];
+    for await (const state of operator.watchOverview({})) {
+      seen.push(state);
+      if (seen.length === 2) break;
+      escalations = 2;
+    }
+    expect(seen.map(({ overview }) => overview?.openEscalations)).toEqual([1, 2]);
+
+    const after = seen[1]?.cursor ?? "";
+    escalations = 3;
+    const [again] = await take(operator.watchOverview({ after }), 1);
+    expect(again?.overview?.openEscalations).toBe(3);
+  });
+});
+
+test("a state that is final is sent whatever its caller has seen", async () => {
+  const scheduler = createClient(SchedulerService, transports.Connect());
+  const ended = runRecord({ state: "COMPLETED", endedAt: 1_700_000_009_000, stateVersion: 5 });
+  world.reads.runDetail = async () => runDetail({ run: ended });
+  const [known] = await take<WatchRunResponse>(scheduler.watchRun({ run }), 1);
+  const after = known?.cursor ?? "";
+  expect(await take<WatchRunResponse>(scheduler.watchRun({ run, after }), 2)).toHaveLength(1);
+});
+
+test("however many watch the overview, it is looked at once a second", async () => {
+  const operator = createClient(OperatorService, transports.Connect());
+  const known = world.store.operators;
+  let looks = 0;
+  world.store.operators = {
+    ...known,
+    attention: async (id) => {
+      looks++;
+      return { ...(await known.attention(id)), escalations: looks };
+    },
+  };
+  const watchers = Array.from({ length: 20 }, () => take(operator.watchOverview({}), 2));
+  const seen = await Promise.all(watchers);
+  const told = new Set(seen.flat().map(({ overview }) => overview?.openEscalations));
+  expect(told.size).toBe(looks);
+  expect(looks).toBeLessThan(5);
+});
+
+test("a watch of the overview ends when the server drains", async () => {
+  const operator = createClient(OperatorService, transports.Connect());
+  const failed = (async () => {
+    for await (const _ of operator.watchOverview({})) void world.server.drain();
+  })();
+  await expect(failed).rejects.toThrow(/about to stop/);
+});
+
+test("activity is counted by the minute, and says how fast interventions came", () => {
+  const minute = 1_700_000_040_000;
+  const at = (createdAt: number, state: "RUNNING" | "COMPLETED" | "FAILED", endedAt?: number) => ({
+    ...{ state, createdAt, endedAt: endedAt ?? null },
+  });
+  const runs = [
+    at(minute + 61_000, "RUNNING"),
+    at(minute + 2_000, "FAILED", minute + 65_000),
+    at(minute + 1_000, "COMPLETED", minute + 3_000),
+  ];
+  const interventions = Array.from({ length: 100 }, (_, n) => ({
+    dueAt: 0,
+    actedAt: (n + 1) * 10,
+  }));
+  const { minutes, states, moreRuns, detectTypical, detectSlow } = activityOf(runs, interventions);
+  expect(minutes).toMatchObject([
+    { accepted: 2, completed: 1, notCompleted: 0 },
+    { accepted: 1, completed: 0, notCompleted: 1 },
+  ]);
+  expect(states).toMatchObject([
+    { state: RunState.RUNNING, count: 1 },
+    { state: RunState.COMPLETED, count: 1 },
+    { state: RunState.FAILED, count: 1 },
+  ]);
+  expect(moreRuns).toBe(false);
+  expect(detectTypical).toMatchObject({ seconds: 0n, nanos: 500_000_000 });
+  expect(detectSlow).toMatchObject({ seconds: 0n, nanos: 950_000_000 });
+});

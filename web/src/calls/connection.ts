@@ -1,0 +1,45 @@
+// Whether the server can be reached, as all calls of this tab have found it: one line in the shell
+// says so, and what waits tries again together.
+import { useSyncExternalStore } from "react";
+
+let broken: ReadonlySet<object> = new Set();
+const listeners = new Set<() => void>();
+
+/** One caller's word: it waits for the server, or does not any more. */
+export function tellConnection(caller: object, reachable: boolean): void {
+  if (broken.has(caller) !== reachable) return;
+  const next = new Set(broken);
+  if (reachable) next.delete(caller);
+  else next.add(caller);
+  broken = next;
+  for (const tell of listeners) tell();
+}
+
+export function useConnectionLost(): boolean {
+  return useSyncExternalStore(
+    (tell) => {
+      listeners.add(tell);
+      return () => listeners.delete(tell);
+    },
+    () => broken.size > 0,
+  );
+}
+
+const FIRST_MS = 400;
+const MOST_MS = 8_000;
+
+/** Resolves when it is time to try again: later each time, at once when the network is back. */
+export function beforeTry(tries: number, signal: AbortSignal): Promise<void> {
+  const most = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(tries, 6));
+  return new Promise((resolve) => {
+    const go = () => {
+      clearTimeout(timer);
+      removeEventListener("online", go);
+      signal.removeEventListener("abort", go);
+      resolve();
+    };
+    const timer = setTimeout(go, most * (0.7 + 0.3 * Math.random()));
+    addEventListener("online", go);
+    signal.addEventListener("abort", go);
+  });
+}

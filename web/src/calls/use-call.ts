@@ -1,0 +1,80 @@
+// One call as a value: loading, loaded or failed. It is asked again by itself while the server does
+// not answer, every so often if the page wants that, and when `again` is called; what was loaded
+// stays on the screen meanwhile.
+import { useCallback, useEffect, useRef, useState } from "react";
+import { onToken } from "../shell/session.ts";
+import { beforeTry, tellConnection } from "./connection.ts";
+import { type Problem, problemOf } from "./problem.ts";
+
+export type Loaded<T> =
+  | { readonly kind: "loading" }
+  | { readonly kind: "loaded"; readonly value: T }
+  | { readonly kind: "failed"; readonly problem: Problem };
+
+export interface CallOptions {
+  /** Asks again after so long, while somebody looks. */
+  readonly everyMs?: number;
+}
+
+/** `key` names what is asked for: another key asks anew. null: nothing is asked yet. */
+export function useCall<T>(
+  key: string | null,
+  call: (signal: AbortSignal) => Promise<T>,
+  { everyMs }: CallOptions = {},
+): Loaded<T> & { readonly again: () => void } {
+  const [shown, setShown] = useState<{ key: string | null; state: Loaded<T> }>({
+    key,
+    state: { kind: "loading" },
+  });
+  const [round, setRound] = useState(0);
+  const caller = useRef(call);
+  caller.current = call;
+  const again = useCallback(() => setRound((last) => last + 1), []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round asks the same again.
+  useEffect(() => {
+    if (key === null) return;
+    const ending = new AbortController();
+    const show = (state: Loaded<T>) => setShown({ key, state });
+    void ask((signal) => caller.current(signal), show, ending.signal);
+    return () => ending.abort();
+  }, [key, round]);
+  useEffect(() => onToken(again), [again]);
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") again();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs, again]);
+  const state: Loaded<T> = shown.key === key ? shown.state : { kind: "loading" };
+  return { ...state, again };
+}
+
+async function ask<T>(
+  call: (signal: AbortSignal) => Promise<T>,
+  show: (state: Loaded<T>) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const caller = {};
+  signal.addEventListener("abort", () => tellConnection(caller, true));
+  for (let tries = 0; !signal.aborted; tries++) {
+    try {
+      const value = await call(signal);
+      if (signal.aborted) return;
+      tellConnection(caller, true);
+      show({ kind: "loaded", value });
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      const problem = problemOf(error);
+      if (problem.kind !== "unreachable") {
+        tellConnection(caller, true);
+        show({ kind: "failed", problem });
+        return;
+      }
+      // The line in the shell says it; what is on the screen stays.
+      tellConnection(caller, false);
+      await beforeTry(tries, signal);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+// A server stream as a value that is always the newest.
+//
+//   connecting → live → (cut) broken → live → … → ended
+//            └─────────→ failed: asking again would change nothing
+//
+// Promise: a cut stream is opened again by itself, sooner at first and then seldom, and is handed
+// the last value, so that it goes on from its cursor. A tab that nobody looks at holds no stream: a
+// browser allows six connections to one host, all tabs together.
+import { useEffect, useRef, useState } from "react";
+import { onToken } from "../shell/session.ts";
+import { beforeTry, tellConnection } from "./connection.ts";
+import { type Problem, problemOf } from "./problem.ts";
+
+export type Live<T> =
+  | { readonly kind: "connecting" }
+  | { readonly kind: "live"; readonly value: T }
+  | { readonly kind: "broken"; readonly value: T | null; readonly problem: Problem }
+  | { readonly kind: "ended"; readonly value: T | null }
+  | { readonly kind: "failed"; readonly value: T | null; readonly problem: Problem };
+
+/** Opens the stream; `last` is what came last, for the cursor. null: nothing yet. */
+export type OpenStream<T> = (last: T | null, signal: AbortSignal) => AsyncIterable<T>;
+
+/**
+ * A stream that goes on from its cursor may have nothing to say for long, and sends not even its
+ * head before. One that has stood for so long is taken to be heard.
+ */
+const STANDS_MS = 1_500;
+
+/** `key` names what is followed: another key begins anew. */
+export function useLive<T>(key: string, open: OpenStream<T>): Live<T> {
+  const [live, setLive] = useState<{ key: string; state: Live<T> }>({
+    key,
+    state: { kind: "connecting" },
+  });
+  const opener = useRef(open);
+  opener.current = open;
+  useEffect(() => {
+    const show = (state: Live<T>) => setLive({ key, state });
+    show({ kind: "connecting" });
+    return follow((last, signal) => opener.current(last, signal), show);
+  }, [key]);
+  // What is shown under a new key must not be of the old one, not even once.
+  return live.key === key ? live.state : { kind: "connecting" };
+}
+
+/** The newest value, whatever the state; null: none yet. */
+export function newestOf<T>(live: Live<T>): T | null {
+  return live.kind === "connecting" ? null : live.value;
+}
+
+/** Follows until the returned function is called. */
+function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => void {
+  const caller = {};
+  let last: T | null = null;
+  let over = false;
+  let current = new AbortController();
+
+  async function followOnce(signal: AbortSignal): Promise<void> {
+    for (let tries = 0; !signal.aborted; tries++) {
+      const stands = setTimeout(() => {
+        if (signal.aborted || last === null) return;
+        tellConnection(caller, true);
+        show({ kind: "live", value: last });
+      }, STANDS_MS);
+      try {
+        for await (const value of open(last, signal)) {
+          if (signal.aborted) return;
+          clearTimeout(stands);
+          last = value;
+          tries = 0;
+          tellConnection(caller, true);
+          show({ kind: "live", value });
+        }
+        if (signal.aborted) return;
+        over = true;
+        tellConnection(caller, true);
+        show({ kind: "ended", value: last });
+        return;
+      } catch (error) {
+        clearTimeout(stands);
+        if (signal.aborted) return;
+        const problem = problemOf(error);
+        const unreachable = problem.kind === "unreachable";
+        tellConnection(caller, !unreachable);
+        show({ kind: unreachable ? "broken" : "failed", value: last, problem });
+        if (!unreachable) return;
+        await beforeTry(tries, signal);
+      }
+    }
+  }
+
+  const begin = () => {
+    current.abort();
+    current = new AbortController();
+    if (!over && document.visibilityState === "visible") void followOnce(current.signal);
+  };
+  begin();
+  document.addEventListener("visibilitychange", begin);
+  const forgetToken = onToken(begin);
+  return () => {
+    document.removeEventListener("visibilitychange", begin);
+    forgetToken();
+    current.abort();
+    tellConnection(caller, true);
+  };
+}

@@ -1,0 +1,19 @@
+// Where the dashboard begins: theme, then the shell. Everything after that is a page.
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./shell/app.tsx";
+import { showTheme } from "./shell/theme.ts";
+import "./styles/tokens.css";
+import "./styles/page.css";
+import "./styles/shell.css";
+import "./styles/parts.css";
+import "./styles/pages.css";
+
+showTheme();
+const place = document.getElementById("app");
+if (!place) throw new Error("index.html has no element #app");
+createRoot(place).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);

@@ -1,0 +1,28 @@
+// Which component shows which page. Each is a file of its own, loaded when somebody goes there. A
+// page that has no row here has no place in the navigation either.
+import { type ComponentType, lazy } from "react";
+import type { PageId } from "./routes.ts";
+
+export const pages: Readonly<Partial<Record<PageId, ComponentType>>> = {
+  overview: lazy(async () => ({
+    default: (await import("./pages/overview/overview-page.tsx")).OverviewPage,
+  })),
+  runs: lazy(async () => ({ default: (await import("./pages/runs/runs-page.tsx")).RunsPage })),
+  run: lazy(async () => ({ default: (await import("./pages/run/run-page.tsx")).RunPage })),
+  workflows: lazy(async () => ({
+    default: (await import("./pages/workflows/workflows-page.tsx")).WorkflowsPage,
+  })),
+  queues: lazy(async () => ({
+    default: (await import("./pages/queues/queues-page.tsx")).QueuesPage,
+  })),
+  supervisors: lazy(async () => ({
+    default: (await import("./pages/supervisors/supervisors-page.tsx")).SupervisorsPage,
+  })),
+  escalations: lazy(async () => ({
+    default: (await import("./pages/escalations/escalations-page.tsx")).EscalationsPage,
+  })),
+  schedules: lazy(async () => ({
+    default: (await import("./pages/schedules/schedules-page.tsx")).SchedulesPage,
+  })),
+  audit: lazy(async () => ({ default: (await import("./pages/audit/audit-page.tsx")).AuditPage })),
+};

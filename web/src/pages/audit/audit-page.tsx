@@ -1,0 +1,168 @@
+// What supervisors did in this namespace, newest first: what was seen and done, when it was due and
+// when it was done. The filters are a part of the address, so that a link says the same.
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { useLocation, useSearch } from "wouter";
+import { operator } from "../../calls/clients.ts";
+import { useList } from "../../calls/use-list.ts";
+import { Field } from "../../parts/field.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { EmptyState, Shown } from "../../parts/states.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { ruleMeanings } from "../../words/rule-words.ts";
+import { fieldMoment, momentOfField } from "../../words/time-words.ts";
+import { InterventionEntry } from "./intervention-entry.tsx";
+
+const PAGE = 50;
+const EVERY_MS = 3_000;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+interface Filters {
+  readonly rule: string;
+  readonly run: string;
+  /** Milliseconds since 1970; null: none. */
+  readonly after: number | null;
+  readonly before: number | null;
+}
+
+function filtersOf(search: string): Filters {
+  const said = new URLSearchParams(search);
+  const moment = (name: string) => (said.has(name) ? momentOfField(said.get(name) ?? "") : null);
+  return {
+    rule: said.get("rule") ?? "",
+    run: said.get("run") ?? "",
+    after: moment("after"),
+    before: moment("before"),
+  };
+}
+
+function addressOf({ rule, run, after, before }: Filters): string {
+  const said = new URLSearchParams();
+  if (rule !== "") said.set("rule", rule);
+  if (run !== "") said.set("run", run);
+  if (after !== null) said.set("after", new Date(after).toISOString());
+  if (before !== null) said.set("before", new Date(before).toISOString());
+  const text = said.toString();
+  return text === "" ? "/audit" : `/audit?${text}`;
+}
+
+const momentField = (ms: number | null): Timestamp | undefined =>
+  ms === null ? undefined : timestampFromMs(ms);
+
+export function AuditPage() {
+  const namespace = useNamespace();
+  const filters = filtersOf(useSearch());
+  const { rule, run, after, before } = filters;
+  const [actedAfter, actedBefore] = [momentField(after), momentField(before)];
+  const list = useList(
+    `interventions ${namespace} ${addressOf(filters)}`,
+    async (pageToken, signal) => {
+      const asked = {
+        // A part of an id finds nothing: it is not asked for while somebody writes it.
+        ...{ namespace, pageSize: PAGE, pageToken, runId: UUID.test(run) ? run : "" },
+        rules: rule === "" ? [] : [rule],
+        ...(actedAfter ? { actedAfter } : {}),
+        ...(actedBefore ? { actedBefore } : {}),
+      };
+      const page = await operator.listInterventions(asked, { signal });
+      return { rows: page.interventions, nextPageToken: page.nextPageToken };
+    },
+    { everyMs: EVERY_MS },
+  );
+  const isFiltered = addressOf(filters) !== "/audit";
+  return (
+    <>
+      <PageHead title="Audit" />
+      <FilterFields filters={filters} />
+      <Shown of={{ ...list.state, again: list.again }} what="what was done">
+        {() =>
+          list.rows.length === 0 ? (
+            <EmptyState
+              title={isFiltered ? "Nothing fits these filters" : "Nothing had to be done"}
+              text="Whatever a supervisor does stands here, with its reason and by how much it was late."
+            />
+          ) : (
+            <>
+              <ol className="audit" aria-label="What supervisors did, newest first">
+                {list.rows.map((one) => (
+                  <InterventionEntry key={keyOf(one)} of={one} />
+                ))}
+              </ol>
+              {list.complete ? null : (
+                <button type="button" onClick={list.more}>
+                  Show more
+                </button>
+              )}
+            </>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+type Listed = Parameters<typeof InterventionEntry>[0]["of"];
+
+function keyOf({ runId, stepId, rule, fence, actedTime }: Listed): string {
+  return [runId, stepId, rule, fence, actedTime?.seconds, actedTime?.nanos].join(" ");
+}
+
+function FilterFields({ filters }: { readonly filters: Filters }) {
+  const [, go] = useLocation();
+  const say = (more: Partial<Filters>) => go(addressOf({ ...filters, ...more }), { replace: true });
+  const { rule, run, after, before } = filters;
+  return (
+    <search className="audit-filters" aria-label="Filters">
+      <Field name="What was noticed">
+        <select value={rule} onChange={({ target }) => say({ rule: target.value })}>
+          <option value="">Anything</option>
+          {Object.entries(ruleMeanings).map(([name, means]) => (
+            <option key={name} value={name}>
+              {means} ({name})
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field
+        name="Of the run with the id"
+        {...(run === "" || UUID.test(run)
+          ? {}
+          : { help: "This is no whole id: all runs are shown." })}
+      >
+        <input
+          type="search"
+          className="mono"
+          size={36}
+          placeholder="Its whole id"
+          value={run}
+          spellCheck={false}
+          onChange={({ target }) => say({ run: target.value.trim() })}
+        />
+      </Field>
+      <MomentField name="Done then or later" ms={after} onSay={(ms) => say({ after: ms })} />
+      <MomentField name="Done before" ms={before} onSay={(ms) => say({ before: ms })} />
+      {addressOf(filters) === "/audit" ? null : (
+        <button type="button" onClick={() => go("/audit", { replace: true })}>
+          Take the filters off
+        </button>
+      )}
+    </search>
+  );
+}
+
+interface MomentFieldProps {
+  readonly name: string;
+  readonly ms: number | null;
+  readonly onSay: (ms: number | null) => void;
+}
+
+function MomentField({ name, ms, onSay }: MomentFieldProps) {
+  return (
+    <Field name={name}>
+      <input
+        type="datetime-local"
+        value={ms === null ? "" : fieldMoment(ms)}
+        onChange={({ target }) => onSay(momentOfField(target.value))}
+      />
+    </Field>
+  );
+}

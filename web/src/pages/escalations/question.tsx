@@ -1,0 +1,198 @@
+// One question: what happened, what one should look at, and the answers, each with what it does.
+import type { GetEscalationResponse } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Attempt, Escalation } from "@drover/proto/drover/v1/run_pb.ts";
+import { Link } from "wouter";
+import { operator } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { Act } from "../../parts/act.tsx";
+import { Answer } from "../../parts/answer.tsx";
+import { Badge } from "../../parts/badge.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { PayloadView } from "../../parts/payload-view.tsx";
+import { PersonFields, personOf } from "../../parts/person-fields.tsx";
+import { Shown } from "../../parts/states.tsx";
+import { Ago, Lasted } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import {
+  attemptStanding,
+  failureWords,
+  performerWords,
+  taskKindWords,
+} from "../../words/attempt-words.ts";
+import {
+  answeredWords,
+  lookFirst,
+  questionStanding,
+  reasonOfQuestion,
+  subjectWords,
+} from "../../words/escalation-words.ts";
+import { runStanding } from "../../words/run-words.ts";
+
+const EVERY_MS = 2_000;
+
+export function Question(props: { readonly runId: string; readonly escalationId: string }) {
+  const { runId, escalationId } = props;
+  const namespace = useNamespace();
+  const run = { ref: { case: "runId", value: runId } } as const;
+  const asked = useCall(
+    `escalation ${namespace} ${runId} ${escalationId}`,
+    (signal) => operator.getEscalation({ namespace, run, escalationId }, { signal }),
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <Shown of={asked} what="the escalation">
+      {(seen) =>
+        seen.escalation === undefined ? null : (
+          <Seen seen={seen} escalation={seen.escalation} again={asked.again} />
+        )
+      }
+    </Shown>
+  );
+}
+
+interface SeenProps {
+  readonly seen: GetEscalationResponse;
+  readonly escalation: Escalation;
+  readonly again: () => void;
+}
+
+function Seen({ seen, escalation, again }: SeenProps) {
+  const subject = subjectWords(escalation);
+  return (
+    <>
+      <PageHead
+        title={`${subject} of ${escalation.workflow}: ${reasonOfQuestion(escalation.reason)}`}
+        above={<Link href="/escalations">Escalations</Link>}
+        beside={<Badge {...questionStanding(escalation)} />}
+      >
+        <ClaimActs escalation={escalation} again={again} />
+      </PageHead>
+      <WhatHappened seen={seen} escalation={escalation} />
+      {escalation.closedTime === undefined ? (
+        <Panel title="Answers">
+          <p className="dim">{lookFirst(escalation.reason)}</p>
+          <ul className="answers">
+            {escalation.answers.map((answer) => (
+              <li key={answer}>
+                <Answer {...{ answer, escalation, again }} />
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      ) : null}
+      <Panel title="Attempts">
+        {seen.attempts.length === 0 ? (
+          <p className="dim">No task of it was handed out.</p>
+        ) : (
+          <DataTable
+            name="Attempts"
+            columns={attemptColumns}
+            rows={seen.attempts.toReversed()}
+            keyOf={({ kind, fence, n }) => `${kind} ${fence} ${n}`}
+          />
+        )}
+      </Panel>
+      <div className="beside">
+        <Panel title="Input of the run">
+          <PayloadView of={seen.run?.input} what="the input of the run" />
+        </Panel>
+        <Panel title={`Output of ${subject}`}>
+          <PayloadView of={seen.step?.output} what="its output" />
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
+  const { run, step } = seen;
+  const { answer, closedBy, closedTime, claimedBy, deadlineTime } = escalation;
+  const isTold = step?.error !== undefined && escalation.message.includes(step.error.message);
+  return (
+    <Panel title="What happened">
+      <p className="told">{escalation.message}</p>
+      {answer ? <p className="told">Answer: {answeredWords(answer)}</p> : null}
+      <Facts
+        of={[
+          [
+            "Run",
+            <Link key="run" href={`/runs/${escalation.runId}`} className="mono">
+              {run?.key || escalation.runId}
+            </Link>,
+          ],
+          ["Its state", run ? <Badge key="state" {...runStanding(run.state)} /> : null],
+          ["Error", step?.error && !isTold ? failureWords(step.error) : null],
+          ["Opened", <Ago key="opened" at={escalation.openedTime} />],
+          [
+            "Answers itself",
+            deadlineTime && closedTime === undefined ? <Ago key="by" at={deadlineTime} /> : null,
+          ],
+          ["Looked after by", claimedBy],
+          ["Closed", closedTime ? <Ago key="closed" at={closedTime} /> : null],
+          ["Closed by", answer ? null : closedBy],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+const attemptColumns: readonly Column<Attempt>[] = [
+  { title: "Task", width: "7rem", cell: ({ kind }) => taskKindWords(kind) },
+  { title: "Attempt", width: "5rem", align: "end", cell: ({ attempt }) => attempt || "–" },
+  { title: "Agent", width: "minmax(8rem, 1fr)", cell: performerWords },
+  { title: "Began", width: "7rem", cell: ({ startedTime }) => <Ago at={startedTime} /> },
+  {
+    title: "Took",
+    width: "6rem",
+    align: "end",
+    cell: ({ startedTime, endedTime }) => <Lasted from={startedTime} to={endedTime} />,
+  },
+  { title: "Outcome", width: "10rem", cell: (one) => <Badge {...attemptStanding(one)} /> },
+  {
+    title: "Error",
+    width: "minmax(10rem, 2fr)",
+    cell: ({ failure }) =>
+      failure ? <span title={failureWords(failure)}>{failureWords(failure)}</span> : "–",
+  },
+];
+
+/** To say that one is at it, or no longer. */
+function ClaimActs({ escalation, again }: Pick<SeenProps, "escalation" | "again">) {
+  const namespace = useNamespace();
+  const { runId, id: escalationId, claimedBy, closedTime } = escalation;
+  if (closedTime !== undefined) return null;
+  const run = { ref: { case: "runId", value: runId } } as const;
+  const anyway = claimedBy !== "";
+  return (
+    <>
+      <Act
+        name={anyway ? "Take it over" : "Claim"}
+        title={anyway ? `Take it over from ${claimedBy}?` : "Claim this question?"}
+        done={again}
+        onAct={async (form) => {
+          const { by } = personOf(form);
+          await operator.claimEscalation({ namespace, run, escalationId, by, anyway });
+          return "It is yours: others see that you are at it.";
+        }}
+      >
+        <p>Others see that you look after it. It binds nobody: whoever answers, answers.</p>
+        <PersonFields why="none" />
+      </Act>
+      {anyway ? (
+        <Act
+          name="Release"
+          title="Release this question?"
+          done={again}
+          onAct={async () => {
+            await operator.releaseEscalation({ namespace, run, escalationId, by: claimedBy });
+            return "Nobody looks after it now.";
+          }}
+        >
+          <p>{claimedBy} no longer looks after it, and others see that.</p>
+        </Act>
+      ) : null}
+    </>
+  );
+}

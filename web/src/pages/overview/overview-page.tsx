@@ -1,0 +1,42 @@
+// The first thing a person sees: what needs one, each with the way to where it is put right. Then
+// what the runs of late came to. Live.
+import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
+import { operator } from "../../calls/clients.ts";
+import { newestOf, useLive } from "../../calls/use-live.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { LoadingState, ProblemState } from "../../parts/states.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { ActivityPanels } from "./activity-panels.tsx";
+import { NeedsPerson } from "./needs-person.tsx";
+import "./overview.css";
+
+export function OverviewPage() {
+  const namespace = useNamespace();
+  const live = useLive(namespace, (last: WatchOverviewResponse | null, signal) =>
+    operator.watchOverview({ namespace, after: last?.cursor ?? "" }, { signal }),
+  );
+  const seen = newestOf(live);
+  return (
+    <>
+      <PageHead title="Overview" beside={<LiveMark live={live.kind === "live"} />} />
+      {live.kind === "failed" && seen === null ? (
+        <ProblemState problem={live.problem} what="the overview" />
+      ) : seen === null ? (
+        <LoadingState what="the overview" />
+      ) : (
+        <>
+          {seen.overview === undefined ? null : <NeedsPerson of={seen.overview} />}
+          {seen.activity === undefined ? null : <ActivityPanels of={seen.activity} />}
+        </>
+      )}
+    </>
+  );
+}
+
+function LiveMark({ live }: { readonly live: boolean }) {
+  return (
+    <span className="live-mark" data-live={live}>
+      {live ? "live" : "not live"}
+    </span>
+  );
+}

@@ -1,0 +1,99 @@
+// Who performs tasks: each start of an agent by itself.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { AgentInfo } from "@drover/proto/drover/v1/agent_info_pb.ts";
+import { Link } from "wouter";
+import { operator } from "../../calls/clients.ts";
+import { useList } from "../../calls/use-list.ts";
+import { Badge, type Standing } from "../../parts/badge.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { EmptyState, Shown } from "../../parts/states.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { circuitStanding } from "../../words/circuit-words.ts";
+import { numberWords } from "../../words/counts.ts";
+
+const PAGE = 200;
+const EVERY_MS = 3_000;
+
+export function agentAddress({ session }: Pick<AgentInfo, "session">): string {
+  return `/queues?agent=${session.toHex()}`;
+}
+
+/** Servers tell of those that call them every 20 s, and agents beat or poll more often. */
+const SILENT_MS = 60_000;
+
+/** What keeps it from work, or that it works. */
+export function agentStanding({ cordons, circuits, held, lastSeenTime }: AgentInfo): Standing {
+  if (lastSeenTime && Date.now() - timestampMs(lastSeenTime) > SILENT_MS)
+    return { tone: "idle", word: "silent" };
+  if (cordons.length > 0) return { tone: "paused", word: "cordoned" };
+  if (circuits.some((one) => circuitStanding(one).tone !== "ok"))
+    return { tone: "bad", word: "its circuit is open" };
+  return held > 0 ? { tone: "moving", word: "at work" } : { tone: "ok", word: "ready" };
+}
+
+/** `any of mail`, `send, print of mail` */
+export function asksFor({ queues, tasks }: AgentInfo): string {
+  const where = queues.join(", ");
+  return where === "" ? "nothing yet" : `${tasks.join(", ") || "any task"} of ${where}`;
+}
+
+const columns: readonly Column<AgentInfo>[] = [
+  {
+    title: "Agent",
+    width: "minmax(9rem, 1.2fr)",
+    cell: (agent) => <Link href={agentAddress(agent)}>{agent.id}</Link>,
+  },
+  { title: "Stands", width: "11rem", cell: (agent) => <Badge {...agentStanding(agent)} /> },
+  { title: "Version", width: "minmax(5rem, 8rem)", cell: ({ version }) => version || "–" },
+  {
+    title: "Asks for",
+    width: "minmax(10rem, 2fr)",
+    cell: (agent) => <span title={asksFor(agent)}>{asksFor(agent)}</span>,
+  },
+  { title: "Holds", width: "4.5rem", align: "end", cell: ({ held }) => numberWords(held) },
+  { title: "Last seen", width: "7rem", cell: ({ lastSeenTime }) => <Ago at={lastSeenTime} /> },
+  {
+    title: "Last success",
+    width: "7rem",
+    cell: ({ lastSuccessTime }) => <Ago at={lastSuccessTime} />,
+  },
+];
+
+export function AgentList() {
+  const namespace = useNamespace();
+  const list = useList(
+    `agents ${namespace}`,
+    async (pageToken, signal) => {
+      const page = await operator.listAgents({ namespace, pageSize: PAGE, pageToken }, { signal });
+      return { rows: page.agents, nextPageToken: page.nextPageToken };
+    },
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <Panel title="Agents">
+      <Shown of={{ ...list.state, again: list.again }} what="the agents">
+        {() =>
+          list.rows.length === 0 ? (
+            <EmptyState
+              title="No agent has called in the last 10 minutes"
+              text="Start one: drover init makes a project with an agent that runs."
+            />
+          ) : (
+            <DataTable
+              name="Agents"
+              columns={columns}
+              rows={list.rows}
+              keyOf={({ session }) => session.toHex()}
+              hrefOf={agentAddress}
+              onEnd={list.more}
+              complete={list.complete}
+            />
+          )
+        }
+      </Shown>
+    </Panel>
+  );
+}

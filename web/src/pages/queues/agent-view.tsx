@@ -1,0 +1,139 @@
+// One start of an agent: what it asks for, what it holds, and what keeps it from work.
+import type {
+  AgentInfo,
+  GetAgentResponse,
+  HeldTask,
+} from "@drover/proto/drover/v1/agent_info_pb.ts";
+import { Link } from "wouter";
+import { operator } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { EmptyState, Shown } from "../../parts/states.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { taskKindWords } from "../../words/attempt-words.ts";
+import { circuitNote, circuitStanding } from "../../words/circuit-words.ts";
+import { numberWords } from "../../words/counts.ts";
+import { agentStanding, asksFor } from "./agent-list.tsx";
+import { CordonActs, cordonWords } from "./cordons.tsx";
+
+const EVERY_MS = 2_000;
+
+export function AgentView({ session }: { readonly session: string }) {
+  const namespace = useNamespace();
+  const seen = useCall(
+    `agent ${namespace} ${session}`,
+    (signal) => operator.getAgent({ namespace, session: Uint8Array.fromHex(session) }, { signal }),
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <Shown of={seen} what="the agent">
+      {(answer) =>
+        answer.agent === undefined ? null : (
+          <Seen agent={answer.agent} tasks={answer.tasks} again={seen.again} />
+        )
+      }
+    </Shown>
+  );
+}
+
+interface SeenProps extends Pick<GetAgentResponse, "tasks"> {
+  readonly agent: AgentInfo;
+  readonly again: () => void;
+}
+
+function Seen({ agent, tasks, again }: SeenProps) {
+  const { circuits, cordons } = agent;
+  return (
+    <>
+      <PageHead
+        title={agent.id}
+        above={<Link href="/queues">Queues and agents</Link>}
+        beside={<Badge {...agentStanding(agent)} />}
+      >
+        <CordonActs agent={agent} again={again} />
+      </PageHead>
+      <Panel title="Who it is">
+        <Facts
+          of={[
+            ["Version", agent.version],
+            ["Asks for", asksFor(agent)],
+            ["Server", agent.server],
+            ["Session", <code key="session">{agent.session.toHex()}</code>],
+            ["First seen", <Ago key="first" at={agent.firstSeenTime} />],
+            ["Last seen", <Ago key="last" at={agent.lastSeenTime} />],
+            ["Last heartbeat", <Ago key="beat" at={agent.lastBeatTime} />],
+            ["Last success", <Ago key="success" at={agent.lastSuccessTime} />],
+            ...Object.entries(agent.labels).map(([name, value]) => [name, value] as const),
+            ...cordons.map(
+              (one, n) => [`Cordoned${n === 0 ? "" : " too"}`, cordonWords(one)] as const,
+            ),
+            ...circuits.map(
+              (one) =>
+                [
+                  `Circuit of ${one.task}`,
+                  `${circuitStanding(one).word}; ${circuitNote(one)}`,
+                ] as const,
+            ),
+          ]}
+        />
+      </Panel>
+      <Panel title="What it holds">
+        {tasks.length === 0 ? (
+          <EmptyState title="It holds nothing" text="Its next poll brings what waits for it." />
+        ) : (
+          <DataTable
+            name="Tasks in its hands"
+            columns={columns}
+            rows={tasks}
+            keyOf={({ runId, stepId, fence }) => `${runId} ${stepId} ${fence}`}
+            hrefOf={({ runId }) => `/runs/${runId}`}
+          />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+const columns: readonly Column<HeldTask>[] = [
+  {
+    title: "Step",
+    width: "minmax(10rem, 1.5fr)",
+    cell: ({ runId, stepId, workflow }) => (
+      <Link href={`/runs/${runId}`}>
+        {stepId} of {workflow}
+      </Link>
+    ),
+  },
+  { title: "Kind", width: "5.5rem", cell: ({ kind }) => taskKindWords(kind) },
+  { title: "Task", width: "minmax(8rem, 1fr)", cell: ({ task, queue }) => `${task} in ${queue}` },
+  { title: "Attempt", width: "5rem", align: "end", cell: ({ attempt }) => attempt },
+  { title: "Since", width: "7rem", cell: ({ grantedTime }) => <Ago at={grantedTime} /> },
+  {
+    title: "Until",
+    width: "7rem",
+    cell: ({ attemptDeadlineTime }) => <Ago at={attemptDeadlineTime} />,
+  },
+  {
+    title: "Progress",
+    width: "minmax(7rem, 1fr)",
+    cell: ({ progress, cancelling }) =>
+      cancelling ? <Badge tone="undo" word="told to stop" /> : progressWords(progress),
+  },
+];
+
+function progressWords(progress: HeldTask["progress"]): string {
+  switch (progress?.kind.case) {
+    case "fraction":
+      return `${Math.round(progress.kind.value * 100)} %`;
+    case "counter":
+      return numberWords(progress.kind.value);
+    case "cursor":
+      return progress.kind.value;
+    default:
+      return "–";
+  }
+}

@@ -1,0 +1,84 @@
+// All queues: what waits, since when, and who asks for it.
+import type { Queue } from "@drover/proto/drover/v1/queue_pb.ts";
+import { Link } from "wouter";
+import { operator } from "../../calls/clients.ts";
+import { useList } from "../../calls/use-list.ts";
+import { Badge, type Standing } from "../../parts/badge.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { EmptyState, Shown } from "../../parts/states.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { limitWords } from "../../words/circuit-words.ts";
+import { numberWords } from "../../words/counts.ts";
+
+const PAGE = 200;
+const EVERY_MS = 3_000;
+
+/** What a person looks for: paused, nobody asks, or all is well. */
+export function queueStanding({ pause, depth, agents }: Queue): Standing {
+  if (pause) return { tone: "paused", word: "paused" };
+  if (depth > 0 && agents === 0) return { tone: "warning", word: "nobody asks" };
+  if (depth > 0) return { tone: "waiting", word: "tasks wait" };
+  return { tone: "ok", word: "open" };
+}
+
+const columns: readonly Column<Queue>[] = [
+  {
+    title: "Queue",
+    width: "minmax(10rem, 2fr)",
+    cell: ({ name }) => <Link href={`/queues/${name}`}>{name}</Link>,
+  },
+  { title: "Stands", width: "9rem", cell: (queue) => <Badge {...queueStanding(queue)} /> },
+  { title: "Wait", width: "5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
+  { title: "Oldest", width: "7rem", cell: ({ oldestTime }) => <Ago at={oldestTime} /> },
+  {
+    title: "With agents",
+    width: "6.5rem",
+    align: "end",
+    cell: ({ leased }) => numberWords(leased),
+  },
+  { title: "Agents", width: "5rem", align: "end", cell: ({ agents }) => numberWords(agents) },
+  { title: "Last asked", width: "7rem", cell: ({ polledTime }) => <Ago at={polledTime} /> },
+  {
+    title: "Limits",
+    width: "minmax(7rem, 1fr)",
+    cell: ({ limits }) => <span title={limitWords(limits)}>{limitWords(limits) || "–"}</span>,
+  },
+];
+
+export function QueueList() {
+  const namespace = useNamespace();
+  const list = useList(
+    `queues ${namespace}`,
+    async (pageToken, signal) => {
+      const page = await operator.listQueues({ namespace, pageSize: PAGE, pageToken }, { signal });
+      return { rows: page.queues, nextPageToken: page.nextPageToken };
+    },
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <Panel title="Queues">
+      <Shown of={{ ...list.state, again: list.again }} what="the queues">
+        {() =>
+          list.rows.length === 0 ? (
+            <EmptyState
+              title="No queue yet"
+              text="A queue is there as soon as a step or an agent names it."
+            />
+          ) : (
+            <DataTable
+              name="Queues"
+              columns={columns}
+              rows={list.rows}
+              keyOf={({ name }) => name}
+              hrefOf={({ name }) => `/queues/${name}`}
+              onEnd={list.more}
+              complete={list.complete}
+            />
+          )
+        }
+      </Shown>
+    </Panel>
+  );
+}

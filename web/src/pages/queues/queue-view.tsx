@@ -1,0 +1,219 @@
+// One queue: its tasks and who asks for them, what it hands out, and to whom alone.
+import type { GetQueueResponse, Queue, QueueTask } from "@drover/proto/drover/v1/queue_pb.ts";
+import { Link } from "wouter";
+import { operator } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { Act, written } from "../../parts/act.tsx";
+import { Badge } from "../../parts/badge.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Field } from "../../parts/field.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { WhyField } from "../../parts/person-fields.tsx";
+import { EmptyState, Shown } from "../../parts/states.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { limitWords } from "../../words/circuit-words.ts";
+import { counted, numberWords } from "../../words/counts.ts";
+import { CircuitActs, CircuitList } from "./circuits.tsx";
+import { PinList } from "./pins.tsx";
+import { queueStanding } from "./queue-list.tsx";
+
+const EVERY_MS = 2_000;
+
+export function QueueView({ name }: { readonly name: string }) {
+  const namespace = useNamespace();
+  const seen = useCall(
+    `queue ${namespace} ${name}`,
+    (signal) => operator.getQueue({ namespace, queue: name }, { signal }),
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <Shown of={seen} what="the queue">
+      {(answer) =>
+        answer.queue === undefined ? null : (
+          <Seen seen={answer} queue={answer.queue} again={seen.again} />
+        )
+      }
+    </Shown>
+  );
+}
+
+interface SeenProps {
+  readonly seen: GetQueueResponse;
+  readonly queue: Queue;
+  readonly again: () => void;
+}
+
+function Seen({ seen, queue, again }: SeenProps) {
+  const { pause, limits } = queue;
+  const { namespacePause } = seen;
+  const paused = pause ?? namespacePause;
+  return (
+    <>
+      <PageHead
+        title={queue.name}
+        above={<Link href="/queues">Queues and agents</Link>}
+        beside={<Badge {...queueStanding(queue)} />}
+      >
+        <PauseAct queue={queue} again={again} />
+        <LimitAct queue={queue} again={again} />
+      </PageHead>
+      <Panel title="How it stands">
+        <Facts
+          of={[
+            ["Wait", numberWords(queue.depth)],
+            ["Oldest", <Ago key="oldest" at={queue.oldestTime} />],
+            ["With agents", numberWords(queue.leased)],
+            ["Agents that ask", numberWords(queue.agents)],
+            ["Last asked", <Ago key="polled" at={queue.polledTime} />],
+            ["Limits", limitWords(limits) || "none"],
+            ["Paused", paused ? <Ago key="paused" at={paused.sinceTime} /> : null],
+            ["Because", paused?.reason],
+            ["Namespace", namespacePause ? "all its queues are paused" : null],
+          ]}
+        />
+      </Panel>
+      <Panel title="Tasks">
+        {seen.tasks.length === 0 ? (
+          <EmptyState
+            title="No task yet"
+            text="No step and no agent has named a task of this queue."
+          />
+        ) : (
+          <DataTable
+            name="Tasks"
+            columns={taskColumns(queue.name)}
+            rows={seen.tasks}
+            keyOf={({ task, agentVersion }) => `${task} ${agentVersion}`}
+          />
+        )}
+      </Panel>
+      <CircuitList queue={queue.name} />
+      <PinList queue={queue.name} pins={seen.pins} again={again} />
+    </>
+  );
+}
+
+function taskColumns(queue: string): readonly Column<QueueTask>[] {
+  return [
+    { title: "Task", width: "minmax(9rem, 2fr)", cell: ({ task }) => task },
+    {
+      title: "For version",
+      width: "minmax(5rem, 1fr)",
+      cell: ({ agentVersion }) => agentVersion || "any",
+    },
+    { title: "Wait", width: "4.5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
+    { title: "Oldest", width: "7rem", cell: ({ oldestTime }) => <Ago at={oldestTime} /> },
+    {
+      title: "With agents",
+      width: "6.5rem",
+      align: "end",
+      cell: ({ leased }) => numberWords(leased),
+    },
+    {
+      title: "Agents",
+      width: "6rem",
+      cell: ({ agents, depth }) =>
+        agents === 0 && depth > 0 ? <Badge tone="warning" word="none" /> : numberWords(agents),
+    },
+    { title: "Last asked", width: "7rem", cell: ({ polledTime }) => <Ago at={polledTime} /> },
+    {
+      title: "Circuit",
+      width: "12.5rem",
+      cell: ({ task }) => <CircuitActs queue={queue} task={task} />,
+    },
+  ];
+}
+
+function PauseAct({ queue, again }: Omit<SeenProps, "seen">) {
+  const namespace = useNamespace();
+  const { name, pause, depth, leased } = queue;
+  if (pause)
+    return (
+      <Act
+        name="Resume"
+        title={`Resume queue ${name}?`}
+        look="main"
+        done={again}
+        onAct={async () => {
+          await operator.resumeQueue({ namespace, queue: name });
+          return `Queue ${name} goes on.`;
+        }}
+      >
+        <p>{counted(depth, "task that waits", "tasks that wait")} may be handed out at once.</p>
+      </Act>
+    );
+  return (
+    <Act
+      name="Pause"
+      title={`Pause queue ${name}?`}
+      done={again}
+      onAct={async (form) => {
+        await operator.pauseQueue({ namespace, queue: name, reason: written(form, "why") });
+        return `Queue ${name} is paused.`;
+      }}
+    >
+      <p>
+        Nothing new of it is handed out, by any server. What is with an agent goes on (
+        {counted(leased, "task")} now), and so do the times of steps and runs.
+      </p>
+      <WhyField />
+    </Act>
+  );
+}
+
+function LimitAct({ queue, again }: Omit<SeenProps, "seen">) {
+  const namespace = useNamespace();
+  const { name, limits } = queue;
+  const number = (form: FormData, field: string) => Number(written(form, field) || 0);
+  return (
+    <Act
+      name="Limits"
+      title={`How much of ${name} is handed out?`}
+      act="Set the limits"
+      done={again}
+      onAct={async (form) => {
+        const [leased, perSecond, burst] = ["leased", "per-second", "burst"].map((field) =>
+          number(form, field),
+        );
+        const said = { leased: leased ?? 0, perSecond: perSecond ?? 0, burst: burst ?? 0 };
+        const answer = await operator.setQueueLimits({ namespace, queue: name, limits: said });
+        return `Queue ${name} limits: ${limitWords(answer.queue?.limits) || "none"}.`;
+      }}
+    >
+      <p>
+        From then on no server hands out more; what agents have is not taken back. An empty field is
+        no limit.
+      </p>
+      <Field name="Most tasks with agents at a time">
+        <input
+          name="leased"
+          type="number"
+          min={0}
+          max={1_000_000}
+          defaultValue={limits?.leased || ""}
+        />
+      </Field>
+      <Field name="Most tasks a second">
+        <input
+          name="per-second"
+          type="number"
+          min={0}
+          max={100_000}
+          step="any"
+          defaultValue={limits?.perSecond || ""}
+        />
+      </Field>
+      <Field name="Of these at once" help="Left empty: those of a second.">
+        <input
+          name="burst"
+          type="number"
+          min={0}
+          max={100_000}
+          defaultValue={limits?.burst || ""}
+        />
+      </Field>
+    </Act>
+  );
+}

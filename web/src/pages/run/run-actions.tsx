@@ -1,0 +1,267 @@
+// What a person can do to a run as a whole, each with what will happen then.
+import {
+  type Run,
+  RunState,
+  type Step,
+  StepKind,
+  StepState,
+  WaitingOn,
+} from "@drover/proto/drover/v1/run_pb.ts";
+import { RerunVersion, Undo, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { type ReactNode, useState } from "react";
+import { useLocation } from "wouter";
+import { scheduler } from "../../calls/clients.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { Field } from "../../parts/field.tsx";
+import { useNotice } from "../../shell/notices.tsx";
+import { isFinal } from "../../words/run-words.ts";
+import { keepStatedName, refOf, statedName } from "./run-ref.ts";
+
+type Kind = "pause" | "resume" | "cancel" | "retry" | "rerun" | "signal" | "decide";
+
+interface Action {
+  readonly button: string;
+  readonly title: string;
+  readonly act: string;
+  readonly danger?: boolean;
+  readonly willHappen: string;
+  readonly fields: (steps: readonly Step[]) => ReactNode;
+  /** Does it and says what was done; the id of a new run, if it made one. */
+  readonly onAct: (run: Run, form: FormData) => Promise<{ told: string; newRunId?: string }>;
+}
+
+export function RunActions({ run, steps }: { readonly run: Run; readonly steps: readonly Step[] }) {
+  const [open, setOpen] = useState<Kind | null>(null);
+  const [, go] = useLocation();
+  const tell = useNotice();
+  const action = open === null ? null : actions[open];
+  return (
+    <>
+      {offered(run, steps).map((kind) => (
+        <button type="button" key={kind} onClick={() => setOpen(kind)}>
+          {actions[kind].button}
+        </button>
+      ))}
+      {action === null ? null : (
+        <ConfirmDialog
+          {...{ title: action.title, act: action.act, danger: action.danger === true }}
+          onClose={() => setOpen(null)}
+          onAct={async (form) => {
+            const { told, newRunId } = await action.onAct(run, form);
+            tell(told);
+            if (newRunId !== undefined) go(`/runs/${newRunId}`);
+          }}
+        >
+          <p>
+            <strong>What will happen:</strong> {action.willHappen}
+          </p>
+          {action.fields(steps)}
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function offered(run: Run, steps: readonly Step[]): readonly Kind[] {
+  if (isFinal(run.state)) {
+    const failed = run.state === RunState.FAILED || run.state === RunState.CANCELLED;
+    return failed ? ["retry", "rerun"] : ["rerun"];
+  }
+  const stopping = [RunState.STOPPING, RunState.COMPENSATING, RunState.FINISHING] as const;
+  const on = (what: WaitingOn) => steps.some(({ waitingOn }) => waitingOn === what);
+  return [
+    ...(on(WaitingOn.APPROVAL) ? (["decide"] as const) : []),
+    ...(on(WaitingOn.SIGNAL) ? (["signal"] as const) : []),
+    ...(run.state === RunState.PAUSED ? (["resume"] as const) : []),
+    ...(run.state === RunState.RUNNING || run.state === RunState.ESCALATED
+      ? (["pause"] as const)
+      : []),
+    ...(stopping.some((state) => state === run.state) ? [] : (["cancel"] as const)),
+  ];
+}
+
+const text = (form: FormData, name: string) => String(form.get(name) ?? "").trim();
+
+const why = () => (
+  <Field name="Why (kept with the run)">
+    <input name="reason" maxLength={1_024} />
+  </Field>
+);
+
+const version = () => (
+  <Field name="With which version of the workflow">
+    <select name="version">
+      <option value="same">The one that it ran with</option>
+      <option value="newest">The newest</option>
+    </select>
+  </Field>
+);
+
+const versionOf = (form: FormData) =>
+  form.get("version") === "newest" ? RerunVersion.NEWEST : RerunVersion.SAME;
+
+/** Of this dialog: a repeat of the call makes no second run. */
+const requestId = () => `dashboard-${crypto.randomUUID()}`;
+
+const actions: Readonly<Record<Kind, Action>> = {
+  pause: {
+    button: "Pause",
+    title: "Pause this run?",
+    act: "Pause the run",
+    willHappen:
+      "Nothing new is handed out until somebody resumes it. What agents have in hand goes on, and what they report counts.",
+    fields: why,
+    async onAct(run, form) {
+      await scheduler.pauseRun({ ...refOf(run), reason: text(form, "reason") });
+      return { told: "The run is paused." };
+    },
+  },
+  resume: {
+    button: "Resume",
+    title: "Resume this run?",
+    act: "Resume the run",
+    willHappen: "What became ready meanwhile is handed out at once, and its clocks run on.",
+    fields: why,
+    async onAct(run, form) {
+      await scheduler.resumeRun({ ...refOf(run), reason: text(form, "reason") });
+      return { told: "The run goes on." };
+    },
+  },
+  cancel: {
+    button: "Cancel…",
+    title: "Cancel this run?",
+    act: "Cancel the run",
+    danger: true,
+    willHappen:
+      "Agents that work for it are told to stop, and nothing new begins. Then what was done is undone in reverse order, or stays, as you say. This cannot be taken back.",
+    fields: () => (
+      <>
+        <Field name="What was done">
+          <select name="undo">
+            <option value="compensate">is undone</option>
+            <option value="leave">stays</option>
+          </select>
+        </Field>
+        {why()}
+      </>
+    ),
+    async onAct(run, form) {
+      const undo = form.get("undo") === "leave" ? Undo.LEAVE : Undo.COMPENSATE;
+      await scheduler.cancelRun({ ...refOf(run), undo, reason: text(form, "reason") });
+      return { told: "The run is being cancelled." };
+    },
+  },
+  retry: {
+    button: "Retry",
+    title: "Retry this run?",
+    act: "Retry the run",
+    willHappen:
+      "A new run begins. It keeps what has succeeded in this one, and does again what has not. This run stays as it is.",
+    fields: version,
+    async onAct(run, form) {
+      const request = { ...refOf(run), requestId: requestId(), version: versionOf(form) };
+      const { runId } = await scheduler.retryRun(request);
+      return { told: "A new run has begun: this is it.", newRunId: runId };
+    },
+  },
+  rerun: {
+    button: "Re-run…",
+    title: "Run it again?",
+    act: "Run it again",
+    willHappen:
+      "A new run begins from the step that you choose, with all that comes after it; what comes before is kept. This run stays as it is, and so does what it did.",
+    fields: (steps) => (
+      <>
+        <Field name="From">
+          <select name="step">
+            <option value="">the start: nothing is kept</option>
+            {steps.map(({ id }) => (
+              <option key={id} value={id}>
+                {id}
+              </option>
+            ))}
+          </select>
+        </Field>
+        {version()}
+      </>
+    ),
+    async onAct(run, form) {
+      const again = { stepId: text(form, "step"), version: versionOf(form) };
+      const { runId } = await scheduler.rerunFrom({
+        ...{ ...refOf(run), ...again, requestId: requestId() },
+      });
+      return { told: "A new run has begun: this is it.", newRunId: runId };
+    },
+  },
+  signal: {
+    button: "Send a signal…",
+    title: "Send a signal?",
+    act: "Send the signal",
+    willHappen: "The step that waits for it takes it as its output and succeeds.",
+    fields: (steps) => (
+      <>
+        <Field name="Signal">
+          <select name="signal">
+            {[...new Set(steps.map(({ signalName }) => signalName))].filter(Boolean).map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </Field>
+        <Field name="What it carries, as JSON (may be left empty)">
+          <textarea name="payload" rows={4} />
+        </Field>
+      </>
+    ),
+    async onAct(run, form) {
+      const json = text(form, "payload");
+      await scheduler.signal({
+        ...{ ...refOf(run), name: text(form, "signal"), signalId: requestId() },
+        ...(json === "" ? {} : { payload: { body: { case: "json", value: json } } }),
+      });
+      return { told: "The signal is sent." };
+    },
+  },
+  decide: {
+    button: "Approve or reject…",
+    title: "Approve or reject?",
+    act: "Decide",
+    willHappen:
+      "Your word counts for the step. With as many approvals as it needs it succeeds; one rejection and it fails.",
+    fields: (steps) => (
+      <>
+        <Field name="Step">
+          <select name="step">
+            {steps
+              .filter(
+                ({ kind, state }) => kind === StepKind.APPROVAL && state === StepState.WAITING,
+              )
+              .map(({ id }) => (
+                <option key={id}>{id}</option>
+              ))}
+          </select>
+        </Field>
+        <Field name="Decision">
+          <select name="verdict">
+            <option value="approve">Approve</option>
+            <option value="reject">Reject</option>
+          </select>
+        </Field>
+        <Field name="Your name" help="Kept with the decision. Nothing verifies it.">
+          <input name="by" required maxLength={256} defaultValue={statedName()} />
+        </Field>
+        <Field name="Why">
+          <input name="comment" maxLength={1_024} />
+        </Field>
+      </>
+    ),
+    async onAct(run, form) {
+      const approver = text(form, "by");
+      keepStatedName(approver);
+      await scheduler.decide({
+        ...{ ...refOf(run), stepId: text(form, "step"), approver, comment: text(form, "comment") },
+        verdict: form.get("verdict") === "reject" ? Verdict.REJECT : Verdict.APPROVE,
+      });
+      return { told: "The decision is kept." };
+    },
+  },
+};

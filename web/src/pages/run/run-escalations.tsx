@@ -1,0 +1,49 @@
+// Questions of the run that only a person can answer, answered where they are asked.
+import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
+import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { Answer } from "../../parts/answer.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { lookFirst } from "../../words/escalation-words.ts";
+
+export function RunEscalations({ of }: { readonly of: GetRunResponse }) {
+  const open = of.escalations.filter(({ closedTime }) => closedTime === undefined);
+  if (open.length === 0) return null;
+  return (
+    <Panel title="Questions that wait for a person">
+      <ul className="questions">
+        {open.map((one) => (
+          <Question key={one.id} of={one} />
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Question({ of }: { readonly of: Escalation }) {
+  return (
+    <li>
+      <p>
+        {of.stepId === "" ? null : <strong>{of.stepId}: </strong>}
+        {of.message}
+      </p>
+      <p className="dim">
+        <code>{of.reason}</code>, asked <Ago at={of.openedTime} />
+        {of.claimedBy === "" ? "" : `, ${of.claimedBy} looks after it`}
+        {of.deadlineTime === undefined ? null : (
+          <>
+            , answered by itself <Ago at={of.deadlineTime} />
+          </>
+        )}
+      </p>
+      <p className="dim">{lookFirst(of.reason)}</p>
+      <ul className="answers">
+        {of.answers.map((answer) => (
+          <li key={answer}>
+            <Answer answer={answer} escalation={of} />
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}

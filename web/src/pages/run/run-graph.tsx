@@ -1,0 +1,85 @@
+// The steps of a run as a graph, with what agents have reported.
+import type { Wait } from "@drover/proto/drover/v1/explain_pb.ts";
+import { type Step, StepKind, StepState, WaitingOn } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Progress } from "@drover/proto/drover/v1/task_pb.ts";
+import { useMemo } from "react";
+import { Graph, type GraphNode } from "../../parts/graph.tsx";
+import { numberWords } from "../../words/counts.ts";
+import { stepStanding } from "../../words/run-words.ts";
+import type { Explained } from "./run-page.tsx";
+
+export function RunGraph(props: {
+  readonly steps: readonly Step[];
+  readonly explained: Explained;
+  readonly picked: string | null;
+  readonly onPick: (id: string) => void;
+}) {
+  const { steps, explained, picked, onPick } = props;
+  const nodes = useMemo(() => {
+    const waits = new Map((explained?.steps ?? []).map((wait) => [wait.stepId, wait]));
+    return steps.map((step) => nodeOf(step, waits.get(step.id)));
+  }, [steps, explained]);
+  return <Graph name="Steps of the run" nodes={nodes} picked={picked} onPick={onPick} />;
+}
+
+function nodeOf(step: Step, wait: Wait | undefined): GraphNode {
+  const reported = wait?.detail.case === "agent" ? wait.detail.value.progress : undefined;
+  const share = isFinalStep(step) ? null : shareOf(step, reported);
+  return {
+    ...{ id: step.id, needs: step.needs, note: noteOf(step, reported) },
+    ...stepStanding(step),
+    ...(share === null ? {} : { progress: share }),
+  };
+}
+
+function isFinalStep({ state }: Step): boolean {
+  return [StepState.SUCCEEDED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELLED].some(
+    (final) => final === state,
+  );
+}
+
+function shareOf({ items }: Step, reported: Progress | undefined): number | null {
+  if (reported?.kind.case === "fraction") return reported.kind.value;
+  if (items === undefined || items.total === 0) return null;
+  return (items.begun - items.open) / items.total;
+}
+
+/** Far longer than others have taken: the one thing about a moving step that wants to be seen. */
+function noteOf(step: Step, reported: Progress | undefined): string {
+  if (step.suspectTime !== undefined) return "unusually long";
+  if (step.items) return `${step.items.begun - step.items.open} of ${step.items.total}`;
+  if (reported !== undefined) return progressWords(reported);
+  if (step.state === StepState.WAITING) return waitingFor[step.waitingOn] ?? "";
+  if (step.attempt > 1) return `attempt ${step.attempt}`;
+  return step.task === "" ? (kinds[step.kind] ?? "") : step.task;
+}
+
+export function progressWords({ kind }: Progress): string {
+  switch (kind.case) {
+    case "fraction":
+      return `${Math.round(kind.value * 100)} %`;
+    case "counter":
+      return numberWords(kind.value);
+    case "cursor":
+      return `at ${kind.value}`;
+    default:
+      return "";
+  }
+}
+
+const waitingFor: Readonly<Partial<Record<WaitingOn, string>>> = {
+  [WaitingOn.TIMER]: "for its moment",
+  [WaitingOn.SIGNAL]: "for a signal",
+  [WaitingOn.APPROVAL]: "for people",
+  [WaitingOn.CALLBACK]: "for a callback",
+  [WaitingOn.CHILD]: "for its run",
+  [WaitingOn.CHILD_END]: "for its run to end",
+};
+
+const kinds: Readonly<Partial<Record<StepKind, string>>> = {
+  [StepKind.WAIT]: "timer",
+  [StepKind.SIGNAL]: "signal",
+  [StepKind.APPROVAL]: "approval",
+  [StepKind.RUN]: "run",
+  [StepKind.MAP]: "map",
+};

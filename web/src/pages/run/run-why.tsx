@@ -1,0 +1,61 @@
+// Why the run is not moving, in the server's words: what it waits for, what happens next, and what
+// a person can do.
+import { type Wait, WaitKind } from "@drover/proto/drover/v1/explain_pb.ts";
+import type { ExplainRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Loaded } from "../../calls/use-call.ts";
+import { Panel } from "../../parts/panel.tsx";
+import { Shown } from "../../parts/states.tsx";
+import { Actions } from "./run-why-actions.tsx";
+
+const SHOWN_MAX = 8;
+
+export function RunWhy(props: {
+  readonly of: Loaded<ExplainRunResponse>;
+  readonly onPick: (step: string) => void;
+}) {
+  return (
+    <Panel title="What it waits for">
+      <Shown of={props.of} what="the explanation">
+        {({ wait, steps }) => {
+          const told = toldOf(wait, steps);
+          return (
+            <ul className="why">
+              {told.slice(0, SHOWN_MAX).map((one) => (
+                <WaitLine key={`${one.stepId} ${one.undo}`} of={one} onPick={props.onPick} />
+              ))}
+              {told.length > SHOWN_MAX ? (
+                <li className="dim">and {told.length - SHOWN_MAX} more steps</li>
+              ) : null}
+            </ul>
+          );
+        }}
+      </Shown>
+    </Panel>
+  );
+}
+
+function WaitLine({ of, onPick }: { readonly of: Wait; readonly onPick: (id: string) => void }) {
+  return (
+    <li>
+      {of.stepId === "" ? null : (
+        <button type="button" className="quiet step-name" onClick={() => onPick(of.stepId)}>
+          {of.stepId}
+        </button>
+      )}
+      <div>
+        <p>{of.sentence}</p>
+        <Actions of={of} />
+      </div>
+    </li>
+  );
+}
+
+/**
+ * What the run itself waits for is often what its first step does, and is then said once. Steps
+ * that wait for other steps are left out: the graph shows them.
+ */
+function toldOf(wait: Wait | undefined, steps: readonly Wait[]): readonly Wait[] {
+  const own = steps.filter(({ waitingFor }) => waitingFor !== WaitKind.STEPS);
+  const repeats = wait === undefined || own.some((one) => one.waitingFor === wait.waitingFor);
+  return repeats ? own : [wait, ...own];
+}

@@ -1,0 +1,91 @@
+// What can be done to many runs, and how it is done to those that were chosen one by one.
+import { BulkKind, type Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { scheduler } from "../../calls/clients.ts";
+import { problemOf } from "../../calls/problem.ts";
+
+type ActKind = (typeof BulkKind)["PAUSE" | "RESUME" | "RETRY" | "CANCEL"];
+
+export interface BulkAct {
+  readonly kind: ActKind;
+  readonly name: string;
+  /** As in "3 runs paused". */
+  readonly done: string;
+  readonly willHappen: string;
+}
+
+export const bulkActs: readonly BulkAct[] = [
+  {
+    ...{ kind: BulkKind.RETRY, name: "Retry", done: "retried" },
+    willHappen:
+      "For each run that failed or was cancelled a new one begins, which keeps what has succeeded and does again what has not.",
+  },
+  {
+    ...{ kind: BulkKind.PAUSE, name: "Pause", done: "paused" },
+    willHappen:
+      "Nothing new of these runs is handed out until somebody resumes them. What agents have in hand goes on.",
+  },
+  {
+    ...{ kind: BulkKind.RESUME, name: "Resume", done: "resumed" },
+    willHappen: "What became ready in these runs meanwhile is handed out at once.",
+  },
+  {
+    ...{ kind: BulkKind.CANCEL, name: "Cancel", done: "cancelled" },
+    willHappen:
+      "Agents that work for these runs are told to stop. Then what was done is undone in reverse order, or stays, as you say. This cannot be taken back.",
+  },
+];
+
+export interface Tally {
+  readonly done: number;
+  /** Left as they are: the run does not take it as it stands. */
+  readonly left: number;
+}
+
+const AT_ONCE = 4;
+
+/** One call for each; those that are not in a state for it are counted, and the others go on. */
+export async function actOnChosen(
+  namespace: string,
+  runIds: readonly string[],
+  kind: ActKind,
+  how: { readonly undo: Undo; readonly reason: string },
+): Promise<Tally> {
+  const waiting = [...runIds];
+  const tally = { done: 0, left: 0 };
+  const work = async () => {
+    for (let runId = waiting.pop(); runId !== undefined; runId = waiting.pop()) {
+      try {
+        await actOnOne(namespace, runId, kind, how);
+        tally.done++;
+      } catch (error) {
+        const { kind: problem } = problemOf(error);
+        if (problem !== "refused" && problem !== "missing") throw error;
+        tally.left++;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return tally;
+}
+
+async function actOnOne(
+  namespace: string,
+  runId: string,
+  kind: ActKind,
+  { undo, reason }: { readonly undo: Undo; readonly reason: string },
+): Promise<void> {
+  const ref = { namespace, run: { ref: { case: "runId", value: runId } } } as const;
+  switch (kind) {
+    case BulkKind.PAUSE:
+      await scheduler.pauseRun({ ...ref, reason });
+      return;
+    case BulkKind.RESUME:
+      await scheduler.resumeRun({ ...ref, reason });
+      return;
+    case BulkKind.RETRY:
+      await scheduler.retryRun({ ...ref, requestId: `dashboard-${crypto.randomUUID()}` });
+      return;
+    case BulkKind.CANCEL:
+      await scheduler.cancelRun({ ...ref, undo, reason });
+  }
+}

@@ -1,0 +1,155 @@
+// The same for many runs: those that are chosen, or all that pass the filter. For a filter the
+// server counts first and changes nothing; the person sees the number; and if it is another one by
+// then, nothing is done.
+import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
+import { BulkKind, type RunFilter, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { useState } from "react";
+import { scheduler } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { Field } from "../../parts/field.tsx";
+import { ProblemText } from "../../parts/states.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { useNotice } from "../../shell/notices.tsx";
+import { counted, numberWords } from "../../words/counts.ts";
+import { actOnChosen, type BulkAct, bulkActs, type Tally } from "./bulk-acts.ts";
+
+interface BulkBarProps {
+  readonly filter: RunFilter;
+  readonly chosen: ReadonlySet<string>;
+  readonly rows: readonly Run[];
+  readonly onDone: () => void;
+}
+
+export function BulkBar({ filter, chosen, rows, onDone }: BulkBarProps) {
+  const [act, setAct] = useState<BulkAct | null>(null);
+  const what =
+    chosen.size > 0 ? `${counted(chosen.size, "run")} chosen` : "All that pass the filter";
+  if (rows.length === 0) return null;
+  return (
+    <div className="bulk">
+      <span className="dim">{what}:</span>
+      {bulkActs.map((one) => (
+        <button type="button" key={one.name} onClick={() => setAct(one)}>
+          {one.name}
+        </button>
+      ))}
+      {act === null ? null : chosen.size > 0 ? (
+        <ChosenDialog {...{ act, chosen, onDone }} onClose={() => setAct(null)} />
+      ) : (
+        <FilterDialog {...{ act, filter, onDone }} onClose={() => setAct(null)} />
+      )}
+    </div>
+  );
+}
+
+interface DialogProps {
+  readonly act: BulkAct;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+function ChosenDialog(props: DialogProps & { readonly chosen: ReadonlySet<string> }) {
+  const { act, chosen, onDone, onClose } = props;
+  const namespace = useNamespace();
+  const tell = useNotice();
+  return (
+    <ConfirmDialog
+      title={`${act.name} ${counted(chosen.size, "run")}?`}
+      act={`${act.name} ${counted(chosen.size, "run")}`}
+      danger={act.kind === BulkKind.CANCEL}
+      onClose={onClose}
+      onAct={async (form) => {
+        const how = { undo: undoOf(form), reason: String(form.get("reason") ?? "") };
+        tell(tallyWords(await actOnChosen(namespace, [...chosen], act.kind, how), act));
+        onDone();
+      }}
+    >
+      <WhatWillHappen act={act} />
+    </ConfirmDialog>
+  );
+}
+
+function FilterDialog(props: DialogProps & { readonly filter: RunFilter }) {
+  const { act, filter, onDone, onClose } = props;
+  const namespace = useNamespace();
+  const tell = useNotice();
+  const [requestId] = useState(() => `dashboard-${crypto.randomUUID()}`);
+  const request = { namespace, filter, kind: act.kind };
+  const counting = useCall(`count ${requestId}`, async (signal) => {
+    const { count } = await scheduler.bulkAction({ ...request, dryRun: true }, { signal });
+    return count;
+  });
+  const count = counting.kind === "loaded" ? counting.value : null;
+  const many = count === null ? "…" : counted(count, "run");
+  const possible = count !== null && count > 0 && count <= BULK_MAX;
+  return (
+    <ConfirmDialog
+      title={`${act.name} all that pass the filter?`}
+      act={`${act.name} ${many}`}
+      danger={act.kind === BulkKind.CANCEL}
+      disabled={!possible}
+      onClose={onClose}
+      onAct={async (form) => {
+        const how = { undo: undoOf(form), reason: String(form.get("reason") ?? "") };
+        const tally = { done: 0, left: 0 };
+        let pageToken = "";
+        do {
+          const answer = await scheduler.bulkAction({
+            ...{ ...request, ...how, requestId, pageToken, expectedCount: count ?? 0 },
+          });
+          for (const { status } of answer.results)
+            if ((status?.code ?? 0) === 0) tally.done++;
+            else tally.left++;
+          pageToken = answer.nextPageToken;
+        } while (pageToken !== "");
+        tell(tallyWords(tally, act));
+        onDone();
+      }}
+    >
+      {counting.kind === "failed" ? <ProblemText problem={counting.problem} /> : null}
+      <p role="status">
+        {count === null
+          ? "Counting…"
+          : count === 0
+            ? `No run of this filter can be ${act.done}.`
+            : count > BULK_MAX
+              ? `These are more than ${numberWords(BULK_MAX)} runs: make the filter narrower.`
+              : `This is about ${many}, as counted just now. If there are more or fewer by then, nothing is done.`}
+      </p>
+      <WhatWillHappen act={act} />
+    </ConfirmDialog>
+  );
+}
+
+const BULK_MAX = 10_000;
+
+function WhatWillHappen({ act }: { readonly act: BulkAct }) {
+  return (
+    <>
+      <p>
+        <strong>What will happen:</strong> {act.willHappen}
+      </p>
+      {act.kind === BulkKind.CANCEL ? (
+        <Field name="What was done">
+          <select name="undo">
+            <option value="compensate">is undone</option>
+            <option value="leave">stays</option>
+          </select>
+        </Field>
+      ) : null}
+      <Field name="Why (kept with the runs)">
+        <input name="reason" maxLength={1_024} />
+      </Field>
+    </>
+  );
+}
+
+function undoOf(form: FormData): Undo {
+  return form.get("undo") === "leave" ? Undo.LEAVE : Undo.COMPENSATE;
+}
+
+function tallyWords({ done, left }: Tally, act: BulkAct): string {
+  const rest = left === 0 ? "" : ` ${counted(left, "run")} could not be, and stayed as they were.`;
+  return `${counted(done, "run")} ${act.done}.${rest}`;
+}

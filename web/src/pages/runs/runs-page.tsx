@@ -1,0 +1,156 @@
+// All runs of the namespace: filtered, in an order, chosen, and many of them at once. The filter is
+// a part of the address, so that it can be sent to somebody.
+import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
+import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import { operator, scheduler } from "../../calls/clients.ts";
+import { type ListPage, useList } from "../../calls/use-list.ts";
+import { newestOf, useLive } from "../../calls/use-live.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { EmptyState, Shown } from "../../parts/states.tsx";
+import { Ago, Lasted } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { counted } from "../../words/counts.ts";
+import { reasonWords, runStanding, workflowWords } from "../../words/run-words.ts";
+import { BulkBar } from "./bulk-bar.tsx";
+import { filterOf, orderOf, RunFilterBar } from "./run-filter-bar.tsx";
+import "./runs.css";
+
+const columns: readonly Column<Run>[] = [
+  {
+    title: "Run",
+    width: "minmax(12rem, 2fr)",
+    cell: (run) => (
+      <Link href={`/runs/${run.runId}`} className="mono" title={run.runId}>
+        {run.key || run.runId}
+      </Link>
+    ),
+  },
+  { title: "State", width: "10rem", cell: (run) => <Badge {...runStanding(run.state)} /> },
+  {
+    title: "Why",
+    width: "minmax(8rem, 1fr)",
+    cell: (run) => <span className="dim">{whyWords(run)}</span>,
+  },
+  { title: "Workflow", width: "minmax(9rem, 1fr)", cell: workflowWords },
+  { title: "Labels", width: "minmax(6rem, 1fr)", cell: (run) => labelWords(run) },
+  { title: "Accepted", width: "8rem", cell: (run) => <Ago at={run.createdTime} /> },
+  {
+    title: "Took",
+    width: "7rem",
+    align: "end",
+    cell: (run) => <Lasted from={run.createdTime} to={run.endedTime} />,
+  },
+];
+
+const idOf = ({ runId }: Run) => runId;
+const hrefOf = ({ runId }: Run) => `/runs/${runId}`;
+
+/** Few enough to be read and drawn within a frame or two. */
+const PAGE = 200;
+
+export function RunsPage() {
+  const namespace = useNamespace();
+  const [search] = useSearchParams();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const filter = filterOf(search);
+  const order = orderOf(search);
+  const key = `${namespace} ${search}`;
+  const load = async (pageToken: string, signal: AbortSignal): Promise<ListPage<Run>> => {
+    const page = await scheduler.listRuns(
+      { namespace, filter, order, pageSize: PAGE, pageToken },
+      { signal },
+    );
+    return { rows: page.runs, nextPageToken: page.nextPageToken };
+  };
+  const list = useList(key, load);
+  const followed = list.rows.length <= PAGE;
+  useRefreshed(namespace, followed ? list.again : null);
+  const choice = useMemo(() => ({ chosen, onChoose: setChosen }), [chosen]);
+  const loaded = `${counted(list.rows.length, "run")}${list.complete ? "" : " loaded so far"}`;
+  return (
+    <>
+      <PageHead title="Runs" beside={<span className="dim">{loaded}</span>}>
+        {followed ? null : (
+          <button type="button" onClick={list.again}>
+            Show the newest
+          </button>
+        )}
+      </PageHead>
+      <RunFilterBar />
+      <BulkBar filter={filter} chosen={chosen} onDone={list.again} rows={list.rows} />
+      <Shown of={{ ...list.state, again: list.again }} what="the runs">
+        {() =>
+          list.rows.length === 0 ? (
+            <NoRuns filtered={search.size > 0} />
+          ) : (
+            <DataTable
+              name="Runs"
+              columns={columns}
+              rows={list.rows}
+              keyOf={idOf}
+              hrefOf={hrefOf}
+              choice={choice}
+              onEnd={list.more}
+              complete={list.complete}
+            />
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+/**
+ * The overview says when anything happens to runs of late: then the newest are read again, unless
+ * the reader is further down. null: he is.
+ */
+function useRefreshed(namespace: string, again: (() => void) | null): void {
+  const live = useLive(namespace, (last: WatchOverviewResponse | null, signal) =>
+    operator.watchOverview({ namespace, after: last?.cursor ?? "" }, { signal }),
+  );
+  const cursor = newestOf(live)?.cursor ?? "";
+  const first = useRef(true);
+  const refresh = useRef(again);
+  refresh.current = again;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each cursor is another state.
+  useEffect(() => {
+    if (cursor === "") return;
+    if (!first.current) refresh.current?.();
+    first.current = false;
+  }, [cursor]);
+}
+
+function NoRuns({ filtered }: { readonly filtered: boolean }) {
+  return filtered ? (
+    <EmptyState
+      title="No run passes this filter"
+      text="Take something out of it, or look at all of them."
+      next={{ href: "/runs", text: "Show all runs" }}
+    />
+  ) : (
+    <EmptyState
+      title="No run yet"
+      text={
+        <>
+          Start one with <code>drover run start WORKFLOW --input JSON</code>. It appears here at
+          once.
+        </>
+      }
+    />
+  );
+}
+
+function whyWords(run: Run): string {
+  const warnings = run.warnings > 0 ? counted(run.warnings, "warning") : "";
+  return [reasonWords(run.reason), warnings].filter((words) => words !== "").join(", ");
+}
+
+function labelWords({ labels }: Run): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
+}

@@ -1,0 +1,136 @@
+// To begin the runs of moments that have passed and have none. The dialog says how many these are
+// before anything is begun, asked of the server by a dry run.
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { BackfillScheduleResponse, Schedule } from "@drover/proto/drover/v1/schedule_pb.ts";
+import { useState } from "react";
+import { scheduler } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { Field } from "../../parts/field.tsx";
+import { ProblemText } from "../../parts/states.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { useNotice } from "../../shell/notices.tsx";
+import { counted } from "../../words/counts.ts";
+import { fieldMoment, momentOfField } from "../../words/time-words.ts";
+
+const DAY_MS = 86_400_000;
+const CONCURRENCY_MAX = 1_000;
+
+interface BackfillProps {
+  readonly schedule: Schedule;
+  readonly again: () => void;
+}
+
+export function BackfillAct(props: BackfillProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Backfill
+      </button>
+      {open ? <BackfillDialog {...props} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose: () => void }) {
+  const namespace = useNamespace();
+  const tell = useNotice();
+  const [openedMs] = useState(() => Date.now());
+  const [from, setFrom] = useState(() => fieldMoment(openedMs - DAY_MS));
+  const [to, setTo] = useState(() => fieldMoment(openedMs));
+  const [concurrency, setConcurrency] = useState(1);
+  const { name } = schedule;
+  const [fromMs, toMs] = [momentOfField(from), momentOfField(to)];
+  const isSpan = fromMs !== null && toMs !== null && fromMs < toMs;
+  const asked = {
+    ...{ namespace, name, concurrency },
+    startTime: timestampFromMs(fromMs ?? 0),
+    endTime: timestampFromMs(toMs ?? 0),
+  };
+  const look = useCall(
+    isSpan ? `backfill ${namespace} ${name} ${fromMs} ${toMs}` : null,
+    (signal) => scheduler.backfillSchedule({ ...asked, dryRun: true }, { signal }),
+  );
+  return (
+    <ConfirmDialog
+      title={`Begin the missed runs of ${name}?`}
+      act="Begin them"
+      disabled={look.kind !== "loaded" || look.value.count === 0}
+      onClose={onClose}
+      onAct={async () => {
+        const { moments, begun } = await backfill(asked);
+        tell(`${counted(begun, "run")} begun for ${counted(moments, "moment")}.`);
+        again();
+      }}
+    >
+      <p>Each moment of this time that has no run yet gets one, the oldest first.</p>
+      <div className="beside">
+        <Field name="From">
+          <input
+            type="datetime-local"
+            required
+            value={from}
+            onChange={({ target }) => setFrom(target.value)}
+          />
+        </Field>
+        <Field name="To, not later than now">
+          <input
+            type="datetime-local"
+            required
+            value={to}
+            onChange={({ target }) => setTo(target.value)}
+          />
+        </Field>
+      </div>
+      <Field name="So many of them at a time">
+        <input
+          type="number"
+          min={1}
+          max={CONCURRENCY_MAX}
+          required
+          value={concurrency}
+          onChange={({ target }) => setConcurrency(Math.max(1, target.valueAsNumber || 1))}
+        />
+      </Field>
+      <div role="status">
+        {look.kind === "loaded" ? <p className="told">{whatWouldBegin(look.value)}</p> : null}
+        {look.kind === "failed" ? <ProblemText problem={look.problem} /> : null}
+        {isSpan ? null : <p>The first moment must be before the last.</p>}
+      </div>
+    </ConfirmDialog>
+  );
+}
+
+/** `12 moments: 9 runs would begin, 3 have one already`; of a long time only the count is known. */
+function whatWouldBegin({ count, moments, nextStartTime }: BackfillScheduleResponse): string {
+  if (count === 0) return "No moment of the schedule is in this time.";
+  const had = moments.filter(({ runId, created }) => runId !== "" && !created).length;
+  if (nextStartTime) return `${counted(count, "moment")}, each of which gets a run if it has none.`;
+  const left = counted(count - had, "run");
+  return `${counted(count, "moment")}: ${left} would begin, ${had} have one already.`;
+}
+
+interface Asked {
+  readonly namespace: string;
+  readonly name: string;
+  readonly concurrency: number;
+  readonly startTime: Timestamp;
+  readonly endTime: Timestamp;
+}
+
+/** Page by page. */
+async function backfill(asked: Asked): Promise<{ moments: number; begun: number }> {
+  let [moments, begun] = [0, 0];
+  let startTime: Timestamp | undefined = asked.startTime;
+  while (startTime) {
+    const page: BackfillScheduleResponse = await scheduler.backfillSchedule({
+      ...asked,
+      startTime,
+    });
+    moments += page.moments.length;
+    begun += page.moments.filter(({ created }) => created).length;
+    startTime = page.nextStartTime;
+  }
+  return { moments, begun };
+}

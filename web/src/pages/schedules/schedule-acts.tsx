@@ -1,0 +1,74 @@
+// What a person can do to a schedule at once: hold it, let it go on, begin a run of it now.
+import type { Schedule } from "@drover/proto/drover/v1/schedule_pb.ts";
+import { useRef } from "react";
+import { scheduler } from "../../calls/clients.ts";
+import { Act, written } from "../../parts/act.tsx";
+import { WhyField } from "../../parts/person-fields.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { overlapWords } from "../../words/schedule-words.ts";
+
+interface ScheduleActProps {
+  readonly schedule: Schedule;
+  readonly again: () => void;
+}
+
+export function PauseAct({ schedule, again }: ScheduleActProps) {
+  const namespace = useNamespace();
+  const { name, pause } = schedule;
+  if (pause)
+    return (
+      <Act
+        name="Resume"
+        title={`Resume schedule ${name}?`}
+        look="main"
+        done={again}
+        onAct={async () => {
+          await scheduler.resumeSchedule({ namespace, name });
+          return `Schedule ${name} goes on.`;
+        }}
+      >
+        <p>It goes on with its next moment. Those that it has missed get a run by a backfill.</p>
+      </Act>
+    );
+  return (
+    <Act
+      name="Pause"
+      title={`Pause schedule ${name}?`}
+      done={again}
+      onAct={async (form) => {
+        await scheduler.pauseSchedule({ namespace, name, reason: written(form, "why") });
+        return `Schedule ${name} is paused.`;
+      }}
+    >
+      <p>No run begins by it until somebody resumes it. Runs that it has begun go on.</p>
+      <WhyField />
+    </Act>
+  );
+}
+
+export function TriggerAct({ schedule, again }: ScheduleActProps) {
+  const namespace = useNamespace();
+  const { name, spec } = schedule;
+  // The same for each try of one dialog: what was answered and lost begins no second run.
+  const requestId = useRef("");
+  return (
+    <Act
+      name="Begin a run now"
+      title={`Begin a run of ${name} now?`}
+      act="Begin a run"
+      done={again}
+      onAct={async () => {
+        requestId.current ||= `web-${crypto.randomUUID()}`;
+        const asked = { namespace, name, requestId: requestId.current };
+        const { runId } = await scheduler.triggerSchedule(asked);
+        requestId.current = "";
+        return `Run ${runId} has begun.`;
+      }}
+    >
+      <p>
+        A run of {spec?.workflow} begins, as at a moment of the schedule. If one is under way:{" "}
+        {overlapWords(spec?.overlap ?? 0)}.
+      </p>
+    </Act>
+  );
+}

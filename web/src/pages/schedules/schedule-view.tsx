@@ -1,0 +1,171 @@
+// One schedule: what it says, its next moments, and what became of the last ones.
+
+import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
+import type { Fire, Schedule } from "@drover/proto/drover/v1/schedule_pb.ts";
+import { Link } from "wouter";
+import { scheduler } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { PayloadView } from "../../parts/payload-view.tsx";
+import { ShortId } from "../../parts/short-id.tsx";
+import { EmptyState, Shown } from "../../parts/states.tsx";
+import { Ago, Length } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { runStanding } from "../../words/run-words.ts";
+import {
+  calendarWords,
+  causeWords,
+  fireStanding,
+  momentWords,
+  overlapWords,
+  scheduleStanding,
+} from "../../words/schedule-words.ts";
+import { BackfillAct } from "./backfill-act.tsx";
+import { PauseAct, TriggerAct } from "./schedule-acts.tsx";
+
+const EVERY_MS = 2_000;
+
+export function ScheduleView({ name }: { readonly name: string }) {
+  const namespace = useNamespace();
+  const seen = useCall(
+    `schedule ${namespace} ${name}`,
+    async (signal) => (await scheduler.getSchedule({ namespace, name }, { signal })).schedule,
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <Shown of={seen} what="the schedule">
+      {(schedule) =>
+        schedule === undefined ? null : <Seen schedule={schedule} again={seen.again} />
+      }
+    </Shown>
+  );
+}
+
+interface SeenProps {
+  readonly schedule: Schedule;
+  readonly again: () => void;
+}
+
+function Seen({ schedule, again }: SeenProps) {
+  const { name, spec, last } = schedule;
+  return (
+    <>
+      <PageHead
+        title={name}
+        above={<Link href="/schedules">Schedules</Link>}
+        beside={<Badge {...scheduleStanding(schedule)} />}
+      >
+        <TriggerAct schedule={schedule} again={again} />
+        <BackfillAct schedule={schedule} again={again} />
+        <PauseAct schedule={schedule} again={again} />
+      </PageHead>
+      <WhatItSays schedule={schedule} />
+      <div className="beside">
+        <NextMoments schedule={schedule} />
+        <Panel title="Input of each run">
+          <PayloadView of={spec?.input} what="the input of each run" />
+        </Panel>
+      </div>
+      <Panel title="What became of its moments">
+        {last.length === 0 ? (
+          <EmptyState title="None has come yet" text="Each moment stands here once it has come." />
+        ) : (
+          <DataTable
+            name="Last moments"
+            columns={fireColumns}
+            rows={last}
+            keyOf={({ moment, runId, outcome }) => `${moment} ${runId} ${outcome}`}
+          />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function WhatItSays({ schedule }: Pick<SeenProps, "schedule">) {
+  const { spec, pause, createdTime, changedTime } = schedule;
+  const isChanged = createdTime?.seconds !== changedTime?.seconds;
+  const labels = Object.entries(spec?.labels ?? {}).map(([name, value]) => `${name}=${value}`);
+  return (
+    <Panel title="What it says">
+      <Facts
+        of={[
+          ["When", calendarWords(schedule)],
+          [
+            "Workflow",
+            <Link key="workflow" href={`/workflows/${spec?.workflow ?? ""}`}>
+              {spec?.workflow} {spec?.version ? `v${spec.version}` : ""}
+            </Link>,
+          ],
+          ["If a run is under way", overlapWords(spec?.overlap ?? 0)],
+          ["Begins late by at most", <Length key="late" of={spec?.catchUp} />],
+          [
+            "Begins later by up to",
+            isNone(spec?.jitter) ? null : <Length key="j" of={spec?.jitter} />,
+          ],
+          ["Labels", labels.join(" ")],
+          ["Tells", spec?.notifyHook],
+          ["Paused", pause ? <Ago key="paused" at={pause.sinceTime} /> : null],
+          ["Because", pause?.reason],
+          ["Made", <Ago key="made" at={schedule.createdTime} />],
+          ["Changed", isChanged ? <Ago key="changed" at={schedule.changedTime} /> : null],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function isNone(length: Duration | undefined): boolean {
+  return length === undefined || durationMs(length) === 0;
+}
+
+function NextMoments({ schedule: { next, pause } }: Pick<SeenProps, "schedule">) {
+  return (
+    <Panel title="Next moments">
+      {next.length === 0 ? (
+        <p className="dim">{pause ? "None while it is paused." : "None comes any more."}</p>
+      ) : (
+        <ol className="moments">
+          {next.map(({ time, moment }) => (
+            <li key={moment}>
+              <span className="number">{momentWords(moment)}</span>
+              <Ago at={time} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </Panel>
+  );
+}
+
+const fireColumns: readonly Column<Fire>[] = [
+  { title: "Moment", width: "minmax(13rem, 1.3fr)", cell: ({ moment }) => momentWords(moment) },
+  { title: "Came", width: "7rem", cell: ({ time }) => <Ago at={time} /> },
+  { title: "Outcome", width: "11rem", cell: (fire) => <Badge {...fireStanding(fire)} /> },
+  {
+    title: "Run",
+    width: "5.5rem",
+    cell: ({ runId }) =>
+      runId === "" ? (
+        "–"
+      ) : (
+        <Link href={`/runs/${runId}`}>
+          <ShortId of={runId} />
+        </Link>
+      ),
+  },
+  {
+    title: "Stands",
+    width: "9rem",
+    cell: ({ runId, runState }) => (runId === "" ? "–" : <Badge {...runStanding(runState)} />),
+  },
+  { title: "Begun by", width: "7rem", cell: ({ cause }) => causeWords(cause) },
+  {
+    title: "Why none",
+    width: "minmax(7rem, 1.3fr)",
+    cell: ({ message }) => (message === "" ? "–" : <span title={message}>{message}</span>),
+  },
+];

@@ -1,0 +1,76 @@
+// The steps of a version: what each does, and how long its attempts take.
+import type { StepDefinition, StepDurations } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Length } from "../../parts/time.tsx";
+import { numberWords } from "../../words/counts.ts";
+import { stepDoes, stepNotes } from "../../words/workflow-words.ts";
+
+interface StepTableProps {
+  readonly steps: readonly StepDefinition[];
+  readonly durations: readonly StepDurations[];
+}
+
+export function StepTable({ steps, durations }: StepTableProps) {
+  const of = (step: StepDefinition) => durations.find(({ stepId }) => stepId === step.id);
+  return (
+    <Panel title="What they do, and how long they take">
+      <DataTable name="Steps" columns={columns(of)} rows={steps} keyOf={({ id }) => id} />
+      <p className="note">
+        Durations are those of attempts that ended well, learned as they end. An attempt that takes
+        longer than “suspect after” is marked as slow.
+      </p>
+    </Panel>
+  );
+}
+
+type DurationsOf = (step: StepDefinition) => StepDurations | undefined;
+
+const columns = (of: DurationsOf): readonly Column<StepDefinition>[] => [
+  { title: "Step", width: "minmax(8rem, 1fr)", cell: ({ id }) => id },
+  {
+    title: "Does",
+    width: "minmax(9rem, 1.2fr)",
+    cell: (step) => <span title={stepDoes(step)}>{stepDoes(step)}</span>,
+  },
+  {
+    title: "Needs",
+    width: "minmax(7rem, 1fr)",
+    cell: ({ needs }) => <span title={needs.join(", ")}>{needs.join(", ") || "–"}</span>,
+  },
+  {
+    title: "Of note",
+    width: "minmax(8rem, 1.3fr)",
+    cell: (step) => <span title={stepNotes(step)}>{stepNotes(step) || "–"}</span>,
+  },
+  {
+    title: "Attempts",
+    width: "5rem",
+    align: "end",
+    cell: (step) => numberWords(of(step)?.samples ?? 0),
+  },
+  {
+    title: "50 % take",
+    width: "5rem",
+    align: "end",
+    cell: (step) => <Length of={of(step)?.p50} />,
+  },
+  {
+    title: "90 % take",
+    width: "5rem",
+    align: "end",
+    cell: (step) => <Length of={of(step)?.p90} />,
+  },
+  {
+    title: "99 % take",
+    width: "5rem",
+    align: "end",
+    cell: (step) => <Length of={of(step)?.p99} />,
+  },
+  {
+    title: "Suspect after",
+    width: "6rem",
+    align: "end",
+    cell: (step) => <Length of={of(step)?.slowAfter} />,
+  },
+];

@@ -1,0 +1,158 @@
+// One workflow: its steps as a picture and as a table with what was learned of their durations, its
+// versions, and what a person can say of it.
+import type { GetWorkflowResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { StepDefinition, Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { useMemo } from "react";
+import { Link } from "wouter";
+import { operator, scheduler } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { Act, written } from "../../parts/act.tsx";
+import { Badge } from "../../parts/badge.tsx";
+import { Graph, type GraphNode } from "../../parts/graph.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { PayloadView } from "../../parts/payload-view.tsx";
+import { WhyField } from "../../parts/person-fields.tsx";
+import { Shown } from "../../parts/states.tsx";
+import { Ago, Length } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import { counted } from "../../words/counts.ts";
+import { stepDoes } from "../../words/workflow-words.ts";
+import { StepTable } from "./step-table.tsx";
+import { VersionTable } from "./version-table.tsx";
+
+const EVERY_MS = 5_000;
+
+interface WorkflowViewProps {
+  readonly name: string;
+  /** 0: the default one. */
+  readonly version: number;
+}
+
+export function WorkflowView({ name, version }: WorkflowViewProps) {
+  const namespace = useNamespace();
+  const seen = useCall(
+    `workflow ${namespace} ${name} ${version}`,
+    (signal) => {
+      const more = { includeVersions: true, includeDurations: true };
+      return scheduler.getWorkflow({ namespace, name, version, ...more }, { signal });
+    },
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <Shown of={seen} what="the workflow">
+      {(answer) =>
+        answer.workflow === undefined ? null : (
+          <Seen seen={answer} workflow={answer.workflow} again={seen.again} />
+        )
+      }
+    </Shown>
+  );
+}
+
+interface SeenProps {
+  readonly seen: GetWorkflowResponse;
+  readonly workflow: Workflow;
+  readonly again: () => void;
+}
+
+function Seen({ seen, workflow, again }: SeenProps) {
+  const { name, version, defaultVersion, definition, pause } = workflow;
+  const steps = definition?.steps ?? [];
+  const isDefault = version === defaultVersion;
+  return (
+    <>
+      <PageHead
+        title={`${name} v${version}`}
+        above={<Link href="/workflows">Workflows</Link>}
+        beside={
+          <>
+            <Badge
+              tone={isDefault ? "ok" : "idle"}
+              word={isDefault ? "default" : "not the default"}
+            />
+            {pause ? <Badge tone="paused" word="paused" /> : null}
+          </>
+        }
+      >
+        <Link href={`/runs?workflow=${name}`}>Its runs</Link>
+        <PauseAct workflow={workflow} again={again} />
+      </PageHead>
+      <Panel title={counted(steps.length, "step")}>
+        <Facts
+          of={[
+            ["Registered", <Ago key="created" at={workflow.createdTime} />],
+            ["Default version", `v${defaultVersion}`],
+            [
+              "Time for a run",
+              definition?.timeout ? <Length key="t" of={definition.timeout} /> : null,
+            ],
+            ["Paused", pause ? <Ago key="paused" at={pause.sinceTime} /> : null],
+            ["Because", pause?.reason],
+          ]}
+        />
+        <DefinitionGraph steps={steps} />
+      </Panel>
+      <StepTable steps={steps} durations={seen.durations} />
+      <VersionTable workflow={workflow} versions={seen.versions} again={again} />
+      {definition?.inputSchema === undefined ? null : (
+        <Panel title="What its input must be">
+          <PayloadView of={definition.inputSchema} what="the schema of its input" />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+/** Placed once: it is asked for again and again, and stays the same. */
+function DefinitionGraph({ steps }: { readonly steps: readonly StepDefinition[] }) {
+  const shape = JSON.stringify(steps.map((step) => [step.id, step.needs, stepDoes(step)]));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what it shows is in its shape.
+  const nodes = useMemo(
+    () =>
+      steps.map((step): GraphNode => {
+        const { id, needs } = step;
+        return { id, needs, tone: "idle", word: stepDoes(step), note: "" };
+      }),
+    [shape],
+  );
+  return <Graph name="Graph of the steps" nodes={nodes} />;
+}
+
+function PauseAct({ workflow, again }: Omit<SeenProps, "seen">) {
+  const namespace = useNamespace();
+  const { name, pause } = workflow;
+  if (pause)
+    return (
+      <Act
+        name="Resume"
+        title={`Resume workflow ${name}?`}
+        look="main"
+        done={again}
+        onAct={async () => {
+          await operator.resumeWorkflow({ namespace, workflow: name });
+          return `Workflow ${name} goes on.`;
+        }}
+      >
+        <p>What waits of its runs is handed out at once.</p>
+      </Act>
+    );
+  return (
+    <Act
+      name="Pause"
+      title={`Pause workflow ${name}?`}
+      done={again}
+      onAct={async (form) => {
+        const reason = written(form, "why");
+        await operator.pauseWorkflow({ namespace, workflow: name, reason });
+        return `Workflow ${name} is paused.`;
+      }}
+    >
+      <p>
+        No task of its runs is handed out, in all its versions, also of runs that begin later. What
+        agents have goes on, and so do signals, timers and the times of steps and runs.
+      </p>
+      <WhyField />
+    </Act>
+  );
+}

@@ -1,0 +1,84 @@
+// One answer to a question: what it does, and the dialog in which it is given.
+import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
+import { operator } from "../calls/clients.ts";
+import { useNamespace } from "../shell/namespace.tsx";
+import { answerWords, subjectWords } from "../words/escalation-words.ts";
+import { Act, written } from "./act.tsx";
+import { Field } from "./field.tsx";
+import { PersonFields, personOf } from "./person-fields.tsx";
+
+interface AnswerProps {
+  readonly answer: string;
+  readonly escalation: Escalation;
+  /** Called once it is answered. */
+  readonly again?: () => void;
+}
+
+export function Answer({ answer, escalation, again }: AnswerProps) {
+  const namespace = useNamespace();
+  const subject = subjectWords(escalation);
+  const { name, means, happens, takes, danger } = answerWords(answer, escalation);
+  const { runId, id: escalationId, workflow } = escalation;
+  return (
+    <>
+      <Act
+        name={name}
+        title={`${name}: ${subject} of ${workflow}?`}
+        danger={danger}
+        {...(danger ? { look: "danger" } : {})}
+        {...(again ? { done: again } : {})}
+        onAct={async (form) => {
+          const { by, why } = personOf(form);
+          const text = written(form, "payload");
+          const { repeated } = await operator.resolveEscalation({
+            ...{ namespace, escalationId, answer, by, why },
+            run: { ref: { case: "runId", value: runId } },
+            ...(text === "" ? {} : { payload: jsonPayload(text) }),
+          });
+          return repeated ? "It had been answered so before." : `It is answered: ${answer}.`;
+        }}
+      >
+        <p>{happens}</p>
+        {takes === null ? null : <PayloadField takes={takes} />}
+        <PersonFields why="optional" />
+      </Act>
+      <span>{means}</span>
+    </>
+  );
+}
+
+function PayloadField({ takes }: { readonly takes: "input" | "output" }) {
+  const isInput = takes === "input";
+  return (
+    <Field
+      name={isInput ? "Its whole input, as JSON" : "Its output, as JSON"}
+      help={isInput ? "All of it: nothing of the old one is kept." : "Left empty: it has none."}
+    >
+      <textarea
+        name="payload"
+        className="mono"
+        rows={5}
+        required={isInput}
+        spellCheck={false}
+        onInput={({ currentTarget }) =>
+          currentTarget.setCustomValidity(jsonFault(currentTarget.value))
+        }
+      />
+    </Field>
+  );
+}
+
+/** What is wrong with a text as JSON, for the browser to say beside the field; empty: nothing. */
+function jsonFault(text: string): string {
+  if (text.trim() === "") return "";
+  try {
+    JSON.parse(text);
+    return "";
+  } catch (error) {
+    return `This is no JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function jsonPayload(json: string) {
+  return { contentType: "application/json", body: { case: "json", value: json } } as const;
+}

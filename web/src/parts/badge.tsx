@@ -1,0 +1,20 @@
+// Where something stands: a colour, a shape and a word, so that none of them is needed alone.
+import { Icon, type IconName } from "./icon.tsx";
+
+/** One tone, one shape: `idle` is nothing yet, `paused` a person's hold, `undo` the way back. */
+export type Tone = "ok" | "moving" | "waiting" | "idle" | "paused" | "warning" | "bad" | "undo";
+
+export interface Standing {
+  readonly tone: Tone;
+  readonly word: string;
+}
+
+export function Badge({ tone, word }: Standing) {
+  const icon: IconName = tone;
+  return (
+    <span className="badge" data-tone={tone}>
+      <Icon name={icon} />
+      {word}
+    </span>
+  );
+}

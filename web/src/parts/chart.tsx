@@ -1,0 +1,113 @@
+// A chart of numbers over time, by uPlot: one line or column for each series, drawn on a canvas
+// with the colours of the theme, and the newest numbers as text below, which is what is read aloud.
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import { clockTime } from "../words/time-words.ts";
+import "uplot/dist/uPlot.min.css";
+import "./chart.css";
+
+export interface Series {
+  readonly name: string;
+  /** A name of tokens.css: `--ok`. */
+  readonly colour: string;
+  readonly values: readonly number[];
+}
+
+export interface ChartProps {
+  /** What it shows, as a sentence for those who do not see it. */
+  readonly label: string;
+  /** Seconds of the epoch. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+}
+
+/** Columns are minutes. */
+const COLUMN_S = 60;
+const HEIGHT_PX = 190;
+const BAR_SHARE = 0.7;
+const BAR_PX_MAX = 26;
+
+export function Chart({ label, times, series }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const drawn = useRef<uPlot | null>(null);
+  const names = series.map(({ name, colour }) => `${name} ${colour}`).join("|");
+  // A column of nothing is no column, not one of no height.
+  const columns = series.map(({ values }) => values.map((value) => (value === 0 ? null : value)));
+  const data: uPlot.AlignedData = [[...times], ...columns];
+  const newest = useRef(data);
+  newest.current = data;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the series are told apart by `names`.
+  useEffect(() => {
+    const target = place.current;
+    if (target === null) return;
+    const draw = () => {
+      drawn.current?.destroy();
+      drawn.current = new uPlot(optionsOf(target, series), newest.current, target);
+    };
+    draw();
+    const resize = new ResizeObserver(() =>
+      drawn.current?.setSize({ width: target.clientWidth, height: HEIGHT_PX }),
+    );
+    resize.observe(target);
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.addEventListener("change", draw);
+    addEventListener("drover-theme", draw);
+    return () => {
+      resize.disconnect();
+      system.removeEventListener("change", draw);
+      removeEventListener("drover-theme", draw);
+      drawn.current?.destroy();
+      drawn.current = null;
+    };
+  }, [names]);
+  useEffect(() => drawn.current?.setData(newest.current));
+  return (
+    <figure className="chart">
+      <div ref={place} role="img" aria-label={label} />
+      <figcaption>
+        {series.map(({ name, colour }) => (
+          <span key={name}>
+            <i style={{ background: `var(${colour})` }} /> {name}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+function optionsOf(target: HTMLElement, series: readonly Series[]): uPlot.Options {
+  const style = getComputedStyle(target);
+  const colour = (name: string) => style.getPropertyValue(name).trim();
+  const bars = uPlot.paths.bars?.({ size: [BAR_SHARE, BAR_PX_MAX] });
+  const axis = {
+    stroke: colour("--dim"),
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: target.clientWidth,
+    height: HEIGHT_PX,
+    legend: { show: false },
+    cursor: { y: false, points: { show: false } },
+    // Half a column more at both ends, so that none is cut.
+    scales: {
+      x: { range: (_plot, low, high) => [low - COLUMN_S / 2, high + COLUMN_S / 2] },
+      y: { range: (_plot, _low, high) => [0, Math.max(4, Math.ceil((high || 0) * 1.1))] },
+    },
+    axes: [
+      { ...axis, values: (_plot, splits) => splits.map((at) => clockTime(at * 1_000).slice(0, 5)) },
+      { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000] },
+    ],
+    series: [
+      {},
+      ...series.map(({ name, colour: token }) => ({
+        label: name,
+        stroke: colour(token),
+        fill: colour(token),
+        points: { show: false },
+        ...(bars === undefined ? {} : { paths: bars }),
+      })),
+    ],
+  };
+}

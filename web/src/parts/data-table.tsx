@@ -1,0 +1,216 @@
+// A table of any length: only the rows in sight are drawn. Rows are links: Enter, click, middle
+// click and `j` `k` work as one expects. Some rows may be chosen, for what is done to many at once.
+//
+// Real table roles on a grid: a real <table> cannot leave rows out of its flow. What scrolls takes
+// the focus, so that the keyboard can scroll it. (biome.json lets this file do both.)
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { useLocation } from "wouter";
+import { useKeys } from "../shell/keys.ts";
+
+export interface Column<T> {
+  readonly title: string;
+  /** A track of a CSS grid: `12rem`, `minmax(10rem, 2fr)`. */
+  readonly width: string;
+  readonly align?: "end";
+  readonly cell: (row: T) => ReactNode;
+}
+
+/** Rows that are chosen, by their keys. */
+export interface Choice {
+  readonly chosen: ReadonlySet<string>;
+  readonly onChoose: (chosen: ReadonlySet<string>) => void;
+}
+
+export interface DataTableProps<T> {
+  /** What it lists: "Runs". */
+  readonly name: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** Where a row leads; left out: nowhere. */
+  readonly hrefOf?: (row: T) => string;
+  readonly choice?: Choice;
+  /** Loads what comes after the last row, as the reader nears it. */
+  readonly onEnd?: () => void;
+  /** Whether all rows are there. */
+  readonly complete?: boolean;
+}
+
+const ROW_PX = 38;
+const OVERSCAN = 12;
+/** Below the page's other things, so many rows scroll within the table and fewer with the page. */
+const SCROLLS_FROM = 15;
+
+export function DataTable<T>(props: DataTableProps<T>) {
+  const { name, columns, rows, choice, complete = true, onEnd } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (!complete && last >= rows.length - OVERSCAN * 2) onEnd?.();
+  }, [complete, last, rows.length, onEnd]);
+  const current = useCurrentRow(props, (at) => virtual.scrollToIndex(at));
+  const tracks = useMemo(
+    () => [...(choice ? ["2.25rem"] : []), ...columns.map(({ width }) => width)].join(" "),
+    [columns, choice],
+  );
+  const { keyOf, hrefOf } = props;
+  const table = useMemo(
+    (): RowShape<T> => ({ columns, keyOf, hrefOf, choice }),
+    [columns, keyOf, hrefOf, choice],
+  );
+  const scrolls = rows.length > SCROLLS_FROM || !complete;
+  return (
+    <div
+      ref={scroller}
+      role="table"
+      aria-label={name}
+      aria-rowcount={complete ? rows.length + 1 : -1}
+      className="table"
+      data-scrolls={scrolls}
+      // On a narrow screen every table scrolls, and rows that lead nowhere have nothing to reach.
+      tabIndex={scrolls || props.hrefOf === undefined ? 0 : undefined}
+    >
+      <HeadRow {...props} tracks={tracks} />
+      <div className="table-rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+        {items.map(({ index, start }) => {
+          const row = rows[index];
+          return row === undefined ? null : (
+            <Row
+              key={props.keyOf(row)}
+              {...{ table, row, index, start, tracks }}
+              current={index === current}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** The row that `j` and `k` have gone to; -1: none yet. */
+function useCurrentRow<T>(
+  { rows, hrefOf }: DataTableProps<T>,
+  scrollTo: (at: number) => void,
+): number {
+  const [, go] = useLocation();
+  const [current, setCurrent] = useState(-1);
+  const moveTo = (at: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, at));
+    setCurrent(next);
+    scrollTo(next);
+  };
+  useKeys(
+    hrefOf === undefined
+      ? []
+      : [
+          { keys: "j", does: "go to the next row", act: () => moveTo(current + 1) },
+          { keys: "k", does: "go to the row before", act: () => moveTo(current - 1) },
+          {
+            keys: "o",
+            does: "open the row",
+            act: () => {
+              const row = rows[current];
+              if (row !== undefined) go(hrefOf(row));
+            },
+          },
+        ],
+  );
+  return current;
+}
+
+function HeadRow<T>(props: DataTableProps<T> & { readonly tracks: string }) {
+  const { columns, rows, keyOf, choice, tracks } = props;
+  const all = choice !== undefined && rows.length > 0 && choice.chosen.size >= rows.length;
+  return (
+    <div role="rowgroup" className="table-head">
+      <div role="row" className="table-row" style={{ gridTemplateColumns: tracks }}>
+        {choice === undefined ? null : (
+          <div role="columnheader">
+            <input
+              type="checkbox"
+              aria-label="Choose all rows that are loaded"
+              checked={all}
+              onChange={() => choice.onChoose(all ? new Set() : new Set(rows.map(keyOf)))}
+            />
+          </div>
+        )}
+        {columns.map(({ title, align }) => (
+          <div role="columnheader" key={title} data-align={align}>
+            {title}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** What all rows have in common. Let it be the same object, and rows in sight stay as they are. */
+interface RowShape<T> extends Pick<DataTableProps<T>, "columns" | "keyOf"> {
+  readonly hrefOf: ((row: T) => string) | undefined;
+  readonly choice: Choice | undefined;
+}
+
+/** While one scrolls nothing of a row changes that is in sight already: it is not drawn again. */
+const Row: typeof BodyRow = memo(BodyRow) as typeof BodyRow;
+
+interface BodyRowProps<T> {
+  readonly table: RowShape<T>;
+  readonly row: T;
+  readonly index: number;
+  readonly start: number;
+  readonly tracks: string;
+  readonly current: boolean;
+}
+
+function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<T>) {
+  const [, go] = useLocation();
+  const { columns, keyOf, hrefOf, choice } = table;
+  const key = keyOf(row);
+  const href = hrefOf?.(row);
+  const chosen = choice?.chosen.has(key) ?? false;
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={choice ? chosen : undefined}
+      className="table-row"
+      data-current={current}
+      data-leads={href !== undefined}
+      style={{ gridTemplateColumns: tracks, transform: `translateY(${start}px)` }}
+      onClick={(event) => {
+        const onItsOwn =
+          event.target instanceof Element && event.target.closest("a, button, input");
+        const selecting = getSelection()?.isCollapsed === false;
+        if (href !== undefined && !onItsOwn && !selecting) go(href);
+      }}
+    >
+      {choice === undefined ? null : (
+        <div role="cell">
+          <input
+            type="checkbox"
+            aria-label={`Choose ${key}`}
+            checked={chosen}
+            onChange={() => {
+              const next = new Set(choice.chosen);
+              if (!next.delete(key)) next.add(key);
+              choice.onChoose(next);
+            }}
+          />
+        </div>
+      )}
+      {columns.map(({ title, align, cell }) => (
+        <div role="cell" key={title} data-align={align}>
+          {cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+// Where the nodes of a graph stand: left to right, by dagre. It runs in a worker (graph-worker.ts),
+// so that 500 steps hold nobody up.
+import dagre from "@dagrejs/dagre";
+
+export const NODE_WIDTH = 196;
+export const NODE_HEIGHT = 56;
+
+export interface GraphShape {
+  readonly nodes: readonly string[];
+  /** From and to. */
+  readonly edges: readonly (readonly [string, string])[];
+}
+
+export type Places = Readonly<Record<string, { readonly x: number; readonly y: number }>>;
+
+export function placesOf({ nodes, edges }: GraphShape): Places {
+  const graph = new dagre.graphlib.Graph();
+  graph.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 64 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const node of nodes) graph.setNode(node, { width: NODE_WIDTH, height: NODE_HEIGHT });
+  for (const [from, to] of edges) graph.setEdge(from, to);
+  dagre.layout(graph);
+  return Object.fromEntries(
+    nodes.map((node) => {
+      const { x = 0, y = 0 } = graph.node(node);
+      return [node, { x: x - NODE_WIDTH / 2, y: y - NODE_HEIGHT / 2 }];
+    }),
+  );
+}

@@ -1,0 +1,31 @@
+// The head of a page: where one is, what it is about, and what can be done here. Sets the title of
+// the tab.
+import { type ReactNode, useEffect } from "react";
+import { useNamespace } from "../shell/namespace.tsx";
+
+export function PageHead(props: {
+  readonly title: string;
+  /** Above the title: the way back up. */
+  readonly above?: ReactNode;
+  /** Beside the title: its state. */
+  readonly beside?: ReactNode;
+  readonly children?: ReactNode;
+}) {
+  const namespace = useNamespace();
+  const place = namespace === "default" ? "Drover" : `${namespace} · Drover`;
+  useEffect(() => {
+    document.title = `${props.title} · ${place}`;
+  }, [props.title, place]);
+  return (
+    <div className="page-head">
+      <div>
+        {props.above === undefined ? null : <p className="page-above">{props.above}</p>}
+        <div className="page-title">
+          <h1>{props.title}</h1>
+          {props.beside}
+        </div>
+      </div>
+      <div className="page-acts">{props.children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+// Who does something, and why: fields of a dialog. The name is kept in this browser, so that it is
+// written once.
+
+import { written } from "./act.tsx";
+import { Field } from "./field.tsx";
+
+const KEPT_AS = "drover.name";
+const NAME_MAX = 256;
+const WHY_MAX = 1_024;
+
+/** The field `by` of a form, and `why` unless there is none. */
+export function PersonFields({ why }: { readonly why: "none" | "optional" }) {
+  return (
+    <>
+      <Field name="Your name" help="It is kept with what you do; nothing verifies it.">
+        <input
+          name="by"
+          required
+          maxLength={NAME_MAX}
+          autoComplete="name"
+          defaultValue={localStorage.getItem(KEPT_AS) ?? ""}
+        />
+      </Field>
+      {why === "none" ? null : <WhyField />}
+    </>
+  );
+}
+
+export function WhyField() {
+  return (
+    <Field name="Why" help="For those who read it later.">
+      <input name="why" maxLength={WHY_MAX} autoComplete="off" />
+    </Field>
+  );
+}
+
+/** What was filled in; the name is remembered. */
+export function personOf(form: FormData): { readonly by: string; readonly why: string } {
+  const by = written(form, "by");
+  localStorage.setItem(KEPT_AS, by);
+  return { by, why: written(form, "why") };
+}

@@ -1,0 +1,12 @@
+// An id of which only the end is shown: those that were made together begin alike.
+
+const SHOWN = 6;
+
+export function ShortId({ of }: { readonly of: string }) {
+  return (
+    <code title={of}>
+      <span aria-hidden="true">…{of.slice(-SHOWN)}</span>
+      <span className="unseen">{of}</span>
+    </code>
+  );
+}

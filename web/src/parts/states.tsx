@@ -1,0 +1,98 @@
+// What is shown in place of content: nothing there, not there yet, could not be had. Each says what
+// is the matter and what to do next.
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import type { Problem } from "../calls/problem.ts";
+import type { Loaded } from "../calls/use-call.ts";
+import { Icon } from "./icon.tsx";
+
+interface Next {
+  readonly href: string;
+  readonly text: string;
+}
+
+export function EmptyState(props: {
+  readonly title: string;
+  readonly text?: ReactNode;
+  readonly next?: Next;
+}) {
+  return (
+    <div className="state" data-kind="empty">
+      <Icon name="none" />
+      <p className="state-title">{props.title}</p>
+      {props.text === undefined ? null : <p>{props.text}</p>}
+      {props.next === undefined ? null : <Link href={props.next.href}>{props.next.text}</Link>}
+    </div>
+  );
+}
+
+/** `what` as in "Loading the runs". It shows after a moment: most answers are there by then. */
+export function LoadingState({ what }: { readonly what: string }) {
+  return (
+    <div className="state" data-kind="loading" role="status">
+      <p>Loading {what}…</p>
+    </div>
+  );
+}
+
+/** `what` as in "the runs could not be loaded". */
+export function ProblemState(props: {
+  readonly problem: Problem;
+  readonly what: string;
+  readonly again?: () => void;
+}) {
+  const { problem, what, again } = props;
+  return (
+    <div className="state" data-kind="problem" role="alert">
+      <Icon name="bad" />
+      <p className="state-title">Could not load {what}</p>
+      <ProblemText problem={problem} />
+      {again === undefined ? null : (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What is wrong and what to do next, for wherever a call was made. */
+export function ProblemText({ problem }: { readonly problem: Problem }) {
+  return (
+    <>
+      <p>{problem.message}</p>
+      {problem.fields.length === 0 ? null : (
+        <ul>
+          {problem.fields.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p>
+        {problem.next}{" "}
+        {problem.reason === "" ? null : <code className="dim">{problem.reason}</code>}
+      </p>
+    </>
+  );
+}
+
+/** Shows what was loaded, or in its place why it is not there. */
+export function Shown<T>(props: {
+  readonly of: Loaded<T> & { readonly again?: () => void };
+  readonly what: string;
+  readonly children: (value: T) => ReactNode;
+}) {
+  const { of, what, children } = props;
+  switch (of.kind) {
+    case "loading":
+      return <LoadingState what={what} />;
+    case "failed":
+      return (
+        <ProblemState problem={of.problem} what={what} {...(of.again ? { again: of.again } : {})} />
+      );
+    case "loaded":
+      return children(of.value);
+  }
+}

@@ -1,0 +1,73 @@
+// Moments and durations as people say them; the exact one is a hover away and can be copied.
+import { type Duration, durationMs, type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { useSyncExternalStore } from "react";
+import { durationWords, exactMoment } from "../words/time-words.ts";
+
+const TICK_MS = 1_000;
+let nowMs = Date.now();
+let timer: ReturnType<typeof setInterval> | null = null;
+const listeners = new Set<() => void>();
+
+function listen(tell: () => void): () => void {
+  listeners.add(tell);
+  timer ??= setInterval(() => {
+    nowMs = Date.now();
+    for (const one of listeners) one();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(tell);
+    if (listeners.size > 0 || timer === null) return;
+    clearInterval(timer);
+    timer = null;
+  };
+}
+
+/** The time now, to the second; all that shows it ticks together. */
+export function useNowMs(): number {
+  return useSyncExternalStore(listen, () => nowMs);
+}
+
+/** `3 min ago`, `in 20 s`; a dash if there is none. */
+export function Ago({ at }: { readonly at: Timestamp | undefined }) {
+  if (at === undefined) return <span className="dim">–</span>;
+  return <AgoMs atMs={timestampMs(at)} />;
+}
+
+export function AgoMs({ atMs }: { readonly atMs: number }) {
+  const words = useSyncExternalStore(listen, () => agoWords(atMs, nowMs));
+  return (
+    <time dateTime={new Date(atMs).toISOString()} title={exactMoment(atMs)}>
+      {words}
+    </time>
+  );
+}
+
+function agoWords(atMs: number, now: number): string {
+  const away = atMs - now;
+  if (Math.abs(away) < TICK_MS) return "now";
+  const words = durationWords(Math.abs(away), "coarse");
+  return away > 0 ? `in ${words}` : `${words} ago`;
+}
+
+/** How long it took, or has taken so far: it then counts on. */
+export function Lasted(props: {
+  readonly from: Timestamp | undefined;
+  readonly to?: Timestamp | undefined;
+}) {
+  const { from, to } = props;
+  if (from === undefined) return <span className="dim">–</span>;
+  const fromMs = timestampMs(from);
+  if (to === undefined) return <Counting fromMs={fromMs} />;
+  return <span className="number">{durationWords(timestampMs(to) - fromMs)}</span>;
+}
+
+function Counting({ fromMs }: { readonly fromMs: number }) {
+  const now = useNowMs();
+  return <span className="number">{durationWords(Math.max(0, now - fromMs), "coarse")}</span>;
+}
+
+/** A length of time; a dash if there is none. */
+export function Length({ of }: { readonly of: Duration | undefined }) {
+  if (of === undefined) return <span className="dim">–</span>;
+  return <span className="number">{durationWords(durationMs(of))}</span>;
+}

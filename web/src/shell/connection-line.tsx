@@ -1,0 +1,16 @@
+// Says that the server does not answer, and that nobody has to do anything about the page.
+import { useConnectionLost } from "../calls/connection.ts";
+
+export function ConnectionLine() {
+  const lost = useConnectionLost();
+  return (
+    <div role="status" className="connection">
+      {lost ? (
+        <p>
+          <strong>Connection lost, trying again.</strong> What you see is how things stood; it goes
+          on by itself.
+        </p>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+// The keyboard: one list of what keys do on this page, which the help shows as it is.
+//
+// A key does nothing while somebody writes into a field or a dialog is open. `g r` is two keys, one
+// after the other.
+import { useEffect, useRef } from "react";
+
+export interface KeyUse {
+  /** As `/`, `?`, or `g r`. */
+  readonly keys: string;
+  /** What it does, as an order: "search". */
+  readonly does: string;
+  readonly act: () => void;
+}
+
+const uses = new Map<object, readonly KeyUse[]>();
+const BETWEEN_MS = 1_200;
+let before: { readonly key: string; readonly at: number } | null = null;
+
+/** Keys of a component while it is on the screen. */
+export function useKeys(of: readonly KeyUse[]): void {
+  const owner = useRef({});
+  useEffect(() => {
+    const name = owner.current;
+    uses.set(name, of);
+    return () => void uses.delete(name);
+  });
+}
+
+export function keysInUse(): readonly KeyUse[] {
+  return [...uses.values()].flat();
+}
+
+export function askForHelp(): void {
+  dispatchEvent(new Event("drover-help"));
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches("input, textarea, select"))
+  );
+}
+
+function hear(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+  if (document.querySelector("dialog[open]") !== null) return;
+  const sequence =
+    before !== null && event.timeStamp - before.at < BETWEEN_MS ? `${before.key} ${event.key}` : "";
+  const all = keysInUse();
+  const use =
+    all.findLast(({ keys }) => keys === sequence) ?? all.findLast(({ keys }) => keys === event.key);
+  before = { key: event.key, at: event.timeStamp };
+  if (use === undefined) return;
+  before = null;
+  event.preventDefault();
+  use.act();
+}
+
+addEventListener("keydown", hear);

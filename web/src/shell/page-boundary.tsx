@@ -1,0 +1,32 @@
+// Keeps a defect of one page within that page: the navigation stays, and a person is told.
+import { Component, type ErrorInfo, type ReactNode } from "react";
+import { ProblemState } from "../parts/states.tsx";
+
+interface Props {
+  readonly children: ReactNode;
+}
+
+interface State {
+  readonly defect: Error | null;
+}
+
+/** React hears of errors in classes alone. */
+export class PageBoundary extends Component<Props, State> {
+  override readonly state: State = { defect: null };
+
+  static getDerivedStateFromError(error: unknown): State {
+    return { defect: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override componentDidCatch(error: unknown, info: ErrorInfo): void {
+    reportError(new Error(`a page met a defect ${info.componentStack ?? ""}`, { cause: error }));
+  }
+
+  override render(): ReactNode {
+    const { defect } = this.state;
+    if (defect === null) return this.props.children;
+    const next = "Load the page again; if that does not help, report it with this text.";
+    const told = { kind: "refused", reason: "", fields: [] } as const;
+    return <ProblemState problem={{ ...told, message: defect.message, next }} what="this page" />;
+  }
+}

@@ -1,0 +1,138 @@
+// Questions to people: what is asked, and what each answer leads to. The same words as on the
+// command line and in docs/RUNBOOKS.md.
+import type { Escalation, EscalationAnswer } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Standing } from "../parts/badge.tsx";
+
+const reasons: Readonly<Record<string, string>> = {
+  unknown: "nobody knows if it took effect",
+  unverified: "its verify could not tell if it took effect",
+  poison: "three agents in a row were lost with it",
+  "step-failed": "it failed",
+  "after-pivot": "it failed where undoing is no longer possible",
+  expression: "an expression failed",
+  pickup: "nobody asks for the task",
+  expired: "what it waits for did not come in time",
+  "undo-failed": "undoing it failed",
+  doubled: "its effect may be doubled",
+};
+
+const looks: Readonly<Record<string, string>> = {
+  unknown: "Look in the remote service whether it did, by its key: that decides.",
+  unverified: "Look in the remote service whether it did, by its key: that decides.",
+  poison: "Look at what the agents died of: trying again may lose the next one.",
+  "step-failed": "Look at its error: with another input it may go well.",
+  "after-pivot": "The run can only go on: mend the cause, then try again.",
+  expression: "Look at the value that it met: with another input it may go well.",
+  pickup: "Start an agent that asks for it, then try again.",
+  expired: "Ask who should have sent it.",
+  "undo-failed": "Try again once the service is back; or undo it by hand, and say that it is done.",
+  doubled: "Look in the remote service for both, and undo there by hand what is too much.",
+};
+
+/** "it failed"; a reason of a newer server is told by its name. */
+export function reasonOfQuestion(reason: string): string {
+  return reasons[reason] ?? reason;
+}
+
+/** What to look at before one answers; empty: nothing is known of the reason. */
+export function lookFirst(reason: string): string {
+  return looks[reason] ?? "";
+}
+
+/** What it is about: a step, or the run as a whole. */
+export function subjectWords({ stepId }: Pick<Escalation, "stepId">): string {
+  return stepId || "the run";
+}
+
+export interface AnswerWords {
+  readonly name: string;
+  /** What it leads to, as an order. */
+  readonly means: string;
+  /** What will happen, for whoever is about to say it. */
+  readonly happens: string;
+  /** What it takes beside who and why. */
+  readonly takes: "input" | "output" | null;
+  /** It cannot be taken back, and what was done is undone or left behind. */
+  readonly danger: boolean;
+}
+
+export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId">): AnswerWords {
+  const subject = stepId === "" ? "The run" : `Step ${stepId}`;
+  const plain = { name: answer, takes: null, danger: false } as const;
+  switch (answer) {
+    case "retry":
+      return {
+        ...plain,
+        name: "Try again",
+        means: "try it anew with the same input",
+        happens: `${subject} is tried anew with the same input, and the run goes on with what comes of it. If an earlier try took effect after all, the remote service must know it by its key.`,
+      };
+    case "retry-changed":
+      return {
+        ...plain,
+        name: "Try again with another input",
+        means: "try it anew, with what you write as its whole input",
+        happens: `${subject} is tried anew, with what you write here as its whole input.`,
+        takes: "input",
+      };
+    case "succeed":
+      return {
+        ...plain,
+        name: "It is done",
+        means: "go on, with what you write as its output",
+        happens: `${subject} counts as done, and the run goes on. Nobody does it again, so be sure that it is.`,
+        takes: "output",
+      };
+    case "skip":
+      return {
+        ...plain,
+        name: "Skip it",
+        means: "go on as if it were not needed",
+        happens: `${subject} is passed over, and the run goes on. What it may have done stays.`,
+      };
+    case "compensate":
+      return {
+        ...plain,
+        name: "Undo the run",
+        means: "stop, and undo in reverse order what was done",
+        happens:
+          "The run stops, and what it has done is undone in reverse order. This cannot be taken back.",
+        danger: true,
+      };
+    case "fail":
+      return {
+        ...plain,
+        name: "Fail the run",
+        means: "the run fails, and what was done stays",
+        happens:
+          "The run ends as failed, and all that it has done stays as it is. This cannot be taken back.",
+        danger: true,
+      };
+    case "acknowledge":
+      return {
+        ...plain,
+        name: "Acknowledge",
+        means: "it is known, and nothing is to be done",
+        happens: "The question is closed, and nothing else happens. Write down what you did.",
+      };
+    default:
+      return {
+        ...plain,
+        means: "this page does not know it",
+        happens: "The server says what it does.",
+      };
+  }
+}
+
+/** Whether somebody is at it, or it is over. */
+export function questionStanding({ closedTime, claimedBy }: Escalation): Standing {
+  if (closedTime !== undefined) return { tone: "ok", word: "closed" };
+  if (claimedBy !== "") return { tone: "waiting", word: `${claimedBy} is at it` };
+  return { tone: "warning", word: "needs a person" };
+}
+
+/** `skip, said ada (not verified): the hotel is not needed` */
+export function answeredWords({ answer, by, byVerified, why }: EscalationAnswer): string {
+  const who = byVerified ? by : `${by} (not verified)`;
+  return `${answer}, said ${who}${why === "" ? "" : `: ${why}`}`;
+}

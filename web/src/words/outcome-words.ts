@@ -1,0 +1,20 @@
+// How an attempt ended: one tone and one word for each outcome.
+import { OutcomeKind } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Standing } from "../parts/badge.tsx";
+
+const outcomes: Readonly<Record<OutcomeKind, Standing>> = {
+  [OutcomeKind.UNSPECIFIED]: { tone: "moving", word: "in hand" },
+  [OutcomeKind.SUCCESS]: { tone: "ok", word: "done" },
+  [OutcomeKind.FAILURE]: { tone: "bad", word: "failed" },
+  [OutcomeKind.UNKNOWN]: { tone: "warning", word: "outcome unknown" },
+  [OutcomeKind.AGAIN]: { tone: "waiting", word: "to be asked again" },
+  [OutcomeKind.DEFERRED]: { tone: "waiting", word: "accepted, outcome follows" },
+  [OutcomeKind.RELEASED]: { tone: "idle", word: "handed on" },
+  [OutcomeKind.CANCELLED]: { tone: "idle", word: "stopped when asked" },
+  [OutcomeKind.GIVEN_BACK]: { tone: "idle", word: "never reached the agent" },
+  [OutcomeKind.SUPERSEDED]: { tone: "idle", word: "became needless" },
+};
+
+export function outcomeStanding(outcome: OutcomeKind): Standing {
+  return outcomes[outcome] ?? { tone: "idle", word: "ended" };
+}

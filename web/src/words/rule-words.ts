@@ -1,0 +1,39 @@
+// The rules by which supervisors act: what each of them notices.
+import type { Tone } from "../parts/badge.tsx";
+
+/** As `drover intervention list --rule` takes them: what goes wrong first, plain moments last. */
+export const ruleMeanings: Readonly<Record<string, string>> = {
+  lease: "an agent fell silent",
+  forgotten: "an agent forgot a task",
+  delivery: "a task did not reach its agent",
+  attempt: "an attempt ran out of time",
+  stall: "progress stood still",
+  slow: "an attempt takes unusually long",
+  pickup: "nobody asked for a task",
+  "queue-circuit": "a task failed for all agents",
+  "agent-circuit": "one agent failed where others do not",
+  "late-effect": "a success came too late",
+  integrity: "rows did not fit",
+  total: "a step has used up its time",
+  deadline: "a run has used up its time",
+  backoff: "it is time to try again",
+  settle: "a lost attempt has settled",
+  callback: "a callback did not come",
+  signal: "a signal did not come",
+  approval: "an approval did not come",
+  timer: "a wait is over",
+  start: "it is time to begin",
+};
+
+const plain = new Set(["backoff", "settle", "timer", "start"]);
+const hints = new Set(["slow", "delivery", "signal", "approval", "callback"]);
+
+/** A rule of a newer server is told by its name. */
+export function ruleWords(rule: string): string {
+  return ruleMeanings[rule] ?? rule;
+}
+
+export function ruleTone(rule: string): Tone {
+  if (plain.has(rule)) return "idle";
+  return hints.has(rule) ? "waiting" : "warning";
+}

@@ -1,0 +1,97 @@
+// Where runs and steps stand: one tone and one word for each state, the same on every page.
+import {
+  type Run,
+  RunReason,
+  RunState,
+  type Step,
+  StepState,
+  UndoState,
+} from "@drover/proto/drover/v1/run_pb.ts";
+import type { Standing } from "../parts/badge.tsx";
+
+const runs: Readonly<Record<RunState, Standing>> = {
+  [RunState.UNSPECIFIED]: { tone: "idle", word: "unknown" },
+  [RunState.PENDING]: { tone: "idle", word: "pending" },
+  [RunState.RUNNING]: { tone: "moving", word: "running" },
+  [RunState.PAUSED]: { tone: "paused", word: "paused" },
+  [RunState.STOPPING]: { tone: "undo", word: "stopping" },
+  [RunState.COMPENSATING]: { tone: "undo", word: "undoing" },
+  [RunState.ESCALATED]: { tone: "warning", word: "needs a person" },
+  [RunState.COMPLETED]: { tone: "ok", word: "completed" },
+  [RunState.FAILED]: { tone: "bad", word: "failed" },
+  [RunState.COMPENSATED]: { tone: "undo", word: "undone" },
+  [RunState.CANCELLED]: { tone: "bad", word: "cancelled" },
+  [RunState.FINISHING]: { tone: "moving", word: "finishing" },
+};
+
+const steps: Readonly<Record<StepState, Standing>> = {
+  [StepState.UNSPECIFIED]: { tone: "idle", word: "unknown" },
+  [StepState.BLOCKED]: { tone: "idle", word: "blocked" },
+  [StepState.READY]: { tone: "waiting", word: "ready" },
+  [StepState.LEASED]: { tone: "moving", word: "with an agent" },
+  [StepState.BACKOFF]: { tone: "warning", word: "to be retried" },
+  [StepState.WAITING]: { tone: "waiting", word: "waiting" },
+  [StepState.VERIFYING]: { tone: "warning", word: "verifying" },
+  [StepState.ESCALATED]: { tone: "warning", word: "needs a person" },
+  [StepState.SUCCEEDED]: { tone: "ok", word: "succeeded" },
+  [StepState.FAILED]: { tone: "bad", word: "failed" },
+  [StepState.SKIPPED]: { tone: "idle", word: "skipped" },
+  [StepState.CANCELLED]: { tone: "idle", word: "cancelled" },
+};
+
+const undos: Readonly<Record<UndoState, Standing | null>> = {
+  [UndoState.UNSPECIFIED]: null,
+  [UndoState.NONE]: null,
+  [UndoState.PENDING]: { tone: "undo", word: "to be undone" },
+  [UndoState.ACTIVE]: { tone: "undo", word: "being undone" },
+  [UndoState.DONE]: { tone: "undo", word: "undone" },
+  [UndoState.FAILED]: { tone: "bad", word: "not undone" },
+};
+
+const reasons: Readonly<Record<RunReason, string>> = {
+  [RunReason.UNSPECIFIED]: "",
+  [RunReason.DONE]: "",
+  [RunReason.STEP_FAILED]: "a step failed",
+  [RunReason.TIMED_OUT]: "its time was up",
+  [RunReason.CANCELLED_BY_USER]: "cancelled by a person",
+  [RunReason.NEVER_STARTED]: "it never began",
+  [RunReason.REFUSED]: "refused before it began",
+  [RunReason.CANCELLED_BY_NEWER]: "a newer run took its place",
+};
+
+const finals: ReadonlySet<RunState> = new Set([
+  RunState.COMPLETED,
+  RunState.FAILED,
+  RunState.COMPENSATED,
+  RunState.CANCELLED,
+]);
+
+/** A newer server may send states that this table does not know. */
+const unknown: Standing = { tone: "idle", word: "unknown" };
+
+export function runStanding(state: RunState): Standing {
+  return runs[state] ?? unknown;
+}
+
+export function stepStanding(step: Pick<Step, "state" | "undoState">): Standing {
+  return undos[step.undoState] ?? steps[step.state] ?? unknown;
+}
+
+/** `RUNNING`, as it stands in addresses. */
+export function stateName(state: RunState): string {
+  return Object.entries(RunState).find(([, value]) => value === state)?.[0] ?? "";
+}
+
+/** Empty unless there is something to tell. */
+export function reasonWords(reason: RunReason): string {
+  return reasons[reason] ?? "";
+}
+
+export function isFinal(state: RunState): boolean {
+  return finals.has(state);
+}
+
+/** `book-holiday v3`; a definition that came with the run has no version. */
+export function workflowWords({ workflow, workflowVersion }: Run): string {
+  return workflowVersion > 0 ? `${workflow} v${workflowVersion}` : workflow;
+}

@@ -1,0 +1,75 @@
+// How schedules are said to people: when they run, and what became of their moments.
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import {
+  type Fire,
+  FireCause,
+  FireOutcome,
+  OverlapPolicy,
+  type Schedule,
+} from "@drover/proto/drover/v1/schedule_pb.ts";
+import type { Standing } from "../parts/badge.tsx";
+import { counted } from "./counts.ts";
+import { durationWords } from "./time-words.ts";
+
+/** `30 2 * * * Europe/Berlin`, `every 15 min` */
+export function calendarWords({ spec }: Pick<Schedule, "spec">): string {
+  const { calendar } = spec ?? {};
+  if (calendar?.case === "cron")
+    return `${calendar.value.expression} ${calendar.value.timeZone || "UTC"}`;
+  if (calendar?.case !== "interval") return "";
+  const { every, offset } = calendar.value;
+  const offsetMs = offset ? durationMs(offset) : 0;
+  const behind = offsetMs === 0 ? "" : `, ${durationWords(offsetMs)} behind`;
+  return `every ${durationWords(every ? durationMs(every) : 0)}${behind}`;
+}
+
+/** `2026-03-29T02:30:00[Europe/Berlin]` as `2026-03-29 02:30:00 Europe/Berlin`. */
+export function momentWords(moment: string): string {
+  return moment
+    .replace("T", " ")
+    .replace(/\.\d+/, "")
+    .replace(/\[(.+)\]$/, " $1")
+    .replace(/Z$/, " UTC");
+}
+
+export function scheduleStanding({ pause, next }: Schedule): Standing {
+  if (pause) return { tone: "paused", word: "paused" };
+  return next.length === 0 ? { tone: "idle", word: "no moment left" } : { tone: "ok", word: "on" };
+}
+
+const overlaps: Readonly<Record<number, string>> = {
+  [OverlapPolicy.UNSPECIFIED]: "the next one does not begin",
+  [OverlapPolicy.SKIP]: "the next one does not begin",
+  [OverlapPolicy.BUFFER_ONE]: "one waits for it, and no more",
+  [OverlapPolicy.BUFFER_ALL]: "the next ones wait for it",
+  [OverlapPolicy.CANCEL_OTHER]: "it is cancelled and undone, and the next one begins",
+  [OverlapPolicy.ALLOW_ALL]: "the next one begins beside it",
+};
+
+/** What becomes of a moment while a run of the schedule is under way. */
+export function overlapWords(overlap: OverlapPolicy): string {
+  return overlaps[overlap] ?? "unknown";
+}
+
+const outcomes: Readonly<Record<number, Standing>> = {
+  [FireOutcome.STARTED]: { tone: "ok", word: "started" },
+  [FireOutcome.OVERLAPPED]: { tone: "idle", word: "overlapped" },
+  [FireOutcome.MISSED]: { tone: "warning", word: "missed" },
+  [FireOutcome.PAUSED]: { tone: "paused", word: "paused" },
+  [FireOutcome.REFUSED]: { tone: "bad", word: "refused" },
+};
+
+export function fireStanding({ outcome, missed }: Fire): Standing {
+  const { tone, word } = outcomes[outcome] ?? { tone: "idle", word: "unknown" };
+  return { tone, word: missed > 1 ? `${word}: ${counted(missed, "moment")}` : word };
+}
+
+const causes: Readonly<Record<number, string>> = {
+  [FireCause.CALENDAR]: "its calendar",
+  [FireCause.BACKFILL]: "a backfill",
+  [FireCause.TRIGGER]: "a person",
+};
+
+export function causeWords(cause: FireCause): string {
+  return causes[cause] ?? "unknown";
+}

@@ -1,0 +1,45 @@
+// What a definition says, in few words: what a step does, and where.
+import { Effects, type StepDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
+
+/** `book-flight in flights`, `waits`, `approval`: what a step does. */
+export function stepDoes({ kind }: StepDefinition): string {
+  switch (kind.case) {
+    case "task":
+      return inQueue(kind.value.name, kind.value.queue);
+    case "map":
+      return `${inQueue(kind.value.task, kind.value.queue)}, for each item`;
+    case "run":
+      return `run of ${kind.value.workflow}`;
+    case "wait":
+      return "waits";
+    case "signal":
+      return `signal ${kind.value.name}`;
+    case "approval":
+      return "approval";
+    default:
+      return "unknown";
+  }
+}
+
+function inQueue(task: string, queue: string): string {
+  return queue === "" || queue === task ? task : `${task} in ${queue}`;
+}
+
+const effects: Readonly<Record<number, string>> = {
+  [Effects.VERIFIABLE]: "verified",
+  [Effects.ONCE]: "runs once only",
+};
+
+/** What is special about a step; empty: nothing is. */
+export function stepNotes(step: StepDefinition): string {
+  return [
+    effects[step.effects] ?? "",
+    step.compensate ? "can be undone" : "",
+    step.fallback.length > 0 ? "has a fallback" : "",
+    step.pivot ? "pivot: from here on only forward" : "",
+    step.always ? "always, however the run ends" : "",
+    step.when === "" ? "" : `when ${step.when}`,
+  ]
+    .filter((note) => note !== "")
+    .join("; ");
+}
