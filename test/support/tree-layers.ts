@@ -255,6 +255,17 @@ export const layers: readonly Layer[] = [
       "the control plane is put together over any store and any edge: main.ts has the real ones",
   },
   {
+    // A server, its store and its agents in one process, by virtual time.
+    of: ["server/rehearsal/"],
+    may: [
+      ...[...contract, ...tools, "server/config.ts", "server/control-plane.ts", "server/core/"],
+      ...["server/expressions/", "server/rpc/", "server/store/memory/", "proto/gen/ts/"],
+      ...["@bufbuild/protobuf", "pino", "yaml"],
+    ],
+    node: false,
+    instead: "a rehearsal is a server that is called as any: what it needs more belongs to them",
+  },
+  {
     of: ["server/main.ts"],
     may: ["server/"],
     types: ["pino"],
@@ -285,6 +296,8 @@ export const layers: readonly Layer[] = [
       // `workflow check` reads a text as the server would, without one.
       "server/expressions/",
       "server/rpc/",
+      // `workflow test` plays scenarios on a server of its own.
+      "server/rehearsal/",
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",
