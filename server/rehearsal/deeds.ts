@@ -30,6 +30,8 @@ export interface DeedsWorld {
   readonly runId: string;
   readonly observer: RunObserver;
   readonly troubles: string[];
+  /** The roles that each approval step asks for. */
+  readonly approvers: ReadonlyMap<string, readonly string[]>;
 }
 
 export function createDeeds(world: DeedsWorld): Deeds {
@@ -145,7 +147,7 @@ function pauseOrResume(
 
 /** Who decides has the roles that the step asks for, unless the scenario says whose they are. */
 async function decide(
-  { server, runId, timeline }: DeedsWorld,
+  { server, runId, timeline, approvers }: DeedsWorld,
   { step: stepId, approve, by, roles, comment, form }: Extract<Deed, { kind: "decide" }>,
   number: number,
 ): Promise<unknown> {
@@ -154,7 +156,7 @@ async function decide(
   timeline.tell("said", { who: approver, about: stepId, what });
   return await server.call(SchedulerService.method.decide, {
     run: { ref: { case: "runId", value: runId } },
-    ...{ stepId, approver, roles: [...roles], comment },
+    ...{ stepId, approver, roles: [...(roles ?? approvers.get(stepId) ?? [])], comment },
     verdict: approve ? Verdict.APPROVE : Verdict.REJECT,
     ...payloadField("form", form),
   });

@@ -92,7 +92,7 @@ async function play(stage: Stage, act: Act): Promise<Left> {
       if (!act.thaw) return gone(stage);
       await stage.world.sleep(act.thaw.forMs);
       tell("is back");
-      return play(stage, act.thaw.then);
+      return answer(stage, act.thaw.answer);
     }
     case "answer-late": {
       effect(stage, act.output);
@@ -228,15 +228,15 @@ async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promis
   await report(stage, { case: "deferred", value: {} }, "deferred");
   if (!act.callback) return "alive";
   await world.sleep(act.callback.inMs);
-  const { then } = act.callback;
-  const outcome = then.kind === "fail" ? failed(then) : success(then.output);
-  if (then.kind === "succeed" || then.effect)
-    effect(stage, then.kind === "succeed" ? then.output : null);
+  const { answer: said } = act.callback;
+  const outcome = said.kind === "fail" ? failed(said) : success(said.output);
+  if (said.kind === "succeed" || said.effect)
+    effect(stage, said.kind === "succeed" ? said.output : null);
   const { callbackToken } = task;
   const told = await answered(world, () =>
     world.call(SchedulerService.method.completeDeferred, { callbackToken, outcome }),
   );
-  const words = then.kind === "fail" ? `failed, ${then.code}` : "succeeded";
+  const words = said.kind === "fail" ? `failed, ${said.code}` : "succeeded";
   const what = `calls back: ${words}${told}`;
   world.timeline.tell("said", { who: "the world", about, what });
   return "alive";

@@ -30,6 +30,8 @@ export interface Play {
   readonly queues: readonly string[];
   /** Some queues are named by expressions: they are looked for while it is played. */
   readonly findsQueues: boolean;
+  /** The roles that each approval step asks for. */
+  readonly approvers: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface Rehearsed extends SeenRun {
@@ -76,16 +78,8 @@ export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearse
   const runId = await started(server, play, scenario);
   const observer = observeRun({ server, runId, timeline, startMs: scenario.startMs });
   for (const queue of play.queues) agents.serve(queue);
-  const deeds = createDeeds({
-    scenario,
-    server,
-    agents,
-    time,
-    timeline,
-    runId,
-    observer,
-    troubles,
-  });
+  const world = { scenario, server, agents, time, timeline, runId, observer, troubles };
+  const deeds = createDeeds({ ...world, approvers: play.approvers });
   await untilOver({
     findsQueues: play.findsQueues,
     time,

@@ -15,7 +15,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { payloadFrom } from "../rpc/payload.ts";
 import type { RehearsalServer } from "./rehearsal-server.ts";
-import { reasonWord, runWord, stepWord } from "./state-words.ts";
+import { forwardWord, reasonWord, runWord, stepWord, undoWord } from "./state-words.ts";
 import type { Timeline } from "./timeline.ts";
 
 export interface Reached {
@@ -72,6 +72,7 @@ export interface ObserverOptions {
 export function observeRun({ server, runId, timeline, startMs }: ObserverOptions): RunObserver {
   const run = { ref: { case: "runId" as const, value: runId } };
   const steps = new Map<string, string>();
+  const sides = new Map<string, { readonly forward: string; readonly undo: string }>();
   const outputs = new Map<string, string>();
   const reached: Reached[] = [];
   const queues = new Set<string>();
@@ -88,14 +89,16 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
 
   function see(step: Step): void {
     const { id } = step;
-    const now = stepWord(step);
     const output = payloadFrom(step.output);
     if (output?.kind === "json") outputs.set(id, output.json);
-    const before = steps.get(id);
-    steps.set(id, now);
+    const before = sides.get(id);
+    const now = { forward: forwardWord(step), undo: undoWord(step) };
+    sides.set(id, now);
+    steps.set(id, stepWord(step));
     // How it began needs no words, and who takes it is told by whoever does.
-    const isDull = now === "LEASED" || (before === undefined && FIRST.has(now));
-    if (before !== now && !isDull) came(id, now);
+    const isDull = now.forward === "LEASED" || (!before && FIRST.has(now.forward));
+    if (before?.forward !== now.forward && !isDull) came(id, now.forward);
+    if ((before?.undo ?? "") !== now.undo) came(id, now.undo);
   }
 
   async function seeItems({ id: stepId, items }: Step): Promise<void> {

@@ -21,7 +21,7 @@ export type Act =
   | {
       readonly kind: "freeze";
       readonly effect: boolean;
-      readonly thaw: { readonly forMs: number; readonly then: Act } | null;
+      readonly thaw: { readonly forMs: number; readonly answer: SucceedAct | FailAct } | null;
     }
   /** It has done its work, falls silent, and answers when its lease is long lost. */
   | { readonly kind: "answer-late"; readonly output: Payload | null; readonly byMs: number }
@@ -31,7 +31,7 @@ export type Act =
       readonly kind: "defer";
       readonly effect: boolean;
       readonly afterMs: number;
-      readonly callback: { readonly inMs: number; readonly then: SucceedAct | FailAct } | null;
+      readonly callback: { readonly inMs: number; readonly answer: SucceedAct | FailAct } | null;
     }
   | { readonly kind: "again"; readonly inMs: number }
   | { readonly kind: "release" };
@@ -82,7 +82,8 @@ export type Deed =
       readonly step: string;
       readonly approve: boolean;
       readonly by: string | null;
-      readonly roles: readonly string[];
+      /** null: those that the step asks for. */
+      readonly roles: readonly string[] | null;
       readonly comment: string;
       readonly form: Payload | null;
     }

@@ -8,7 +8,17 @@ import {
 } from "@drover/proto/drover/v1/run_pb.ts";
 
 /** One word for both sides of a step: what became of its effect wins. */
-export function stepWord({ state, undoState }: Step): string {
+export function stepWord(step: Step): string {
+  const undo = undoWord(step);
+  return undo === "" ? forwardWord(step) : undo;
+}
+
+export function forwardWord({ state }: Step): string {
+  return wordIn(StepState, state);
+}
+
+/** "": there is nothing to be undone. */
+export function undoWord({ undoState }: Step): string {
   switch (undoState) {
     case UndoState.PENDING:
     case UndoState.ACTIVE:
@@ -18,7 +28,7 @@ export function stepWord({ state, undoState }: Step): string {
     case UndoState.FAILED:
       return "UNDO_FAILED";
     default:
-      return wordIn(StepState, state);
+      return "";
   }
 }
 

@@ -298,6 +298,7 @@ export const layers: readonly Layer[] = [
       "server/rpc/",
       // `workflow test` plays scenarios on a server of its own.
       "server/rehearsal/",
+      "server/core/definition.ts",
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",
