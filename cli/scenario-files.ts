@@ -1,4 +1,4 @@
-/** Files of scenarios: found by what a command line names, read, and checked with their workflows. */
+/** Files of scenarios: found by what a command line names, read, checked with their workflows. */
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Definition } from "@drover/server/core/definition.ts";
@@ -74,7 +74,7 @@ export function loadScenarios(path: string): LoadedScenarios {
     workflows: [...others.map(({ text }) => text), ...stubs.map(stubWorkflow)],
     queues: [...queues],
     findsQueues: all.some(({ findsQueues }) => findsQueues),
-    approvers: names.approvers,
+    ...{ approvers: names.approvers, maps: names.maps },
   };
   return { file, play };
 }

@@ -65,7 +65,7 @@ const FIRST_PARTITION = 0;
 export interface ControlPlaneOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Of what only looks again whether something has happened, and so may wait; left out: `clock`. */
+  /** Of what only looks again whether anything has happened, and may wait; left out: `clock`. */
   readonly patient?: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -113,9 +113,9 @@ export interface ControlPlane {
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable, address, measures } = options;
-  const { settings = SUPERVISOR_DEFAULTS, patient = clock } = options;
-  const looking = { ...options, clock: patient };
+  const { store, clock, random, log, isRetryable, measures } = options;
+  const { settings = SUPERVISOR_DEFAULTS } = options;
+  const looking = { ...options, clock: options.patient ?? clock };
   const plans = createPlans(store, judgeOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
   const marks = createMarks(clock);
@@ -173,7 +173,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
   const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlown });
   const ownership = createOwnership({
-    ...{ store, clock: patient, random, log, address, settings },
+    ...{ ...looking, settings },
     ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
@@ -190,20 +190,17 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const deliveries = deliveriesOf(looking, plans, ownership.owned);
   const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
-  const housekeeping = createHousekeeping(store, patient, log, keptFor(options, settings));
+  const housekeeping = createHousekeeping(store, looking.clock, log, keptFor(options, settings));
   const learning = learningOf(looking, usual, settings);
-  const sweep = createSweep({
-    ...{ store, plans, advance, fire, clock: patient, log, owner, settings },
-  });
+  const sweep = createSweep({ ...looking, plans, advance, fire, owner, settings });
   const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
   const learn = learnerOf({ gate, versions, lanes, waiters, claims });
   const circuits = circuitsOf(looking, { owner, counted: ends.take, learn });
-  const node = randomUuid(random);
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
-  const beat = createBeat({ store, clock: patient, log, node, address, marks, ...parked });
+  const beat = createBeat({ ...looking, node: randomUuid(random), marks, ...parked });
   const loops = [beat, intake, circuits, inbox, triggers, housekeeping, learning, sweep];
 
-  const onCalls = { store, clock: patient, random, advance, onError, ...parked, heartbeats };
+  const onCalls = { store, clock: looking.clock, random, advance, onError, ...parked, heartbeats };
   const dispatcher = createDispatch(onCalls);
 
   return Object.freeze({

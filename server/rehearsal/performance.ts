@@ -33,6 +33,8 @@ export interface PerformanceWorld {
   readonly scripts: Scripts;
   readonly outside: Outside;
   readonly timeline: Timeline;
+  /** Steps that are maps: a task of theirs without an item is their gate. */
+  readonly maps: ReadonlySet<string>;
 }
 
 export interface Performer {
@@ -185,7 +187,9 @@ function failed(act: Extract<Act, { kind: "fail" }>) {
 
 /** What the task asks of the remote service is done there. */
 function effect({ world, task, about }: Stage, output: Payload | null): void {
-  if (task.kind === TaskKind.PERFORM) world.outside.make(task.idempotencyKey, about, output);
+  const isGate = task.item === undefined && world.maps.has(task.stepId);
+  if (task.kind === TaskKind.PERFORM && !isGate)
+    world.outside.make(task.idempotencyKey, about, output);
   if (task.kind === TaskKind.COMPENSATE) world.outside.undo(task.effectKey);
 }
 

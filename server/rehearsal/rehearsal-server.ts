@@ -32,6 +32,11 @@ export interface RehearsalServer {
   isUp(): boolean;
   start(): Promise<void>;
   kill(): void;
+  /**
+   * Has it look at the next moment that is known. A server among others looks every second for
+   * what others, or its own hand-outs, have set; this one is told, and sleeps till then.
+   */
+  lookInTime(): Promise<void>;
   /** Rejects with a DroverError as a caller gets it; STORE_UNAVAILABLE while the server is down. */
   call<M extends DescMethodUnary>(
     method: M,
@@ -56,6 +61,9 @@ const ALONE = Object.freeze({
 /** Each run of it is in the one partition: the last byte of its id is 0. */
 const PARTITIONS = Object.freeze([0]);
 
+/** No more of what is due already is passed over on the way to what comes next. */
+const DUE_MAX = 10_000;
+
 /** Its rules are compiled once, for all scenarios; it keeps nothing of a request. */
 const check = createRequestCheck(RPC_DEFAULTS);
 
@@ -77,6 +85,11 @@ export function createRehearsalServer(options: RehearsalServerOptions): Rehearsa
     kill() {
       life?.end();
       life = null;
+    },
+    async lookInTime() {
+      if (!life) return;
+      const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX);
+      if (nextAt !== null) life.plane.watches.announce(nextAt);
     },
     async call<M extends DescMethodUnary>(
       method: M,

@@ -32,6 +32,8 @@ export interface Play {
   readonly findsQueues: boolean;
   /** The roles that each approval step asks for. */
   readonly approvers: ReadonlyMap<string, readonly string[]>;
+  /** Steps that are maps. */
+  readonly maps: ReadonlySet<string>;
 }
 
 export interface Rehearsed extends SeenRun {
@@ -50,7 +52,7 @@ export interface Rehearsed extends SeenRun {
 }
 
 /** More than a run of any sense makes in years. */
-const STEPS_MAX = 2_000_000;
+const STEPS_MAX = 1_000_000;
 /** Of the partition that is alone (rehearsal-server.ts). */
 const LAST_BYTE_MAX = 0;
 
@@ -66,6 +68,7 @@ export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearse
   const [calls, inputs] = [new Map<string, number>(), new Map<string, string>()];
   const agents = createAgents({
     ...{ call: server.call, scripts, outside, timeline, chance: chance.fork() },
+    maps: play.maps,
     sleep: (ms) => new Promise((resolve) => void time.after(ms, resolve)),
     onTask(task) {
       calls.set(task.task, (calls.get(task.task) ?? 0) + 1);
@@ -141,6 +144,7 @@ async function untilOver(playing: Playing): Promise<void> {
     deeds.changed();
     if (agents.busy() === 0 && !deeds.isPending(observer.standsStill()) && observer.isAtRest())
       return;
+    await server.lookInTime();
     if (!(await time.step(untilMs))) return;
   }
   troubles.push(

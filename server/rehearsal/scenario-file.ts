@@ -11,7 +11,7 @@ import type { Payload } from "../core/payload.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
 import { readDocument } from "../rpc/workflow-text-document.ts";
 import { createTextProblems, type Place } from "../rpc/workflow-text-problems.ts";
-import type { Expectations, Scenario, ScenarioEvent, Script } from "./scenario.ts";
+import type { Expectations, Scenario, ScenarioEvent, Script, ScriptKey } from "./scenario.ts";
 import { FILE, type FileShape, type ScenarioShape } from "./scenario-shape.ts";
 
 export interface ScenarioFile {
@@ -54,12 +54,13 @@ const DAY_MS = 86_400_000;
 const WITHIN_MS = 30 * DAY_MS;
 const STARTS_MS = Date.UTC(2026, 0, 5, 9);
 
-/** What is said of all scenarios holds where one says nothing; scripts are taken over one by one. */
+/** What is said of all holds where one says nothing; scripts are taken over one by one. */
 function scenarioOf(own: ScenarioShape, all: FileShape, path: string): Scenario {
   const { within: withinMs, ...expect } = own.expect;
   const scripts = new Map<string, Script>();
   for (const given of [all.agents, own.agents])
-    for (const [key, acts] of given) scripts.set(key, { ...scriptKey(key), key, acts });
+    for (const [key, acts] of given)
+      scripts.set(key, { ...scriptKey(key), key, acts, isOwn: given === own.agents });
   return Object.freeze({
     name: own.scenario,
     input: own.input ?? all.input,
@@ -75,7 +76,7 @@ function scenarioOf(own: ScenarioShape, all: FileShape, path: string): Scenario 
 }
 
 /** Sound: the shape of the file has looked at it. */
-export function scriptKey(key: string): Omit<Script, "key" | "acts"> {
+export function scriptKey(key: string): ScriptKey {
   const [, task = key, ownItem, step, item] =
     /^([^[\s]+)(?:\[(\d+)\])?(?: of ([^[\s]+)(?:\[(\d+)\])?)?$/.exec(key) ?? [];
   const at = item ?? ownItem;

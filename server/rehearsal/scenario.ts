@@ -70,6 +70,8 @@ export interface ScriptKey {
 export interface Script extends ScriptKey {
   /** As it was written. */
   readonly key: string;
+  /** Of this scenario, and not of all in its file: some task has to ask for it. */
+  readonly isOwn: boolean;
   /** One for each time that a task is handed out; the last one repeats. Never empty. */
   readonly acts: readonly Act[];
 }

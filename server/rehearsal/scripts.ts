@@ -22,7 +22,10 @@ export function createScripts(scripts: readonly Script[]): Scripts {
       played.set(of, place + 1);
       return script.acts[Math.min(place, script.acts.length - 1)] ?? SUCCEED;
     },
-    unused: () => scripts.map(({ key }) => key).filter((key) => key !== "*" && !used.has(key)),
+    unused: () =>
+      scripts
+        .filter(({ key, isOwn }) => isOwn && key !== "*" && !used.has(key))
+        .map(({ key }) => key),
   } satisfies Scripts);
 }
 

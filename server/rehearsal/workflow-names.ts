@@ -1,4 +1,4 @@
-// What a workflow's definition names: its steps, tasks and queues, and the workflows that it begins.
+// What a definition names: its steps, tasks and queues, and the workflows that it begins.
 import type { Definition, StepDefinition } from "../core/definition.ts";
 import { DEFAULT_QUEUE } from "../core/plan.ts";
 

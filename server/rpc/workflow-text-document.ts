@@ -138,10 +138,13 @@ function syntaxMessage(error: YAMLParseError, text: string, what: TextKind): str
       return "a second `: ` in one line: put the value in quotes, or on lines of its own";
     default: {
       const lineStart = text.lastIndexOf("\n", error.pos[0] - 1) + 1;
-      const expression = text.slice(lineStart, error.pos[1]).includes("${");
+      const line = text.slice(lineStart, error.pos[1]);
+      const expression = line.includes("${");
+      const item = what === "scenarios" && /[\w-]\[\d+\]?/.exec(line);
       const hint = expression ? `; within { } an expression needs quotes: "\${...}"` : "";
       const [reason] = error.message.split("\n");
-      return `this is not valid YAML: ${reason}${hint}`;
+      const quoted = item ? '; within [ ] or { } an item needs quotes: "chunks[2]"' : "";
+      return `this is not valid YAML: ${reason}${hint}${quoted}`;
     }
   }
 }

@@ -293,12 +293,8 @@ export const layers: readonly Layer[] = [
       "server/errors.ts",
       "server/embedded/",
       "server/store/postgres/migrate.ts",
-      // `workflow check` reads a text as the server would, without one.
-      "server/expressions/",
-      "server/rpc/",
-      // `workflow test` plays scenarios on a server of its own.
-      "server/rehearsal/",
-      "server/core/definition.ts",
+      // `workflow check` reads a text as the server would, and `test` plays it, without one.
+      ...["server/expressions/", "server/rpc/", "server/rehearsal/", "server/core/definition.ts"],
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",
