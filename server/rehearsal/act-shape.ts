@@ -72,7 +72,7 @@ export const ACT = oneOf(
       false,
     ),
     hang: choice(
-      "beats on, never ends, and does not listen when it is told to stop: its attempt times out",
+      "goes on and on, with progress, and does not listen when it is told to stop: its attempt times out",
       { effect: effect(DONE) },
       ({ effect: isDone }): Act => ({ kind: "hang", effect: isDone, progress: null }),
     ),

@@ -29,7 +29,7 @@ export function choice<R extends object, T>(
   make: (settings: R) => T,
   short: (keyof R & string) | null = null,
 ): Choice<T> {
-  const shape = record<R>(about, fields, short);
+  const shape = record<R>("it", fields, short);
   const byKey = shape.fields;
   const needsNone = [...byKey.values()].every(({ absent }) => absent.kind === "value");
   return Object.freeze({

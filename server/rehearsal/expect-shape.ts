@@ -51,8 +51,8 @@ const COUNTS = range(
 export const EXPECT = record(
   "an expectation",
   {
-    run: optional(word(RUN_WORDS), "how the run ends, or where it stands: {words}", null),
-    reason: optional(word(REASON_WORDS), "why it ends so: {words}", null),
+    run: optional(word(RUN_WORDS), "how the run ends, or where it stands", null),
+    reason: optional(word(REASON_WORDS), "why it ends so", null),
     within: optional(time, "it has ended by then; it is also played no longer", null),
     steps: optional(
       named("a step, or an item as `chunks[2]`", word(STEP_WORDS)),

@@ -10,6 +10,7 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import {
   FailureClass,
   type OutcomeSchema,
+  type ProgressSchema,
   type Task,
   TaskKind,
 } from "@drover/proto/drover/v1/task_pb.ts";
@@ -198,10 +199,14 @@ type Heard = "done" | "cancel" | "lost";
 /** Beats while it works; ends early if it is told to stop. */
 function works(stage: Stage, ms: number): Promise<Heard> {
   return new Promise((resolve) => {
-    const beating = beat(stage, null, (heard) => {
-      if (heard !== "carry-on") resolve(heard);
-      return heard === "carry-on";
-    });
+    const beating = beat(
+      stage,
+      (doneMs) => ({ case: "fraction", value: Math.min(1, doneMs / ms) }),
+      (heard) => {
+        if (heard !== "carry-on") resolve(heard);
+        return heard === "carry-on";
+      },
+    );
     void stage.world.sleep(ms).then(() => {
       beating.stop();
       resolve("done");
@@ -216,7 +221,11 @@ async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<
   say(stage, how, "taken");
   if (act.effect) effect(stage, null);
   let told = false;
-  beat(stage, progress, (heard) => {
+  const moved = (ms: number): Progress =>
+    progress === null
+      ? { case: "counter", value: BigInt(ms) }
+      : { case: "fraction", value: progress };
+  beat(stage, moved, (heard) => {
     if (heard === "cancel" && !told) say(stage, "is told to stop, and does not listen");
     told ||= heard === "cancel";
     return heard !== "lost";
@@ -246,29 +255,33 @@ async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promis
   return "alive";
 }
 
-/** `again` says whether to go on. The first beat comes at once, where progress is to be told. */
+type Progress = NonNullable<MessageInitShape<typeof ProgressSchema>["kind"]>;
+
+/** `progress` of what it has done in so many milliseconds; `again` says whether to go on. */
 function beat(
   { world, agent, task }: Stage,
-  progress: number | null,
+  progress: (ms: number) => Progress,
   again: (heard: "carry-on" | "cancel" | "lost") => boolean,
 ): { stop(): void } {
   let going = true;
+  let forMs = 0;
   const everyMs = task.beatEvery ? durationMs(task.beatEvery) : 1_000;
-  const said =
-    progress === null ? {} : { progress: { kind: { case: "fraction" as const, value: progress } } };
-  const reports = [{ taskToken: task.taskToken, ...said }];
   const next = async (): Promise<void> => {
     if (!going) return;
-    const asked = { agent: agentOf(agent), reports };
-    const heard = await world.call(AgentService.method.heartbeat, asked).then(
-      ({ answers: [one] }) => (one?.answer.case === "leaseLost" ? "lost" : one?.answer.case),
-      () => "carryOn" as const,
-    );
+    const reports = [{ taskToken: task.taskToken, progress: { kind: progress(forMs) } }];
+    const heard = await world
+      .call(AgentService.method.heartbeat, { agent: agentOf(agent), reports })
+      .then(
+        ({ answers: [one] }) => (one?.answer.case === "leaseLost" ? "lost" : one?.answer.case),
+        () => "carryOn" as const,
+      );
     if (going && again(heard === "cancel" || heard === "lost" ? heard : "carry-on")) wait();
   };
-  const wait = (): void => void world.sleep(everyMs).then(next);
-  if (progress === null) wait();
-  else void next();
+  const wait = (): void => {
+    forMs += everyMs;
+    void world.sleep(everyMs).then(next);
+  };
+  wait();
   return {
     stop() {
       going = false;

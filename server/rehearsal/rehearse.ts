@@ -51,8 +51,9 @@ export interface Rehearsed extends SeenRun {
   readonly troubles: readonly string[];
 }
 
-/** More than a run of any sense makes in years. */
-const STEPS_MAX = 1_000_000;
+/** More than a run of any sense makes. */
+const STEPS_MAX = 500_000;
+const HANDED_MAX = 1_000;
 /** Of the partition that is alone (rehearsal-server.ts). */
 const LAST_BYTE_MAX = 0;
 
@@ -66,6 +67,7 @@ export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearse
   const outside = createOutside();
   const scripts = createScripts(scenario.scripts);
   const [calls, inputs] = [new Map<string, number>(), new Map<string, string>()];
+  const handed = new Map<string, number>();
   const agents = createAgents({
     ...{ call: server.call, scripts, outside, timeline, chance: chance.fork() },
     maps: play.maps,
@@ -73,6 +75,8 @@ export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearse
     onTask(task) {
       calls.set(task.task, (calls.get(task.task) ?? 0) + 1);
       noteInput(inputs, task);
+      const of = `${task.task} for ${stepName(task.stepId, task.item)}`;
+      handed.set(of, (handed.get(of) ?? 0) + 1);
       if (task.kind === TaskKind.PERFORM && task.runId === runId)
         observer.handedOut(stepName(task.stepId, task.item));
     },
@@ -84,6 +88,7 @@ export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearse
   const world = { scenario, server, agents, time, timeline, runId, observer, troubles };
   const deeds = createDeeds({ ...world, approvers: play.approvers });
   await untilOver({
+    handed,
     findsQueues: play.findsQueues,
     time,
     scenario,
@@ -112,13 +117,12 @@ function noteInput(inputs: Map<string, string>, task: Task): void {
 
 async function started(server: RehearsalServer, play: Play, scenario: Scenario): Promise<string> {
   const register = SchedulerService.method.registerWorkflow;
-  const names: string[] = [];
-  for (const value of [play.workflow, ...play.workflows]) {
-    const { name } = await server.call(register, { source: { case: "text", value } });
-    names.push(name);
-  }
+  let name = "";
+  // Its own last: what it begins has to be there.
+  for (const value of [...play.workflows, play.workflow])
+    name = (await server.call(register, { source: { case: "text", value } })).name;
   const { runId } = await server.call(SchedulerService.method.schedule, {
-    target: { case: "workflow", value: { name: names[0] ?? "" } },
+    target: { case: "workflow", value: { name } },
     key: scenario.key,
     ...payloadField("input", scenario.input),
   });
@@ -126,6 +130,8 @@ async function started(server: RehearsalServer, play: Play, scenario: Scenario):
 }
 
 interface Playing extends Pick<Play, "findsQueues"> {
+  /** How often each task was handed out for each step. */
+  readonly handed: ReadonlyMap<string, number>;
   readonly time: VirtualTime;
   readonly scenario: Scenario;
   readonly observer: RunObserver;
@@ -136,7 +142,8 @@ interface Playing extends Pick<Play, "findsQueues"> {
 }
 
 async function untilOver(playing: Playing): Promise<void> {
-  const { time, scenario, observer, deeds, agents, troubles, server, findsQueues } = playing;
+  const { time, scenario, observer, deeds, agents, troubles, server, findsQueues, handed } =
+    playing;
   const untilMs = scenario.startMs + scenario.withinMs;
   for (let steps = 0; steps < STEPS_MAX; steps++) {
     if (server.isUp() && (await observer.look()) && findsQueues)
@@ -144,12 +151,25 @@ async function untilOver(playing: Playing): Promise<void> {
     deeds.changed();
     if (agents.busy() === 0 && !deeds.isPending(observer.standsStill()) && observer.isAtRest())
       return;
+    if (isEndless(handed, troubles)) return;
     await server.lookInTime();
     if (!(await time.step(untilMs))) return;
   }
   troubles.push(
-    `${STEPS_MAX} things have happened and it goes on: is there a retry without an end, or a timeout of milliseconds?`,
+    `${STEPS_MAX} things have happened and it would go on: is there a timeout of milliseconds?`,
   );
+}
+
+/** No time need pass between one hand-out and the next. */
+function isEndless(handed: Playing["handed"], troubles: string[]): boolean {
+  for (const [of, count] of handed)
+    if (count >= HANDED_MAX) {
+      troubles.push(
+        `agents were handed ${of} ${HANDED_MAX} times, and it would go on: does its last act end it?`,
+      );
+      return true;
+    }
+  return false;
 }
 
 function unusedScripts(keys: readonly string[]): readonly string[] {

@@ -4,7 +4,17 @@ import { EVENT } from "./event-shape.ts";
 import { EXPECT } from "./expect-shape.ts";
 import { type Fields, optional, type RecordShape, record, required } from "./record-shape.ts";
 import type { Act, ScenarioEvent } from "./scenario.ts";
-import { anything, count, list, matching, moment, named, type Shape, text } from "./shape.ts";
+import {
+  anything,
+  count,
+  list,
+  matching,
+  moment,
+  named,
+  referred,
+  type Shape,
+  text,
+} from "./shape.ts";
 
 type ShapeOf<S> = S extends Shape<infer T> ? T : never;
 
@@ -28,7 +38,7 @@ export interface FileShape {
   readonly scenarios: readonly ScenarioShape[];
 }
 
-const AGENTS = named("a task", list(ACT, { mayBeOne: true }));
+const AGENTS = named("a task", list(referred("act", ACT), { mayBeOne: true }));
 const STARTS = "the moment at which the run is started; 2026-01-05T09:00:00Z, a Monday";
 const NO_ACTS: ScenarioShape["agents"] = new Map();
 
@@ -40,8 +50,12 @@ const SCENARIO_FIELDS: Fields<ScenarioShape> = {
     "what agents do with a task, time after time; the last act repeats. What is not named succeeds after a second, and a verify looks what is there",
     NO_ACTS,
   ),
-  events: optional(list(EVENT), "what people do, and what befalls queues and the server", []),
-  expect: required(EXPECT, "what must come of it"),
+  events: optional(
+    list(referred("event", EVENT)),
+    "what people do, and what befalls queues and the server",
+    [],
+  ),
+  expect: required(referred("expect", EXPECT), "what must come of it"),
   key: optional(text, "the key of the run; `rehearsal`", "rehearsal"),
   starts: optional(moment, STARTS, null),
   seed: optional(count, "of the chance that is in jitter; 1", 1),

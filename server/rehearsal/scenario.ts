@@ -15,7 +15,7 @@ export type Act =
     }
   /** Of a verify: it says what is really there. */
   | { readonly kind: "look"; readonly afterMs: number }
-  /** It beats, and neither ends nor listens; `progress`: its beats say that it stands there. */
+  /** It beats, and neither ends nor listens; `progress`: it stands there; null: it moves. */
   | { readonly kind: "hang"; readonly effect: boolean; readonly progress: number | null }
   /** Its process stands still: no beats; null: for ever. */
   | {

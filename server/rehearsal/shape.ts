@@ -6,7 +6,7 @@ import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 import type { Payload } from "../core/payload.ts";
 import { durationForm } from "../rpc/duration-text.ts";
 import { asNode, entriesOf, joined, strangeness } from "../rpc/workflow-text-document.ts";
-import { shown, suggestion } from "../rpc/workflow-text-problems.ts";
+import { shown, suggestion, wholeText } from "../rpc/workflow-text-problems.ts";
 import {
   anyNumber,
   duration,
@@ -35,7 +35,7 @@ export function refuse(
   message: string,
   { document, problems }: ValueReading,
 ): undefined {
-  problems.invalid(path, document.placeOf(node), message);
+  problems.invalid(path === "" ? wholeText : path, document.placeOf(node), message);
 }
 
 export function scalar<T>(
@@ -165,6 +165,11 @@ export function list<T>(of: Shape<T>, { mayBeOne = false } = {}): Shape<readonly
       return good.length === items.length ? good : undefined;
     },
   });
+}
+
+/** The same, which the schema of a file says once under a name. */
+export function referred<T>(name: string, { read, says }: Shape<T>): Shape<T> {
+  return Object.freeze({ read, says, schema: { $ref: `#/definitions/${name}` } });
 }
 
 /** A map with names of one's own. */

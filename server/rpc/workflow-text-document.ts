@@ -140,7 +140,8 @@ function syntaxMessage(error: YAMLParseError, text: string, what: TextKind): str
       const lineStart = text.lastIndexOf("\n", error.pos[0] - 1) + 1;
       const line = text.slice(lineStart, error.pos[1]);
       const expression = line.includes("${");
-      const item = what === "scenarios" && /[\w-]\[\d+\]?/.exec(line);
+      const [whole = ""] = text.slice(lineStart).split("\n", 1);
+      const item = what === "scenarios" && /[\w-]\[\d/.test(whole);
       const hint = expression ? `; within { } an expression needs quotes: "\${...}"` : "";
       const [reason] = error.message.split("\n");
       const quoted = item ? '; within [ ] or { } an item needs quotes: "chunks[2]"' : "";

@@ -363,10 +363,8 @@ export const layers: readonly Layer[] = [
   {
     of: ["docs/"],
     may: [
-      "server/core/",
-      "server/rpc/workflow-text-schema.ts",
-      "server/telemetry/catalogue.ts",
-      "server/telemetry/spans.ts",
+      ...["server/core/", "server/rehearsal/", "server/rpc/workflow-text-schema.ts"],
+      ...["server/telemetry/catalogue.ts", "server/telemetry/spans.ts"],
     ],
     node: true,
     instead: "pages are made from the rules and their tables, which are in core",
