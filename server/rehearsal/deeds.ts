@@ -70,7 +70,8 @@ export function createDeeds(world: DeedsWorld): Deeds {
         const { on } = event;
         if (on.kind !== "when" || !news.some(({ state }) => state === on.state)) continue;
         waiting.delete(event);
-        plan(event, on.afterMs);
+        // Nobody answers in the very millisecond in which it came to that.
+        plan(event, Math.max(1, on.afterMs));
       }
     },
     isPending: (standsStill: boolean) => planned > 0 || (waiting.size > 0 && !standsStill),

@@ -58,6 +58,8 @@ interface Stage {
 }
 
 const SERVER_AWAY_MS = 200;
+/** Whose work is long beats as seldom as its lease allows: by then a beat is a hundredth of it. */
+const [LONG_BEATS, LEASE_SHARE] = [100, 0.8];
 
 /** Calls `rest` once, as soon as nothing more is to come of it. */
 export async function perform(
@@ -266,6 +268,7 @@ function beat(
   let going = true;
   let forMs = 0;
   const everyMs = task.beatEvery ? durationMs(task.beatEvery) : 1_000;
+  const leaseMs = task.leaseFor ? durationMs(task.leaseFor) : everyMs;
   const next = async (): Promise<void> => {
     if (!going) return;
     const reports = [{ taskToken: task.taskToken, progress: { kind: progress(forMs) } }];
@@ -278,8 +281,10 @@ function beat(
     if (going && again(heard === "cancel" || heard === "lost" ? heard : "carry-on")) wait();
   };
   const wait = (): void => {
-    forMs += everyMs;
-    void world.sleep(everyMs).then(next);
+    const seldomMs = Math.min(forMs / LONG_BEATS, leaseMs * LEASE_SHARE);
+    const inMs = Math.ceil(Math.max(everyMs, seldomMs));
+    forMs += inMs;
+    void world.sleep(inMs).then(next);
   };
   wait();
   return {

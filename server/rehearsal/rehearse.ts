@@ -52,7 +52,7 @@ export interface Rehearsed extends SeenRun {
 }
 
 /** More than a run of any sense makes. */
-const STEPS_MAX = 500_000;
+const STEPS_MAX = 1_000_000;
 const HANDED_MAX = 1_000;
 /** Of the partition that is alone (rehearsal-server.ts). */
 const LAST_BYTE_MAX = 0;

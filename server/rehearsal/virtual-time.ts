@@ -25,8 +25,8 @@ interface Entry {
   fn: (() => void) | null;
 }
 
-/** Where nothing else happens, what is patient comes this often. */
-const PATIENCE_MS_MAX = 600_000;
+/** Where nothing else happens, what is patient comes so much later than it asked for. */
+const [PATIENCE_MS_MIN, PATIENCE_MS_MAX] = [30_000, 600_000];
 
 export function createVirtualTime(startMs: number): VirtualTime {
   const [events, patient] = [createHeap(), createHeap()];
@@ -48,7 +48,7 @@ export function createVirtualTime(startMs: number): VirtualTime {
 
   /** When something patient comes if nothing else does before. */
   function comesAlone({ atMs }: Entry): number {
-    return atMs + Math.min(atMs - movedMs, PATIENCE_MS_MAX);
+    return atMs + Math.min(Math.max(atMs - movedMs, PATIENCE_MS_MIN), PATIENCE_MS_MAX);
   }
 
   /** What happens next, and when; null: nothing does until then. */
