@@ -21,7 +21,7 @@ import type { Scenario } from "./scenario.ts";
 import { stepName } from "./scenario.ts";
 import { createScripts } from "./scripts.ts";
 import { createTimeline, type TimelineEntry } from "./timeline.ts";
-import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
+import { createVirtualTime, type Stepped, type VirtualTime } from "./virtual-time.ts";
 
 /** What is to be played: texts of workflows, of which the first is run. */
 export interface Play {
@@ -145,15 +145,19 @@ async function untilOver(playing: Playing): Promise<void> {
   const { time, scenario, observer, deeds, agents, troubles, server, findsQueues, handed } =
     playing;
   const untilMs = scenario.startMs + scenario.withinMs;
+  let stepped: Stepped = "happened";
   for (let steps = 0; steps < STEPS_MAX; steps++) {
-    if (server.isUp() && (await observer.look()) && findsQueues)
-      for (const queue of await observer.newQueues()) agents.serve(queue);
-    deeds.changed();
-    if (agents.busy() === 0 && !deeds.isPending(observer.standsStill()) && observer.isAtRest())
-      return;
-    if (isEndless(handed, troubles)) return;
-    await server.lookInTime();
-    if (!(await time.step(untilMs))) return;
+    if (stepped === "happened") {
+      if (server.isUp() && (await observer.look()) && findsQueues)
+        for (const queue of await observer.newQueues()) agents.serve(queue);
+      deeds.changed();
+      if (agents.busy() === 0 && !deeds.isPending(observer.standsStill()) && observer.isAtRest())
+        return;
+      if (isEndless(handed, troubles)) return;
+      await server.lookInTime();
+    }
+    stepped = await time.step(untilMs);
+    if (stepped === "nothing") return;
   }
   troubles.push(
     `${STEPS_MAX} things have happened and it would go on: is there a timeout of milliseconds?`,

@@ -13,16 +13,28 @@ export interface VirtualTime {
   after(ms: number, fn: () => void): Timer;
   /** After so long, and later the longer nothing else has happened. */
   patient(ms: number, fn: () => void): Timer;
-  /** Lets time pass to what happens next, and lets it happen; false: to `untilMs`, and nothing. */
-  step(untilMs: number): Promise<boolean>;
+  /** Lets time pass to what happens next, and lets it happen. */
+  step(untilMs: number): Promise<Stepped>;
   /** Lets time pass to `untilMs`, or until `isOver` says so. */
   run(untilMs: number, isOver: () => boolean): Promise<void>;
 }
+
+/**
+ * `nothing`: nothing does until then. `aside`: something patient came, and what it came with comes
+ * next, in the same millisecond.
+ */
+export type Stepped = "nothing" | "aside" | "happened";
 
 interface Entry {
   readonly atMs: number;
   readonly number: number;
   fn: (() => void) | null;
+}
+
+interface Happening {
+  readonly entry: Entry;
+  readonly atMs: number;
+  readonly isAside: boolean;
 }
 
 /** Where nothing else happens, what is patient comes so much later than it asked for. */
@@ -52,27 +64,28 @@ export function createVirtualTime(startMs: number): VirtualTime {
   }
 
   /** What happens next, and when; null: nothing does until then. */
-  function next(untilMs: number): { readonly entry: Entry; readonly atMs: number } | null {
+  function next(untilMs: number): Happening | null {
     const [first, waiting] = [events.first(), patient.first()];
     const eventMs = first && first.atMs <= untilMs ? first.atMs : Number.POSITIVE_INFINITY;
     if (waiting && waiting.atMs <= Math.min(eventMs, untilMs)) {
       const atMs = Math.min(eventMs, comesAlone(waiting));
       if (atMs > untilMs) return null;
       patient.pop();
-      return { entry: waiting, atMs };
+      return { entry: waiting, atMs, isAside: atMs === eventMs };
     }
     if (!first || first.atMs > untilMs) return null;
     events.pop();
     movedMs = first.atMs;
-    return { entry: first, atMs: first.atMs };
+    return { entry: first, atMs: first.atMs, isAside: false };
   }
 
-  async function step(untilMs: number): Promise<boolean> {
+  async function step(untilMs: number): Promise<Stepped> {
     const happening = next(untilMs);
     nowMs = Math.max(nowMs, happening?.atMs ?? untilMs);
     happening?.entry.fn?.();
     await turn();
-    return happening !== null;
+    if (happening === null) return "nothing";
+    return happening.isAside ? "aside" : "happened";
   }
 
   return Object.freeze({
@@ -82,7 +95,7 @@ export function createVirtualTime(startMs: number): VirtualTime {
     step,
     async run(untilMs: number, isOver: () => boolean) {
       await turn();
-      while (!isOver() && (await step(untilMs)));
+      while (!isOver() && (await step(untilMs)) !== "nothing");
     },
   } satisfies VirtualTime);
 }
