@@ -23,7 +23,7 @@ import { createScripts } from "./scripts.ts";
 import { createTimeline, type TimelineEntry } from "./timeline.ts";
 import { createVirtualTime, type Stepped, type VirtualTime } from "./virtual-time.ts";
 
-/** What is to be played: texts of workflows, of which the first is run. */
+/** What is to be played: the text of the workflow that is run, and of those that it begins. */
 export interface Play {
   readonly workflow: string;
   readonly workflows: readonly string[];
