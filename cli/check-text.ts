@@ -4,6 +4,7 @@
  */
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { RPC_DEFAULTS } from "@drover/server/config.ts";
+import type { Definition } from "@drover/server/core/definition.ts";
 import { DroverError, type FieldProblem } from "@drover/server/errors.ts";
 import { checkDefinition } from "@drover/server/expressions/definition-expressions.ts";
 import { definitionOfText } from "@drover/server/rpc/definition-source.ts";
@@ -11,14 +12,19 @@ import { createRequestCheck } from "@drover/server/rpc/request-check.ts";
 import { parseWorkflowText } from "@drover/server/rpc/workflow-text.ts";
 
 export type Checked =
-  | { readonly kind: "good"; readonly definition: WorkflowDefinition }
+  | {
+      readonly kind: "good";
+      readonly definition: WorkflowDefinition;
+      /** The same, as the server's rules have it. */
+      readonly stored: Definition;
+    }
   /** Each message ends with its place in the text. */
   | { readonly kind: "bad"; readonly problems: readonly FieldProblem[] };
 
 export function checkText(text: string): Checked {
   try {
-    definitionOfText(text, createRequestCheck(RPC_DEFAULTS), checkDefinition);
-    return { kind: "good", definition: parseWorkflowText(text).definition };
+    const stored = definitionOfText(text, createRequestCheck(RPC_DEFAULTS), checkDefinition);
+    return { kind: "good", definition: parseWorkflowText(text).definition, stored };
   } catch (error) {
     if (error instanceof DroverError && error.fields.length > 0)
       return { kind: "bad", problems: error.fields };

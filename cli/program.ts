@@ -43,6 +43,7 @@ const moreHelp = `
 Begin with:
   drover init hello --lang typescript      a workflow and an agent (or: go, python)
   drover dev                               a server with a database of its own, in ./.drover
+  drover workflow test .                   play the scenarios that are here, without a server
   drover workflow apply book-holiday.yaml  register a workflow
   drover run start book-holiday --watch    start a run and follow it
 
@@ -63,7 +64,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addStatus(program, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
   addWorkflowVerbs(
-    program.command("workflow").description("workflows: check, apply, versions, default"),
+    program.command("workflow").description("workflows: check, test, apply, versions, default"),
     ended,
   );
   const run = program.command("run").description("runs: start, follow, steer and stop them");

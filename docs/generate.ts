@@ -1,8 +1,7 @@
 /**
  * Makes docs/STATES.md from the rules: the table of states, what each outcome leads to (asked of
  * the rules, one by one), and the defaults. `node docs/generate.ts` writes the page, and
- * docs/METRICS.md, docs/TRACES.md, docs/workflow.schema.json and deploy/grafana/drover.json with
- * it; tests compare them.
+ * the other pages and schemas below with it; tests compare them.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,6 +25,7 @@ import {
 } from "../server/core/plan.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../server/core/state-table.ts";
 import { metricsPage } from "./metrics-page.ts";
+import { scenariosPage, scenariosSchemaText } from "./scenarios-page.ts";
 import { tracesPage } from "./traces-page.ts";
 import { workflowSchemaText } from "./workflow-schema.ts";
 
@@ -386,4 +386,6 @@ if (import.meta.main) {
   writeFileSync(join(import.meta.dirname, "TRACES.md"), tracesPage());
   writeFileSync(join(import.meta.dirname, "workflow.schema.json"), workflowSchemaText());
   writeFileSync(join(import.meta.dirname, "../deploy/grafana/drover.json"), dashboardText());
+  writeFileSync(join(import.meta.dirname, "SCENARIOS.md"), scenariosPage());
+  writeFileSync(join(import.meta.dirname, "scenarios.schema.json"), scenariosSchemaText());
 }

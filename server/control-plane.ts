@@ -65,6 +65,8 @@ const FIRST_PARTITION = 0;
 export interface ControlPlaneOptions {
   readonly store: Store;
   readonly clock: Clock;
+  /** Of what only looks again whether anything has happened, and may wait; left out: `clock`. */
+  readonly patient?: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly address: string;
@@ -111,8 +113,9 @@ export interface ControlPlane {
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable, address, measures } = options;
+  const { store, clock, random, log, isRetryable, measures } = options;
   const { settings = SUPERVISOR_DEFAULTS } = options;
+  const looking = { ...options, clock: options.patient ?? clock };
   const plans = createPlans(store, judgeOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
   const [marks, ends, watch] = [createMarks(clock), createEnds(clock), createWatch()];
@@ -142,7 +145,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const handOver: HandOver = { claim: (...a) => claims.claim(...a), begun: (a) => claims.begun(a) };
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
   const [onFlown, onUnmended] = [measures?.onFlown, unmended(log)];
-  const intake = intakeOf(options);
+  const intake = intakeOf(looking);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, tell, isRetryable },
     ...{ stood: { ...versions, ...gate }, onFlown, onUnmended, traces: options.spans && traces },
@@ -168,7 +171,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
   const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlown });
   const ownership = createOwnership({
-    ...{ store, clock, random, log, address, settings },
+    ...{ ...looking, settings },
     ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
     onTaken: (partitions) => watches.taken(partitions),
     onLanes: (announced) => void claims.look(announced),
@@ -183,20 +186,19 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...{ store, advance, fire, clock, log, settings, owner },
     onFenced: (node) => ownership.fenced(node),
   });
-  const deliveries = deliveriesOf(options, plans, ownership.owned);
-  const triggers = triggeringOf(options, plans, schedule.schedule, ownership.owned);
-  const housekeeping = createHousekeeping(store, clock, log, keptFor(options, settings));
-  const learning = learningOf(options, usual, settings);
-  const sweep = createSweep({ store, plans, advance, fire, clock, log, owner, settings });
-  const inbox = inboxOf(options, schedule.schedule, ownership.owned);
+  const deliveries = deliveriesOf(looking, plans, ownership.owned);
+  const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
+  const housekeeping = createHousekeeping(store, looking.clock, log, keptFor(options, settings));
+  const learning = learningOf(looking, usual, settings);
+  const sweep = createSweep({ ...looking, plans, advance, fire, owner, settings });
+  const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
   const learn = learnerOf({ gate, versions, lanes, waiters, claims });
-  const circuits = circuitsOf(options, { owner, counted: ends.take, learn });
-  const node = randomUuid(random);
+  const circuits = circuitsOf(looking, { owner, counted: ends.take, learn });
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
-  const beat = createBeat({ store, clock, log, node, address, marks, ...parked });
+  const beat = createBeat({ ...looking, node: randomUuid(random), marks, ...parked });
   const loops = [beat, intake, circuits, inbox, triggers, housekeeping, learning, sweep];
 
-  const onCalls = { store, clock, random, advance, onError, ...parked, heartbeats };
+  const onCalls = { store, clock: looking.clock, random, advance, onError, ...parked, heartbeats };
   const dispatcher = createDispatch(onCalls);
 
   return Object.freeze({

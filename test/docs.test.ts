@@ -1,7 +1,16 @@
 // What the README shows is what works: its workflow is checked, its agent is compiled, its links
 // lead somewhere, its commands are commands.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { RPC_DEFAULTS } from "../server/config.ts";
@@ -105,6 +114,33 @@ describe("the page of what a workflow can say", () => {
     );
     expect(fields.length).toBeGreaterThan(70);
     expect(fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(workflows))).toEqual([]);
+  });
+});
+
+describe("the page of testing a workflow", () => {
+  const page = readFileSync(join(ROOT, "docs/TESTING.md"), "utf8");
+  const shown = blocks("yaml", page);
+  const [told = ""] = blocks("text", page);
+
+  /** A file of the page, beside the workflow that it is about. */
+  async function play(text: string) {
+    const cwd = mkdtempSync(join(tmpdir(), "drover-testing-"));
+    onTestFinished(() => rmSync(cwd, { recursive: true }));
+    copyFileSync(join(ROOT, "agents-examples/holiday/holiday.yaml"), join(cwd, "holiday.yaml"));
+    writeFileSync(join(cwd, "holiday.scenarios.yaml"), text);
+    return await drover(["workflow", "test", "holiday.yaml"], { cwd });
+  }
+
+  test.for(shown.slice(0, -1))("shows scenarios that pass: %#", async (text) => {
+    const { code, stdout } = await play(text);
+    expect(code, stdout).toBe(0);
+  });
+
+  test("shows what one that fails says, to the letter", async () => {
+    const { code, stdout } = await play(shown.at(-1) ?? "");
+    const plain = (text: string) => text.replaceAll(/in \d+ ms/g, "in some ms");
+    expect(code).toBe(1);
+    expect(plain(stdout)).toBe(plain(told));
   });
 });
 

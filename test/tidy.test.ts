@@ -9,6 +9,7 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { statesPage } from "../docs/generate.ts";
+import { scenariosPage, scenariosSchemaText } from "../docs/scenarios-page.ts";
 import { workflowSchemaText } from "../docs/workflow-schema.ts";
 import { isHandwritten, readTree, type SourceFile, scan, treeRoot } from "./support/tree.ts";
 import { brokenLayers, type Finding } from "./support/tree-layers.ts";
@@ -268,6 +269,12 @@ describe("what is generated is up to date", () => {
   test("docs/workflow.schema.json is what `node docs/generate.ts` writes", () => {
     const written = readFileSync(join(treeRoot, "docs/workflow.schema.json"), "utf8");
     expect(written).toBe(workflowSchemaText());
+  });
+
+  test("docs/SCENARIOS.md and its schema are what `node docs/generate.ts` writes", () => {
+    const written = (name: string) => readFileSync(join(treeRoot, "docs", name), "utf8");
+    expect(written("SCENARIOS.md")).toBe(scenariosPage());
+    expect(written("scenarios.schema.json")).toBe(scenariosSchemaText());
   });
 });
 

@@ -9,17 +9,18 @@ import {
   WorkflowDefinitionSchema,
   WorkflowVersionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
-import type { FieldProblem } from "@drover/server/errors.ts";
 import type { Command } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
-import { CliFailure, type Ended, exitCodes, failureOf } from "../failure.ts";
+import { type Ended, exitCodes, failureOf } from "../failure.ts";
 import { readText } from "../input.ts";
 import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
+import { textRefusal } from "../text-refusal.ts";
 import { clean, moment, pauseWords } from "../words.ts";
 import { addWorkflowDurations } from "./workflow-durations.ts";
 import { addWorkflowPause } from "./workflow-pause.ts";
+import { addWorkflowTest } from "./workflow-test.ts";
 
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
   workflow
@@ -30,7 +31,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       const { output } = contextOf(command);
       const { checkText } = await import("../check-text.ts");
       const checked = checkText(readText(file));
-      if (checked.kind === "bad") throw refusal(file, checked.problems);
+      if (checked.kind === "bad") throw textRefusal(file, checked.problems);
       const { definition } = checked;
       output.data(WorkflowDefinitionSchema, definition);
       const count = definition.steps.length === 1 ? "1 step" : `${definition.steps.length} steps`;
@@ -54,7 +55,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
         .registerWorkflow({ namespace, source, keepDefault })
         .catch((error: unknown) => {
           const failure = failureOf(error, context.address);
-          throw failure.fields.length > 0 ? refusal(file, failure.fields) : failure;
+          throw failure.fields.length > 0 ? textRefusal(file, failure.fields) : failure;
         });
       output.data(RegisterWorkflowResponseSchema, answer);
       const name = clean(answer.name);
@@ -63,6 +64,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       output.note(`  next: drover run start ${name} --watch`);
       ended(exitCodes.done);
     });
+  addWorkflowTest(workflow, ended);
   addVersions(workflow, ended);
   addWorkflowDurations(workflow, ended);
   addDefault(workflow, ended);
@@ -121,22 +123,4 @@ function addDefault(workflow: Command, ended: Ended): void {
         output.note(`  back: drover workflow default ${clean(name)} ${answer.previousVersion}`);
       ended(exitCodes.done);
     });
-}
-
-const placeAtEnd = / \(line (\d+), column (\d+)\)$/;
-
-/** Places as `file:line:column`, which editors and terminals follow. */
-function refusal(file: string, problems: readonly FieldProblem[]): CliFailure {
-  const fields = problems.map(({ path, message }) => {
-    const place = placeAtEnd.exec(message);
-    const plain = message.replace(placeAtEnd, "");
-    const where = place ? `${file}:${place[1]}:${place[2]}` : file;
-    return { path: where, message: path === "text" ? plain : `${path}: ${plain}` };
-  });
-  const count = problems.length === 1 ? "a problem" : `${problems.length} problems`;
-  return new CliFailure(`${file} has ${count}`, {
-    code: exitCodes.failed,
-    next: `correct the file, then drover workflow check ${file}`,
-    fields,
-  });
 }

@@ -21,23 +21,20 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
-import { AGENT_ITEM_FIELDS, createAgentService } from "./agent-service.ts";
 import { type ConnectTransport, createConnectTransport } from "./connect.ts";
 import { createDashboard } from "./dashboard.ts";
 import type { DefinitionCheck } from "./definition-source.ts";
 import { createDrain, type Drain } from "./drain.ts";
+import { droverMethods } from "./drover-methods.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { createHealth, type Health } from "./health.ts";
 import { type Health as HealthTold, type Pages, servePage, statusPages } from "./http.ts";
 import { createMount, type Log, type Mount, type Mounted, type TracedCalls } from "./mount.ts";
-import { createNamespaces, type Namespaces } from "./namespaces.ts";
-import { createOperatorService } from "./operator-service.ts";
+import { createNamespaces } from "./namespaces.ts";
 import { createPort, type Port } from "./port.ts";
 import { createReflection } from "./reflection.ts";
-import { createRequestCheck, type RequestCheck } from "./request-check.ts";
+import { createRequestCheck } from "./request-check.ts";
 import { createRunLookup } from "./run-lookup.ts";
-import { SCHEDULER_ITEM_FIELDS } from "./schedule-calls.ts";
-import { createSchedulerService } from "./scheduler-service.ts";
 import { createTriggerActions } from "./trigger-actions.ts";
 import { createTriggerRoute, type TriggerRoute } from "./trigger-route.ts";
 
@@ -214,22 +211,6 @@ function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
     },
     stop,
   };
-}
-
-interface CommonDeps extends RpcServerDeps {
-  readonly namespaces: Namespaces;
-  readonly drain: Drain;
-  readonly check: RequestCheck;
-}
-
-function droverMethods(common: CommonDeps, mount: Mount): readonly Mounted[] {
-  return [
-    ...mount.service(SchedulerService, createSchedulerService(common), {
-      itemFields: SCHEDULER_ITEM_FIELDS,
-    }),
-    ...mount.service(OperatorService, createOperatorService(common)),
-    ...mount.service(AgentService, createAgentService(common), { itemFields: AGENT_ITEM_FIELDS }),
-  ];
 }
 
 function reflectionMethods(mount: Mount): readonly Mounted[] {

@@ -24,6 +24,7 @@ import {
 import {
   type Place,
   shown,
+  TEXT_KINDS,
   type TextKind,
   type TextProblems,
   wholeText,
@@ -88,10 +89,10 @@ export function readDocument(
   if (yaml?.explicit && yaml.version !== "1.2")
     return refused(start, `this is YAML ${yaml.version}: remove the %YAML line, or write 1.2`);
   const root = document.contents;
+  const { a, line } = TEXT_KINDS[what];
   if (root === null || (isScalar(root) && root.value === null))
-    return refused(start, `the text is empty: a ${what} begins with a line \`${what}: NAME\``);
-  if (!isMap(root))
-    return refused(placeOf(root), `a ${what} is a map: begin with a line \`${what}: NAME\``);
+    return refused(start, `the text is empty: ${a} begins with a line \`${line}\``);
+  if (!isMap(root)) return refused(placeOf(root), `${a} is a map: begin with a line \`${line}\``);
   return { root, placeOf };
 }
 
@@ -128,7 +129,7 @@ function addSyntaxProblems(
 function syntaxMessage(error: YAMLParseError, text: string, what: TextKind): string {
   switch (error.code) {
     case "MULTIPLE_DOCS":
-      return `a second document begins here: keep each ${what} in a text of its own`;
+      return `a second document begins here: keep each ${TEXT_KINDS[what].a.slice(2)} in a text of its own`;
     case "TAB_AS_INDENT":
       return "a tab indents this line: YAML is indented with spaces";
     case "RESOURCE_EXHAUSTION":
@@ -137,10 +138,14 @@ function syntaxMessage(error: YAMLParseError, text: string, what: TextKind): str
       return "a second `: ` in one line: put the value in quotes, or on lines of its own";
     default: {
       const lineStart = text.lastIndexOf("\n", error.pos[0] - 1) + 1;
-      const expression = text.slice(lineStart, error.pos[1]).includes("${");
+      const line = text.slice(lineStart, error.pos[1]);
+      const expression = line.includes("${");
+      const [whole = ""] = text.slice(lineStart).split("\n", 1);
+      const item = what === "scenarios" && /[\w-]\[\d/.test(whole);
       const hint = expression ? `; within { } an expression needs quotes: "\${...}"` : "";
       const [reason] = error.message.split("\n");
-      return `this is not valid YAML: ${reason}${hint}`;
+      const quoted = item ? '; within [ ] or { } an item needs quotes: "chunks[2]"' : "";
+      return `this is not valid YAML: ${reason}${hint}${quoted}`;
     }
   }
 }

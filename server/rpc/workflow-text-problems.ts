@@ -11,8 +11,16 @@ export interface Place {
   readonly column: number;
 }
 
-/** What a text is of, which it names in its first line. */
-export type TextKind = "workflow" | "trigger";
+/** What a text is of. */
+export type TextKind = "workflow" | "trigger" | "scenarios";
+
+/** How people call such a text, and the line that it begins with. */
+export const TEXT_KINDS: Readonly<Record<TextKind, { readonly a: string; readonly line: string }>> =
+  Object.freeze({
+    workflow: { a: "a workflow", line: "workflow: NAME" },
+    trigger: { a: "a trigger", line: "trigger: NAME" },
+    scenarios: { a: "a file of scenarios", line: "workflow: FILE" },
+  });
 
 export interface TextProblems {
   readonly count: number;

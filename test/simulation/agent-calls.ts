@@ -13,18 +13,18 @@ import {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome, Task } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Reported } from "../../server/core/event.ts";
+import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import { outcomeDigest } from "../../server/rpc/convert-outcome.ts";
 import type { Answer, PollWish, ReportSeen, TokenParts } from "./history.ts";
 import { outcomeFact } from "./history-rows.ts";
 import type { Reply } from "./network.ts";
 import { answerSeen, beatSeen, canariesIn, reportSeen, taskSeen } from "./seen.ts";
 import type { ServerProcess } from "./server-process.ts";
-import type { SimProcess } from "./sim-process.ts";
 import { canaryWords, type World } from "./world.ts";
 
 export interface AgentCaller {
   readonly world: World;
-  readonly process: SimProcess;
+  readonly process: VirtualProcess;
   readonly shape: { readonly id: string; readonly namespace: string };
   /** The session, in hex and as bytes. */
   readonly id: string;

@@ -7,6 +7,7 @@
 // own clock from when the call was sent that granted it.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
+import { createVirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import {
   type AgentCaller,
   type BeatCall,
@@ -17,7 +18,6 @@ import {
 import { work } from "./agent-work.ts";
 import type { PollWish } from "./history.ts";
 import { tokenSeen } from "./seen.ts";
-import { createSimProcess } from "./sim-process.ts";
 import type { World } from "./world.ts";
 
 /** What a beat tells of. */
@@ -64,7 +64,7 @@ const BEAT_EVERY_MS = 650;
 const LISTS_ALL_SHARE = 0.4;
 
 export function startAgent(world: World, shape: AgentShape): Session {
-  const process = createSimProcess(shape.id, world.time, world.chance.fork());
+  const process = createVirtualProcess(shape.id, world.time, world.chance.fork());
   const bytes = process.chance.bytes(16);
   const lostPolls = new Map<number, number>();
   const openPolls = new Set<number>();

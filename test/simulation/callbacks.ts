@@ -6,12 +6,12 @@ import {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Outcome } from "@drover/proto/drover/v1/task_pb.ts";
+import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import { outcomeDigest } from "../../server/rpc/convert-outcome.ts";
 import type { Handed } from "./agent-calls.ts";
 import { outcomeFact } from "./history-rows.ts";
 import { outcomeMessage } from "./reports.ts";
 import { answerSeen, canariesIn } from "./seen.ts";
-import type { SimProcess } from "./sim-process.ts";
 import { canaryWords, type World } from "./world.ts";
 
 const CALL_MS_MAX = 2_500;
@@ -23,7 +23,11 @@ export interface Callbacks {
   later(handed: Handed, how: "early" | "in time" | "late"): void;
 }
 
-export function createCallbacks(world: World, process: SimProcess, namespace: string): Callbacks {
+export function createCallbacks(
+  world: World,
+  process: VirtualProcess,
+  namespace: string,
+): Callbacks {
   const { chance, clock } = process;
 
   async function callBack(handed: Handed, afterMs: number): Promise<void> {

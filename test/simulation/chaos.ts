@@ -1,13 +1,13 @@
 // What happens to whole processes and to the store while anything may go wrong: each kind has its
 // own rhythm in each seed, and every process that goes away comes back, at the latest at the heal.
 
+import type { Chance } from "../../server/rehearsal/chance.ts";
+import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { type AgentShape, type Session, startAgent } from "./agent.ts";
-import type { Chance } from "./chance.ts";
 import { jumpClock } from "./database-clock.ts";
 import type { FaultKind } from "./faults.ts";
 import type { ServerProcess } from "./server-process.ts";
-import type { SimProcess } from "./sim-process.ts";
 import type { World } from "./world.ts";
 
 export interface Chaos {
@@ -21,11 +21,11 @@ export interface Chaos {
 
 export interface Strikes {
   /** A server stands still for a while, whatever it was about to do. */
-  readonly freeze: (server: SimProcess) => void;
+  readonly freeze: (server: VirtualProcess) => void;
   /** The same; and it wakes at the moment at which another server takes over. */
-  readonly freezeUntilRelieved: (server: SimProcess) => void;
+  readonly freezeUntilRelieved: (server: VirtualProcess) => void;
   /** This server has taken over partitions. */
-  readonly relieve: (by: SimProcess) => void;
+  readonly relieve: (by: VirtualProcess) => void;
   /** A server ends as at SIGTERM, whatever it was about to do. */
   readonly stop: (server: string) => void;
 }
@@ -64,7 +64,7 @@ export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">
   const undo = new Set<() => void>();
   const stopping = new Set<ServerProcess>();
   /** Servers that wake when they are relieved, and how. */
-  const asleep = new Map<SimProcess, () => void>();
+  const asleep = new Map<VirtualProcess, () => void>();
 
   /** Does something for a while; the heal ends it early. */
   function forAWhile(world: World, ms: number, end: () => void): () => void {
@@ -125,7 +125,7 @@ export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">
   }
 
   /** Returns how it wakes early; null: it is not up. */
-  function pause(world: World, process: SimProcess | null, isServer: boolean) {
+  function pause(world: World, process: VirtualProcess | null, isServer: boolean) {
     if (process?.state() !== "up") return null;
     world.faults.count(isServer ? "server paused" : "agent paused");
     world.recorder.fault({ kind: "process", did: "pause" }, process.name, isServer);

@@ -12,6 +12,10 @@ import {
   WaitRunRequestSchema,
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import {
+  createVirtualProcess,
+  type VirtualProcess,
+} from "../../server/rehearsal/virtual-process.ts";
 import { keepSchedules } from "./calendars.ts";
 import type { Answer } from "./history.ts";
 import { holdSome } from "./holders.ts";
@@ -20,7 +24,6 @@ import { type Registered, registerSome } from "./registrar.ts";
 import { rerunSome } from "./reruns.ts";
 import { scheduleAll } from "./scheduling.ts";
 import { answerSeen, canariesIn, runSeen } from "./seen.ts";
-import { createSimProcess, type SimProcess } from "./sim-process.ts";
 import { callSome } from "./triggers.ts";
 import { canaryWords, type World } from "./world.ts";
 
@@ -43,14 +46,14 @@ export interface ClientOptions {
 
 export interface Client extends ClientOptions {
   readonly world: World;
-  readonly process: SimProcess;
+  readonly process: VirtualProcess;
   readonly runIds: string[];
 }
 
 export function startClients(world: World, options: ClientOptions): Clients {
   const name = (what: string): string => `${what}-of-${options.namespace}`;
-  const processOf = (what: string): SimProcess =>
-    createSimProcess(name(what), world.time, world.chance.fork());
+  const processOf = (what: string): VirtualProcess =>
+    createVirtualProcess(name(what), world.time, world.chance.fork());
   const runIds: string[] = [];
   const registered: Registered[] = [];
   const client = (what: string): Client => ({

@@ -1,6 +1,7 @@
 // The clock of the database: it runs with the time that passes, and may jump either way.
+
+import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import type { Recorder } from "./recorder.ts";
-import type { VirtualTime } from "./virtual-time.ts";
 
 export interface DatabaseClock {
   now(): number;

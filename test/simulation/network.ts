@@ -12,14 +12,14 @@ import {
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { DroverError } from "../../server/errors.ts";
+import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
+import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { StandardError, toStatus } from "../../server/rpc/errors.ts";
 import type { Call } from "../../server/rpc/mount.ts";
 import type { Faults } from "./faults.ts";
 import type { HttpCall, HttpReply } from "./http-call.ts";
 import { nameIn } from "./seen.ts";
 import type { ServerProcess } from "./server-process.ts";
-import type { SimProcess } from "./sim-process.ts";
-import type { VirtualTime } from "./virtual-time.ts";
 
 export type Reply<M extends Message> =
   | { readonly kind: "ok"; readonly message: M; readonly bytes: Uint8Array }
@@ -32,7 +32,7 @@ export type Reply<M extends Message> =
 
 export interface Network {
   unary<M extends DescMethodUnary>(
-    caller: SimProcess,
+    caller: VirtualProcess,
     server: ServerProcess,
     method: M,
     request: MessageShape<M["input"]>,
@@ -40,14 +40,14 @@ export interface Network {
   ): Promise<Reply<MessageShape<M["output"]>>>;
   /** null: nothing was heard. */
   post(
-    caller: SimProcess,
+    caller: VirtualProcess,
     server: ServerProcess,
     message: HttpCall,
     deadlineMs: number,
   ): Promise<HttpReply | null>;
   /** Calls back for each message and resolves at the end of the stream. */
   stream<M extends DescMethodServerStreaming>(
-    caller: SimProcess,
+    caller: VirtualProcess,
     server: ServerProcess,
     method: M,
     request: MessageShape<M["input"]>,
@@ -71,7 +71,7 @@ const broken = (code: "UNAVAILABLE" | "DEADLINE_EXCEEDED"): ErrorReply => ({
 
 /** What a call is to its caller: what arrives first counts, and what comes later finds nobody. */
 interface Caller {
-  readonly process: SimProcess;
+  readonly process: VirtualProcess;
   hear(reply: { readonly bytes: Uint8Array } | ErrorReply, last: boolean): void;
   /** When the caller has given up, or has gone. */
   onGone(tell: () => void): void;
@@ -149,7 +149,7 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
 
   return Object.freeze({
     unary<M extends DescMethodUnary>(
-      process: SimProcess,
+      process: VirtualProcess,
       server: ServerProcess,
       method: M,
       request: MessageShape<M["input"]>,
@@ -183,7 +183,7 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
       });
     },
     stream<M extends DescMethodServerStreaming>(
-      process: SimProcess,
+      process: VirtualProcess,
       server: ServerProcess,
       method: M,
       request: MessageShape<M["input"]>,
@@ -231,7 +231,7 @@ function createLine(transmit: (reply: Sent, last: boolean, notBeforeMs: number) 
 type Sent = { readonly bytes: Uint8Array } | ErrorReply;
 
 function createCaller(
-  process: SimProcess,
+  process: VirtualProcess,
   deadlineMs: number,
   hear: (reply: Sent, last: boolean) => void,
 ): Caller {

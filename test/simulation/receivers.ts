@@ -2,13 +2,13 @@
 // the other only of the ends for which it was named. A webhook may get lost on its way, its answer
 // on the way back, and the receiver may say that it failed.
 
+import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
+import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { OUTBOX_KINDS, type OutboxKind } from "../../server/store/outbox.ts";
 import type { Store } from "../../server/store/store.ts";
 import type { Post, PostResult } from "../../server/supervisor/deliveries.ts";
 import type { Faults } from "./faults.ts";
 import type { Recorder } from "./recorder.ts";
-import type { SimProcess } from "./sim-process.ts";
-import type { VirtualTime } from "./virtual-time.ts";
 
 /** As the real one waits for an answer. */
 const TIMEOUT_MS = 10_000;
@@ -41,7 +41,7 @@ export interface ReceiversOptions {
 /** How a process sends; what it does not live to hear of, it never hears. */
 export function receiversFor(
   { time, faults, recorder }: ReceiversOptions,
-  sender: SimProcess,
+  sender: VirtualProcess,
 ): Post {
   return ({ id, url, body }) =>
     new Promise((resolve) => {

@@ -1,21 +1,22 @@
 // A server of the simulation: the real control plane and the real handlers, in a process that may
 // crash, pause and come back. What is in its memory is gone with the process.
-import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
-import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { pino } from "pino";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { createControlPlane } from "../../server/control-plane.ts";
 import type { CircuitSettings } from "../../server/core/circuit.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
-import { AGENT_ITEM_FIELDS, createAgentService } from "../../server/rpc/agent-service.ts";
+import type { Chance } from "../../server/rehearsal/chance.ts";
+import {
+  createVirtualProcess,
+  type VirtualProcess,
+} from "../../server/rehearsal/virtual-process.ts";
+import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { createDrain } from "../../server/rpc/drain.ts";
+import { droverMethods } from "../../server/rpc/drover-methods.ts";
 import { createMount, type Mounted } from "../../server/rpc/mount.ts";
 import { createNamespaces } from "../../server/rpc/namespaces.ts";
-import { createOperatorService } from "../../server/rpc/operator-service.ts";
 import { createRequestCheck, type RequestCheck } from "../../server/rpc/request-check.ts";
 import { createRunLookup } from "../../server/rpc/run-lookup.ts";
-import { createSchedulerService } from "../../server/rpc/scheduler-service.ts";
 import { createTriggerActions } from "../../server/rpc/trigger-actions.ts";
 import { createTriggerRoute } from "../../server/rpc/trigger-route.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
@@ -23,15 +24,12 @@ import { regionOf } from "../../server/store/partition.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
 import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
-import type { Chance } from "./chance.ts";
 import type { Strikes } from "./chaos.ts";
 import { watchCircuits } from "./circuit-watch.ts";
 import type { Faults } from "./faults.ts";
 import { callOf, type HttpCall, type HttpHandler, type HttpReply } from "./http-call.ts";
-import { createSimProcess, type SimProcess } from "./sim-process.ts";
 import { createFaultyStore } from "./store-faults.ts";
 import type { StoreWitness } from "./store-witness.ts";
-import type { VirtualTime } from "./virtual-time.ts";
 
 /** A seed lasts half a minute and runs a workflow a few times: slow attempts are to be met. */
 const QUICK_TO_LEARN = {
@@ -42,7 +40,7 @@ const QUICK_TO_LEARN = {
 export interface ServerProcess {
   readonly name: string;
   /** The present incarnation; null while it is down. */
-  process(): SimProcess | null;
+  process(): VirtualProcess | null;
   method(name: string): Mounted;
   /** A call over HTTP. */
   post(message: HttpCall): Promise<HttpReply>;
@@ -68,7 +66,7 @@ export interface ServerDeps {
   /** Left out: nothing befalls it in the middle of something. */
   readonly strikes?: Strikes | undefined;
   /** How a process sends webhooks. */
-  readonly postOf: (process: SimProcess) => Post;
+  readonly postOf: (process: VirtualProcess) => Post;
   /** Whether requests go through the rules of the contract. */
   readonly isChecked: boolean;
   /** A defect of the server came to light. */
@@ -81,7 +79,7 @@ const checking = createRequestCheck(RPC_DEFAULTS);
 const trusting: RequestCheck = Object.freeze({ ...checking, check: () => new Map() });
 
 export function createServerProcess(name: string, deps: ServerDeps): ServerProcess {
-  let process: SimProcess | null = null;
+  let process: VirtualProcess | null = null;
   let booted: Booted = { methods: new Map(), hooks: () => false, stop: async () => undefined };
   const server: ServerProcess = {
     name,
@@ -95,7 +93,7 @@ export function createServerProcess(name: string, deps: ServerDeps): ServerProce
     post: (message) => callOf(booted.hooks, message),
     start() {
       if (process) return;
-      const begun = createSimProcess(name, deps.time, deps.chance.fork());
+      const begun = createVirtualProcess(name, deps.time, deps.chance.fork());
       process = begun;
       booted = boot(begun, deps, () => !server.cutOff && deps.isStoreUp());
     },
@@ -118,7 +116,7 @@ interface Booted {
   readonly stop: () => Promise<void>;
 }
 
-function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean): Booted {
+function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => boolean): Booted {
   const { clock, chance } = process;
   const { faults, witness, onDefect } = deps;
   const check = deps.isChecked ? checking : trusting;
@@ -166,11 +164,7 @@ function boot(process: SimProcess, deps: ServerDeps, isReachable: () => boolean)
   const runs = createRunLookup(store, common.namespaces);
   const actions = createTriggerActions({ ...shared, runs });
   const hooks = { ...shared, actions, config: RPC_DEFAULTS, wallMs: clock.wallMs };
-  const mounted = [
-    ...mount.service(SchedulerService, createSchedulerService(service)),
-    ...mount.service(OperatorService, createOperatorService(service)),
-    ...mount.service(AgentService, createAgentService(service), { itemFields: AGENT_ITEM_FIELDS }),
-  ];
+  const mounted = droverMethods(service, mount);
   plane.start().catch((error: unknown) => onDefect(`start: ${stackOf(error)}`));
   return {
     methods: new Map(mounted.map((one) => [one.method.name, one])),

@@ -2,11 +2,16 @@
 // then none in which it may: every run must end, or wait for a person, and what was promised must
 // have been kept.
 import { createHash } from "node:crypto";
+import { type Chance, createChance } from "../../server/rehearsal/chance.ts";
+import {
+  createVirtualProcess,
+  type VirtualProcess,
+} from "../../server/rehearsal/virtual-process.ts";
+import { createVirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { Store } from "../../server/store/store.ts";
 import type { AgentShape } from "./agent.ts";
 import { type Callbacks, createCallbacks } from "./callbacks.ts";
-import { type Chance, createChance } from "./chance.ts";
 import { createChaos } from "./chaos.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { type Clients, startClients } from "./client.ts";
@@ -21,12 +26,10 @@ import { putHooks, receiversFor } from "./receivers.ts";
 import { createRecorder } from "./recorder.ts";
 import { createRemote } from "./remote.ts";
 import { createServerProcess } from "./server-process.ts";
-import { createSimProcess, type SimProcess } from "./sim-process.ts";
 import { spread } from "./store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "./store-witness.ts";
 import { endTriggers, putTriggers } from "./triggers.ts";
 import { unheardRejections } from "./unheard-rejections.ts";
-import { createVirtualTime } from "./virtual-time.ts";
 import { QUEUES } from "./workload.ts";
 import type { World } from "./world.ts";
 
@@ -79,7 +82,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
   const seen = { onDefect, isChecked, witness };
   await furnish(store, witness, region);
-  const postOf = (process: SimProcess) => receiversFor({ time, faults, recorder }, process);
+  const postOf = (process: VirtualProcess) => receiversFor({ time, faults, recorder }, process);
   const strikes = chaos.strikes(() => world);
   const { isStoreUp } = chaos;
   const circuits = chance.happens(TRIPPING_SHARE) ? QUICK_TO_TRIP : undefined;
@@ -142,7 +145,7 @@ export async function simulate(seed: number): Promise<Simulated> {
 
 function callbacksOf(world: World, namespace: string): Callbacks {
   const { time, chance } = world;
-  const process = createSimProcess(`remote-of-${namespace}`, time, chance.fork());
+  const process = createVirtualProcess(`remote-of-${namespace}`, time, chance.fork());
   return createCallbacks(world, process, namespace);
 }
 

@@ -6,19 +6,19 @@
 // its own, as the memory store runs one after the other. But its number is of when it began, so
 // that those which began later commit before it.
 
+import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts";
 import type { Pulse, PulseQuestion } from "../../server/store/pulse.ts";
 import type { RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import type { Faults } from "./faults.ts";
-import type { SimProcess } from "./sim-process.ts";
 import { faultyPartitions } from "./store-sessions.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
 export interface StoreWire {
   readonly store: MemoryStore;
-  readonly process: SimProcess;
+  readonly process: VirtualProcess;
   readonly faults: Faults;
   readonly witness: StoreWitness;
   /** Whether this process reaches the store now. */

@@ -6,6 +6,7 @@ import type { Definition } from "../../server/core/definition.ts";
 import { sideOf } from "../../server/core/evolve-step.ts";
 
 import { type Plan, planOf } from "../../server/core/plan.ts";
+import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import type { PassRecord } from "../../server/store/changes.ts";
 import type { TakenPartition } from "../../server/store/partition-session.ts";
 import type { Fire, NewSchedule } from "../../server/store/schedules.ts";
@@ -20,7 +21,6 @@ import type {
 import type { Edges } from "./edges.ts";
 import type { FinalFire } from "./history-rows.ts";
 import type { Recorder } from "./recorder.ts";
-import type { VirtualTime } from "./virtual-time.ts";
 
 export interface StoreWitness {
   readonly definitions: ReadonlyMap<number, Definition>;

@@ -1,7 +1,7 @@
 // Workflows that are made for ways which random ones hardly ever take: short ones, whose few steps
 // lean all in one direction.
 import type { Definition, StepDefinition } from "../../server/core/definition.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../../server/rehearsal/chance.ts";
 import {
   alwaysSteps,
   DOUBTFUL_TASK,

@@ -1,13 +1,14 @@
 // What every part of one simulated world shares.
+
+import type { Chance } from "../../server/rehearsal/chance.ts";
+import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import type { Callbacks } from "./callbacks.ts";
-import type { Chance } from "./chance.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import type { Faults } from "./faults.ts";
 import type { Network } from "./network.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Remote } from "./remote.ts";
 import type { ServerProcess } from "./server-process.ts";
-import type { VirtualTime } from "./virtual-time.ts";
 
 export interface World {
   readonly time: VirtualTime;

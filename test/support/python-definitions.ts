@@ -13,7 +13,9 @@ const root = join(import.meta.dirname, "../..");
 export const pythonDefinitionsFile = join(root, "sdk/python/tests/gen/definitions.json");
 
 export function pythonDefinitions(): string {
-  const paths = globSync(["agents-examples/*/*.yaml", "sdk/python/tests/*.yaml"], { cwd: root });
+  const paths = globSync(["agents-examples/*/!(*.scenarios).yaml", "sdk/python/tests/*.yaml"], {
+    cwd: root,
+  });
   const definitions = paths.sort().map((path) => {
     const text = readFileSync(join(root, path), "utf8");
     const definition = toJson(WorkflowDefinitionSchema, parseWorkflowText(text).definition);

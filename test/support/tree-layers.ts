@@ -8,6 +8,7 @@
  * and dispatcher.ts say; protobuf types stop at `rpc`; main.ts constructs.
  */
 import { type Import, importsOf, type SourceFile } from "./tree.ts";
+import { besideLayers } from "./tree-layers-beside.ts";
 import { webLayers } from "./tree-layers-web.ts";
 
 /** One broken rule, as a line that says where, what, and what to do instead. */
@@ -256,6 +257,17 @@ export const layers: readonly Layer[] = [
       "the control plane is put together over any store and any edge: main.ts has the real ones",
   },
   {
+    // A server, its store and its agents in one process, by virtual time.
+    of: ["server/rehearsal/"],
+    may: [
+      ...[...contract, ...tools, "server/config.ts", "server/control-plane.ts", "server/core/"],
+      ...["server/expressions/", "server/rpc/", "server/store/memory/", "proto/gen/ts/"],
+      ...["@bufbuild/protobuf", "pino", "yaml"],
+    ],
+    node: false,
+    instead: "a rehearsal is a server that is called as any: what it needs more belongs to them",
+  },
+  {
     of: ["server/main.ts"],
     may: ["server/"],
     types: ["pino"],
@@ -283,9 +295,8 @@ export const layers: readonly Layer[] = [
       "server/errors.ts",
       "server/embedded/",
       "server/store/postgres/migrate.ts",
-      // `workflow check` reads a text as the server would, without one.
-      "server/expressions/",
-      "server/rpc/",
+      // `workflow check` reads a text as the server would, and `test` plays it, without one.
+      ...["server/expressions/", "server/rpc/", "server/rehearsal/", "server/core/definition.ts"],
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",
@@ -323,54 +334,8 @@ export const layers: readonly Layer[] = [
     instead:
       "an example shows what a user can do: import @drover/sdk, or start a process of its own",
   },
-  {
-    of: ["bench/peers/"],
-    may: ["@dbos-inc/dbos-sdk", "graphile-worker", "pg", "pg-boss"],
-    node: true,
-    instead: "the program of a peer uses that product as its users do, and nothing of ours",
-  },
-  {
-    of: ["bench/"],
-    may: [
-      "proto/gen/ts/",
-      "sdk/typescript/index.ts",
-      "sdk/typescript/channel.ts",
-      "sdk/typescript/client.ts",
-      "pg",
-      "playwright-core",
-      "server/main.ts",
-      "server/embedded/postgres.ts",
-      "server/store/postgres/migrate.ts",
-      "test/support/blackhole-proxy.ts",
-    ],
-    node: true,
-    instead: "a benchmark starts a server as a process, and asks it as an agent or a client would",
-  },
   ...webLayers,
-  {
-    of: ["spec/"],
-    may: [],
-    node: true,
-    instead: "a model stands beside the code that it mirrors, and needs Spin alone",
-  },
-  {
-    of: ["deploy/"],
-    may: [],
-    node: false,
-    instead: "what watches a server from outside knows the names of its metrics alone",
-  },
-  {
-    of: ["docs/"],
-    may: [
-      "deploy/grafana/dashboard.ts",
-      "server/core/",
-      "server/rpc/workflow-text-schema.ts",
-      "server/telemetry/catalogue.ts",
-      "server/telemetry/spans.ts",
-    ],
-    node: true,
-    instead: "pages are made from the rules and their tables, which are in core",
-  },
+  ...besideLayers,
 ];
 
 /** Imports across layers that are not allowed, and files that belong to no layer. */

@@ -2,12 +2,15 @@
 // and nothing by itself but the beats that it was asked to keep up.
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Reported as ReportedOutcome } from "../../../server/core/event.ts";
+import {
+  createVirtualProcess,
+  type VirtualProcess,
+} from "../../../server/rehearsal/virtual-process.ts";
 import { type AgentCaller, complete, type Handed, heartbeat, pollTask } from "../agent-calls.ts";
 import type { Answer, PollWish } from "../history.ts";
 import { outcomeMessage } from "../reports.ts";
 import { tokenSeen } from "../seen.ts";
 import type { ServerProcess } from "../server-process.ts";
-import { createSimProcess, type SimProcess } from "../sim-process.ts";
 import type { World } from "../world.ts";
 import type { CallWay, ScriptedFaults } from "./scripted-faults.ts";
 
@@ -55,7 +58,7 @@ export interface Beating {
 }
 
 export interface ScriptedAgent {
-  readonly process: SimProcess;
+  readonly process: VirtualProcess;
   poll(options?: PollOptions): Promise<Polled>;
   /** Polls until the next task comes. */
   take(options?: PollOptions): Promise<Handed>;
@@ -86,7 +89,7 @@ export function createScriptedAgent(
   name: string,
   options: AgentOptions = {},
 ): ScriptedAgent {
-  const process = createSimProcess(name, world.time, world.chance.fork());
+  const process = createVirtualProcess(name, world.time, world.chance.fork());
   const bytes = process.chance.bytes(16);
   const { id = name, namespace = "default", queues = ["default"], tasks = [] } = options;
   const session = Buffer.from(bytes).toString("hex");

@@ -10,13 +10,16 @@ import {
   WaitRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Definition } from "../../../server/core/definition.ts";
+import {
+  createVirtualProcess,
+  type VirtualProcess,
+} from "../../../server/rehearsal/virtual-process.ts";
 import { definitionMessage } from "../../../server/rpc/convert-definition.ts";
 import type { Answer, Request, ScheduleAsk } from "../history.ts";
 import { MARK_LABEL } from "../history-rows.ts";
 import { askOf, type Begin, scheduleRequest } from "../scheduling.ts";
 import { answerSeen, canariesIn, runSeen } from "../seen.ts";
 import type { ServerProcess } from "../server-process.ts";
-import { createSimProcess, type SimProcess } from "../sim-process.ts";
 import { canaryWords, type World } from "../world.ts";
 import type { Via } from "./scripted-agent.ts";
 import type { ScriptedFaults } from "./scripted-faults.ts";
@@ -50,7 +53,7 @@ export function createScriptedClient(
   world: World & { readonly faults: ScriptedFaults },
   name: string,
 ): ScriptedClient {
-  const process = createSimProcess(name, world.time, world.chance.fork());
+  const process = createVirtualProcess(name, world.time, world.chance.fork());
   let [calls, marks] = [0, 0];
 
   type Made = { readonly answer: Answer; readonly bytes: Uint8Array };
@@ -58,7 +61,7 @@ export function createScriptedClient(
   async function ask(
     via: Via,
     request: Request,
-    send: (caller: SimProcess, server: ServerProcess, deadlineMs: number) => Promise<Made>,
+    send: (caller: VirtualProcess, server: ServerProcess, deadlineMs: number) => Promise<Made>,
   ): Promise<Answer> {
     const server = via.at ?? world.servers[0];
     if (!server) throw new Error("the world has no server");

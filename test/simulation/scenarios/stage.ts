@@ -8,11 +8,13 @@
 import { expect } from "vitest";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { Step } from "../../../server/core/model.ts";
+import { createChance } from "../../../server/rehearsal/chance.ts";
+import type { VirtualProcess } from "../../../server/rehearsal/virtual-process.ts";
+import { createVirtualTime } from "../../../server/rehearsal/virtual-time.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { workflow } from "../../support/core-world.ts";
 import { startAgent } from "../agent.ts";
-import { createChance } from "../chance.ts";
 import { checkHistory } from "../checker/check-history.ts";
 import { createDatabaseClock, jumpClock } from "../database-clock.ts";
 import { createEdges } from "../edges.ts";
@@ -22,11 +24,9 @@ import { putHooks } from "../receivers.ts";
 import { createRecorder } from "../recorder.ts";
 import { createRemote } from "../remote.ts";
 import { createServerProcess, type ServerProcess } from "../server-process.ts";
-import type { SimProcess } from "../sim-process.ts";
 import { spread } from "../store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "../store-witness.ts";
 import { unheardRejections } from "../unheard-rejections.ts";
-import { createVirtualTime } from "../virtual-time.ts";
 import type { World } from "../world.ts";
 import { type AgentOptions, createScriptedAgent, type ScriptedAgent } from "./scripted-agent.ts";
 import {
@@ -64,8 +64,8 @@ export interface Stage {
   start(server: ServerProcess): void;
   /** As at SIGTERM. */
   stop(server: ServerProcess): Promise<void>;
-  freeze(process: SimProcess | ServerProcess): void;
-  thaw(process: SimProcess | ServerProcess): void;
+  freeze(process: VirtualProcess | ServerProcess): void;
+  thaw(process: VirtualProcess | ServerProcess): void;
   storeAway(isAway: boolean): void;
   jumpClock(byMs: number): void;
 }
@@ -259,11 +259,11 @@ function stageOf(
       await which.stop();
       record("exit", which.name);
     },
-    freeze(which: SimProcess | ServerProcess) {
+    freeze(which: VirtualProcess | ServerProcess) {
       record("pause", which.name);
       processOf(which)?.pause();
     },
-    thaw(which: SimProcess | ServerProcess) {
+    thaw(which: VirtualProcess | ServerProcess) {
       record("resume", which.name);
       processOf(which)?.resume();
     },
@@ -275,7 +275,7 @@ function stageOf(
   } satisfies Stage);
 }
 
-function processOf(which: SimProcess | ServerProcess): SimProcess | null {
+function processOf(which: VirtualProcess | ServerProcess): VirtualProcess | null {
   return "process" in which ? which.process() : which;
 }
 

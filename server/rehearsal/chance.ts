@@ -1,7 +1,7 @@
 // Randomness from one seed: the twin of the server's `Random`, and the dice of the simulation.
 // Every part gets a stream of its own (`fork`), so that one part more or fewer draws of another
 // part do not change everything that follows in the rest.
-import type { Random } from "../../server/clock.ts";
+import type { Random } from "../clock.ts";
 
 export interface Chance extends Random {
   /** A whole number from `low` to `high`, both included. */

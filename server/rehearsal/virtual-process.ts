@@ -4,11 +4,11 @@
 //
 // Promises that wait for a timer or for mail of a dead process never settle: nothing of what it had
 // in memory reaches the outside any more. A pause does not stop its clock.
-import { type Clock, sleepBy, type Timer } from "../../server/clock.ts";
+import { type Clock, sleepBy, type Timer } from "../clock.ts";
 import type { Chance } from "./chance.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-export interface SimProcess {
+export interface VirtualProcess {
   readonly name: string;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -21,7 +21,11 @@ export interface SimProcess {
   onCrash(tell: () => void): () => void;
 }
 
-export function createSimProcess(name: string, time: VirtualTime, chance: Chance): SimProcess {
+export function createVirtualProcess(
+  name: string,
+  time: VirtualTime,
+  chance: Chance,
+): VirtualProcess {
   let state: "up" | "paused" | "dead" = "up";
   let held: { fn: (() => void) | null }[] = [];
   const tellers = new Set<() => void>();
@@ -74,5 +78,5 @@ export function createSimProcess(name: string, time: VirtualTime, chance: Chance
       tellers.add(tell);
       return () => void tellers.delete(tell);
     },
-  } satisfies SimProcess);
+  } satisfies VirtualProcess);
 }

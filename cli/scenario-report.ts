@@ -1,0 +1,106 @@
+/** What became of scenarios, for people: a line for each that passed, and of the others all. */
+import { type Difference, differences } from "@drover/server/rehearsal/expectations.ts";
+import type { Rehearsed } from "@drover/server/rehearsal/rehearse.ts";
+import type { Scenario } from "@drover/server/rehearsal/scenario.ts";
+import type { ScenarioFile } from "@drover/server/rehearsal/scenario-file.ts";
+import type { TimelineEntry } from "@drover/server/rehearsal/timeline.ts";
+import type { Output } from "./output.ts";
+import { clean, clip, durationWords } from "./words.ts";
+
+/** One scenario that was played. */
+export interface Played {
+  /** As it was named. */
+  readonly file: string;
+  readonly scenario: Scenario;
+  readonly rehearsed: Rehearsed;
+  readonly differences: readonly Difference[];
+  readonly passed: boolean;
+  readonly tookMs: number;
+  readonly locate: ScenarioFile["locate"];
+}
+
+export function judged(
+  { file, scenario, rehearsed, tookMs }: Pick<Played, "file" | "scenario" | "rehearsed" | "tookMs">,
+  locate: ScenarioFile["locate"],
+): Played {
+  const found = differences(scenario, rehearsed);
+  const passed = found.length === 0 && rehearsed.troubles.length === 0;
+  return { file, scenario, rehearsed, differences: found, passed, tookMs, locate };
+}
+
+const nameColumns = 60;
+const whatShownMax = 200;
+
+export function printPlayed(played: Played, output: Output, withTimeline: boolean): void {
+  const { scenario, rehearsed, passed, tookMs } = played;
+  const sign = passed ? output.paint("green", "✓") : output.paint("red", "✗");
+  const name = clean(scenario.name).padEnd(nameColumns);
+  const virtual = durationWords(rehearsed.endedMs ?? rehearsed.playedMs);
+  output.line(`  ${sign} ${name} ${output.paint("dim", `${virtual} in ${Math.round(tookMs)} ms`)}`);
+  for (const difference of played.differences) printDifference(difference, played, output);
+  for (const trouble of rehearsed.troubles) {
+    const at = /^(scenarios\[\d+\]\S*) (.*)$/s.exec(trouble);
+    output.line(
+      `      ${at ? `${placeOf(at[1] ?? "", played)}  ${clean(at[2] ?? "")}` : clean(trouble)}`,
+    );
+  }
+  const isWaiting = !passed && rehearsed.why !== "" && rehearsed.endedMs === null;
+  if (isWaiting)
+    output.line(`      after ${virtual} it is ${rehearsed.run}: ${clean(rehearsed.why)}`);
+  if (!passed || withTimeline) printTimeline(rehearsed.timeline, output);
+}
+
+function printDifference(
+  { path, what, expected, was }: Difference,
+  played: Played,
+  output: Output,
+): void {
+  output.line(`      ${placeOf(path, played)}  ${output.paint("bold", what)}`);
+  output.line(`        expected  ${output.paint("green", clean(expected))}`);
+  output.line(`        was       ${output.paint("red", clean(was))}`);
+}
+
+function placeOf(path: string, { file, locate }: Played): string {
+  const { line, column } = locate(path);
+  return `${file}:${line}:${column}`;
+}
+
+/** So many lines are read by people; the rest is told by --output json. */
+const timelineLinesMax = 200;
+
+function printTimeline(entries: readonly TimelineEntry[], output: Output): void {
+  const shown = entries.slice(0, timelineLinesMax);
+  const width = (of: (entry: TimelineEntry) => string) =>
+    Math.max(0, ...shown.map((entry) => of(entry).length));
+  const [who, about] = [width((entry) => entry.who), width((entry) => entry.about)];
+  output.line("");
+  for (const entry of shown) {
+    const when = durationWords(entry.atMs).padStart(9);
+    const what = clip(clean(entry.what), whatShownMax);
+    const style = entry.who === "supervisor" ? "yellow" : entry.who === "run" ? "cyan" : null;
+    const words = `${entry.who.padEnd(who)}  ${entry.about.padEnd(about)}  ${what}`;
+    output.line(`    ${output.paint("dim", when)}  ${style ? output.paint(style, words) : words}`);
+  }
+  const left = entries.length - shown.length;
+  if (left > 0) output.line(`    … and ${left} more, in --output json`);
+  output.line("");
+}
+
+/** For programs. */
+export function playedJson({ file, scenario, rehearsed, passed, ...rest }: Played) {
+  return {
+    ...{ file, scenario: scenario.name, passed, run: rehearsed.run, reason: rehearsed.reason },
+    ...{ virtual_ms: rehearsed.endedMs ?? rehearsed.playedMs, took_ms: Math.round(rest.tookMs) },
+    differences: rest.differences.map(({ path, what, expected, was }) => ({
+      ...{ what, expected, was, ...rest.locate(path) },
+    })),
+    ...{ troubles: rehearsed.troubles, why: rehearsed.why },
+    steps: Object.fromEntries(rehearsed.steps),
+    ...{ interventions: rehearsed.interventions, escalations: rehearsed.escalations },
+    effects: rehearsed.effects,
+    calls: Object.fromEntries(rehearsed.calls),
+    timeline: rehearsed.timeline.map(({ atMs, who, about, what }) => ({
+      ...{ at_ms: atMs, who, about, what },
+    })),
+  };
+}

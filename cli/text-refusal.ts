@@ -1,0 +1,21 @@
+/** What is wrong with a file, as `file:line:column`, which editors and terminals follow. */
+import type { FieldProblem } from "@drover/server/errors.ts";
+import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
+
+const placeAtEnd = / \(line (\d+), column (\d+)\)$/;
+
+export function textRefusal(
+  file: string,
+  problems: readonly FieldProblem[],
+  code: ExitCode = exitCodes.failed,
+  next = `correct the file, then drover workflow check ${file}`,
+): CliFailure {
+  const fields = problems.map(({ path, message }) => {
+    const place = placeAtEnd.exec(message);
+    const plain = message.replace(placeAtEnd, "");
+    const where = place ? `${file}:${place[1]}:${place[2]}` : file;
+    return { path: where, message: path === "text" ? plain : `${path}: ${plain}` };
+  });
+  const count = problems.length === 1 ? "a problem" : `${problems.length} problems`;
+  return new CliFailure(`${file} has ${count}`, { code, next, fields });
+}

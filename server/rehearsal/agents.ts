@@ -1,0 +1,131 @@
+// The agents of a rehearsal: of each queue as many processes as there is work for, each with one
+// task at a time, so that what befalls one task befalls no other.
+//
+//   process: polls → has a task (performance.ts) → spare → polls …
+//                                        └ frozen or crashed: never again
+//
+// There is always one that polls, unless a person has taken the agents of its queue away.
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { AgentService, type PollTaskResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
+import { DroverError } from "../errors.ts";
+import type { Chance } from "./chance.ts";
+import { type PerformanceWorld, perform } from "./performance.ts";
+
+export interface AgentProcess {
+  readonly name: string;
+  readonly queue: string;
+  readonly session: Uint8Array;
+  polls: bigint;
+}
+
+export interface Agents {
+  /** Somebody polls this queue from now on. */
+  serve(queue: string): void;
+  leave(queue: string): void;
+  comeBack(queue: string): void;
+  /** Those that will still do something. */
+  busy(): number;
+}
+
+export interface AgentsWorld extends PerformanceWorld {
+  readonly chance: Chance;
+  /** A task was handed out. */
+  readonly onTask: (task: Task) => void;
+}
+
+interface Queue {
+  readonly name: string;
+  started: number;
+  readonly spare: AgentProcess[];
+  polling: { readonly agent: AgentProcess; readonly gone: AbortController } | null;
+  isAway: boolean;
+}
+
+const POLL_MS = 60_000;
+const SERVER_AWAY_MS = 200;
+
+export function createAgents(world: AgentsWorld): Agents {
+  const queues = new Map<string, Queue>();
+  let busy = 0;
+
+  function start(queue: Queue): AgentProcess {
+    queue.started += 1;
+    const name = `${queue.name}-${queue.started}`;
+    return { name, queue: queue.name, session: world.chance.bytes(16), polls: 0n };
+  }
+
+  /** Somebody polls, if nobody does. */
+  function staff(queue: Queue): void {
+    if (queue.isAway || queue.polling) return;
+    const agent = queue.spare.shift() ?? start(queue);
+    const gone = new AbortController();
+    queue.polling = { agent, gone };
+    void pollFor(queue, agent, gone.signal);
+  }
+
+  async function pollFor(queue: Queue, agent: AgentProcess, gone: AbortSignal): Promise<void> {
+    while (!gone.aborted) {
+      const answer = await pollOnce(agent, gone);
+      const task = answer?.tasks[0];
+      if (task) {
+        void work(queue, agent, task);
+        if (queue.polling?.agent === agent) queue.polling = null;
+        staff(queue);
+        return;
+      }
+      if (answer === null) await world.sleep(SERVER_AWAY_MS);
+    }
+    queue.spare.push(agent);
+  }
+
+  /** null: nobody answered. */
+  async function pollOnce(
+    agent: AgentProcess,
+    gone: AbortSignal,
+  ): Promise<PollTaskResponse | null> {
+    agent.polls += 1n;
+    const { name: id, session, queue, polls: pollSeq } = agent;
+    const asked = { agent: { id, session, version: "1" }, pollSeq, maxTasks: 1 };
+    const wait = durationFromMs(POLL_MS);
+    const queues = [{ name: queue, weight: 1 }];
+    try {
+      return await world.call(AgentService.method.pollTask, { ...asked, queues, wait }, gone);
+    } catch (error) {
+      if (error instanceof DroverError && error.reason === "STORE_UNAVAILABLE") return null;
+      throw error;
+    }
+  }
+
+  async function work(queue: Queue, agent: AgentProcess, task: Task): Promise<void> {
+    busy += 1;
+    world.onTask(task);
+    const left = await perform(world, agent, task, () => {
+      busy -= 1;
+    });
+    if (left === "alive") queue.spare.push(agent);
+  }
+
+  return Object.freeze({
+    serve(name: string) {
+      if (queues.has(name)) return;
+      const queue: Queue = { name, started: 0, spare: [], polling: null, isAway: false };
+      queues.set(name, queue);
+      staff(queue);
+    },
+    leave(name: string) {
+      const queue = queues.get(name);
+      if (!queue) return;
+      queue.isAway = true;
+      queue.polling?.gone.abort();
+      queue.polling = null;
+    },
+    comeBack(name: string) {
+      const queue = queues.get(name);
+      if (!queue) return;
+      queue.isAway = false;
+      staff(queue);
+    },
+    busy: () => busy,
+  } satisfies Agents);
+}

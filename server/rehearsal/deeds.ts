@@ -1,0 +1,183 @@
+// What a scenario has people do, and what it has befall the server and whole queues, each at its
+// moment or when something has come to a state. What is refused is told, and fails the scenario.
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
+import { SchedulerService, Undo, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { DroverError } from "../errors.ts";
+import { payloadField } from "../rpc/payload.ts";
+import type { Agents } from "./agents.ts";
+import type { RehearsalServer } from "./rehearsal-server.ts";
+import type { RunObserver } from "./run-observer.ts";
+import type { Deed, Scenario, ScenarioEvent } from "./scenario.ts";
+import type { Timeline } from "./timeline.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+export interface Deeds {
+  /** The run has changed. */
+  changed(): void;
+  /** Something is to come; `standsStill`: nothing more will come to a state by itself. */
+  isPending(standsStill: boolean): boolean;
+  /** What never came to be done, in words. */
+  undone(): readonly string[];
+}
+
+export interface DeedsWorld {
+  readonly scenario: Scenario;
+  readonly server: RehearsalServer;
+  readonly agents: Agents;
+  readonly time: VirtualTime;
+  readonly timeline: Timeline;
+  readonly runId: string;
+  readonly observer: RunObserver;
+  readonly troubles: string[];
+  /** The roles that each approval step asks for. */
+  readonly approvers: ReadonlyMap<string, readonly string[]>;
+}
+
+export function createDeeds(world: DeedsWorld): Deeds {
+  const { scenario, time, observer, troubles } = world;
+  const waiting = new Set<ScenarioEvent>();
+  let planned = 0;
+  let looked = 0;
+  let people = 0;
+
+  function plan({ deed, path }: ScenarioEvent, inMs: number): void {
+    planned += 1;
+    time.after(inMs, () => {
+      people += 1;
+      void act(world, deed, people)
+        .catch((error: unknown) => {
+          if (!(error instanceof DroverError)) throw error;
+          const what = `is refused: ${error.message}`;
+          world.timeline.tell("said", { who: "a person", about: "", what });
+          troubles.push(`${path} was refused: ${error.message}`);
+        })
+        .finally(() => {
+          planned -= 1;
+        });
+    });
+  }
+
+  for (const event of scenario.events)
+    if (event.on.kind === "at") plan(event, event.on.ms);
+    else waiting.add(event);
+
+  return Object.freeze({
+    changed() {
+      const news = observer.reached().slice(looked);
+      looked = observer.reached().length;
+      for (const event of waiting) {
+        const { on } = event;
+        if (on.kind !== "when" || !news.some(({ state }) => state === on.state)) continue;
+        waiting.delete(event);
+        // Nobody answers in the very millisecond in which it came to that.
+        plan(event, Math.max(1, on.afterMs));
+      }
+    },
+    isPending: (standsStill: boolean) => planned > 0 || (waiting.size > 0 && !standsStill),
+    undone: () =>
+      [...waiting].map(({ on, path }) =>
+        on.kind === "when"
+          ? `${path} never came: nothing was ever "${on.state}"`
+          : `${path} never came`,
+      ),
+  } satisfies Deeds);
+}
+
+function act(world: DeedsWorld, deed: Deed, number: number): Promise<unknown> {
+  const { server, agents, runId, timeline, time } = world;
+  const run = { ref: { case: "runId" as const, value: runId } };
+  const { cancelRun, signal } = SchedulerService.method;
+  const tell = (who: string, about: string, what: string) =>
+    timeline.tell("said", { who, about, what });
+  switch (deed.kind) {
+    case "signal": {
+      tell("the world", "", `sends the signal ${deed.name}`);
+      const asked = { run, name: deed.name, signalId: `signal-${number}` };
+      return server.call(signal, { ...asked, ...payloadField("payload", deed.payload) });
+    }
+    case "decide":
+      return decide(world, deed, number);
+    case "answer":
+      return answerQuestion(world, deed);
+    case "cancel":
+      tell(
+        "a person",
+        "",
+        deed.undo ? "cancels the run" : "cancels the run, and leaves what it did",
+      );
+      return server.call(cancelRun, { run, undo: deed.undo ? Undo.COMPENSATE : Undo.LEAVE });
+    case "pause":
+    case "resume":
+      tell(
+        "a person",
+        "",
+        `${deed.kind}s ${deed.queue === null ? "the run" : `queue ${deed.queue}`}`,
+      );
+      return pauseOrResume(world, deed);
+    case "leave":
+      tell("the world", "", `all agents of queue ${deed.queue} are gone`);
+      agents.leave(deed.queue);
+      return Promise.resolve();
+    case "return":
+      tell("the world", "", `agents of queue ${deed.queue} are back`);
+      agents.comeBack(deed.queue);
+      return Promise.resolve();
+    case "kill":
+      tell("the world", "", "the server is killed");
+      server.kill();
+      time.after(deed.forMs, () => {
+        tell("the world", "", "the server is back");
+        void server.start();
+      });
+      return Promise.resolve();
+  }
+}
+
+function pauseOrResume(
+  { server, runId }: DeedsWorld,
+  { kind, queue }: Extract<Deed, { kind: "pause" | "resume" }>,
+): Promise<unknown> {
+  const run = { ref: { case: "runId" as const, value: runId } };
+  const [runs, queues] = [SchedulerService.method, OperatorService.method];
+  if (queue === null)
+    return server.call(kind === "pause" ? runs.pauseRun : runs.resumeRun, { run });
+  if (kind === "pause") return server.call(queues.pauseQueue, { queue });
+  return server.call(queues.resumeQueue, { queue });
+}
+
+/** Who decides has the roles that the step asks for, unless the scenario says whose they are. */
+async function decide(
+  { server, runId, timeline, approvers }: DeedsWorld,
+  { step: stepId, approve, by, roles, comment, form }: Extract<Deed, { kind: "decide" }>,
+  number: number,
+): Promise<unknown> {
+  const approver = by ?? `person-${number}`;
+  const what = approve ? "approves" : "rejects";
+  timeline.tell("said", { who: approver, about: stepId, what });
+  return await server.call(SchedulerService.method.decide, {
+    run: { ref: { case: "runId", value: runId } },
+    ...{ stepId, approver, roles: [...(roles ?? approvers.get(stepId) ?? [])], comment },
+    verdict: approve ? Verdict.APPROVE : Verdict.REJECT,
+    ...payloadField("form", form),
+  });
+}
+
+async function answerQuestion(
+  { server, runId, observer, timeline }: DeedsWorld,
+  { answer, step, payload, by }: Extract<Deed, { kind: "answer" }>,
+): Promise<unknown> {
+  const fits = ({ stepId }: Escalation): boolean => step === null || stepId === step;
+  const open = observer.openEscalations().find(fits);
+  if (!open) {
+    const whose = step === null ? "no question is open" : `no question about ${step} is open`;
+    throw new DroverError("ESCALATION_NOT_FOUND", `${whose} at this moment`);
+  }
+  const who = by ?? "operator";
+  timeline.tell("said", { who, about: open.stepId, what: `answers: ${answer}` });
+  return await server.call(OperatorService.method.resolveEscalation, {
+    run: { ref: { case: "runId", value: runId } },
+    ...{ escalationId: open.id, answer, by: who, why: "rehearsed" },
+    ...payloadField("payload", payload),
+  });
+}

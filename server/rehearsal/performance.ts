@@ -1,0 +1,325 @@
+// One task in the hands of one agent process, played as its act says.
+//
+//   taken → works, and beats → does it at the remote service → reports until it is answered → alive
+//             ├ told to stop, and listens → reports "cancelled" → alive
+//             └ hangs, is frozen, or crashes → gone
+import type { DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
+import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import {
+  FailureClass,
+  type OutcomeSchema,
+  type ProgressSchema,
+  type Task,
+  TaskKind,
+} from "@drover/proto/drover/v1/task_pb.ts";
+import type { Payload } from "../core/payload.ts";
+import { DroverError } from "../errors.ts";
+import { payloadField } from "../rpc/payload.ts";
+import type { Outside } from "./outside.ts";
+import { type Act, stepName } from "./scenario.ts";
+import type { Scripts } from "./scripts.ts";
+import type { Timeline, TimelineRank } from "./timeline.ts";
+
+export type Calls = <M extends DescMethodUnary>(
+  method: M,
+  request: MessageInitShape<M["input"]>,
+  gone?: AbortSignal,
+) => Promise<MessageShape<M["output"]>>;
+
+export interface PerformanceWorld {
+  readonly call: Calls;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly scripts: Scripts;
+  readonly outside: Outside;
+  readonly timeline: Timeline;
+  /** Steps that are maps: a task of theirs without an item is their gate. */
+  readonly maps: ReadonlySet<string>;
+}
+
+export interface Performer {
+  readonly name: string;
+  readonly session: Uint8Array;
+}
+
+type Outcome = NonNullable<MessageInitShape<typeof OutcomeSchema>["kind"]>;
+/** What becomes of its process. */
+type Left = "alive" | "gone";
+
+/** One performance. */
+interface Stage {
+  readonly world: PerformanceWorld;
+  readonly agent: Performer;
+  readonly task: Task;
+  readonly about: string;
+  /** It will do nothing more by itself. */
+  readonly rest: () => void;
+}
+
+const SERVER_AWAY_MS = 200;
+/** Whose work is long beats as seldom as its lease allows: by then a beat is a hundredth of it. */
+const [LONG_BEATS, LEASE_SHARE] = [100, 0.8];
+
+/** Calls `rest` once, as soon as nothing more is to come of it. */
+export async function perform(
+  world: PerformanceWorld,
+  agent: Performer,
+  task: Task,
+  rest: () => void,
+): Promise<Left> {
+  const about = stepName(task.stepId, task.item);
+  let resting = false;
+  const restOnce = (): void => {
+    if (!resting) rest();
+    resting = true;
+  };
+  const stage = { world, agent, task, about, rest: restOnce };
+  const what = `takes ${task.task} (${tryWords(task)})`;
+  world.timeline.tell("taken", { who: agent.name, about, what });
+  const left = await play(stage, world.scripts.next(task));
+  restOnce();
+  return left;
+}
+
+function tryWords({ kind, attempt }: Task): string {
+  return `${kind === TaskKind.VERIFY ? "look" : kind === TaskKind.COMPENSATE ? "undo" : "attempt"} ${attempt}`;
+}
+
+async function play(stage: Stage, act: Act): Promise<Left> {
+  const tell = (what: string) => say(stage, what);
+  switch (act.kind) {
+    case "hang":
+      return hang(stage, act);
+    case "freeze": {
+      say(stage, act.thaw ? "falls silent for a while" : "falls silent for good", "taken");
+      if (act.effect) effect(stage, null);
+      if (!act.thaw) return gone(stage);
+      await stage.world.sleep(act.thaw.forMs);
+      tell("is back");
+      return answer(stage, act.thaw.answer);
+    }
+    case "answer-late": {
+      effect(stage, act.output);
+      say(stage, "does it, and falls silent", "taken");
+      const { leaseFor } = stage.task;
+      await stage.world.sleep((leaseFor ? durationMs(leaseFor) : 0) + act.byMs);
+      await report(stage, success(act.output), "succeeded, late");
+      return "alive";
+    }
+    case "crash":
+      if ((await works(stage, act.afterMs)) !== "done") return "alive";
+      if (act.effect) effect(stage, null);
+      tell(act.effect ? "crashes, having done it" : "crashes");
+      return gone(stage);
+    case "defer":
+      return defer(stage, act);
+    case "again":
+      await report(stage, { case: "again", value: { after: durationFromMs(act.inMs) } }, "again");
+      return "alive";
+    case "release":
+      await report(stage, { case: "released", value: {} }, "released");
+      return "alive";
+    default:
+      return answer(stage, act);
+  }
+}
+
+function gone({ rest }: Stage): Left {
+  rest();
+  return "gone";
+}
+
+function say({ world, agent, about }: Stage, what: string, rank: TimelineRank = "said"): void {
+  world.timeline.tell(rank, { who: agent.name, about, what });
+}
+
+/** It works, listens to its beats, and reports. */
+async function answer(
+  stage: Stage,
+  act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "look" }>,
+): Promise<Left> {
+  const heard = await works(stage, act.afterMs);
+  if (heard === "lost") say(stage, "hears that its lease is lost, and drops it");
+  if (heard === "cancel")
+    await report(stage, { case: "cancelled", value: { noEffect: true } }, "cancelled");
+  if (heard !== "done") return "alive";
+  const { outcome, words } = ended(stage, act);
+  await report(stage, outcome, words);
+  return "alive";
+}
+
+function ended(
+  stage: Stage,
+  act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "look" }>,
+): { readonly outcome: Outcome; readonly words: string } {
+  switch (act.kind) {
+    case "succeed":
+      effect(stage, act.output);
+      return { outcome: success(act.output), words: "succeeded" };
+    case "look": {
+      const found = stage.world.outside.find(stage.task.effectKey);
+      if (found) return { outcome: success(found.output), words: "it is there" };
+      const nothing = { code: "not-there", message: "", noEffect: true };
+      const failureClass = FailureClass.TRANSIENT;
+      const outcome = { case: "failed" as const, value: { ...nothing, failureClass } };
+      return { outcome, words: "it is not there" };
+    }
+    case "unknown": {
+      if (act.effect) effect(stage, null);
+      const words = act.effect ? "unknown (it was done)" : "unknown (it was not done)";
+      return { outcome: { case: "unknown", value: { code: act.code } }, words };
+    }
+    case "fail":
+      if (act.effect) effect(stage, null);
+      return { outcome: failed(act), words: `failed, ${act.code}` };
+  }
+}
+
+function success(output: Payload | null) {
+  return { case: "success" as const, value: payloadField("output", output) };
+}
+
+function failed(act: Extract<Act, { kind: "fail" }>) {
+  const { code, message, noEffect, permanent, retryAfterMs } = act;
+  const failureClass = permanent ? FailureClass.PERMANENT : FailureClass.TRANSIENT;
+  const retryAfter = retryAfterMs === null ? {} : { retryAfter: durationFromMs(retryAfterMs) };
+  const value = { code, message, noEffect, failureClass, ...retryAfter };
+  return { case: "failed" as const, value };
+}
+
+/** What the task asks of the remote service is done there. */
+function effect({ world, task, about }: Stage, output: Payload | null): void {
+  const isGate = task.item === undefined && world.maps.has(task.stepId);
+  if (task.kind === TaskKind.PERFORM && !isGate)
+    world.outside.make(task.idempotencyKey, about, output);
+  if (task.kind === TaskKind.COMPENSATE) world.outside.undo(task.effectKey);
+}
+
+type Heard = "done" | "cancel" | "lost";
+
+/** Beats while it works; ends early if it is told to stop. */
+function works(stage: Stage, ms: number): Promise<Heard> {
+  return new Promise((resolve) => {
+    const beating = beat(
+      stage,
+      (doneMs) => ({ case: "fraction", value: Math.min(1, doneMs / ms) }),
+      (heard) => {
+        if (heard !== "carry-on") resolve(heard);
+        return heard === "carry-on";
+      },
+    );
+    void stage.world.sleep(ms).then(() => {
+      beating.stop();
+      resolve("done");
+    });
+  });
+}
+
+/** It beats until its lease is lost, whatever it is told. */
+async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<Left> {
+  const { progress } = act;
+  const how = progress === null ? "hangs" : `stands at ${Math.round(progress * 100)} %`;
+  say(stage, how, "taken");
+  if (act.effect) effect(stage, null);
+  let told = false;
+  const moved = (ms: number): Progress =>
+    progress === null
+      ? { case: "counter", value: BigInt(ms) }
+      : { case: "fraction", value: progress };
+  beat(stage, moved, (heard) => {
+    if (heard === "cancel" && !told) say(stage, "is told to stop, and does not listen");
+    told ||= heard === "cancel";
+    return heard !== "lost";
+  });
+  return gone(stage);
+}
+
+async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promise<Left> {
+  const { world, task, about } = stage;
+  const heard = await works(stage, act.afterMs);
+  if (heard !== "done") return "alive";
+  if (act.effect) effect(stage, null);
+  await report(stage, { case: "deferred", value: {} }, "deferred");
+  if (!act.callback) return "alive";
+  await world.sleep(act.callback.inMs);
+  const { answer: said } = act.callback;
+  const outcome = said.kind === "fail" ? failed(said) : success(said.output);
+  if (said.kind === "succeed" || said.effect)
+    effect(stage, said.kind === "succeed" ? said.output : null);
+  const { callbackToken } = task;
+  const told = await answered(world, () =>
+    world.call(SchedulerService.method.completeDeferred, { callbackToken, outcome }),
+  );
+  const words = said.kind === "fail" ? `failed, ${said.code}` : "succeeded";
+  const what = `calls back: ${words}${told}`;
+  world.timeline.tell("said", { who: "the world", about, what });
+  return "alive";
+}
+
+type Progress = NonNullable<MessageInitShape<typeof ProgressSchema>["kind"]>;
+
+/** `progress` of what it has done in so many milliseconds; `again` says whether to go on. */
+function beat(
+  { world, agent, task }: Stage,
+  progress: (ms: number) => Progress,
+  again: (heard: "carry-on" | "cancel" | "lost") => boolean,
+): { stop(): void } {
+  let going = true;
+  let forMs = 0;
+  const everyMs = task.beatEvery ? durationMs(task.beatEvery) : 1_000;
+  const leaseMs = task.leaseFor ? durationMs(task.leaseFor) : everyMs;
+  const next = async (): Promise<void> => {
+    if (!going) return;
+    const reports = [{ taskToken: task.taskToken, progress: { kind: progress(forMs) } }];
+    const heard = await world
+      .call(AgentService.method.heartbeat, { agent: agentOf(agent), reports })
+      .then(
+        ({ answers: [one] }) => (one?.answer.case === "leaseLost" ? "lost" : one?.answer.case),
+        () => "carryOn" as const,
+      );
+    if (going && again(heard === "cancel" || heard === "lost" ? heard : "carry-on")) wait();
+  };
+  const wait = (): void => {
+    const seldomMs = Math.min(forMs / LONG_BEATS, leaseMs * LEASE_SHARE);
+    const inMs = Math.ceil(Math.max(everyMs, seldomMs));
+    forMs += inMs;
+    void world.sleep(inMs).then(next);
+  };
+  wait();
+  return {
+    stop() {
+      going = false;
+    },
+  };
+}
+
+async function report(stage: Stage, kind: Outcome, words: string): Promise<void> {
+  const { world, agent, task } = stage;
+  const results = [{ taskToken: task.taskToken, outcome: { kind } }];
+  const told = await answered(world, async () => {
+    const asked = { agent: agentOf(agent), results };
+    const { answers } = await world.call(AgentService.method.complete, asked);
+    const status = answers[0]?.status;
+    if (status && status.code !== 0) throw new DroverError("INVALID_REQUEST", status.message);
+  });
+  say(stage, `reports: ${words}${told}`);
+}
+
+/** Calls until somebody answers; " (refused: why)", or "". */
+async function answered(world: PerformanceWorld, call: () => Promise<unknown>): Promise<string> {
+  for (;;) {
+    try {
+      await call();
+      return "";
+    } catch (error) {
+      if (!(error instanceof DroverError)) throw error;
+      if (error.reason !== "STORE_UNAVAILABLE") return ` (refused: ${error.message})`;
+    }
+    await world.sleep(SERVER_AWAY_MS);
+  }
+}
+
+function agentOf({ name: id, session }: Performer) {
+  return { id, session, version: "1" };
+}

@@ -1,0 +1,198 @@
+// One server of a rehearsal: the real control plane and the real handlers over the store in memory,
+// without a port. It may be killed, and started again over the same store.
+//
+//   down → up → killed: calls in its hands end UNAVAILABLE, its partitions are free → up
+import {
+  create,
+  type DescMethodUnary,
+  isMessage,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { pino } from "pino";
+import { sleepBy } from "../clock.ts";
+import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../config.ts";
+import { type ControlPlane, createControlPlane } from "../control-plane.ts";
+import { DroverError } from "../errors.ts";
+import { checkDefinition } from "../expressions/definition-expressions.ts";
+import { createDrain } from "../rpc/drain.ts";
+import { droverMethods } from "../rpc/drover-methods.ts";
+import { createMount, type Mounted } from "../rpc/mount.ts";
+import { createNamespaces } from "../rpc/namespaces.ts";
+import { createRequestCheck } from "../rpc/request-check.ts";
+import { createMemoryStore, type MemoryStore } from "../store/memory/memory-store.ts";
+import type { NodeInfo, PartitionSession } from "../store/partition-session.ts";
+import type { Store } from "../store/store.ts";
+import type { Chance } from "./chance.ts";
+import { createVirtualProcess, type VirtualProcess } from "./virtual-process.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+export interface RehearsalServer {
+  readonly store: MemoryStore;
+  isUp(): boolean;
+  start(): Promise<void>;
+  kill(): void;
+  /**
+   * Has it look at the next moment that is known. A server among others looks every second for
+   * what others, or its own hand-outs, have set; this one is told, and sleeps till then.
+   */
+  lookInTime(): Promise<void>;
+  /** Rejects with a DroverError as a caller gets it; STORE_UNAVAILABLE while the server is down. */
+  call<M extends DescMethodUnary>(
+    method: M,
+    request: MessageInitShape<M["input"]>,
+    gone?: AbortSignal,
+  ): Promise<MessageShape<M["output"]>>;
+}
+
+export interface RehearsalServerOptions {
+  readonly time: VirtualTime;
+  readonly chance: Chance;
+  /** A defect of the server has come to light. */
+  readonly onDefect: (what: string) => void;
+}
+
+const NEVER_MS = 1_000 * 86_400_000;
+/** The only server there is: what it has not set itself, nobody has. */
+const ALONE = Object.freeze({
+  ...SUPERVISOR_DEFAULTS,
+  ...{ lookEveryMs: 6 * 3_600_000, gapMs: NEVER_MS, jumpMs: NEVER_MS, ownerLostMs: NEVER_MS },
+});
+/** Each run of it is in the one partition: the last byte of its id is 0. */
+const PARTITIONS = Object.freeze([0]);
+
+/** No more of what is due already is passed over on the way to what comes next. */
+const DUE_MAX = 10_000;
+
+/** Its rules are compiled once, for all scenarios; it keeps nothing of a request. */
+const check = createRequestCheck(RPC_DEFAULTS);
+
+export function createRehearsalServer(options: RehearsalServerOptions): RehearsalServer {
+  const { time, chance, onDefect } = options;
+  const store = createMemoryStore({ now: time.now, times: { ownerLostMs: NEVER_MS } });
+  let life: Life | null = null;
+
+  return Object.freeze({
+    store,
+    isUp: () => life !== null,
+    async start() {
+      if (life) return;
+      const process = createVirtualProcess("server", time, chance.fork());
+      const begun = beginLife(process, { time, store, onDefect });
+      life = begun;
+      await begun.plane.start();
+    },
+    kill() {
+      life?.end();
+      life = null;
+    },
+    async lookInTime() {
+      if (!life) return;
+      const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX);
+      if (nextAt !== null) life.plane.watches.announce(nextAt);
+    },
+    async call<M extends DescMethodUnary>(
+      method: M,
+      request: MessageInitShape<M["input"]>,
+      signal: AbortSignal = NOBODY_GOES,
+    ) {
+      const mounted = life?.methods.get(method.name);
+      const process = life?.process;
+      if (!mounted || !process) throw gone();
+      if (mounted.kind !== "unary") throw new Error(`${method.name} is no unary method`);
+      const call = { signal, deadlineMs: null, peer: "rehearsal", header: () => null };
+      const asked = create(method.input, request);
+      return await new Promise<MessageShape<M["output"]>>((resolve, reject) => {
+        const forget = process.onCrash(() => reject(gone()));
+        mounted
+          .run(asked, call)
+          .then((answer: unknown) => {
+            if (isMessage<M["output"]>(answer, method.output)) resolve(answer);
+            else reject(new Error(`${method.name} was answered with another message`));
+          }, reject)
+          .finally(forget);
+      });
+    },
+  } satisfies RehearsalServer);
+}
+
+const NOBODY_GOES = new AbortController().signal;
+const gone = () => new DroverError("STORE_UNAVAILABLE", "The server is down.");
+
+interface Life {
+  readonly process: VirtualProcess;
+  readonly plane: ControlPlane;
+  readonly methods: ReadonlyMap<string, Mounted>;
+  end(): void;
+}
+
+interface LifeDeps {
+  readonly time: VirtualTime;
+  readonly store: MemoryStore;
+  readonly onDefect: (what: string) => void;
+}
+
+function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: LifeDeps): Life {
+  const { clock, chance } = process;
+  const sessions: PartitionSession[] = [];
+  const store = witnessed(kept, sessions);
+  const later = (ms: number, fn: () => void) =>
+    time.patient(ms, () => {
+      if (process.state() === "up") fn();
+    });
+  const plane = createControlPlane({
+    ...{ store, clock, random: chance, log: planeLog(process, onDefect), address: process.name },
+    patient: { ...clock, after: later, sleep: sleepBy(later) },
+    ...{ isRetryable: () => false, partitions: PARTITIONS, settings: ALONE },
+  });
+  const { scheduler, dispatcher, triggers } = plane;
+  const drain = createDrain();
+  const log = callLog(onDefect);
+  const mount = createMount({ check, drain, log, ...RPC_DEFAULTS });
+  const service = {
+    ...{ scheduler, dispatcher, triggers, store, drain, clock, check, log },
+    ...{ namespaces: createNamespaces(store), overdueMs: ALONE.overdueMs },
+    definitionCheck: checkDefinition,
+  };
+  const methods = droverMethods(service, mount);
+  return {
+    ...{ process, plane, methods: new Map(methods.map((one) => [one.method.name, one])) },
+    end() {
+      process.crash();
+      // Its connection breaks, and with it the session that elects it.
+      for (const session of sessions) void session.leave();
+    },
+  };
+}
+
+/** The store, and what a process has joined by it. */
+function witnessed(store: MemoryStore, sessions: PartitionSession[]): Store {
+  return {
+    ...store,
+    partitions: {
+      async join(node: NodeInfo) {
+        const session = await store.partitions.join(node);
+        sessions.push(session);
+        return session;
+      },
+    },
+  };
+}
+
+/** What the control plane warns of does not happen where nothing is broken. */
+function planeLog(process: VirtualProcess, onDefect: (what: string) => void) {
+  const write = (line: string): void => {
+    if (process.state() === "up" && !/partitions\.|circuit\.moved/.test(line))
+      onDefect(line.trim());
+  };
+  return pino({ level: "warn", base: null, timestamp: false }, { write });
+}
+
+function callLog(onDefect: (what: string) => void) {
+  return {
+    info: () => undefined,
+    warn: () => undefined,
+    error: (fields: object, text: string) =>
+      onDefect(`${text}: ${"err" in fields ? String(fields.err) : ""}`),
+  };
+}

@@ -1,0 +1,197 @@
+// Plays a scenario: a server, its agents and one run of a workflow, on virtual time.
+//
+//   workflows registered → run started → something happens; what changed is told → … → at rest
+//
+// It is over when the run has ended and nobody does anything more, when only a person could move it
+// and the scenario has nobody say anything more, or when its time is over. The same scenario gives
+// the same timeline, to the millisecond.
+import type { ExplainRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
+import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { DroverError } from "../errors.ts";
+import { payloadField, payloadFrom } from "../rpc/payload.ts";
+import { createAgents } from "./agents.ts";
+import { createChance } from "./chance.ts";
+import { createDeeds } from "./deeds.ts";
+import { createOutside } from "./outside.ts";
+import { createRehearsalServer, type RehearsalServer } from "./rehearsal-server.ts";
+import { observeRun, type RunObserver, type SeenRun } from "./run-observer.ts";
+import type { Scenario } from "./scenario.ts";
+import { stepName } from "./scenario.ts";
+import { createScripts } from "./scripts.ts";
+import { createTimeline, type TimelineEntry } from "./timeline.ts";
+import { createVirtualTime, type Stepped, type VirtualTime } from "./virtual-time.ts";
+
+/** What is to be played: the text of the workflow that is run, and of those that it begins. */
+export interface Play {
+  readonly workflow: string;
+  readonly workflows: readonly string[];
+  readonly queues: readonly string[];
+  /** Some queues are named by expressions: they are looked for while it is played. */
+  readonly findsQueues: boolean;
+  /** The roles that each approval step asks for. */
+  readonly approvers: ReadonlyMap<string, readonly string[]>;
+  /** Steps that are maps. */
+  readonly maps: ReadonlySet<string>;
+}
+
+export interface Rehearsed extends SeenRun {
+  /** How long it was played. */
+  readonly playedMs: number;
+  /** How often each task was handed out. */
+  readonly calls: ReadonlyMap<string, number>;
+  /** The last input of each task, as JSON. */
+  readonly inputs: ReadonlyMap<string, string>;
+  readonly effects: readonly string[];
+  readonly timeline: readonly TimelineEntry[];
+  /** Why it does not move; "": it has ended. */
+  readonly why: string;
+  /** What of the scenario could not be played, and defects of the server. */
+  readonly troubles: readonly string[];
+}
+
+/** More than a run of any sense makes. */
+const STEPS_MAX = 1_000_000;
+const HANDED_MAX = 1_000;
+/** Of the partition that is alone (rehearsal-server.ts). */
+const LAST_BYTE_MAX = 0;
+
+export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearsed> {
+  const troubles: string[] = [];
+  const time = createVirtualTime(scenario.startMs);
+  const chance = createChance(scenario.seed, LAST_BYTE_MAX);
+  const onDefect = (what: string) => void troubles.push(`the server has a defect: ${what}`);
+  const server = createRehearsalServer({ time, chance, onDefect });
+  const timeline = createTimeline(() => time.now() - scenario.startMs);
+  const outside = createOutside();
+  const scripts = createScripts(scenario.scripts);
+  const [calls, inputs] = [new Map<string, number>(), new Map<string, string>()];
+  const handed = new Map<string, number>();
+  const agents = createAgents({
+    ...{ call: server.call, scripts, outside, timeline, chance: chance.fork() },
+    maps: play.maps,
+    sleep: (ms) => new Promise((resolve) => void time.after(ms, resolve)),
+    onTask(task) {
+      calls.set(task.task, (calls.get(task.task) ?? 0) + 1);
+      noteInput(inputs, task);
+      const of = `${task.task} for ${stepName(task.stepId, task.item)}`;
+      handed.set(of, (handed.get(of) ?? 0) + 1);
+      if (task.kind === TaskKind.PERFORM && task.runId === runId)
+        observer.handedOut(stepName(task.stepId, task.item));
+    },
+  });
+  await server.start();
+  const runId = await started(server, play, scenario);
+  const observer = observeRun({ server, runId, timeline, startMs: scenario.startMs });
+  for (const queue of play.queues) agents.serve(queue);
+  const world = { scenario, server, agents, time, timeline, runId, observer, troubles };
+  const deeds = createDeeds({ ...world, approvers: play.approvers });
+  await untilOver({
+    handed,
+    findsQueues: play.findsQueues,
+    time,
+    scenario,
+    observer,
+    deeds,
+    agents,
+    troubles,
+    server,
+  });
+  troubles.push(...deeds.undone(), ...unusedScripts(scripts.unused()));
+  const seen = observer.seen();
+  const why = seen.endedMs === null ? await whyNot(server, runId) : "";
+  return Object.freeze({
+    ...seen,
+    playedMs: time.now() - scenario.startMs,
+    ...{ calls, inputs, effects: outside.left(), timeline: timeline.entries(), why, troubles },
+  });
+}
+
+function noteInput(inputs: Map<string, string>, task: Task): void {
+  const input = payloadFrom(task.input);
+  if (input?.kind !== "json") return;
+  inputs.set(task.task, input.json);
+  if (task.kind === TaskKind.PERFORM) inputs.set(stepName(task.stepId, task.item), input.json);
+}
+
+async function started(server: RehearsalServer, play: Play, scenario: Scenario): Promise<string> {
+  const register = SchedulerService.method.registerWorkflow;
+  let name = "";
+  // Its own last: what it begins has to be there.
+  for (const value of [...play.workflows, play.workflow])
+    name = (await server.call(register, { source: { case: "text", value } })).name;
+  const { runId } = await server.call(SchedulerService.method.schedule, {
+    target: { case: "workflow", value: { name } },
+    key: scenario.key,
+    ...payloadField("input", scenario.input),
+  });
+  return runId;
+}
+
+interface Playing extends Pick<Play, "findsQueues"> {
+  /** How often each task was handed out for each step. */
+  readonly handed: ReadonlyMap<string, number>;
+  readonly time: VirtualTime;
+  readonly scenario: Scenario;
+  readonly observer: RunObserver;
+  readonly deeds: ReturnType<typeof createDeeds>;
+  readonly agents: ReturnType<typeof createAgents>;
+  readonly troubles: string[];
+  readonly server: RehearsalServer;
+}
+
+async function untilOver(playing: Playing): Promise<void> {
+  const { time, scenario, observer, deeds, agents, troubles, server, findsQueues, handed } =
+    playing;
+  const untilMs = scenario.startMs + scenario.withinMs;
+  let stepped: Stepped = "happened";
+  for (let steps = 0; steps < STEPS_MAX; steps++) {
+    if (stepped === "happened") {
+      if (server.isUp() && (await observer.look()) && findsQueues)
+        for (const queue of await observer.newQueues()) agents.serve(queue);
+      deeds.changed();
+      if (agents.busy() === 0 && !deeds.isPending(observer.standsStill()) && observer.isAtRest())
+        return;
+      if (isEndless(handed, troubles)) return;
+      await server.lookInTime();
+    }
+    stepped = await time.step(untilMs);
+    if (stepped === "nothing") return;
+  }
+  troubles.push(
+    `${STEPS_MAX} things have happened and it would go on: is there a timeout of milliseconds?`,
+  );
+}
+
+/** No time need pass between one hand-out and the next. */
+function isEndless(handed: Playing["handed"], troubles: string[]): boolean {
+  for (const [of, count] of handed)
+    if (count >= HANDED_MAX) {
+      troubles.push(
+        `agents were handed ${of} ${HANDED_MAX} times, and it would go on: does its last act end it?`,
+      );
+      return true;
+    }
+  return false;
+}
+
+function unusedScripts(keys: readonly string[]): readonly string[] {
+  return keys.map((key) => `agents."${key}" was never asked for: no such task was handed out`);
+}
+
+async function whyNot(server: RehearsalServer, runId: string): Promise<string> {
+  const method = SchedulerService.method.explainRun;
+  const asked = { run: { ref: { case: "runId" as const, value: runId } } };
+  try {
+    return whyWords(await server.call(method, asked));
+  } catch (error) {
+    if (error instanceof DroverError) return error.message;
+    throw error;
+  }
+}
+
+function whyWords({ wait, steps }: ExplainRunResponse): string {
+  const said = [wait?.sentence ?? "", ...steps.map(({ sentence }) => sentence)];
+  return [...new Set(said)].filter((sentence) => sentence !== "").join(" ");
+}

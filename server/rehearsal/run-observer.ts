@@ -1,0 +1,179 @@
+// Watches one run from outside, as any client could: what it and its steps are, when they came to
+// be so, and what supervisors and people had to do with it. What changes goes to the timeline.
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import {
+  type Escalation,
+  type Intervention,
+  RunReason,
+  RunState,
+  type Step,
+} from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  type GetRunResponse,
+  SchedulerService,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { payloadFrom } from "../rpc/payload.ts";
+import type { RehearsalServer } from "./rehearsal-server.ts";
+import { forwardWord, reasonWord, runWord, stepWord, undoWord } from "./state-words.ts";
+import type { Timeline } from "./timeline.ts";
+
+export interface Reached {
+  readonly atMs: number;
+  /** "hotel FAILED", "run COMPENSATED" */
+  readonly state: string;
+}
+
+export interface SeenRun {
+  readonly run: string;
+  readonly reason: string;
+  /** Since its start; null: it has not ended. */
+  readonly endedMs: number | null;
+  readonly steps: ReadonlyMap<string, string>;
+  /** JSON, of steps that have one. */
+  readonly outputs: ReadonlyMap<string, string>;
+  readonly interventions: readonly string[];
+  readonly escalations: readonly string[];
+  readonly reached: readonly Reached[];
+}
+
+export interface RunObserver {
+  /** Whether anything has changed since the last look. */
+  look(): Promise<boolean>;
+  seen(): SeenRun;
+  reached(): readonly Reached[];
+  openEscalations(): readonly Escalation[];
+  /** A task was handed out. */
+  handedOut(step: string): void;
+  /** Queues that have come into being since it was last asked. */
+  newQueues(): Promise<readonly string[]>;
+  /** No time will change anything: it has ended, or only a person can move it. */
+  isAtRest(): boolean;
+  /** The same, though it has not ended. */
+  standsStill(): boolean;
+}
+
+const WAITS_FOR_A_PERSON: ReadonlySet<RunState> = new Set([RunState.ESCALATED, RunState.PAUSED]);
+const ENDED: ReadonlySet<RunState> = new Set([
+  ...[RunState.COMPLETED, RunState.FAILED, RunState.COMPENSATED, RunState.CANCELLED],
+]);
+const NOTHING_MORE = { attempts: false, interventions: false, escalations: false };
+const FIRST: ReadonlySet<string> = new Set(["BLOCKED", "READY"]);
+/** So many items of a map are looked at when a run has changed. */
+const ITEMS_MAX = 1_000;
+
+export interface ObserverOptions {
+  readonly server: RehearsalServer;
+  readonly runId: string;
+  readonly timeline: Timeline;
+  readonly startMs: number;
+}
+
+export function observeRun({ server, runId, timeline, startMs }: ObserverOptions): RunObserver {
+  const run = { ref: { case: "runId" as const, value: runId } };
+  const steps = new Map<string, string>();
+  const sides = new Map<string, { readonly forward: string; readonly undo: string }>();
+  const outputs = new Map<string, string>();
+  const reached: Reached[] = [];
+  const queues = new Set<string>();
+  let version = -1;
+  let state = "";
+  let last: GetRunResponse | null = null;
+  let toldOf = { interventions: 0, escalations: 0 };
+  const sinceStart = (at: Timestamp | undefined): number => (at ? timestampMs(at) - startMs : 0);
+
+  function came(about: string, to: string): void {
+    reached.push({ atMs: timeline.now(), state: `${about} ${to}` });
+    timeline.tell("run", { who: "run", about: about === "run" ? "" : about, what: to });
+  }
+
+  function see(step: Step): void {
+    const { id } = step;
+    const output = payloadFrom(step.output);
+    if (output?.kind === "json") outputs.set(id, output.json);
+    const before = sides.get(id);
+    const now = { forward: forwardWord(step), undo: undoWord(step) };
+    sides.set(id, now);
+    steps.set(id, stepWord(step));
+    // How it began needs no words, and who takes it is told by whoever does.
+    const isDull = now.forward === "LEASED" || (!before && FIRST.has(now.forward));
+    if (before?.forward !== now.forward && !isDull) came(id, now.forward);
+    if ((before?.undo ?? "") !== now.undo) came(id, now.undo);
+  }
+
+  async function seeItems({ id: stepId, items }: Step): Promise<void> {
+    if (!items || items.begun === 0) return;
+    const asked = { run, stepId, pageSize: ITEMS_MAX };
+    const answer = await server.call(SchedulerService.method.listItems, asked);
+    for (const one of answer.items) see(one);
+  }
+
+  function tellOfSupervision({ interventions, escalations }: GetRunResponse): void {
+    for (const { stepId: about, rule, saw, did } of interventions.slice(toldOf.interventions))
+      timeline.tell("supervisor", { who: "supervisor", about, what: `${rule}: ${saw}; ${did}` });
+    for (const { stepId: about, reason, message } of escalations.slice(toldOf.escalations)) {
+      const what = `asks a person: ${reason}: ${message}`;
+      timeline.tell("run", { who: "run", about, what });
+    }
+    toldOf = { interventions: interventions.length, escalations: escalations.length };
+  }
+
+  async function look(): Promise<boolean> {
+    const found = await server.store.reads.runDetail(runId, NOTHING_MORE);
+    if (!found || found.run.stateVersion === version) return false;
+    version = found.run.stateVersion;
+    const include = { includeInterventions: true, includeEscalations: true };
+    const answer = await server.call(SchedulerService.method.getRun, { run, ...include });
+    last = inOrder(answer);
+    tellOfSupervision(last);
+    for (const step of last.steps) {
+      see(step);
+      await seeItems(step);
+    }
+    const now = runWord(runState());
+    if (now !== state) came("run", now);
+    state = now;
+    return true;
+  }
+
+  const runState = (): RunState => last?.run?.state ?? RunState.UNSPECIFIED;
+  const open = (): readonly Escalation[] =>
+    last?.escalations.filter(({ closedTime }) => !closedTime) ?? [];
+  const standsStill = (): boolean =>
+    WAITS_FOR_A_PERSON.has(runState()) && open().every(({ deadlineTime }) => !deadlineTime);
+
+  return Object.freeze({
+    look,
+    reached: () => reached,
+    openEscalations: open,
+    standsStill,
+    isAtRest: () => ENDED.has(runState()) || standsStill(),
+    handedOut(step: string) {
+      reached.push({ atMs: timeline.now(), state: `${step} LEASED` });
+    },
+    async newQueues() {
+      const answer = await server.call(OperatorService.method.listQueues, {});
+      const found = answer.queues.map(({ name }) => name).filter((name) => !queues.has(name));
+      for (const name of found) queues.add(name);
+      return found;
+    },
+    seen: () => ({
+      run: state,
+      reason: reasonWord(last?.run?.reason ?? RunReason.UNSPECIFIED),
+      endedMs: last?.run?.endedTime ? sinceStart(last.run.endedTime) : null,
+      ...{ steps, outputs, reached },
+      interventions: (last?.interventions ?? []).map(({ rule, stepId }) => ofStep(rule, stepId)),
+      escalations: (last?.escalations ?? []).map(({ reason, stepId }) => ofStep(reason, stepId)),
+    }),
+  } satisfies RunObserver);
+}
+
+function inOrder(answer: GetRunResponse): GetRunResponse {
+  const at = ({ actedTime }: Intervention): number => (actedTime ? timestampMs(actedTime) : 0);
+  answer.interventions.sort((a, b) => at(a) - at(b));
+  return answer;
+}
+
+function ofStep(what: string, stepId: string): string {
+  return stepId === "" ? what : `${what} of ${stepId}`;
+}

@@ -1,0 +1,113 @@
+/**
+ * The file form of scenarios, in YAML or JSON.
+ *
+ *     text → document → shapes (scenario-shape.ts, act-shape.ts, …) → scenarios
+ *
+ * Promise: a file gives exactly the scenarios that it says, or one list of everything that is wrong
+ * with it, each with line, column and what would be right; also a name that the workflow does not
+ * have (scenario-names.ts).
+ */
+import type { Payload } from "../core/payload.ts";
+import { DroverError, type FieldProblem } from "../errors.ts";
+import { readDocument } from "../rpc/workflow-text-document.ts";
+import { createTextProblems, type Place } from "../rpc/workflow-text-problems.ts";
+import type { Expectations, Scenario, ScenarioEvent, Script, ScriptKey } from "./scenario.ts";
+import { FILE, type FileShape, type ScenarioShape } from "./scenario-shape.ts";
+
+export interface ScenarioFile {
+  /** Paths, beside the file. */
+  readonly workflow: string;
+  readonly workflows: readonly string[];
+  readonly scenarios: readonly Scenario[];
+  /** Where something stands, by its path as `scenarios[0].expect.steps.hotel`. */
+  locate(path: string): Place;
+}
+
+export type ReadScenarios =
+  | { readonly kind: "good"; readonly file: ScenarioFile }
+  /** Each message ends with its place in the text. */
+  | { readonly kind: "bad"; readonly problems: readonly FieldProblem[] };
+
+export function readScenarios(text: string): ReadScenarios {
+  const problems = createTextProblems("scenarios");
+  const document = readDocument(text, problems, "scenarios");
+  const places = new Map<string, Place>();
+  try {
+    const read = document.root && FILE.read(document.root, "", { document, problems, places });
+    problems.throwIfAny();
+    if (!read) throw new Error("a file of scenarios was refused without a reason");
+    const { workflow, workflows, scenarios } = read;
+    const file = {
+      ...{ workflow, workflows },
+      scenarios: scenarios.map((one, at) => scenarioOf(one, read, `scenarios[${at}]`)),
+      locate: (path: string) => nearest(path, places),
+    };
+    return { kind: "good", file: Object.freeze(file) };
+  } catch (error) {
+    if (error instanceof DroverError) return { kind: "bad", problems: error.fields };
+    throw error;
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** A run has its own timeout of 7 days, and may wait for people longer. */
+const WITHIN_MS = 30 * DAY_MS;
+const STARTS_MS = Date.UTC(2026, 0, 5, 9);
+
+/** What is said of all holds where one says nothing; scripts are taken over one by one. */
+function scenarioOf(own: ScenarioShape, all: FileShape, path: string): Scenario {
+  const { within: withinMs, ...expect } = own.expect;
+  const scripts = new Map<string, Script>();
+  for (const given of [all.agents, own.agents])
+    for (const [key, acts] of given)
+      scripts.set(key, { ...scriptKey(key), key, acts, isOwn: given === own.agents });
+  return Object.freeze({
+    name: own.scenario,
+    input: own.input ?? all.input,
+    key: own.key,
+    seed: own.seed,
+    startMs: own.starts ?? all.starts ?? STARTS_MS,
+    withinMs: withinMs ?? WITHIN_MS,
+    scripts: [...scripts.values()],
+    events: own.events satisfies readonly ScenarioEvent[],
+    expect: { ...expect, withinMs } satisfies Expectations,
+    path,
+  });
+}
+
+/** Sound: the shape of the file has looked at it. */
+export function scriptKey(key: string): ScriptKey {
+  const [, task = key, ownItem, step, item] =
+    /^([^[\s]+)(?:\[(\d+)\])?(?: of ([^[\s]+)(?:\[(\d+)\])?)?$/.exec(key) ?? [];
+  const at = item ?? ownItem;
+  return { task, step: step ?? null, item: at === undefined ? null : Number(at) };
+}
+
+function nearest(path: string, places: ReadonlyMap<string, Place>): Place {
+  for (let at = path; at !== ""; at = at.replace(/(\.|\[|^)[^.[]*$/, "")) {
+    const place = places.get(at);
+    if (place !== undefined) return place;
+  }
+  return { line: 1, column: 1 };
+}
+
+/** Whether what came has at least what was expected. */
+export function hasAtLeast(expected: Payload, came: string | undefined): boolean {
+  if (came === undefined || expected.kind !== "json") return false;
+  return covers(JSON.parse(expected.json), JSON.parse(came));
+}
+
+function covers(expected: unknown, came: unknown): boolean {
+  if (Array.isArray(expected))
+    return (
+      Array.isArray(came) &&
+      came.length === expected.length &&
+      expected.every((one, at) => covers(one, came[at]))
+    );
+  if (typeof expected !== "object" || expected === null) return Object.is(expected, came);
+  if (typeof came !== "object" || came === null || Array.isArray(came)) return false;
+  const found = new Map<string, unknown>(Object.entries(came));
+  return Object.entries(expected).every(
+    ([key, one]) => found.has(key) && covers(one, found.get(key)),
+  );
+}

@@ -1,0 +1,41 @@
+// Which act is played for a task: that of the most exact key, and of its acts the next one.
+import { type Task, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { type Act, LOOK, type Script, SUCCEED, stepName } from "./scenario.ts";
+
+export interface Scripts {
+  next(task: Task): Act;
+  /** Keys that no task has asked for. */
+  unused(): readonly string[];
+}
+
+export function createScripts(scripts: readonly Script[]): Scripts {
+  const sorted = [...scripts].sort((a, b) => exactness(b) - exactness(a));
+  const played = new Map<string, number>();
+  const used = new Set<string>();
+  return Object.freeze({
+    next(task: Task) {
+      const script = sorted.find((one) => fits(one, task));
+      if (!script) return task.kind === TaskKind.VERIFY ? LOOK : SUCCEED;
+      used.add(script.key);
+      const of = `${script.key} ${task.task} ${stepName(task.stepId, task.item)}`;
+      const place = played.get(of) ?? 0;
+      played.set(of, place + 1);
+      return script.acts[Math.min(place, script.acts.length - 1)] ?? SUCCEED;
+    },
+    unused: () =>
+      scripts
+        .filter(({ key, isOwn }) => isOwn && key !== "*" && !used.has(key))
+        .map(({ key }) => key),
+  } satisfies Scripts);
+}
+
+function exactness({ task, step, item }: Script): number {
+  return (task === "*" ? 0 : 4) + (step === null ? 0 : 1) + (item === null ? 0 : 1);
+}
+
+/** "*" is what is asked to be done; what looks and what undoes has names of its own. */
+function fits({ task, step, item }: Script, asked: Task): boolean {
+  if (task === "*" ? asked.kind !== TaskKind.PERFORM : task !== asked.task) return false;
+  if (step !== null && step !== asked.stepId) return false;
+  return item === null || item === asked.item;
+}

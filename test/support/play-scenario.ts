@@ -1,0 +1,40 @@
+/** A scenario from its text, played on a workflow from its text, without files. */
+
+import { RPC_DEFAULTS } from "../../server/config.ts";
+import { type Difference, differences } from "../../server/rehearsal/expectations.ts";
+import { type Rehearsed, rehearse } from "../../server/rehearsal/rehearse.ts";
+import type { Scenario } from "../../server/rehearsal/scenario.ts";
+import { readScenarios } from "../../server/rehearsal/scenario-file.ts";
+import { namesIn } from "../../server/rehearsal/workflow-names.ts";
+import { definitionOfText } from "../../server/rpc/definition-source.ts";
+import { createRequestCheck } from "../../server/rpc/request-check.ts";
+
+const check = createRequestCheck(RPC_DEFAULTS);
+
+/** The first scenario of a file that is given without its first line. */
+export function scenarioOf(text: string): Scenario {
+  const read = readScenarios(`workflow: w.yaml\n${text}`);
+  if (read.kind === "bad") throw new Error(JSON.stringify(read.problems));
+  const [scenario] = read.file.scenarios;
+  if (!scenario) throw new Error("there is no scenario");
+  return scenario;
+}
+
+export async function played(
+  workflow: string,
+  text: string,
+): Promise<{ readonly came: Rehearsed; readonly differences: readonly Difference[] }> {
+  const scenario = scenarioOf(text);
+  const names = namesIn(definitionOfText(workflow, check, () => []));
+  const { findsQueues, approvers, maps } = names;
+  const play = { workflow, workflows: [], queues: [...names.queues], findsQueues, approvers, maps };
+  const came = await rehearse(play, scenario);
+  return { came, differences: differences(scenario, came) };
+}
+
+/** The timeline as lines. */
+export function lines({ timeline }: Rehearsed): readonly string[] {
+  return timeline.map(({ atMs, who, about, what }) =>
+    [`${atMs}`, who, about, what].filter((word) => word !== "").join(" "),
+  );
+}

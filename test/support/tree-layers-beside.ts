@@ -1,0 +1,50 @@
+// Who may import whom in what stands beside the program: rows of the table in tree-layers.ts.
+import type { Layer } from "./tree-layers.ts";
+
+export const besideLayers: readonly Layer[] = [
+  {
+    of: ["bench/peers/"],
+    may: ["@dbos-inc/dbos-sdk", "graphile-worker", "pg", "pg-boss"],
+    node: true,
+    instead: "the program of a peer uses that product as its users do, and nothing of ours",
+  },
+  {
+    of: ["bench/"],
+    may: [
+      "proto/gen/ts/",
+      "sdk/typescript/index.ts",
+      "sdk/typescript/channel.ts",
+      "sdk/typescript/client.ts",
+      "pg",
+      "playwright-core",
+      "server/main.ts",
+      "server/embedded/postgres.ts",
+      "server/store/postgres/migrate.ts",
+      "test/support/blackhole-proxy.ts",
+    ],
+    node: true,
+    instead: "a benchmark starts a server as a process, and asks it as an agent or a client would",
+  },
+  {
+    of: ["spec/"],
+    may: [],
+    node: true,
+    instead: "a model stands beside the code that it mirrors, and needs Spin alone",
+  },
+  {
+    of: ["deploy/"],
+    may: [],
+    node: false,
+    instead: "what watches a server from outside knows the names of its metrics alone",
+  },
+  {
+    of: ["docs/"],
+    may: [
+      "deploy/grafana/dashboard.ts",
+      ...["server/core/", "server/rehearsal/", "server/rpc/workflow-text-schema.ts"],
+      ...["server/telemetry/catalogue.ts", "server/telemetry/spans.ts"],
+    ],
+    node: true,
+    instead: "pages are made from the rules and their tables, which are in core",
+  },
+];

@@ -1,0 +1,51 @@
+// Virtual time: what happens when, and what is patient.
+import { expect, test } from "vitest";
+import { createVirtualTime } from "../../../server/rehearsal/virtual-time.ts";
+
+test("what is set later for the same moment comes later, and what is cancelled never", async () => {
+  const time = createVirtualTime(0);
+  const seen: string[] = [];
+  time.after(20, () => seen.push("late"));
+  const cancelled = time.after(10, () => seen.push("cancelled"));
+  time.after(10, () => seen.push("first"));
+  time.after(10, () => seen.push("second"));
+  cancelled.cancel();
+  await time.run(100, () => false);
+  expect(seen).toEqual(["first", "second", "late"]);
+  expect(time.now()).toBe(100);
+});
+
+test("what is patient comes before the next happening that is due after it", async () => {
+  const time = createVirtualTime(0);
+  const seen: string[] = [];
+  time.patient(10, () => seen.push(`patient at ${time.now()}`));
+  time.after(15, () => seen.push(`happening at ${time.now()}`));
+  await time.run(100, () => false);
+  expect(seen).toEqual(["patient at 15", "happening at 15"]);
+});
+
+test("where nothing happens, what looks every second looks less and less often", async () => {
+  const time = createVirtualTime(0);
+  let looks = 0;
+  const look = (): void => {
+    looks += 1;
+    time.patient(1_000, look);
+  };
+  time.patient(1_000, look);
+  await time.run(86_400_000, () => false);
+  expect(looks).toBeGreaterThan(100);
+  expect(looks).toBeLessThan(200);
+});
+
+test("as soon as something happens, it looks as often again", async () => {
+  const time = createVirtualTime(0);
+  const looks: number[] = [];
+  const look = (): void => {
+    looks.push(time.now());
+    time.patient(1_000, look);
+  };
+  time.patient(1_000, look);
+  time.after(3_600_000, () => undefined);
+  await time.run(3_720_000, () => false);
+  expect(looks.filter((at) => at >= 3_600_000).length).toBeGreaterThan(2);
+});
