@@ -116,7 +116,6 @@ function useRefreshed(namespace: string, again: (() => void) | null): void {
   const first = useRef(true);
   const refresh = useRef(again);
   refresh.current = again;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each cursor is another state.
   useEffect(() => {
     if (cursor === "") return;
     if (!first.current) refresh.current?.();
