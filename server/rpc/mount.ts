@@ -230,11 +230,19 @@ function mountStream(
     const ended = gate.traced(call);
     let leave = () => {};
     let failed: string | null = null;
+    let sending = false;
     try {
       leave = gate.admit(call);
       const answers = handle(request, gate.contextOf(request, call));
-      for await (const answer of answers) yield create(method.output, answer);
+      for await (const answer of answers) {
+        const message = create(method.output, answer);
+        sending = true;
+        yield message;
+        sending = false;
+      }
     } catch (error) {
+      // The transport says so when its caller has gone while it sent: no defect.
+      if (sending) throw error;
       const seen = gate.visible(error);
       failed = reasonOf(seen);
       throw seen;

@@ -151,6 +151,18 @@ describe("a run", () => {
   });
 });
 
+test("the overview shows what is paused as long as it is, without being loaded again", async (context) => {
+  const page = await openPage(context, shop.address);
+  await page.goto("/");
+  await page.getByText("live", { exact: true }).waitFor(WAIT);
+  await shop.client.queues.pause("shelf", { reason: "stocktaking" });
+  const line = page.getByRole("listitem").filter({ hasText: "Queue shelf" });
+  await line.filter({ hasText: "stocktaking" }).waitFor(WAIT);
+  expect(await line.getByRole("link").getAttribute("href")).toBe("/queues/shelf");
+  await shop.client.queues.resume("shelf");
+  await line.waitFor({ state: "detached", ...WAIT });
+});
+
 test("runs that failed are retried together, as many as were counted", async (context) => {
   const failing = { workflow: "failing", steps: [{ id: "count", task: "fail" }] };
   for (let n = 0; n < 7; n++) {

@@ -1,6 +1,7 @@
 // Streams that people follow, and go on with after a break: each state has a cursor, and whoever
 // comes back with the one that he has seen last is sent what is new to him alone. In all protocols
 // that a browser speaks.
+import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -8,10 +9,15 @@ import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   SchedulerService,
+  WatchRunRequestSchema,
   type WatchRunResponse,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { RPC_DEFAULTS } from "../../../server/config.ts";
 import { activityOf } from "../../../server/rpc/activity.ts";
+import { createDrain } from "../../../server/rpc/drain.ts";
+import { createMount, type Handlers } from "../../../server/rpc/mount.ts";
+import { createRequestCheck } from "../../../server/rpc/request-check.ts";
 import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";
 
 const run = { ref: { case: "runId", value: RUN_ID } } as const;
@@ -149,3 +155,35 @@ test("activity is counted by the minute, and says how fast interventions came", 
   expect(detectTypical).toMatchObject({ seconds: 0n, nanos: 500_000_000 });
   expect(detectSlow).toMatchObject({ seconds: 0n, nanos: 950_000_000 });
 });
+
+test("a caller that goes in the middle of a message is no defect of the server", async () => {
+  const logged: string[] = [];
+  const say = (_fields: object, text: string) => void logged.push(text);
+  const mount = createMount({
+    ...{ check: createRequestCheck(RPC_DEFAULTS), drain: createDrain(), ...RPC_DEFAULTS },
+    log: { info: say, warn: say, error: say },
+  });
+  const handlers = {
+    ...NO_HANDLERS,
+    watchRun: async function* watchRun() {
+      yield {};
+      yield {};
+    },
+  };
+  const watch = mount
+    .service(SchedulerService, handlers)
+    .find(({ method }) => method.name === "WatchRun");
+  if (watch?.kind !== "stream") throw new Error("WatchRun is no stream");
+  const signal = new AbortController().signal;
+  const call = { signal, deadlineMs: null, peer: "", header: () => null };
+  const states = watch.run(create(WatchRunRequestSchema, { run }), call)[Symbol.asyncIterator]();
+  await states.next();
+  // What connect-node does when it cannot write.
+  await expect(states.throw?.(new Error("write after a stream was destroyed"))).rejects.toThrow();
+  expect(logged).toEqual([]);
+});
+
+/** Of a service of which one method alone is called. */
+const NO_HANDLERS = Object.fromEntries(
+  SchedulerService.methods.map(({ localName }) => [localName, () => null]),
+) as unknown as Handlers<typeof SchedulerService>;

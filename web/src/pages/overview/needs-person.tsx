@@ -1,19 +1,16 @@
 // What needs a person: one line for each thing, the gravest first, and where it is put right.
 import { CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { GetOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
-import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { scheduler } from "../../calls/clients.ts";
-import { useCall } from "../../calls/use-call.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { useNamespace } from "../../shell/namespace.tsx";
 import { counted } from "../../words/counts.ts";
+import { useStuckRuns, useSuspectSteps } from "./stuck-runs.tsx";
 
-interface Need {
+export interface Need {
   readonly key: string;
   readonly tone: Tone;
   readonly word: string;
@@ -24,9 +21,10 @@ interface Need {
 
 export function NeedsPerson({ of }: { readonly of: GetOverviewResponse }) {
   const stuck = useStuckRuns();
+  const suspects = useSuspectSteps();
   // Each of a few is named; of many it is said how many there are.
   const few = of.openEscalations <= stuck.length;
-  const needs = [...(few ? [] : escalationsOf(of)), ...stuck, ...needsOf(of)];
+  const needs = [...(few ? [] : escalationsOf(of)), ...stuck, ...needsOf(of), ...suspects];
   return (
     <Panel
       title="What needs a person"
@@ -161,31 +159,4 @@ function partitionsOf({ latePartitions }: GetOverviewResponse): readonly Need[] 
       ...{ href: "/supervisors", act: "Look at the supervisors" },
     },
   ];
-}
-
-const STUCK_RUNS_MAX = 5;
-const LOOK_AGAIN_MS = 10_000;
-
-/** Runs that stand still for a person, by name, so that one click leads to each. */
-function useStuckRuns(): readonly Need[] {
-  const namespace = useNamespace();
-  const found = useCall(
-    `stuck ${namespace}`,
-    (signal) =>
-      scheduler.listRuns(
-        { namespace, filter: { states: [RunState.ESCALATED] }, pageSize: STUCK_RUNS_MAX },
-        { signal },
-      ),
-    { everyMs: LOOK_AGAIN_MS },
-  );
-  if (found.kind !== "loaded") return [];
-  return found.value.runs.map((run) => ({
-    ...({ key: `run ${run.runId}`, tone: "warning", word: "stuck run" } as const),
-    text: (
-      <>
-        <b>{run.key || run.runId}</b> of {run.workflow} cannot move without a person.
-      </>
-    ),
-    ...{ href: `/runs/${run.runId}`, act: "Answer it" },
-  }));
 }

@@ -1,0 +1,78 @@
+// Runs that stand still for a person, and steps that take far longer than others of their kind
+// have: the first few of each by name, so that one click leads there.
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { operator, scheduler } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { Ago } from "../../parts/time.tsx";
+import { useNamespace } from "../../shell/namespace.tsx";
+import type { Need } from "./needs-person.tsx";
+
+const SHOWN_MAX = 5;
+const LOOK_AGAIN_MS = 10_000;
+const SUSPECTED_MS = 24 * 3_600_000;
+
+export function useStuckRuns(): readonly Need[] {
+  const namespace = useNamespace();
+  const found = useCall(
+    `stuck ${namespace}`,
+    (signal) =>
+      scheduler.listRuns(
+        { namespace, filter: { states: [RunState.ESCALATED] }, pageSize: SHOWN_MAX },
+        { signal },
+      ),
+    { everyMs: LOOK_AGAIN_MS },
+  );
+  if (found.kind !== "loaded") return [];
+  return found.value.runs.map((run) => ({
+    ...({ key: `run ${run.runId}`, tone: "warning", word: "stuck run" } as const),
+    text: (
+      <>
+        <b>{run.key || run.runId}</b> of {run.workflow} cannot move without a person.
+      </>
+    ),
+    ...{ href: `/runs/${run.runId}`, act: "Answer it" },
+  }));
+}
+
+interface Suspect {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly stepId: string;
+  readonly since: Timestamp;
+}
+
+export function useSuspectSteps(): readonly Need[] {
+  const namespace = useNamespace();
+  const found = useCall(`suspect ${namespace}`, (signal) => suspectsOf(namespace, signal), {
+    everyMs: LOOK_AGAIN_MS,
+  });
+  if (found.kind !== "loaded") return [];
+  return found.value.map(({ runId, workflow, stepId, since }) => ({
+    ...({ key: `suspect ${runId} ${stepId}`, tone: "warning", word: "suspect" } as const),
+    text: (
+      <>
+        Step <b>{stepId}</b> of a run of {workflow} takes far longer than others have, since{" "}
+        <Ago at={since} />.
+      </>
+    ),
+    ...{ href: `/runs/${runId}`, act: "Look at the run" },
+  }));
+}
+
+/** What supervisors called slow in the last day, as far as it is so still. */
+async function suspectsOf(namespace: string, signal: AbortSignal): Promise<readonly Suspect[]> {
+  const actedAfter = timestampFromMs(Date.now() - SUSPECTED_MS);
+  const { interventions } = await operator.listInterventions(
+    { namespace, rules: ["slow"], actedAfter, pageSize: SHOWN_MAX },
+    { signal },
+  );
+  const looked = interventions.map(async ({ runId, stepId, workflow }) => {
+    const run = { ref: { case: "runId", value: runId } } as const;
+    // A run that is gone meanwhile is no suspect any more.
+    const answer = await scheduler.getRun({ namespace, run }, { signal }).catch(() => null);
+    const since = answer?.steps.find(({ id }) => id === stepId)?.suspectTime;
+    return since === undefined ? [] : [{ runId, workflow, stepId, since }];
+  });
+  return (await Promise.all(looked)).flat();
+}
