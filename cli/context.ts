@@ -35,7 +35,7 @@ export function addGlobalOptions(program: Command): void {
         .default("default"),
     )
     .addOption(
-      new Option("-o, --output <format>", "table for people, json or jsonl for programs")
+      new Option("-o, --output <format>", "table for people, json, yaml or jsonl for programs")
         .choices(formats)
         .env("DROVER_OUTPUT")
         .default("table"),

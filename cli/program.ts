@@ -12,6 +12,7 @@ import { addCircuitVerbs } from "./verbs/circuit.ts";
 import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
+import { addRunGraph } from "./verbs/graph.ts";
 import { addHookVerbs } from "./verbs/hook.ts";
 import { addInit } from "./verbs/init.ts";
 import { addInterventionVerbs } from "./verbs/intervention.ts";
@@ -73,6 +74,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunShow(run, ended);
   addRunItems(run, ended);
   addRunWhy(run, ended);
+  addRunGraph(run, ended);
   addRunWatch(run, ended);
   addRunSignal(run, ended);
   addRunDecide(run, ended);

@@ -9,15 +9,16 @@ import {
   WorkflowDefinitionSchema,
   WorkflowVersionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
-import type { FieldProblem } from "@drover/server/errors.ts";
 import type { Command } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
-import { CliFailure, type Ended, exitCodes, failureOf } from "../failure.ts";
+import { type Ended, exitCodes, failureOf } from "../failure.ts";
 import { readText } from "../input.ts";
 import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { clean, moment, pauseWords } from "../words.ts";
+import { definitionOfFile, refusal } from "../workflow-file.ts";
+import { addWorkflowGraph } from "./graph.ts";
 import { addWorkflowDurations } from "./workflow-durations.ts";
 import { addWorkflowPause } from "./workflow-pause.ts";
 
@@ -28,10 +29,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
     .argument("<file>", "a workflow in YAML or JSON; - for a pipe")
     .action(async (file: string, _options: unknown, command: Command) => {
       const { output } = contextOf(command);
-      const { checkText } = await import("../check-text.ts");
-      const checked = checkText(readText(file));
-      if (checked.kind === "bad") throw refusal(file, checked.problems);
-      const { definition } = checked;
+      const definition = await definitionOfFile(file);
       output.data(WorkflowDefinitionSchema, definition);
       const count = definition.steps.length === 1 ? "1 step" : `${definition.steps.length} steps`;
       if (output.format === "table")
@@ -63,6 +61,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       output.note(`  next: drover run start ${name} --watch`);
       ended(exitCodes.done);
     });
+  addWorkflowGraph(workflow, ended);
   addVersions(workflow, ended);
   addWorkflowDurations(workflow, ended);
   addDefault(workflow, ended);
@@ -121,22 +120,4 @@ function addDefault(workflow: Command, ended: Ended): void {
         output.note(`  back: drover workflow default ${clean(name)} ${answer.previousVersion}`);
       ended(exitCodes.done);
     });
-}
-
-const placeAtEnd = / \(line (\d+), column (\d+)\)$/;
-
-/** Places as `file:line:column`, which editors and terminals follow. */
-function refusal(file: string, problems: readonly FieldProblem[]): CliFailure {
-  const fields = problems.map(({ path, message }) => {
-    const place = placeAtEnd.exec(message);
-    const plain = message.replace(placeAtEnd, "");
-    const where = place ? `${file}:${place[1]}:${place[2]}` : file;
-    return { path: where, message: path === "text" ? plain : `${path}: ${plain}` };
-  });
-  const count = problems.length === 1 ? "a problem" : `${problems.length} problems`;
-  return new CliFailure(`${file} has ${count}`, {
-    code: exitCodes.failed,
-    next: `correct the file, then drover workflow check ${file}`,
-    fields,
-  });
 }
