@@ -40,7 +40,12 @@ export function addGlobalOptions(program: Command): void {
         .env("DROVER_OUTPUT")
         .default("table"),
     )
-    .option("--no-color", "no colours, also on a terminal");
+    .addOption(
+      new Option("--config <file>", "settings in YAML; by default drover.yaml, if it is here").env(
+        "DROVER_CONFIG",
+      ),
+    )
+    .option("--no-color", "no colours, also on a terminal; as NO_COLOR in the environment");
 }
 
 export function contextOf(command: Command): Context {

@@ -20,6 +20,7 @@ import { clean, moment, pauseWords } from "../words.ts";
 import { definitionOfFile, refusal } from "../workflow-file.ts";
 import { addWorkflowGraph } from "./graph.ts";
 import { addWorkflowDurations } from "./workflow-durations.ts";
+import { addWorkflowList } from "./workflow-list.ts";
 import { addWorkflowPause } from "./workflow-pause.ts";
 
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
@@ -61,6 +62,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       output.note(`  next: drover run start ${name} --watch`);
       ended(exitCodes.done);
     });
+  addWorkflowList(workflow, ended);
   addWorkflowGraph(workflow, ended);
   addVersions(workflow, ended);
   addWorkflowDurations(workflow, ended);
