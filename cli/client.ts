@@ -40,7 +40,7 @@ export function createConnection(address: string, namespace: string): Connection
   });
 }
 
-function baseUrlOf(address: string): string {
+export function baseUrlOf(address: string): string {
   const text = /^https?:\/\//.test(address) ? address : `http://${address}`;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.hostname === "" || url.pathname !== "/" || url.search || url.username)

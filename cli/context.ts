@@ -35,12 +35,17 @@ export function addGlobalOptions(program: Command): void {
         .default("default"),
     )
     .addOption(
-      new Option("-o, --output <format>", "table for people, json or jsonl for programs")
+      new Option("-o, --output <format>", "table for people, json, yaml or jsonl for programs")
         .choices(formats)
         .env("DROVER_OUTPUT")
         .default("table"),
     )
-    .option("--no-color", "no colours, also on a terminal");
+    .addOption(
+      new Option("--config <file>", "settings in YAML; by default drover.yaml, if it is here").env(
+        "DROVER_CONFIG",
+      ),
+    )
+    .option("--no-color", "no colours, also on a terminal; as NO_COLOR in the environment");
 }
 
 export function contextOf(command: Command): Context {

@@ -41,14 +41,14 @@ export async function readPages<Item>(
   return { items, nextPageToken: pageToken };
 }
 
-/** With `-o json` the whole is one document, with `-o jsonl` each item is a line. */
+/** With `-o json` and `yaml` the whole is one document, with `-o jsonl` each item is a line. */
 export function writeList<Whole extends DescMessage, Item extends DescMessage>(
   output: Output,
   [whole, message]: readonly [Whole, MessageShape<Whole>],
   [item, items]: readonly [Item, readonly MessageShape<Item>[]],
 ): void {
-  if (output.format === "json") output.data(whole, message);
   if (output.format === "jsonl") for (const one of items) output.data(item, one);
+  else output.data(whole, message);
 }
 
 /** Where the limit cut it short. */

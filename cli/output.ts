@@ -4,12 +4,14 @@
  *
  *     table   for people; colours if the stream is a terminal
  *     json    one document in the JSON form of protobuf
+ *     yaml    the same in YAML
  *     jsonl   the same, one line for each item or state
  */
 import { styleText } from "node:util";
-import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf";
+import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
+import { stringify } from "yaml";
 
-export const formats = ["table", "json", "jsonl"] as const;
+export const formats = ["table", "json", "yaml", "jsonl"] as const;
 export type Format = (typeof formats)[number];
 
 export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan";
@@ -24,6 +26,8 @@ export interface Output {
   paint(style: Style, text: string): string;
   /** In the format that was asked for; in `table` nothing. */
   data<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void;
+  /** The same for what is no message of the contract. */
+  value(value: JsonValue): void;
 }
 
 export interface Screen {
@@ -35,6 +39,9 @@ export interface Screen {
 export function createOutput(format: Format, colours: boolean): Output {
   const { stdout, stderr } = process;
   const line = (text: string) => void stdout.write(`${text}\n`);
+  const value = (of: JsonValue) => {
+    if (format !== "table") line(written[format](of));
+  };
   return Object.freeze({
     format,
     screen: format === "table" && stdout.isTTY ? createScreen(stdout) : null,
@@ -42,12 +49,18 @@ export function createOutput(format: Format, colours: boolean): Output {
     note: (text: string) => void stderr.write(`${text}\n`),
     paint: (style: Style, text: string) =>
       colours ? styleText(style, text, { stream: stdout }) : text,
-    data<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>) {
-      if (format === "json") line(JSON.stringify(toJson(desc, message), null, 2));
-      if (format === "jsonl") line(JSON.stringify(toJson(desc, message)));
+    data: (desc: DescMessage, message: MessageShape<DescMessage>) => {
+      if (format !== "table") value(toJson(desc, message));
     },
+    value,
   });
 }
+
+const written: Readonly<Record<Exclude<Format, "table">, (value: JsonValue) => string>> = {
+  json: (value) => JSON.stringify(value, null, 2),
+  yaml: (value) => stringify(value).trimEnd(),
+  jsonl: (value) => JSON.stringify(value),
+};
 
 /** Some terminals do not say how high they are. */
 const rowsIfUnknown = 24;

@@ -1,17 +1,23 @@
 /**
  * The words of the command line: noun, verb, arguments, options. What each verb does is in verbs/.
  *
- * An option wins over the environment, and that over the default; `--help` names all three.
+ * An option wins over the environment, that over the file, and that over the default.
  */
 import { Command, type CommanderError } from "commander";
+import { addConfigFile } from "./config-file.ts";
 import { addGlobalOptions } from "./context.ts";
+import { EXAMPLES } from "./examples.ts";
 import { type Ended, usageFailure } from "./failure.ts";
 import { addAgentVerbs } from "./verbs/agent.ts";
 import { addCordonVerbs } from "./verbs/agent-cordon.ts";
 import { addCircuitVerbs } from "./verbs/circuit.ts";
+import { addCompletion } from "./verbs/completion.ts";
+import { addConfigVerbs } from "./verbs/config.ts";
 import { addDbVerbs } from "./verbs/db.ts";
 import { addDev } from "./verbs/dev.ts";
+import { addDoctor } from "./verbs/doctor.ts";
 import { addEscalationVerbs } from "./verbs/escalation.ts";
+import { addRunGraph } from "./verbs/graph.ts";
 import { addHookVerbs } from "./verbs/hook.ts";
 import { addInit } from "./verbs/init.ts";
 import { addInterventionVerbs } from "./verbs/intervention.ts";
@@ -48,7 +54,8 @@ Begin with:
   drover run start book-holiday --watch    start a run and follow it
 
 Exit codes: 0 done, 1 run failed or request refused, 2 usage, 3 cannot connect, 4 not found.
-Options win over the environment (DROVER_..., DATABASE_URL), and that over the defaults.`;
+Options win over the environment (DROVER_..., DATABASE_URL), that over drover.yaml or --config FILE,
+and that over the defaults: drover config show.`;
 
 export function createProgram(version: string, ended: Ended): Command {
   const program = new Command("drover")
@@ -62,6 +69,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addSupervisor(program, ended);
   addMigrate(program, ended);
   addStatus(program, ended);
+  addDoctor(program, version, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
   addWorkflowVerbs(
     program.command("workflow").description("workflows: check, test, apply, versions, default"),
@@ -74,6 +82,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addRunShow(run, ended);
   addRunItems(run, ended);
   addRunWhy(run, ended);
+  addRunGraph(run, ended);
   addRunWatch(run, ended);
   addRunSignal(run, ended);
   addRunDecide(run, ended);
@@ -106,6 +115,9 @@ export function createProgram(version: string, ended: Ended): Command {
     program.command("trigger").description("triggers: what sets off runs by itself"),
     ended,
   );
+  addCompletion(program, ended);
+  addConfigVerbs(program, ended);
+  addConfigFile(program);
   prepareAll(program);
   return program;
 }
@@ -120,6 +132,12 @@ function prepareAll(command: Command, parents = ""): void {
   });
   command.configureOutput({ outputError: () => undefined });
   command.configureHelp({ showGlobalOptions: true });
+  const examples = EXAMPLES[name.replace(/^drover /, "")] ?? [];
+  if (examples.length > 0)
+    command.addHelpText(
+      "after",
+      ["", "Examples:", ...examples.map((one) => `  ${one}`)].join("\n"),
+    );
   for (const child of command.commands) prepareAll(child, `${name} `);
 }
 

@@ -94,10 +94,11 @@ export function playedJson({ file, scenario, rehearsed, passed, ...rest }: Playe
     differences: rest.differences.map(({ path, what, expected, was }) => ({
       ...{ what, expected, was, ...rest.locate(path) },
     })),
-    ...{ troubles: rehearsed.troubles, why: rehearsed.why },
+    ...{ troubles: [...rehearsed.troubles], why: rehearsed.why },
     steps: Object.fromEntries(rehearsed.steps),
-    ...{ interventions: rehearsed.interventions, escalations: rehearsed.escalations },
-    effects: rehearsed.effects,
+    interventions: [...rehearsed.interventions],
+    escalations: [...rehearsed.escalations],
+    effects: [...rehearsed.effects],
     calls: Object.fromEntries(rehearsed.calls),
     timeline: rehearsed.timeline.map(({ atMs, who, about, what }) => ({
       ...{ at_ms: atMs, who, about, what },

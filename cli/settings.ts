@@ -73,9 +73,13 @@ const UNITS: Readonly<Record<Setting["unit"], string>> = Object.freeze({
 });
 
 function optionOf({ flag, unit, byDefault, why }: Setting): Option {
-  return new Option(`--${flag} <${UNITS[unit]}>`, `${why} (default ${shown(unit, byDefault)})`)
-    .env(`DROVER_${flag.toUpperCase().replaceAll("-", "_")}`)
-    .argParser(unit === "ms" ? parseDuration : unit === "share" ? parsePercent : parseNumber);
+  return (
+    new Option(`--${flag} <${UNITS[unit]}>`, `${why} (default ${shown(unit, byDefault)})`)
+      // What is not said stays undefined: the server has the value.
+      .default(undefined, shown(unit, byDefault))
+      .env(`DROVER_${flag.toUpperCase().replaceAll("-", "_")}`)
+      .argParser(unit === "ms" ? parseDuration : unit === "share" ? parsePercent : parseNumber)
+  );
 }
 
 function shown(unit: Setting["unit"], value: number): string {

@@ -28,7 +28,7 @@ export function addRunWatch(run: Command, ended: Ended): void {
     });
 }
 
-/** With `-o jsonl` each state is a line; with `-o json` the last state is the document. */
+/** With `-o jsonl` each state is a line; with `-o json` and `yaml` the last is the document. */
 export async function watchRun(
   ref: RunRef,
   output: Output,
@@ -45,7 +45,7 @@ export async function watchRun(
       code: exitCodes.failed,
       next: "drover run list",
     });
-  if (output.format === "json") output.data(WatchRunResponseSchema, last);
+  if (output.format !== "jsonl") output.data(WatchRunResponseSchema, last);
   const code = exitOfRun(last.run.state);
   if (code !== exitCodes.done) output.note(`  next: drover run show ${clean(last.run.runId)}`);
   return code;

@@ -44,11 +44,10 @@ function writeAll(
   cluster: GetClusterInfoResponse,
   output: Output,
 ): void {
-  const all = {
+  output.value({
     overview: toJson(GetOverviewResponseSchema, overview),
     cluster: toJson(GetClusterInfoResponseSchema, cluster),
-  };
-  output.line(JSON.stringify(all, null, output.format === "json" ? 2 : 0));
+  });
 }
 
 type Row = readonly [what: string, since: string, next: string];

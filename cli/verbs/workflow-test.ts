@@ -12,10 +12,7 @@ interface Options {
 }
 
 const moreHelp = `
-Examples:
-  drover workflow test                                all scenarios below this folder
-  drover workflow test holiday.yaml                   those beside a workflow, in holiday.scenarios.yaml
-  drover workflow test . --scenario hotel --timeline  those with "hotel" in their name, with what happened
+The scenarios of holiday.yaml stand beside it, in holiday.scenarios.yaml; those of a folder are all below it.
 
 Exit codes: 0 all passed, 1 an expectation was not met, 2 a file is wrong.`;
 
@@ -30,7 +27,7 @@ export function addWorkflowTest(workflow: Command, ended: Ended): void {
     .action(async (paths: readonly string[], options: Options, command: Command) => {
       const { output } = contextOf(command);
       const played = await playAll(paths, options, output);
-      if (output.format === "json") await printJson(played, output);
+      if (output.format !== "jsonl") await printAll(played, output);
       const failed = played.filter(({ passed }) => !passed).length;
       const words = failed === 0 ? "all passed" : `${failed} failed`;
       if (output.format === "table") output.line(`${counted(played.length, "scenario")}, ${words}`);
@@ -59,7 +56,7 @@ async function playAll(
       const played = judged({ file: path, scenario, rehearsed, tookMs }, file.locate);
       all.push(played);
       if (output.format === "table") printPlayed(played, output, timeline);
-      if (output.format === "jsonl") output.line(JSON.stringify(playedJson(played)));
+      if (output.format === "jsonl") output.value(playedJson(played));
     }
   }
   if (all.length > 0) return all;
@@ -70,8 +67,8 @@ async function playAll(
   );
 }
 
-async function printJson(played: readonly Played[], output: Output): Promise<void> {
+async function printAll(played: readonly Played[], output: Output): Promise<void> {
   const { playedJson } = await import("../scenario-report.ts");
   const passed = played.every((one) => one.passed);
-  output.line(JSON.stringify({ passed, scenarios: played.map(playedJson) }, null, 2));
+  output.value({ passed, scenarios: played.map(playedJson) });
 }

@@ -18,7 +18,10 @@ import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { textRefusal } from "../text-refusal.ts";
 import { clean, moment, pauseWords } from "../words.ts";
+import { definitionOfFile } from "../workflow-file.ts";
+import { addWorkflowGraph } from "./graph.ts";
 import { addWorkflowDurations } from "./workflow-durations.ts";
+import { addWorkflowList } from "./workflow-list.ts";
 import { addWorkflowPause } from "./workflow-pause.ts";
 import { addWorkflowTest } from "./workflow-test.ts";
 
@@ -29,10 +32,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
     .argument("<file>", "a workflow in YAML or JSON; - for a pipe")
     .action(async (file: string, _options: unknown, command: Command) => {
       const { output } = contextOf(command);
-      const { checkText } = await import("../check-text.ts");
-      const checked = checkText(readText(file));
-      if (checked.kind === "bad") throw textRefusal(file, checked.problems);
-      const { definition } = checked;
+      const definition = await definitionOfFile(file);
       output.data(WorkflowDefinitionSchema, definition);
       const count = definition.steps.length === 1 ? "1 step" : `${definition.steps.length} steps`;
       if (output.format === "table")
@@ -64,6 +64,8 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       output.note(`  next: drover run start ${name} --watch`);
       ended(exitCodes.done);
     });
+  addWorkflowList(workflow, ended);
+  addWorkflowGraph(workflow, ended);
   addWorkflowTest(workflow, ended);
   addVersions(workflow, ended);
   addWorkflowDurations(workflow, ended);

@@ -287,6 +287,15 @@ export const layers: readonly Layer[] = [
     instead: "what packs the SDK compiles it and imports nothing of it",
   },
   {
+    of: ["cli/graph/"],
+    may: [
+      ...["proto/gen/ts/", "@bufbuild/protobuf", "@dagrejs/dagre"],
+      ...["cli/words.ts", "cli/run-words.ts"],
+    ],
+    node: false,
+    instead: "a graph is made of the contract's messages alone, so that a browser can make it too",
+  },
+  {
     of: ["cli/"],
     may: [
       "proto/gen/ts/",
@@ -301,6 +310,7 @@ export const layers: readonly Layer[] = [
       "@connectrpc/connect",
       "@connectrpc/connect-node",
       "commander",
+      "yaml",
     ],
     node: true,
     instead: "the command line asks a server by RPC, or starts one by server/main.ts",

@@ -1,0 +1,259 @@
+/**
+ * What `drover doctor` looks at, each as a finding: how it is, in words, and what to do next. Every
+ * look is of the facts that it is handed; verbs/doctor.ts asks for them.
+ */
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import type { Hook } from "@drover/proto/drover/v1/hook_pb.ts";
+import type {
+  GetClusterInfoResponse,
+  GetOverviewResponse,
+} from "@drover/proto/drover/v1/overview_pb.ts";
+import type { Supervisor } from "@drover/proto/drover/v1/partition_pb.ts";
+import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
+import { clean, counted, durationWords, pauseWords } from "./words.ts";
+
+export interface Finding {
+  readonly check: string;
+  readonly verdict: "ok" | "warn" | "fail";
+  readonly saw: string;
+  /** Empty: there is nothing to do. */
+  readonly next: string;
+}
+
+export interface Facts {
+  readonly address: string;
+  readonly namespace: string;
+  readonly clientVersion: string;
+  /** Numbers of the migrations that came with this command. */
+  readonly migrations: readonly number[];
+  readonly overview: GetOverviewResponse;
+  readonly cluster: GetClusterInfoResponse;
+  /** How long a call took that asks the database. */
+  readonly callMs: number;
+  /** This machine's clock less the server's; null: the server did not say. */
+  readonly clientAheadMs: number | null;
+  /** What the server says of itself at /healthz. */
+  readonly health: Health;
+  readonly supervisors: readonly Supervisor[];
+  readonly hooks: readonly Hook[];
+  /** Webhooks that were given up, and those that wait for another try. */
+  readonly undelivered: {
+    readonly givenUp: number;
+    readonly failing: number;
+    readonly error: string;
+  };
+  readonly unknownVariables: readonly string[];
+}
+
+export interface Health {
+  readonly status: string;
+  readonly reasons: readonly string[];
+}
+
+/** A call that takes longer waits for a connection to the database, or for the database. */
+const slowCallMs = 500;
+const databaseClockMs = 1_000;
+/** The server says its time in whole seconds. */
+const clientClockMs = 5_000;
+
+export function findingsOf(facts: Facts): readonly Finding[] {
+  return [
+    connection(facts),
+    versions(facts),
+    schema(facts),
+    databaseClock(facts),
+    clientClock(facts),
+    health(facts),
+    supervisors(facts),
+    partitions(facts),
+    ...agents(facts.overview),
+    ...pauses(facts),
+    ...circuits(facts.overview),
+    escalations(facts.overview),
+    notification(facts),
+    ...facts.unknownVariables.map((saw) => warn("environment", saw, "drover config show")),
+  ];
+}
+
+function ok(check: string, saw: string): Finding {
+  return { check, verdict: "ok", saw, next: "" };
+}
+
+function warn(check: string, saw: string, next: string): Finding {
+  return { check, verdict: "warn", saw, next };
+}
+
+function fail(check: string, saw: string, next: string): Finding {
+  return { check, verdict: "fail", saw, next };
+}
+
+function connection({ address, callMs, namespace }: Facts): Finding {
+  const saw = `${clean(address)} answers for ${clean(namespace)}, with its database in ${durationWords(callMs)}`;
+  if (callMs <= slowCallMs) return ok("connection", saw);
+  return warn(
+    "connection",
+    `${saw}: it waits for the database, or for a connection to it`,
+    "look at the load of PostgreSQL, and at what other programs do there",
+  );
+}
+
+function versions({ clientVersion, cluster }: Facts): Finding {
+  const { serverVersion, databaseVersion } = cluster;
+  const saw = `drover ${clientVersion}, server ${clean(serverVersion)}, PostgreSQL ${clean(databaseVersion)}`;
+  if (clientVersion === serverVersion) return ok("versions", saw);
+  return warn("versions", saw, "use the drover of the server's version");
+}
+
+function schema({ cluster, migrations }: Facts): Finding {
+  const applied = cluster.migrations.map(({ number }) => number);
+  const last = cluster.migrations.at(-1);
+  const missing = migrations.filter((number) => !applied.includes(number));
+  const newer = applied.filter((number) => !migrations.includes(number));
+  if (missing.length > 0)
+    return fail(
+      "migrations",
+      `${counted(missing.length, "migration")} of this drover not applied: ${missing.join(", ")}`,
+      "drover migrate",
+    );
+  if (newer.length > 0)
+    return warn(
+      "migrations",
+      `the database has ${counted(newer.length, "migration")} that this drover does not know`,
+      "use the drover of the server's version",
+    );
+  return ok("migrations", `all ${applied.length} applied, the last is ${clean(last?.name ?? "")}`);
+}
+
+function databaseClock({ cluster }: Facts): Finding {
+  const ms = cluster.clockDifference ? durationMs(cluster.clockDifference) : 0;
+  const saw = `the server's clock and the database's differ by ${durationWords(Math.abs(ms))}`;
+  return Math.abs(ms) <= databaseClockMs
+    ? ok("server clock", saw)
+    : warn(
+        "server clock",
+        `${saw}; what is due goes by the database's`,
+        "run NTP on both machines",
+      );
+}
+
+function clientClock({ clientAheadMs: ms }: Facts): Finding {
+  if (ms === null) return warn("this clock", "the server did not say its time", "ask it directly");
+  if (Math.abs(ms) <= clientClockMs) return ok("this clock", "as the server's, within seconds");
+  const way = ms > 0 ? "ahead of" : "behind";
+  return warn(
+    "this clock",
+    `${durationWords(Math.abs(ms))} ${way} the server's, so that --in means another moment`,
+    "run NTP on this machine, or say --start-at",
+  );
+}
+
+function health({ health: { status, reasons } }: Facts): Finding {
+  if (status === "ok") return ok("health", "the server says that it is well");
+  const saw = reasons.length > 0 ? reasons.map(clean).join("; ") : clean(status);
+  return fail(
+    "health",
+    `the server says ${clean(status)}: ${saw}`,
+    "docs/RUNBOOKS.md has what to do",
+  );
+}
+
+function supervisors({ supervisors: all }: Facts): Finding {
+  const alive = all.filter((one) => one.alive);
+  const saw = `${counted(alive.length, "process", "processes")} of ${all.length} watch`;
+  if (alive.length === 0)
+    return fail("supervisors", "nobody watches", "drover supervisor, or drover server, starts one");
+  if (alive.length < all.length)
+    return warn("supervisors", `${saw}; the others are silent`, "drover supervisor list");
+  return ok("supervisors", saw);
+}
+
+function partitions({ overview: { latePartitions: late } }: Facts): Finding {
+  if (late.length === 0) return ok("partitions", "each is watched, and none is overdue");
+  const unwatched = late.filter(({ watched }) => !watched).length;
+  const saw = `${counted(late.length, "partition")} late, ${unwatched} of them watched by nobody`;
+  return fail("partitions", saw, "drover partition list --late");
+}
+
+function agents({ unservedTasks }: GetOverviewResponse): readonly Finding[] {
+  if (unservedTasks.length === 0) return [ok("agents", "every task that waits is asked for")];
+  return unservedTasks.map(({ queue, task, agentVersion }) => {
+    const who = agentVersion === "" ? "agent" : `agent of version "${clean(agentVersion)}"`;
+    return warn(
+      "agents",
+      `no ${who} asks for task "${clean(task)}" of queue "${clean(queue)}"`,
+      `start one that polls queue ${clean(queue)} for ${clean(task)}; then drover queue show ${clean(queue)}`,
+    );
+  });
+}
+
+function pauses({ namespace, overview }: Facts): readonly Finding[] {
+  const { namespacePause, pausedQueues, pausedWorkflows } = overview;
+  const paused = (what: string, pause: Pause | undefined, next: string) =>
+    warn("pauses", `${what} is paused ${pauseWords(pause)}`.trimEnd(), next);
+  const all = [
+    ...(namespacePause
+      ? [
+          paused(
+            `namespace "${clean(namespace)}"`,
+            namespacePause,
+            `drover namespace resume --namespace ${clean(namespace)}`,
+          ),
+        ]
+      : []),
+    ...pausedQueues.map(({ name, pause }) =>
+      paused(`queue "${clean(name)}"`, pause, `drover queue resume ${clean(name)}`),
+    ),
+    ...pausedWorkflows.map(({ name, pause }) =>
+      paused(`workflow "${clean(name)}"`, pause, `drover workflow resume ${clean(name)}`),
+    ),
+  ];
+  return all.length > 0 ? all : [ok("pauses", "nothing is paused")];
+}
+
+function circuits({ openCircuits }: GetOverviewResponse): readonly Finding[] {
+  if (openCircuits.length === 0) return [ok("circuits", "all are closed")];
+  return openCircuits.map(({ queue, task, agentId, saw, setBy }) => {
+    const of = agentId === "" ? "" : ` of agent ${clean(agentId)}`;
+    const why = setBy === "" ? clean(saw) : `${clean(setBy)} has opened it`;
+    const next = [
+      ...["drover queue circuit", setBy === "" ? "close" : "release", clean(queue), clean(task)],
+      ...(agentId === "" ? [] : ["--agent", clean(agentId)]),
+      ...["--by", "NAME"],
+    ];
+    return warn(
+      "circuits",
+      `task "${clean(task)}" of queue "${clean(queue)}"${of} rests: ${why}`,
+      setBy === ""
+        ? `mend what fails, and it closes by itself; at once: ${next.join(" ")}`
+        : next.join(" "),
+    );
+  });
+}
+
+function escalations({ openEscalations: open }: GetOverviewResponse): Finding {
+  if (open === 0) return ok("escalations", "nothing waits for a person");
+  return warn(
+    "escalations",
+    `${open} ${open === 1 ? "waits" : "wait"} for a person`,
+    "drover escalation list",
+  );
+}
+
+/** Whether a person hears of an escalation. */
+function notification({ hooks, undelivered }: Facts): Finding {
+  const { givenUp, failing, error } = undelivered;
+  const hearing = hooks.filter(({ events }) => events.includes("escalation-opened"));
+  if (hearing.length === 0)
+    return warn(
+      "notification",
+      "no hook hears of escalations, so that nobody is told of them",
+      "drover hook put NAME URL --event escalation-opened --new-secret",
+    );
+  const saw = `${hearing.map(({ name }) => clean(name)).join(", ")} ${hearing.length === 1 ? "hears" : "hear"} of escalations`;
+  if (givenUp + failing === 0) return ok("notification", saw);
+  return warn(
+    "notification",
+    `${saw}; ${givenUp} webhooks were given up, ${failing} are tried again${error === "" ? "" : `: ${clean(error)}`}`,
+    "drover hook deliveries",
+  );
+}

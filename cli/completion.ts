@@ -1,0 +1,195 @@
+/**
+ * What may be typed next, found by walking the program as it is: nouns, verbs, flags, choices, and
+ * names that the server knows. The shells' own scripts ask for it by `drover complete`.
+ */
+import type { Argument, Command, Option } from "commander";
+import type { Connection } from "./client.ts";
+import { clean } from "./words.ts";
+
+export interface Candidate {
+  readonly text: string;
+  readonly about: string;
+}
+
+/** Kinds of names that a server can list. */
+export type Named =
+  | "workflow"
+  | "queue"
+  | "run"
+  | "agent"
+  | "escalation"
+  | "schedule"
+  | "hook"
+  | "trigger"
+  | "namespace";
+
+/** What stands where the cursor is. */
+interface Place {
+  readonly command: Command;
+  /** The option whose value is typed. */
+  readonly typedFor: Option | undefined;
+  readonly argument: Argument | undefined;
+  /** Flags of the program that were typed on the way. */
+  readonly said: Readonly<Record<string, string>>;
+}
+
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  /** Names of the server that fit here, too. */
+  readonly named: Named | undefined;
+  readonly said: Readonly<Record<string, string>>;
+}
+
+/** The last word is the one that is being typed, empty between words. */
+export function completionOf(program: Command, words: readonly string[]): Completion {
+  const partial = words.at(-1) ?? "";
+  const place = placeOf(program, words.slice(0, -1));
+  const { said } = place;
+  const fits = ({ text }: Candidate) => text.startsWith(partial);
+  const found = (candidates: readonly Candidate[], named?: Named) => ({
+    candidates: candidates.filter(fits),
+    named,
+    said,
+  });
+  if (place.typedFor) return found(choicesOf(place.typedFor), namedBy(place.typedFor.long ?? ""));
+  if (partial.startsWith("-")) return found(flagsOf(place.command));
+  const verbs = place.command.commands.flatMap(verbOf);
+  if (verbs.length > 0) return found(verbs);
+  return found(choicesOf(place.argument), namedOf(place));
+}
+
+function placeOf(program: Command, words: readonly string[]): Place {
+  let command = program;
+  let position = 0;
+  let typedFor: Option | undefined;
+  const said: Record<string, string> = {};
+  for (const word of words) {
+    if (typedFor) {
+      said[typedFor.attributeName()] = word;
+      typedFor = undefined;
+    } else if (word.startsWith("-")) {
+      const [flag = "", value] = word.split("=", 2);
+      const option = optionsOf(command).find(({ long, short }) => flag === long || flag === short);
+      if (option && value !== undefined) said[option.attributeName()] = value;
+      else if (option?.required) typedFor = option;
+    } else {
+      const child = command.commands.find((one) => one.name() === word);
+      if (child) command = child;
+      else position += 1;
+    }
+  }
+  const all = command.registeredArguments;
+  const last = all.at(-1);
+  const argument = all[position] ?? (last?.variadic ? last : undefined);
+  return { command, typedFor, argument, said };
+}
+
+/** Those of the command, then those of the commands above it. */
+function optionsOf(command: Command): readonly Option[] {
+  return [...command.options, ...(command.parent ? optionsOf(command.parent) : [])];
+}
+
+function flagsOf(command: Command): readonly Candidate[] {
+  const flags = optionsOf(command)
+    .filter(({ hidden }) => !hidden)
+    .map(({ long, short, description }) => ({ text: long ?? short ?? "", about: description }));
+  return [...flags, { text: "--help", about: "what it does, with examples" }];
+}
+
+function verbOf(command: Command): readonly Candidate[] {
+  return command.name() === hiddenVerb
+    ? []
+    : [{ text: command.name(), about: command.description() }];
+}
+
+export const hiddenVerb = "complete";
+
+function choicesOf(of: Argument | Option | undefined): readonly Candidate[] {
+  return (of?.argChoices ?? []).map((text) => ({ text, about: "" }));
+}
+
+const namedByFlag: Readonly<Record<string, Named>> = {
+  "--workflow": "workflow",
+  "--namespace": "namespace",
+  "--notify": "hook",
+  "--hook": "hook",
+  "--agent": "agent",
+  "--run": "run",
+  "--parent": "run",
+};
+
+function namedBy(flag: string): Named | undefined {
+  return namedByFlag[flag];
+}
+
+const namedByArgument: Readonly<Record<string, Named>> = {
+  workflow: "workflow",
+  queue: "queue",
+  run: "run",
+  agent: "agent",
+  escalation: "escalation",
+  schedule: "schedule",
+  hook: "hook",
+  trigger: "trigger",
+};
+
+function namedOf({ command, argument }: Place): Named | undefined {
+  const name = argument?.name() ?? "";
+  // What is made anew has no name yet.
+  if (["create", "put", "init"].includes(command.name()) && name !== "workflow") return undefined;
+  if (name === "name" && command.parent?.name() === "workflow") return "workflow";
+  return namedByArgument[name];
+}
+
+const namesMax = 200;
+const askMsMax = 1_500;
+
+/** Empty where no server answers soon: nobody waits for a completion. */
+export async function namesOf(
+  named: Named,
+  { scheduler, operator, namespace }: Connection,
+): Promise<readonly Candidate[]> {
+  const [asked, soon] = [{ namespace, pageSize: namesMax }, { timeoutMs: askMsMax }] as const;
+  switch (named) {
+    case "workflow":
+      return (await scheduler.listWorkflows(asked, soon)).workflows.map((one) =>
+        candidate(one.name, `default v${one.defaultVersion}`),
+      );
+    case "queue":
+      return (await operator.listQueues(asked, soon)).queues.map((one) =>
+        candidate(one.name, `${one.depth} wait`),
+      );
+    case "run":
+      return (await scheduler.listRuns(asked, soon)).runs.map((one) =>
+        candidate(one.runId, one.workflow),
+      );
+    case "agent":
+      return (await operator.listAgents(asked, soon)).agents.map((one) =>
+        candidate(one.id, one.version),
+      );
+    case "escalation":
+      return (await operator.listEscalations(asked, soon)).escalations.map((one) =>
+        candidate(`${one.runId}/${one.id}`, one.reason),
+      );
+    case "schedule":
+      return (await scheduler.listSchedules(asked, soon)).schedules.map((one) =>
+        candidate(one.name, ""),
+      );
+    case "hook":
+      return (await operator.listHooks({ namespace }, soon)).hooks.map((one) =>
+        candidate(one.name, one.url),
+      );
+    case "trigger":
+      return (await operator.listTriggers({ namespace }, soon)).triggers.map((one) =>
+        candidate(one.definition?.trigger ?? "", ""),
+      );
+    case "namespace":
+      return (await operator.listNamespaces({ pageSize: namesMax }, soon)).namespaces.map((one) =>
+        candidate(one.name, one.region),
+      );
+  }
+}
+
+function candidate(text: string, about: string): Candidate {
+  return { text, about: clean(about) };
+}

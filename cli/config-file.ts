@@ -1,0 +1,122 @@
+/**
+ * Settings of the command line: options that may also come from the environment or from one YAML
+ * file, the weakest of the three.
+ *
+ *     --slow-factor 3  >  DROVER_SLOW_FACTOR=3  >  slow-factor: 3 in the file  >  the default
+ *
+ * The file is the one of --config or DROVER_CONFIG, else drover.yaml in the current folder if it is
+ * there. Its keys are the names of the options; one that is unknown is an error.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { suggestion } from "@drover/server/rpc/workflow-text-problems.ts";
+import { type Command, InvalidArgumentError, type Option } from "commander";
+import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
+import { type CliFailure, usageFailure } from "./failure.ts";
+import { clean } from "./words.ts";
+
+const usualFile = "drover.yaml";
+const variablePrefix = "DROVER_";
+/** Of the environment, and no settings. */
+const otherVariables = ["DROVER_DEBUG", "DROVER_REQUIRE"];
+
+/** By name, as `slow-factor`: every option of the program that may come from elsewhere. */
+export function settingsOfProgram(program: Command): ReadonlyMap<string, Option> {
+  const found = new Map<string, Option>();
+  const look = (command: Command) => {
+    for (const option of command.options)
+      if (option.envVar !== undefined && option.long && option.attributeName() !== "config")
+        found.set(option.long.slice(2), found.get(option.long.slice(2)) ?? option);
+    for (const child of command.commands) look(child);
+  };
+  look(program);
+  return found;
+}
+
+/** Before a verb acts, what its options and those of the program were not told otherwise. */
+export function addConfigFile(program: Command): void {
+  program.hook("preAction", (_, verb) => {
+    const said = readConfig(program.opts<{ config?: string }>().config, program);
+    if (said === null) return;
+    for (let command: Command | null = verb; command !== null; command = command.parent)
+      for (const option of command.options) take(command, option, said);
+  });
+}
+
+interface Config {
+  readonly file: string;
+  readonly values: ReadonlyMap<string, string>;
+}
+
+function take(command: Command, option: Option, { file, values }: Config): void {
+  const text = values.get(option.long?.slice(2) ?? "");
+  const key = option.attributeName();
+  const source = command.getOptionValueSource(key);
+  if (text === undefined || (source !== undefined && source !== "default")) return;
+  command.setOptionValueWithSource(key, parsed(option, text, file), "config");
+}
+
+function parsed(option: Option, text: string, file: string): unknown {
+  try {
+    return option.parseArg ? option.parseArg(text, undefined) : text;
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    throw refusal(
+      file,
+      `${option.long?.slice(2)}: "${clean(text)}" is not allowed. ${error.message}`,
+    );
+  }
+}
+
+/** null: there is no file. */
+export function readConfig(named: string | undefined, program: Command): Config | null {
+  if (named === undefined && !existsSync(usualFile)) return null;
+  const file = named ?? usualFile;
+  const known = [...settingsOfProgram(program).keys()];
+  const lines = new LineCounter();
+  const document = parseDocument(textOf(file), { lineCounter: lines });
+  const [problem] = document.errors;
+  if (problem) throw refusal(file, problem.message.split("\n")[0] ?? "is no YAML");
+  const values = new Map<string, string>();
+  if (document.contents === null) return { file, values };
+  if (!isMap(document.contents))
+    throw refusal(file, "it must be settings, as `address: HOST:PORT`");
+  for (const { key, value } of document.contents.items) {
+    const name = isScalar(key) ? String(key.value) : "";
+    const line = isScalar(key) && key.range ? lines.linePos(key.range[0]).line : 1;
+    const place = `${file}:${line}`;
+    if (!known.includes(name))
+      throw refusal(place, `there is no setting "${clean(name)}": ${suggestion(name, known)}`);
+    if (!isScalar(value) || value.value === null)
+      throw refusal(place, `${name} must be one text or number`);
+    values.set(name, String(value.value));
+  }
+  return { file, values };
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw usageFailure(`cannot read the settings: ${clean(why)}`, "--config FILE names another");
+  }
+}
+
+function refusal(place: string, message: string): CliFailure {
+  return usageFailure(
+    `${clean(place)}: ${message}`,
+    "correct the file; drover config show lists the settings; --config FILE names another",
+  );
+}
+
+/** Variables that look like settings and are none, each with what may be meant. */
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  settings: ReadonlyMap<string, Option>,
+): readonly string[] {
+  const known = [...settings.values()].flatMap(({ envVar }) => envVar ?? []);
+  const all = [...known, "DROVER_CONFIG", ...otherVariables];
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(variablePrefix) && !all.includes(name))
+    .map((name) => `${clean(name)} is no setting: ${suggestion(name, all)}`);
+}

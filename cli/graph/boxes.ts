@@ -1,0 +1,75 @@
+/** Nodes as boxes of text: which lines stand in them, and how large they are with a fixed font. */
+import { clean, clip } from "../words.ts";
+import type { Look } from "./standing.ts";
+import type { GraphNode, UndoNode } from "./workflow-graph.ts";
+
+export interface TextLine {
+  readonly look: "id" | "does" | "mark" | "state" | "detail";
+  /** Stands before the text, apart from it; empty: nothing does. */
+  readonly label: string;
+  readonly text: string;
+}
+
+export interface Box {
+  readonly lines: readonly TextLine[];
+  /** null: no run is drawn, or it has no part in it. */
+  readonly standing: Look | null;
+  readonly width: number;
+  readonly height: number;
+}
+
+export const LINE_HEIGHT = 17;
+export const PADDING = 11;
+/** A little more than the widest of the usual fixed fonts at 12 pixels. */
+const characterWidth = 7.3;
+const lineShownMax = 46;
+const widthMin = 110;
+/** The sign of its look, right of the word of a state. */
+const signWidth = 20;
+
+export function boxOfStep({ id, does, marks, standing }: GraphNode): Box {
+  const lines: TextLine[] = [
+    plain("id", id),
+    plain("does", does),
+    ...marks.map(({ label, text }) => ({ look: "mark" as const, ...line(label, text) })),
+    ...(standing ? [plain("state", standing.word)] : []),
+    ...(standing?.details ?? []).map((detail) => plain("detail", detail)),
+  ];
+  return boxOf(lines, standing?.look ?? null);
+}
+
+export function boxOfUndo({ does, standing }: UndoNode): Box {
+  const lines = [plain("does", does), ...(standing ? [plain("state", standing.word)] : [])];
+  return boxOf(lines, standing?.look ?? null);
+}
+
+function boxOf(lines: readonly TextLine[], standing: Look | null): Box {
+  const widest = Math.max(...lines.map(widthOf));
+  return {
+    lines,
+    standing,
+    width: Math.ceil(Math.max(widest, widthMin) + 2 * PADDING),
+    height: Math.ceil(lines.length * LINE_HEIGHT + 2 * PADDING - 5),
+  };
+}
+
+function plain(look: TextLine["look"], text: string): TextLine {
+  return { look, ...line("", text) };
+}
+
+function line(label: string, text: string): Pick<TextLine, "label" | "text"> {
+  return { label, text: clip(clean(text), lineShownMax - label.length) };
+}
+
+function widthOf({ look, label, text }: TextLine): number {
+  const gap = label === "" ? 0 : 1;
+  return (
+    textWidth(label) + textWidth(text) + gap * characterWidth + (look === "state" ? signWidth : 0)
+  );
+}
+
+/** Signs of East Asia and pictures take the place of two. */
+export function textWidth(text: string): number {
+  const columns = [...text].map((one) => ((one.codePointAt(0) ?? 0) >= 0x11_00 ? 2 : 1));
+  return columns.reduce((sum, one) => sum + one, 0) * characterWidth;
+}

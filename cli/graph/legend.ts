@@ -1,0 +1,66 @@
+/** What the signs of a drawing mean: a line for each that occurs in it, and for no other. */
+import type { NodeKind } from "./marks.ts";
+import type { Look } from "./standing.ts";
+import type { GraphEdge, WorkflowGraph } from "./workflow-graph.ts";
+
+export interface Sample {
+  readonly of:
+    | { readonly kind: "shape"; readonly shape: NodeKind | "undo" }
+    | { readonly kind: "edge"; readonly edge: GraphEdge["kind"] | "undo-edge" }
+    | { readonly kind: "look"; readonly look: Look }
+    | { readonly kind: "note" };
+  readonly text: string;
+}
+
+const shapes: readonly (readonly [NodeKind, string])[] = [
+  ["task", "an agent performs a task"],
+  ["map", "a task for each item of a list"],
+  ["run", "a run of a workflow"],
+  ["wait", "waits for a time"],
+  ["signal", "waits for a signal"],
+  ["approval", "waits for people"],
+];
+
+export const LOOK_WORDS: Readonly<Record<Look, string>> = {
+  ahead: "not begun",
+  moving: "in its queue, or with an agent",
+  waiting: "waits for an event",
+  trouble: "to be tried again, or looked up",
+  person: "a person has to say",
+  well: "done",
+  badly: "failed",
+  undone: "undone",
+  "left-out": "left out, or not done any more",
+};
+
+const looks: readonly Look[] = [
+  ...(["ahead", "moving", "waiting", "trouble", "person", "well"] as const),
+  ...(["badly", "undone", "left-out"] as const),
+];
+
+export function legendOf({ nodes, edges, reduced }: WorkflowGraph): readonly Sample[] {
+  const kinds = new Set(nodes.map(({ kind }) => kind));
+  const shown = new Set(
+    nodes.flatMap(({ standing, undo }) => [standing?.look, undo?.standing?.look]),
+  );
+  const lines = new Set(edges.map(({ kind }) => kind));
+  const undone = nodes.some(({ undo }) => undo !== null);
+  return [
+    ...shapes
+      .filter(([kind]) => kinds.has(kind))
+      .map(([shape, text]) => ({ of: { kind: "shape" as const, shape }, text })),
+    ...(lines.has("needs") ? [edge("needs", "begins when the one before has ended")] : []),
+    ...(lines.has("last") ? [edge("last", "begins when all others have ended")] : []),
+    ...(undone ? [edge("undo-edge", "is undone by, last one first")] : []),
+    ...looks
+      .filter((look) => shown.has(look))
+      .map((look) => ({ of: { kind: "look" as const, look }, text: LOOK_WORDS[look] })),
+    ...(reduced
+      ? [{ of: { kind: "note" as const }, text: "needs that follow from others are left out" }]
+      : []),
+  ];
+}
+
+function edge(kind: GraphEdge["kind"] | "undo-edge", text: string): Sample {
+  return { of: { kind: "edge", edge: kind }, text };
+}

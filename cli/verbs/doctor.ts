@@ -1,0 +1,113 @@
+/**
+ * `drover doctor`: looks at all that can be wrong from here, and says what to do. It ends with 0
+ * if nothing fails (warnings aside), with 1 if something does, with 3 if no server answers.
+ */
+import { readdirSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { type Facts, type Finding, findingsOf, type Health } from "../checkup.ts";
+import { baseUrlOf, type Connection } from "../client.ts";
+import { settingsOfProgram, unknownVariables } from "../config-file.ts";
+import { type Context, contextOf } from "../context.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import type { Style } from "../output.ts";
+import { printTable } from "../table.ts";
+
+export function addDoctor(program: Command, version: string, ended: Ended): void {
+  program
+    .command("doctor")
+    .description(
+      "look at connection, versions, clocks, agents, partitions and what waits, and say what to do",
+    )
+    .action(async (_options: unknown, command: Command) => {
+      const context = contextOf(command);
+      const { output } = context;
+      const unknown = unknownVariables(process.env, settingsOfProgram(program));
+      const findings = findingsOf(await factsOf(context, version, unknown));
+      if (output.format === "jsonl") for (const one of findings) output.value({ ...one });
+      else output.value({ findings: findings.map((one) => ({ ...one })) });
+      if (output.format === "table") printTable(output, HEADERS, findings.map(rowOf));
+      const count = (verdict: Finding["verdict"]) =>
+        findings.filter((one) => one.verdict === verdict).length;
+      output.note(`${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed`);
+      ended(count("fail") > 0 ? exitCodes.failed : exitCodes.done);
+
+      function rowOf({ check, verdict, saw, next }: Finding): readonly string[] {
+        return [output.paint(styles[verdict], verdict), check, saw, next];
+      }
+    });
+}
+
+const HEADERS = ["", "CHECK", "SEEN", "NEXT"];
+const styles: Readonly<Record<Finding["verdict"], Style>> = {
+  ok: "green",
+  warn: "yellow",
+  fail: "red",
+};
+
+async function factsOf(
+  { address, connect }: Context,
+  clientVersion: string,
+  unknown: readonly string[],
+): Promise<Facts> {
+  const connection = connect();
+  const { operator, namespace } = connection;
+  // The first call opens the connection; the second is timed.
+  const overview = await operator.getOverview({ namespace });
+  const begun = performance.now();
+  const cluster = await operator.getClusterInfo({});
+  const callMs = performance.now() - begun;
+  const [page, { supervisors }, { hooks }, undelivered] = await Promise.all([
+    healthOf(address),
+    operator.listSupervisors({}),
+    operator.listHooks({ namespace }),
+    undeliveredOf(connection),
+  ]);
+  return {
+    ...{ address, namespace, clientVersion, migrations: ownMigrations(), overview, cluster },
+    ...{ callMs, ...page, supervisors, hooks, undelivered, unknownVariables: unknown },
+  };
+}
+
+async function undeliveredOf({ operator, namespace }: Connection): Promise<Facts["undelivered"]> {
+  const of = async (state: string) => {
+    const { deliveries } = await operator.listDeliveries({
+      namespace,
+      states: [state],
+      pageSize: 100,
+    });
+    return deliveries;
+  };
+  const [givenUp, pending] = await Promise.all([of("given-up"), of("pending")]);
+  const failing = pending.filter(({ tries }) => tries > 0);
+  const error = [...failing, ...givenUp][0]?.error ?? "";
+  return { givenUp: givenUp.length, failing: failing.length, error };
+}
+
+const pageMsMax = 5_000;
+
+async function healthOf(address: string): Promise<Pick<Facts, "health" | "clientAheadMs">> {
+  const response = await fetch(new URL("/healthz", baseUrlOf(address)), {
+    signal: AbortSignal.timeout(pageMsMax),
+  });
+  const said = Date.parse(response.headers.get("date") ?? "");
+  const body: unknown = await response.json();
+  return { health: healthIn(body), clientAheadMs: Number.isNaN(said) ? null : Date.now() - said };
+}
+
+function healthIn(body: unknown): Health {
+  if (typeof body !== "object" || body === null || !("status" in body))
+    return { status: "something else than a health", reasons: [] };
+  const reasons = "reasons" in body && Array.isArray(body.reasons) ? body.reasons.map(String) : [];
+  return { status: String(body.status), reasons };
+}
+
+const folder = fileURLToPath(new URL("../../migrations", import.meta.url));
+
+function ownMigrations(): readonly number[] {
+  return readdirSync(folder).flatMap((name) => {
+    const [, digits] = /^(\d{4})_.*\.sql$/.exec(name) ?? [];
+    return digits === undefined ? [] : [Number(digits)];
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * `drover workflow graph` draws a workflow, from a file without a server or as registered;
+ * `drover run graph` a run, each step with where it stands.
+ */
+import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Workflow, WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { type Command, Option } from "commander";
+import type { Connection } from "../client.ts";
+import { type Context, contextOf } from "../context.ts";
+import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { type GraphFormat, graphFormats } from "../graph/formats.ts";
+import type { DrawnRun, WorkflowGraph } from "../graph/workflow-graph.ts";
+import { createOutput } from "../output.ts";
+import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
+import { runVerdict } from "../run-words.ts";
+import { clean } from "../words.ts";
+import { definitionOfFile, isFile } from "../workflow-file.ts";
+
+interface GraphOptions {
+  readonly format: GraphFormat;
+}
+
+export function addWorkflowGraph(workflow: Command, ended: Ended): void {
+  workflow
+    .command("graph")
+    .description("draw a workflow: a file, which needs no server, or one that is registered")
+    .argument("<workflow>", "a file in YAML or JSON, - for a pipe, NAME, or NAME@VERSION")
+    .addOption(formatOption())
+    .action(async (named: string, { format }: GraphOptions, command: Command) => {
+      const context = contextOf(command);
+      const { workflowGraph } = await import("../graph/workflow-graph.ts");
+      const { definition, version } = isFile(named)
+        ? { definition: await definitionOfFile(named), version: 0 }
+        : await registered(named, context.connect());
+      await write(workflowGraph(definition, version, null), format, context);
+      ended(exitCodes.done);
+    });
+}
+
+export function addRunGraph(run: Command, ended: Ended): void {
+  addRunRef(run.command("graph"))
+    .description("draw a run: its steps, and where each of them stands")
+    .addOption(formatOption())
+    .action(
+      async (name: string | undefined, options: RunRefOptions & GraphOptions, command: Command) => {
+        const context = contextOf(command);
+        await write(await drawRun(name, options, context.connect()), options.format, context);
+        ended(exitCodes.done);
+      },
+    );
+}
+
+function formatOption(): Option {
+  return new Option(
+    "--format <format>",
+    "svg for a browser; dot for Graphviz; mermaid for Markdown",
+  )
+    .choices(graphFormats)
+    .default("svg");
+}
+
+/** In words, and so without colours. */
+const plain = createOutput("table", false);
+
+async function drawRun(
+  name: string | undefined,
+  options: RunRefOptions,
+  connection: Connection,
+): Promise<WorkflowGraph> {
+  const { scheduler, namespace } = connection;
+  const { runGraph, workflowGraph } = await import("../graph/workflow-graph.ts");
+  const { run, steps } = await scheduler.getRun({ namespace, run: runRefOf(name, options) });
+  if (!run) throw usageFailure("the server told nothing about the run", "drover run list");
+  const drawn: DrawnRun = { run, steps, verdict: runVerdict(run, plain) };
+  const definition = await definitionOf(run, connection);
+  return definition ? workflowGraph(definition, run.workflowVersion, drawn) : runGraph(drawn);
+}
+
+/** undefined: it came with the run, and only the run's own steps tell of it. */
+async function definitionOf(
+  { workflow: name, workflowVersion: version }: Run,
+  { scheduler, namespace }: Connection,
+): Promise<WorkflowDefinition | undefined> {
+  if (version === 0) return undefined;
+  const { workflow } = await scheduler.getWorkflow({ namespace, name, version });
+  return workflow?.definition;
+}
+
+async function registered(named: string, { scheduler, namespace }: Connection) {
+  const [, name = named, digits = "0"] = /^(.*)@([0-9]{1,9})$/.exec(named) ?? [];
+  const asked = { namespace, name, version: Number(digits) };
+  const { workflow } = await scheduler.getWorkflow(asked);
+  return definedIn(workflow, named);
+}
+
+function definedIn(workflow: Workflow | undefined, named: string) {
+  if (workflow?.definition) return { definition: workflow.definition, version: workflow.version };
+  throw usageFailure(`the server told nothing about ${clean(named)}`, "drover workflow list");
+}
+
+/** With `-o` the nodes and edges themselves, for programs. */
+async function write(graph: WorkflowGraph, format: GraphFormat, { output }: Context) {
+  if (output.format !== "table") {
+    output.value(JSON.parse(JSON.stringify(graph)));
+    return;
+  }
+  const { graphText } = await import("../graph/formats.ts");
+  output.line(graphText(graph, format).trimEnd());
+  if (format === "svg" && output.screen)
+    output.note("  next: the same with > graph.svg, for a browser");
+  const { MERMAID_EDGES_MAX, mermaidEdges } = await import("../graph/mermaid.ts");
+  if (format === "mermaid" && mermaidEdges(graph) > MERMAID_EDGES_MAX)
+    output.note(
+      `more than ${MERMAID_EDGES_MAX} edges, which Mermaid draws only where maxEdges allows it\n  next: --format svg`,
+    );
+}
