@@ -340,6 +340,11 @@ GET_OVERVIEW = Method(
     overview_pb2.GetOverviewRequest,
     overview_pb2.GetOverviewResponse,
 )
+WATCH_OVERVIEW = Method(
+    "/drover.v1.OperatorService/WatchOverview",
+    overview_pb2.WatchOverviewRequest,
+    overview_pb2.WatchOverviewResponse,
+)
 GET_CLUSTER_INFO = Method(
     "/drover.v1.OperatorService/GetClusterInfo",
     overview_pb2.GetClusterInfoRequest,
