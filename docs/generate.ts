@@ -24,6 +24,7 @@ import {
   WAIT_FOR_PEOPLE_MS,
 } from "../server/core/plan.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../server/core/state-table.ts";
+import { cliPage } from "./cli-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { scenariosPage, scenariosSchemaText } from "./scenarios-page.ts";
 import { tracesPage } from "./traces-page.ts";
@@ -382,6 +383,7 @@ function words(ms: number): string {
 
 if (import.meta.main) {
   writeFileSync(join(import.meta.dirname, "STATES.md"), statesPage());
+  writeFileSync(join(import.meta.dirname, "CLI.md"), cliPage());
   writeFileSync(join(import.meta.dirname, "METRICS.md"), metricsPage());
   writeFileSync(join(import.meta.dirname, "TRACES.md"), tracesPage());
   writeFileSync(join(import.meta.dirname, "workflow.schema.json"), workflowSchemaText());

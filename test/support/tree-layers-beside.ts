@@ -40,7 +40,7 @@ export const besideLayers: readonly Layer[] = [
   {
     of: ["docs/"],
     may: [
-      "deploy/grafana/dashboard.ts",
+      ...["cli/examples.ts", "cli/program.ts", "commander", "deploy/grafana/dashboard.ts"],
       ...["server/core/", "server/rehearsal/", "server/rpc/workflow-text-schema.ts"],
       ...["server/telemetry/catalogue.ts", "server/telemetry/spans.ts"],
     ],

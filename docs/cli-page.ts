@@ -1,0 +1,97 @@
+/** docs/CLI.md: the command line as a page, one heading for each verb. */
+import type { Argument, Command, Option } from "commander";
+import { EXAMPLES } from "../cli/examples.ts";
+import { createProgram } from "../cli/program.ts";
+
+export function cliPage(): string {
+  const program = createProgram("0", () => undefined);
+  const nouns = program.commands.filter(isTold);
+  const names = nouns.map((noun) => `[${noun.name()}](#drover-${noun.name()})`).join(" · ");
+  const global = optionTable(program.options);
+  return [HEAD, names, "## Everywhere", global, ...nouns.map((noun) => nounPart(noun))].join(
+    "\n\n",
+  );
+}
+
+const HEAD = `# The command line
+
+<!-- Made by \`node docs/generate.ts\` from cli/: change that, not this page. -->
+
+\`drover NOUN VERB\`. Data goes to standard output, in the form that \`-o\` names; what is said about it to standard error. Exit codes: 0 done, 1 the run failed or the request was refused, 2 usage, 3 cannot connect, 4 not found. An option wins over the environment, that over \`drover.yaml\` or \`--config FILE\`, and that over the default; \`drover config show\` says which one counts. \`drover completion bash|zsh|fish\` prints a script that completes all of this.`;
+
+/** What scripts of completion call is no word for people. */
+function isTold(command: Command): boolean {
+  return command.name() !== "complete";
+}
+
+function nounPart(noun: Command): string {
+  const name = `drover ${noun.name()}`;
+  const verbs = noun.commands.filter(isTold);
+  if (verbs.length === 0) return verbPart(noun, name, "##");
+  const own = EXAMPLES[noun.name()]
+    ? [verbPart(noun, name, "##")]
+    : [`## ${name}`, noun.description()];
+  return [...own, ...verbsPart(verbs, name)].join("\n\n");
+}
+
+function verbsPart(verbs: readonly Command[], under: string): readonly string[] {
+  return verbs.flatMap((verb) => {
+    const name = `${under} ${verb.name()}`;
+    const more = verb.commands.filter(isTold);
+    return more.length === 0 ? [verbPart(verb, name, "###")] : verbsPart(more, name);
+  });
+}
+
+function verbPart(verb: Command, name: string, heading: string): string {
+  const usage = [name, ...verb.registeredArguments.map(argumentWord)].join(" ");
+  const examples = EXAMPLES[name.replace(/^drover /, "")] ?? [];
+  const parts = [
+    `${heading} ${name}`,
+    `\`${usage}\`: ${verb.description()}.`,
+    argumentTable(verb.registeredArguments),
+    optionTable(verb.options),
+    examples.length === 0 ? "" : ["```sh", ...examples, "```"].join("\n"),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function argumentWord(argument: Argument): string {
+  const word = argument.variadic ? `${argument.name()}...` : argument.name();
+  return argument.required ? `<${word}>` : `[${word}]`;
+}
+
+function argumentTable(args: readonly Argument[]): string {
+  const rows = args.map((argument) => `| \`${argument.name()}\` | ${cell(argument.description)} |`);
+  return rows.length === 0 ? "" : ["| argument | |", "| --- | --- |", ...rows].join("\n");
+}
+
+function optionTable(options: readonly Option[]): string {
+  const rows = options
+    .filter(({ hidden }) => !hidden)
+    .map((option) => {
+      const { flags, description, envVar, argChoices } = option;
+      const choices = argChoices ? [`one of ${argChoices.map(code).join(", ")}`] : [];
+      const fallback = description.includes("(default ") ? "" : defaultOf(option);
+      const more = [...choices, ...(fallback ? [`default ${fallback}`] : [])];
+      const said = [description, ...more].filter((part) => part !== "").join("; ");
+      return `| \`${cell(flags)}\` | ${cell(said)} | ${envVar ? code(envVar) : ""} |`;
+    });
+  if (rows.length === 0) return "";
+  return ["| option | | environment |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
+  if (defaultValueDescription !== undefined) return defaultValueDescription;
+  const said: unknown = defaultValue;
+  if (typeof said === "string" && said !== "") return code(said);
+  return typeof said === "number" ? String(said) : "";
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+/** A bar would end the cell, and a tag would be none. */
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
