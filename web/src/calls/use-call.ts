@@ -27,6 +27,7 @@ export function useCall<T>(
     state: { kind: "loading" },
   });
   const [round, setRound] = useState(0);
+  const asking = useRef(false);
   const caller = useRef(call);
   caller.current = call;
   const again = useCallback(() => setRound((last) => last + 1), []);
@@ -34,7 +35,11 @@ export function useCall<T>(
   useEffect(() => {
     if (key === null) return;
     const ending = new AbortController();
-    const show = (state: Loaded<T>) => setShown({ key, state });
+    const show = (state: Loaded<T>) => {
+      asking.current = false;
+      setShown({ key, state });
+    };
+    asking.current = true;
     void ask((signal) => caller.current(signal), show, ending.signal);
     return () => ending.abort();
   }, [key, round]);
@@ -42,7 +47,8 @@ export function useCall<T>(
   useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") again();
+      // A call that takes longer than that is not cut off for the next one.
+      if (document.visibilityState === "visible" && !asking.current) again();
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs, again]);
