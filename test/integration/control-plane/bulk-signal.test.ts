@@ -35,12 +35,16 @@ async function waiting(label: string, count: number): Promise<readonly RunRef[]>
   return Promise.all(Array.from({ length: count }, () => schedule(plane, definition, { labels })));
 }
 
-/** Of each run its signals, as name and payload. */
+/** Of each run its signals, as name and payload; one after the other, as a pool has few sessions. */
 async function signalsOf(runs: readonly RunRef[]) {
-  const histories = await Promise.all(runs.map((run) => historyOf(plane, run)));
-  return histories.map(({ signals }) =>
-    signals.map(({ name, payload }) => `${name} ${payload?.kind === "json" ? payload.json : ""}`),
-  );
+  const all: string[][] = [];
+  for (const run of runs) {
+    const { signals } = await historyOf(plane, run);
+    all.push(
+      signals.map(({ name, payload }) => `${name} ${payload?.kind === "json" ? payload.json : ""}`),
+    );
+  }
+  return all;
 }
 
 const once = ['paid {"amount":7}'];
