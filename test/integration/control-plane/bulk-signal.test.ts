@@ -35,7 +35,7 @@ async function waiting(label: string, count: number): Promise<readonly RunRef[]>
   return Promise.all(Array.from({ length: count }, () => schedule(plane, definition, { labels })));
 }
 
-/** Of each run its signals, as name and payload; one after the other, as a pool has few sessions. */
+/** Of each run its signals, as name and payload; one by one, as a pool has few sessions. */
 async function signalsOf(runs: readonly RunRef[]) {
   const all: string[][] = [];
   for (const run of runs) {
