@@ -27,7 +27,7 @@ export interface Agents {
 export const BATCHES: Agents = { how: "batches", many: 2_000, open: 600 };
 /** More is open than they have room for: each task waits in a queue before it is handed out. */
 const BACKLOG: Agents = { how: "batches", many: 500, open: 2_000 };
-const SINGLE: Agents = { how: "single", many: 64, open: 96 };
+const SINGLE: Agents = { how: "single", many: 64, open: 2_000 };
 const LONG = { warmS: 10, measureS: 30, floorS: 15 };
 const SHORT = { warmS: 3, measureS: 5, floorS: 4 };
 const RELAY_MS = 20;
