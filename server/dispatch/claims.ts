@@ -192,7 +192,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     if (waiters.waitingFor(lanes, admit, 1).length === 0) return;
     const claims: Claim[] = [];
     try {
-      await store.transact({ name: "claim", fate: "unasked" }, async (tx) => {
+      await store.transact({ name: "claim", fate: "unasked", leadsWithLock: true }, async (tx) => {
         const made = await claim(tx, lanes, admit);
         if (made) claims.push(made);
       });

@@ -19,7 +19,7 @@ import { rowsBeside, secretOf } from "./rows-beside.ts";
 import type { RunTraces } from "./run-traces.ts";
 import { passSlotsOn } from "./slots.ts";
 import { type Stood, withStood } from "./stood.ts";
-import { lanesFilled, type Told, told, type Worked } from "./told.ts";
+import { type Told, told, type Worked } from "./told.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
 const SPACING_MS = 4;
@@ -106,7 +106,11 @@ export function createAdvance(options: AdvanceOptions): Advance {
     async fly(items, wait) {
       for (const { onBoard } of items) onBoard?.();
       const slot = slots.pop() ?? 0;
-      const use = { name: "advance", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
+      const use = {
+        name: "advance",
+        leadsWithLock: true,
+        ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}),
+      };
       try {
         const flown = await commitAndTell(options, use, (tx) =>
           pass(options, tx, items, { wait, slot }),
@@ -351,19 +355,27 @@ export async function commitAndTell<T extends Worked>(
   const { store, handOver, tell, usual, clock } = options;
   const claims: Claim[] = [];
   const leftAtMs = clock.monotonicMs();
+  const handOverOf = async (tx: Tx, lanes: ReadonlySet<number>) => {
+    const claim = await handOver.claim(tx, lanes);
+    if (claim) claims.push(claim);
+  };
   try {
     const flown = await store.transact(use, async (tx) => {
       const worked = await work(tx);
-      const claim = await handOver.claim(tx, lanesFilled(worked));
-      if (claim) claims.push(claim);
-      return { worked, left: await tx.placeReady(), now: tx.now };
+      await handOverOf(tx, new Set(worked.filled));
+      // Whether a queue has limits is known when its lease has gone; most have none.
+      const { freed } = await worked.ended;
+      const more = freed.filter((lane) => !worked.filled.includes(lane));
+      if (more.length > 0) await handOverOf(tx, new Set(more));
+      return { worked, left: tx.placeReady(), now: tx.now };
     });
+    const [left, ended] = await Promise.all([flown.left, flown.worked.ended]);
     handOver.begun(flown.worked.begun);
     for (const claim of claims) claim.deliver();
     const drained = claims.map((claim) => claim.drained);
     usual.seen(flown.worked.records);
     const flight = { name: use.name, ms: clock.monotonicMs() - leftAtMs };
-    tell(told({ ...flown.worked, filled: flown.left }, drained, flown.now, flight));
+    tell(told(flown.worked, left, ended, drained, flown.now, flight));
     return flown.worked;
   } catch (error) {
     for (const claim of claims) claim.giveUp(error);

@@ -5,7 +5,7 @@ import { isEnded } from "../core/model.ts";
 import { type PassRecord, runsToLookAt } from "../store/changes.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 import type { NewRun, RunId, RunRef } from "../store/store.ts";
-import type { Written } from "../store/written.ts";
+import type { Ended, Written } from "../store/written.ts";
 
 /** What has happened, told after the commit. */
 export interface Told {
@@ -40,20 +40,20 @@ export interface Worked extends Written {
   readonly begun: readonly NewRun[];
 }
 
-/** Lanes that have got ready rows, or room for those that they have. */
-export function lanesFilled({ filled, freed }: Written): ReadonlySet<number> {
-  return new Set([...filled, ...freed]);
-}
-
-/** `drained`: what claims of the flight say of lanes, see `Claim.drained`. */
+/**
+ * `filled`: lanes with ready rows that are left; `drained`: what claims of the flight say of lanes,
+ * see `Claim.drained`.
+ */
 export function told(
   worked: Worked,
+  filled: readonly number[],
+  ended: Ended,
   drained: readonly ReadonlySet<number>[],
   now: Moment,
   flight: FlightTold,
 ): Told {
   const { records } = worked;
-  const lanes = new Set(lanesFilled(worked));
+  const lanes = new Set([...filled, ...ended.freed]);
   for (const of of drained) for (const lane of of) lanes.delete(lane);
   const moments = records.flatMap(({ effects, after: { run } }) => [
     ...effects.flatMap((effect) =>
@@ -70,7 +70,7 @@ export function told(
     lanes,
     runs: records.map(({ head, after }) => ({ runId: head.runId, version: after.run.version })),
     outside: records.some(isForHooks),
-    ended: worked.ended,
+    ended: ended.tasks,
     messaged: [
       ...new Map(
         records.flatMap(runsToLookAt).map((run): [RunId, RunRef] => [run.runId, run]),

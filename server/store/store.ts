@@ -269,8 +269,8 @@ export interface Tx extends ScheduleTx, SweepTx {
   /** Moves locked ready rows to `lease`. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
   /**
-   * The end of what is claimed in this transaction. Returns the lanes in which claims find ready
-   * rows that it has made; some of them may be granted already.
+   * The end of what is claimed in this transaction. Returns, by its commit at the latest, the lanes
+   * in which claims find ready rows that it has made; some of them may be granted already.
    */
   placeReady(): Promise<readonly number[]>;
 }
@@ -284,6 +284,11 @@ export interface TransactOptions {
    * transaction id.
    */
   readonly fate?: "asked" | "unasked";
+  /**
+   * What it asks first changes nothing, and leaves together with BEGIN: `now` is known from the
+   * first answer on. A write must not: if BEGIN alone failed, it would count by itself.
+   */
+  readonly leadsWithLock?: boolean;
   /** How long `lockRuns` with `wait` may wait. */
   readonly lockTimeoutMs?: number;
 }

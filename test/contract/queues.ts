@@ -225,7 +225,8 @@ export function describeQueues(opened: Opened): void {
     const end = (granted: Granted) =>
       inTx(async (tx) => {
         const { record } = await prepare(tx, run, [report(granted, success)]);
-        return [...(await tx.write([record])).freed].sort();
+        const { ended } = await tx.write([record]);
+        return [...(await ended).freed].sort();
       });
     const lanes = [
       ...new Set([a, b, c].filter(({ ready }) => ready.step < 2).map(({ ready }) => ready.lane)),

@@ -334,9 +334,11 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
       const filled = new Set(written.flatMap((one) => one.filled));
       for (const lane of filled) open.filled.add(lane);
       return {
-        freed: freedLanes(open.world, lanes),
         filled: [...filled],
-        ended: written.flatMap(({ ended }) => ended),
+        ended: Promise.resolve({
+          freed: freedLanes(open.world, lanes),
+          tasks: written.flatMap(({ ended }) => ended),
+        }),
       };
     },
   };

@@ -1,8 +1,9 @@
-// A batch of passes as the rows of one statement a table, and the guard that each row is met.
+// A batch of passes as the rows of one statement a table, sent without waiting for it, and the
+// guard that each row is met.
 import type { RowChanges } from "../changes.ts";
 import type { RunHead } from "../store.ts";
 import { columns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+import type { Send } from "./transaction.ts";
 
 export interface Of<Row> {
   readonly head: RunHead;
@@ -21,27 +22,28 @@ export function ofEach<Row>(
 }
 
 /** The statement for all rows, if there are any. */
-export async function writeRows<Row>(
-  query: Query,
+export function writeRows<Row>(
+  send: Send,
   name: string,
   rows: readonly Row[],
   ...of: readonly ((row: Row) => unknown)[]
-): Promise<void> {
-  if (rows.length > 0) await query(name, columns(rows, ...of));
+): void {
+  if (rows.length > 0) void send(name, columns(rows, ...of));
 }
 
 /**
  * The guard of each row: a statement that found fewer rows than the pass was decided by has met a
  * broken invariant, and the flight changes nothing.
  */
-export async function writeEach<Row>(
-  query: Query,
+export function writeEach<Row>(
+  send: Send,
   name: string,
   rows: readonly Row[],
   ...of: readonly ((row: Row) => unknown)[]
-): Promise<void> {
+): void {
   if (rows.length === 0) return;
-  const met = await query(name, columns(rows, ...of));
-  if (met.length !== rows.length)
-    throw new Error(`${name} should have met ${rows.length} rows and met ${met.length}`);
+  void send(name, columns(rows, ...of), (met) => {
+    if (met.length !== rows.length)
+      throw new Error(`${name} should have met ${rows.length} rows and met ${met.length}`);
+  });
 }

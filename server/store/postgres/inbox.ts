@@ -1,7 +1,6 @@
 // The inbox, which users fill by drover.schedule in transactions of their own.
 import type { InboxAnswer, InboxRow } from "../inbox.ts";
 import type { Store } from "../store.ts";
-import { writeRows } from "./batch.ts";
 import { columns, labelsOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -31,13 +30,15 @@ export function inboxOf(query: Query): Pick<Store, "takeInbox" | "settleInbox"> 
     async settleInbox(answers) {
       const done = answers.filter(({ refused }) => refused === null);
       const refused = answers.flatMap((answer) => (answer.refused ? [withReason(answer)] : []));
-      await writeRows(
-        query,
-        "empty_inbox",
-        done,
-        ({ id }) => id,
-        ({ began }) => began,
-      );
+      if (done.length > 0)
+        await query(
+          "empty_inbox",
+          columns(
+            done,
+            ({ id }) => id,
+            ({ began }) => began,
+          ),
+        );
       if (refused.length > 0)
         await query(
           "refuse_inbox",

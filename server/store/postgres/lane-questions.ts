@@ -1,23 +1,24 @@
 // Questions about lanes, under the locks of the lanes.
 import type { Tx } from "../store.ts";
 import { writeRows } from "./batch.ts";
-import type { Query } from "./transaction.ts";
+import type { Begun } from "./transaction.ts";
 
 /** The first of the two keys of their advisory locks: "lane". */
 const LOCK_CLASS = 0x6c616e65;
 
-export function laneQuestionsOf(
-  query: Query,
-): Pick<Tx, "lockLaneQuestions" | "writeLaneQuestions"> {
+export function laneQuestionsOf({
+  query,
+  send,
+}: Pick<Begun, "query" | "send">): Pick<Tx, "lockLaneQuestions" | "writeLaneQuestions"> {
   return {
     async lockLaneQuestions(lanes) {
       await query("lock_lane_questions", [LOCK_CLASS, lanes]);
       const rows = await query<{ lane: number }>("lane_questions", [lanes]);
       return rows.map(({ lane }) => lane);
     },
-    writeLaneQuestions: (questions) =>
+    writeLaneQuestions: async (questions) =>
       writeRows(
-        query,
+        send,
         "write_lane_questions",
         questions,
         (row) => row.lane,

@@ -6,7 +6,7 @@ import type { RunId } from "../store.ts";
 import { ofEach, writeEach } from "./batch.ts";
 import { messageKinds } from "./codes.ts";
 import { byRun, columns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+import type { Query, Send } from "./transaction.ts";
 
 interface MessageRow {
   run_id: RunId;
@@ -38,9 +38,9 @@ function messageOf(row: MessageRow): Message {
   }
 }
 
-export async function writeMessages(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeEach(
-    query,
+export function writeMessages(send: Send, changes: readonly RowChanges[]): void {
+  writeEach(
+    send,
     "take_messages",
     ofEach(changes, (change) => change.messagesApplied),
     ({ head }) => head.runId,
@@ -48,7 +48,7 @@ export async function writeMessages(query: Query, changes: readonly RowChanges[]
   );
   const sent = ofEach(changes, (change) => change.messages);
   if (sent.length === 0) return;
-  await query("insert_messages", [
+  void send("insert_messages", [
     ...columns(
       sent,
       ({ row }) => row.to.partition,

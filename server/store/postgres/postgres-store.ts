@@ -79,7 +79,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       transact(use, async (begun) => {
         const tx = createTx(begun);
         const result = await work(tx);
-        await tx.placeReady();
+        void tx.placeReady();
         return result;
       }),
 

@@ -19,7 +19,7 @@ import {
 import type { RunId } from "../run-head.ts";
 import { writeEach } from "./batch.ts";
 import { columns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+import type { Query, Send } from "./transaction.ts";
 
 /** No transaction of ours lives longer than 5 s. */
 const CLAIMS_MS_MAX = 6_000;
@@ -227,10 +227,10 @@ export async function lockQueues(
   });
 }
 
-export async function writeBuckets(query: Query, queues: readonly LockedQueue[]): Promise<void> {
+export function writeBuckets(send: Send, queues: readonly LockedQueue[]): void {
   const rows = queues.flatMap(({ bucket, ...of }) => (bucket ? [{ ...of, bucket }] : []));
-  await writeEach(
-    query,
+  writeEach(
+    send,
     "write_buckets",
     rows,
     (row) => row.namespaceId,

@@ -13,7 +13,7 @@ import { taskKinds } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { rangeArrays } from "./marks.ts";
 import { avoidOf } from "./step-rows.ts";
-import type { Query } from "./transaction.ts";
+import type { Begun, Query } from "./transaction.ts";
 
 type Made = Of<RowChanges["readyNew"][number]>;
 type Lane = Parameters<Tx["lockReady"]>[0][number];
@@ -23,17 +23,20 @@ export interface ReadyRows extends Pick<Tx, "lockReady" | "grant" | "placeReady"
   make(changes: readonly RowChanges[]): readonly number[];
 }
 
-export function createReadyRows(query: Query, now: Moment): ReadyRows {
+export function createReadyRows(begun: Begun): ReadyRows {
+  const { query, send } = begun;
   let made = new Map<string, Made>();
-  const placed = new Set<number>();
+  const placed: Promise<readonly { readonly lane: number }[]>[] = [];
 
-  async function place(): Promise<readonly number[]> {
+  function place(): Promise<readonly number[]> {
     if (made.size > 0) {
-      const rows = await query<{ lane: number }>("insert_ready", readyColumns([...made.values()]));
-      for (const { lane } of rows) placed.add(lane);
+      placed.push(send<{ lane: number }>("insert_ready", readyColumns([...made.values()])));
       made = new Map();
     }
-    return [...placed];
+    const lanes = lanesOf(placed);
+    // If it fails, so does what waits for the statement.
+    lanes.catch(() => undefined);
+    return lanes;
   }
 
   async function look(
@@ -61,7 +64,7 @@ export function createReadyRows(query: Query, now: Moment): ReadyRows {
     const asked = new Set(found.map((row) => row.asked));
     const own = [...made.values()]
       .map(claimable)
-      .filter(({ until }) => until === null || until > now);
+      .filter(({ until }) => until === null || until > begun.now);
     const byLane = Map.groupBy([...rows, ...own], ({ lane }) => lane);
     const all = lanes
       .filter(({ lane }) => asked.has(lane) && !closed.has(lane))
@@ -88,8 +91,9 @@ export function createReadyRows(query: Query, now: Moment): ReadyRows {
         query,
         grants.filter((grant) => !atOnce.has(grant)),
       );
-      if (fresh.length > 0) await query("insert_leases", leaseColumns(fresh));
+      if (fresh.length > 0) void send("insert_leases", leaseColumns(fresh));
       for (const { head, row } of fresh) made.delete(keyOf(head.runId, row.step));
+      const { now } = begun;
       return grants.map((grant) => {
         const { ready } = grant;
         return moved.get(grant) ?? { ...grant, grantedAt: now, attemptBy: attemptByOf(ready, now) };
@@ -97,6 +101,13 @@ export function createReadyRows(query: Query, now: Moment): ReadyRows {
     },
     placeReady: place,
   } satisfies ReadyRows);
+}
+
+async function lanesOf(
+  placed: readonly Promise<readonly { readonly lane: number }[]>[],
+): Promise<readonly number[]> {
+  const rows = (await Promise.all(placed)).flat();
+  return [...new Set(rows.map(({ lane }) => lane))];
 }
 
 function attemptByOf({ attemptMs, until }: ReadyRow, now: Moment): Moment {

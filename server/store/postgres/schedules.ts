@@ -14,7 +14,7 @@ import {
 import { writeEach } from "./batch.ts";
 import { fireCauses, fireOutcomes, runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+import type { Begun, Query } from "./transaction.ts";
 
 export function createSchedules(query: Query): Schedules {
   return Object.freeze({
@@ -51,7 +51,7 @@ export function createSchedules(query: Query): Schedules {
   } satisfies Schedules);
 }
 
-export function schedulesLockedBy(query: Query): ScheduleTx {
+export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">): ScheduleTx {
   return {
     async lockSchedules(ids, wait) {
       const rows = await query<ScheduleRow>(wait ? "lock_schedules_wait" : "lock_schedules_skip", [
@@ -71,9 +71,9 @@ export function schedulesLockedBy(query: Query): ScheduleTx {
       );
       return (await query<FireRow>("load_fires", wanted)).map(fireOf);
     },
-    writeFires: (fires) =>
+    writeFires: async (fires) =>
       writeEach(
-        query,
+        send,
         "write_fires",
         fires,
         (fire) => fire.scheduleId,
@@ -89,9 +89,9 @@ export function schedulesLockedBy(query: Query): ScheduleTx {
         (fire) => fire.actor?.node ?? null,
         (fire) => fire.actor?.epoch ?? null,
       ),
-    moveSchedules: (moves) =>
+    moveSchedules: async (moves) =>
       writeEach(
-        query,
+        send,
         "move_schedules",
         moves,
         (move) => move.id,

@@ -5,14 +5,18 @@ import type { ConcurrencyKey, KeyHolder, RunId, SlotChange, Tx } from "../store.
 import { writeEach, writeRows } from "./batch.ts";
 import { policies } from "./codes.ts";
 import { columns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+import type { Begun, Query, Send } from "./transaction.ts";
 
 /** More than one flight can free. */
 const WAITERS_MAX = 501;
 
-export function slotsOf(
-  query: Query,
-): Pick<Tx, "concurrencyOf" | "lockSlots" | "writeSlots" | "releaseKeys"> {
+export function slotsOf({
+  query,
+  send,
+}: Pick<Begun, "query" | "send">): Pick<
+  Tx,
+  "concurrencyOf" | "lockSlots" | "writeSlots" | "releaseKeys"
+> {
   return {
     concurrencyOf: async (runs) => {
       const rows = await query<ConcurrencyRow & { run_id: RunId }>("concurrency_of_runs", [runs]);
@@ -24,8 +28,8 @@ export function slotsOf(
       );
     },
     lockSlots: (keys) => lockSlots(query, keys),
-    writeSlots: (changes) => writeSlots(query, changes),
-    releaseKeys: (keys) => releaseKeys(query, keys),
+    writeSlots: async (changes) => writeSlots(send, changes),
+    releaseKeys: async (keys) => releaseKeys(send, keys),
   };
 }
 
@@ -78,15 +82,15 @@ function slotOf(row: SlotRow): Slot {
   return { runId, limit, priority, since, holds, leaving };
 }
 
-async function writeSlots(query: Query, changes: readonly SlotChange[]): Promise<void> {
-  await writeEach(
-    query,
+function writeSlots(send: Send, changes: readonly SlotChange[]): void {
+  writeEach(
+    send,
     "delete_slots",
     changes.filter(({ slot }) => slot === null),
     (row) => row.runId,
   );
-  await writeRows(
-    query,
+  writeRows(
+    send,
     "write_slots",
     changes.flatMap(({ slot, ...key }) => (slot ? [{ ...key, slot }] : [])),
     (row) => row.namespaceId,
@@ -100,12 +104,12 @@ async function writeSlots(query: Query, changes: readonly SlotChange[]): Promise
   );
 }
 
-async function releaseKeys(
-  query: Query,
+function releaseKeys(
+  send: Send,
   keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[],
-): Promise<void> {
-  await writeRows(
-    query,
+): void {
+  writeRows(
+    send,
     "release_keys",
     keys,
     (row) => row.namespaceId,

@@ -1,5 +1,10 @@
 // One transaction of a flight, and what became of it.
 //
+// Statements that nobody waits for leave together: BEGIN with the first lock, the writes with the
+// read that follows them, the last of them with COMMIT. PostgreSQL works them off in their order,
+// and what one that failed would be followed by is refused by it, COMMIT included; so whoever waits
+// for one has waited for all before it. Only what a row count has yet to allow keeps COMMIT back.
+//
 // A COMMIT whose answer never came may or may not have counted. The transaction's id is asked for
 // at its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status),
 // so one rule serves every kind of flight: one that did not count is sent again by its caller, and
@@ -34,32 +39,48 @@ export type Query = <Row extends pg.QueryResultRow>(
   values: readonly unknown[],
 ) => Promise<readonly Row[]>;
 
+/**
+ * Sends a statement without waiting for it: the next `query` does, and the commit, and either fails
+ * if it has failed or if `check` throws at its rows. Who needs the rows may wait for them.
+ */
+export type Send = <Row extends pg.QueryResultRow>(
+  name: string,
+  values: readonly unknown[],
+  check?: (rows: readonly Row[]) => void,
+) => Promise<readonly Row[]>;
+
 export interface Begun {
+  /** Of a transaction that leads with a lock, known from its first answer on. */
   readonly now: Moment;
   readonly query: Query;
+  readonly send: Send;
 }
 
+type Use = Pick<TransactOptions, "fate" | "lockTimeoutMs" | "leadsWithLock">;
+
 export function createTransact(pool: pg.Pool, clock: Clock) {
-  return async function transact<T>(
-    options: Pick<TransactOptions, "fate" | "lockTimeoutMs">,
-    work: (begun: Begun) => Promise<T>,
-  ): Promise<T> {
+  return async function transact<T>(options: Use, work: (begun: Begun) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw storeFailure(error);
     });
     let broken: Error | undefined;
+    const sent = sentOn(client);
     try {
-      const begun = await begin(client, options);
-      const result = await work({ now: begun.now, query: queryOn(client) });
-      await client.query("commit").catch(async (error: unknown) => {
+      const begin = sent.begin(options);
+      if (!options.leadsWithLock) await sent.checked();
+      const result = await work(sent.begun);
+      await sent.checked();
+      await sent.commit().catch(async (error: unknown) => {
         if (!isAway(error)) throw error;
         broken = error instanceof Error ? error : new Error(String(error));
-        const fate = begun.id === null ? null : await fateOf(pool, clock, begun.id);
+        const { id } = await begin;
+        const fate = id === null ? null : await fateOf(pool, clock, id);
         if (fate === false) throw rolledBack(error);
         if (fate === null) throw error;
       });
       return result;
     } catch (error) {
+      sent.close();
       if (isAway(error)) broken = error instanceof Error ? error : new Error(String(error));
       else if (!broken)
         await client.query("rollback").catch((failed: unknown) => {
@@ -70,6 +91,95 @@ export function createTransact(pool: pg.Pool, clock: Clock) {
       client.release(broken);
     }
   };
+}
+
+/** What has been sent on a connection within one transaction, and whether it has been answered. */
+function sentOn(client: pg.PoolClient) {
+  const ask = queryOn(client);
+  let now: Moment | null = null;
+  let over = false;
+  let unheard: Promise<unknown>[] = [];
+  let unchecked = false;
+
+  /** All that nobody has waited for yet. Whoever takes it waits for it. */
+  function hear(): Promise<unknown>[] {
+    const heard = unheard;
+    [unheard, unchecked] = [[], false];
+    return heard;
+  }
+
+  function keep<T>(promise: Promise<T>, mustBeSeen: boolean): Promise<T> {
+    // It is heard of by who waits next, and if nobody comes to wait, another has failed before.
+    promise.catch(() => undefined);
+    unheard.push(promise);
+    unchecked ||= mustBeSeen;
+    return promise;
+  }
+
+  function live(): void {
+    if (over) throw new Error("a statement was asked of a transaction that is over");
+  }
+
+  const query: Query = async <Row extends pg.QueryResultRow>(
+    name: string,
+    values: readonly unknown[],
+  ) => {
+    live();
+    const answer = keep(ask<Row>(name, values), false);
+    await inOrder(hear());
+    return answer;
+  };
+
+  const send: Send = <Row extends pg.QueryResultRow>(
+    name: string,
+    values: readonly unknown[],
+    check?: (rows: readonly Row[]) => void,
+  ) => {
+    live();
+    const answer = ask<Row>(name, values).then((rows) => {
+      check?.(rows);
+      return rows;
+    });
+    return keep(answer, check !== undefined);
+  };
+
+  return Object.freeze({
+    begun: Object.freeze({
+      get now() {
+        if (now === null) throw new Error("the time of a transaction is known by its first answer");
+        return now;
+      },
+      query,
+      send,
+    }),
+    begin(use: Use): Promise<{ now: Moment; id: TransactionId | null }> {
+      const begun = begin(client, use).then((answer) => {
+        now = answer.now;
+        return answer;
+      });
+      return keep(begun, true);
+    },
+    /** Waits if there is anything that might still say no. */
+    async checked(): Promise<void> {
+      while (unchecked) await inOrder(hear());
+    },
+    /** Goes out behind what is on its way. From here on its fate may be unknown. */
+    async commit(): Promise<void> {
+      over = true;
+      const committed = keep(client.query("commit"), false);
+      await inOrder(hear());
+      const { command } = await committed;
+      if (command !== "COMMIT") throw new Error(`commit was answered by ${command}`);
+    },
+    close(): void {
+      over = true;
+    },
+  });
+}
+
+/** The first that has failed is the one to tell of: PostgreSQL refuses what follows it. */
+async function inOrder(answers: readonly Promise<unknown>[]): Promise<void> {
+  for (const answer of answers) await answer;
 }
 
 /** However many statements it takes: all that `work` reads is of one moment. */
@@ -93,7 +203,7 @@ export async function inSnapshot<T>(
 
 async function begin(
   client: pg.PoolClient,
-  { fate = "asked", lockTimeoutMs }: Pick<TransactOptions, "fate" | "lockTimeoutMs">,
+  { fate = "asked", lockTimeoutMs }: Use,
 ): Promise<{ now: Moment; id: TransactionId | null }> {
   const lock =
     lockTimeoutMs === undefined ? "" : `set local lock_timeout = ${Math.round(lockTimeoutMs)};`;

@@ -11,7 +11,6 @@ import {
   type RefusalRecord,
   type Triggers,
 } from "../triggers.ts";
-import { writeRows } from "./batch.ts";
 import { reasons, runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -78,13 +77,15 @@ export function createTriggers(query: Query): Triggers {
     async settle(settled) {
       const done = settled.filter(({ again }) => !again);
       const later = settled.filter(({ again }) => again).map(({ id }) => id);
-      await writeRows(
-        query,
-        "settle_ends",
-        done,
-        ({ id }) => id,
-        ({ began }) => began,
-      );
+      if (done.length > 0)
+        await query(
+          "settle_ends",
+          columns(
+            done,
+            ({ id }) => id,
+            ({ began }) => began,
+          ),
+        );
       if (later.length > 0) await query("postpone_ends", [later, END_AGAIN_MS]);
     },
   } satisfies Triggers);

@@ -35,10 +35,13 @@ import { removeStrays, storedRuns } from "./stored-runs.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { insertRuns, reopenRuns, writePasses } from "./write.ts";
 
-export function createTx({ now, query }: Begun): Tx {
-  const ready = createReadyRows(query, now);
+export function createTx(begun: Begun): Tx {
+  const { query, send } = begun;
+  const ready = createReadyRows(begun);
   return Object.freeze({
-    now,
+    get now() {
+      return begun.now;
+    },
     holdWriter: ({ node, slot }, taken) =>
       query<TakenPartition>("hold_writer", [
         ...[node, slot],
@@ -94,15 +97,15 @@ export function createTx({ now, query }: Begun): Tx {
     loadEscalations: (wanted) => loadEscalations(query, wanted),
     loadItemOutputs: (maps) => loadItemOutputs(query, maps),
     loadMessages: (runs) => loadMessages(query, runs),
-    ...slotsOf(query),
-    ...laneQuestionsOf(query),
-    ...schedulesLockedBy(query),
-    insertRuns: (runs) => insertRuns(query, runs),
-    reopenRuns: (runs) => reopenRuns(query, runs),
-    write: (passes) => writePasses(query, ready, passes),
+    ...slotsOf(begun),
+    ...laneQuestionsOf(begun),
+    ...schedulesLockedBy(begun),
+    insertRuns: async (runs) => insertRuns(send, runs),
+    reopenRuns: async (runs) => reopenRuns(send, runs),
+    write: (passes) => writePasses(send, ready, passes),
     lockReady: ready.lockReady,
     lockQueues: (queues) => lockQueues(query, queues),
-    writeBuckets: (queues) => writeBuckets(query, queues),
+    writeBuckets: async (queues) => writeBuckets(send, queues),
     takeTrials: (trials) => takeTrials(query, trials),
     grant: ready.grant,
     placeReady: ready.placeReady,

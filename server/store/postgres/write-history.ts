@@ -2,69 +2,76 @@
 import { attemptRowNumber } from "../attempts.ts";
 import type { RowChanges } from "../changes.ts";
 import { endedTasks } from "../ended-tasks.ts";
-import type { Written } from "../written.ts";
+import { type Ended, NOTHING_ENDED } from "../written.ts";
 import { chargedColumn, outcomeColumns } from "./attempt-rows.ts";
 import { type Of, ofEach, writeEach, writeRows } from "./batch.ts";
 import { attemptKinds, rules } from "./codes.ts";
 import { columns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+import type { Send } from "./transaction.ts";
 
 /** Returns the lanes of queues with limits of which leases have gone, and what has ended. */
-export async function writeAttempts(
-  query: Query,
-  changes: readonly RowChanges[],
-): Promise<Pick<Written, "freed" | "ended">> {
-  let written: Pick<Written, "freed" | "ended"> = { freed: [], ended: [] };
+export async function writeAttempts(send: Send, changes: readonly RowChanges[]): Promise<Ended> {
   const gone = ofEach(changes, (change) => change.leaseGone);
   const kept = ofEach(changes, (change) => change.attempts).map(attemptColumns);
-  if (gone.length > 0 || kept.length > 0) {
-    const [result] = await query<{ gone: number; freed: number[]; lanes: number[] }>(
-      "end_attempts",
-      [
-        ...columns(
-          gone,
-          ({ head }) => head.runId,
-          ({ row }) => row.step,
-          ({ row }) => row.lease.secret,
-        ),
-        ...columns(
-          kept,
-          (row) => row.runId,
-          (row) => row.step,
-          (row) => row.fence,
-          (row) => row.kind,
-          (row) => row.attempt,
-          (row) => row.agentId,
-          (row) => row.session,
-          (row) => row.secret,
-          (row) => row.startedAt,
-          (row) => row.endedAt,
-          (row) => row.outcome,
-          (row) => row.class,
-          (row) => row.code,
-          (row) => row.message,
-          (row) => row.noEffect,
-          (row) => row.retryAfterMs,
-          (row) => row.digest,
-          (row) => row.outputType,
-          (row) => row.outputJson,
-          (row) => row.outputData,
-          (row) => row.n,
-          (row) => row.charged,
-        ),
-      ],
-    );
-    if (result?.gone !== gone.length)
-      throw new Error(`${gone.length} leases should have ended, ${result?.gone} were there`);
-    written = { freed: result.freed, ended: endedTasks(changes, result.lanes) };
-  }
-  await settleAttempts(query, changes);
-  return written;
+  const sent = gone.length + kept.length > 0 ? endAttempts(send, gone, kept) : [];
+  settleAttempts(send, changes);
+  const [answer] = await sent;
+  return answer ? { freed: answer.freed, tasks: endedTasks(changes, answer.lanes) } : NOTHING_ENDED;
 }
 
-async function settleAttempts(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeEach(
-    query,
+interface EndAttemptsRow {
+  gone: number;
+  freed: number[];
+  lanes: number[];
+}
+
+function endAttempts(
+  send: Send,
+  gone: readonly Of<RowChanges["leaseGone"][number]>[],
+  kept: readonly ReturnType<typeof attemptColumns>[],
+): Promise<readonly EndAttemptsRow[]> {
+  const values = [
+    ...columns(
+      gone,
+      ({ head }) => head.runId,
+      ({ row }) => row.step,
+      ({ row }) => row.lease.secret,
+    ),
+    ...columns(
+      kept,
+      (row) => row.runId,
+      (row) => row.step,
+      (row) => row.fence,
+      (row) => row.kind,
+      (row) => row.attempt,
+      (row) => row.agentId,
+      (row) => row.session,
+      (row) => row.secret,
+      (row) => row.startedAt,
+      (row) => row.endedAt,
+      (row) => row.outcome,
+      (row) => row.class,
+      (row) => row.code,
+      (row) => row.message,
+      (row) => row.noEffect,
+      (row) => row.retryAfterMs,
+      (row) => row.digest,
+      (row) => row.outputType,
+      (row) => row.outputJson,
+      (row) => row.outputData,
+      (row) => row.n,
+      (row) => row.charged,
+    ),
+  ];
+  return send<EndAttemptsRow>("end_attempts", values, ([answer]) => {
+    if (answer?.gone !== gone.length)
+      throw new Error(`${gone.length} leases should have ended, ${answer?.gone} were there`);
+  });
+}
+
+function settleAttempts(send: Send, changes: readonly RowChanges[]): void {
+  writeEach(
+    send,
     "settle_attempts",
     ofEach(changes, (change) => change.settled).map(attemptColumns),
     (row) => row.runId,
@@ -98,12 +105,9 @@ function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {
   };
 }
 
-export async function writeInterventions(
-  query: Query,
-  changes: readonly RowChanges[],
-): Promise<void> {
-  await writeRows(
-    query,
+export function writeInterventions(send: Send, changes: readonly RowChanges[]): void {
+  writeRows(
+    send,
     "insert_interventions",
     ofEach(changes, (change) => change.interventions),
     ({ head }) => head.runId,

@@ -7,13 +7,13 @@ import type { RunId } from "../store.ts";
 import { ofEach, writeEach, writeRows } from "./batch.ts";
 import { answers, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+import type { Send } from "./transaction.ts";
 
-export async function writePeople(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeEscalations(query, changes);
-  await writeSignals(query, changes);
-  await writeRows(
-    query,
+export async function writePeople(send: Send, changes: readonly RowChanges[]): Promise<void> {
+  await writeEscalations(send, changes);
+  writeSignals(send, changes);
+  writeRows(
+    send,
     "write_decisions",
     ofEach(changes, (change) =>
       change.decisions.map((one) => ({ ...one, payload: payloadColumns(one.form) })),
@@ -28,8 +28,8 @@ export async function writePeople(query: Query, changes: readonly RowChanges[]):
     ({ row }) => row.payload.data,
     ({ row }) => row.at,
   );
-  await writeRows(
-    query,
+  writeRows(
+    send,
     "write_overrides",
     ofEach(changes, (change) =>
       change.overrides.map((one) => ({ ...one, payload: payloadColumns(one.input) })),
@@ -43,9 +43,9 @@ export async function writePeople(query: Query, changes: readonly RowChanges[]):
   );
 }
 
-async function writeEscalations(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeEach(
-    query,
+async function writeEscalations(send: Send, changes: readonly RowChanges[]): Promise<void> {
+  writeEach(
+    send,
     "answer_escalations",
     ofEach(changes, (change) =>
       change.escalationsAnswered.map((one) => ({ ...one, ...answerColumns(one.answer) })),
@@ -60,7 +60,7 @@ async function writeEscalations(query: Query, changes: readonly RowChanges[]): P
   const closing = ofEach(changes, (change) => change.escalationsClosed);
   const closed =
     closing.length > 0
-      ? await query<EscalationKey>("close_escalations", [
+      ? await send<EscalationKey>("close_escalations", [
           ...columns(
             closing,
             ({ head }) => head.runId,
@@ -70,8 +70,8 @@ async function writeEscalations(query: Query, changes: readonly RowChanges[]): P
           escalationReasons.code(KEPT_OPEN),
         ])
       : [];
-  await writeRows(
-    query,
+  writeRows(
+    send,
     "open_escalations",
     ofEach(changes, (change) =>
       change.escalations.map((one) => ({ ...one, ...answerColumns(one.closing?.answer ?? null) })),
@@ -91,15 +91,15 @@ async function writeEscalations(query: Query, changes: readonly RowChanges[]): P
     ({ row }) => row.wakeAt,
     ({ row }) => row.deadlineAt,
   );
-  await writeEach(
-    query,
+  writeEach(
+    send,
     "remind_escalations",
     ofEach(changes, (change) => change.escalationsReminded),
     ({ head }) => head.runId,
     ({ row }) => row.n,
     ({ row }) => row.wakeAt,
   );
-  await tell(query, changes, closed);
+  tell(send, changes, closed);
 }
 
 interface EscalationKey {
@@ -108,15 +108,11 @@ interface EscalationKey {
 }
 
 /** Hooks hear of what was asked and stands open, still or anew, and of what was closed. */
-async function tell(
-  query: Query,
-  changes: readonly RowChanges[],
-  closed: readonly EscalationKey[],
-): Promise<void> {
+function tell(send: Send, changes: readonly RowChanges[], closed: readonly EscalationKey[]): void {
   const keys = (kind: OutboxKind, of: (change: RowChanges) => readonly { readonly n: number }[]) =>
     ofEach(changes, of).map(({ head, row }) => ({ kind, run_id: head.runId, n: row.n }));
-  await writeRows(
-    query,
+  writeRows(
+    send,
     "tell_of_escalations",
     [
       ...keys("escalation-opened", ({ escalations }) =>
@@ -142,9 +138,9 @@ function answerColumns(answer: EscalationAnswer | null) {
   };
 }
 
-async function writeSignals(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await writeRows(
-    query,
+function writeSignals(send: Send, changes: readonly RowChanges[]): void {
+  writeRows(
+    send,
     "insert_signals",
     ofEach(changes, (change) =>
       change.signals.map((one) => ({ ...one, columns: payloadColumns(one.payload) })),
@@ -158,8 +154,8 @@ async function writeSignals(query: Query, changes: readonly RowChanges[]): Promi
     ({ row }) => row.columns.data,
     ({ row }) => row.takenBy,
   );
-  await writeEach(
-    query,
+  writeEach(
+    send,
     "take_signals",
     ofEach(changes, (change) => change.signalsTaken),
     ({ head }) => head.runId,

@@ -1,5 +1,6 @@
 // Writes what passes changed: one statement a table, each for the whole batch, and only where there
-// is something to write. Rows are deleted before their successors are inserted under the same key.
+// is something to write. They are sent and not waited for: who reads next, or commits, hears of one
+// that failed. Rows are deleted before their successors are inserted under the same key.
 import { runWakeAt } from "../../core/evolve.ts";
 import { isEnded, type Run } from "../../core/model.ts";
 import {
@@ -29,15 +30,15 @@ import { writeMessages } from "./messages.ts";
 import type { ReadyRows } from "./ready-rows.ts";
 import { runStateColumns } from "./run-rows.ts";
 import { dueCode, strategyCode } from "./step-rows.ts";
-import type { Query } from "./transaction.ts";
+import type { Send } from "./transaction.ts";
 import { writeAttempts, writeInterventions } from "./write-history.ts";
 import { writePeople } from "./write-people.ts";
 
 /** A run may end in its first pass: every step of it is skipped. It is never open then. */
-export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise<void> {
+export function insertRuns(send: Send, runs: readonly NewRun[]): void {
   const rows = runs.map((run) => ({ ...run, payload: payloadColumns(run.input) }));
-  await writeRows(
-    query,
+  writeRows(
+    send,
     "insert_runs",
     rows,
     (row) => row.runId,
@@ -66,16 +67,16 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
     (row) => row.trace?.traceparent ?? null,
     (row) => row.trace?.tracestate ?? null,
   );
-  await writeRows(
-    query,
+  writeRows(
+    send,
     "insert_reruns",
     runs.flatMap(({ runId, rerunOf }) => (rerunOf ? [{ runId, rerunOf }] : [])),
     (row) => row.runId,
     ({ rerunOf }) => rerunOf.runId,
     ({ rerunOf }) => rerunOf.from,
   );
-  await writeRows(
-    query,
+  writeRows(
+    send,
     "insert_triggered",
     runs.flatMap(({ runId, triggered }) => (triggered ? [{ runId, ...triggered }] : [])),
     (row) => row.runId,
@@ -84,26 +85,26 @@ export async function insertRuns(query: Query, runs: readonly NewRun[]): Promise
     (row) => row.depth,
   );
   const ended = runs.filter(({ run }) => isEnded(run.state));
-  await insertOpen(
-    query,
+  insertOpen(
+    send,
     runs.flatMap((run) => (ended.includes(run) ? [] : [openRow(run, run.run, run.wakeAt)])),
   );
-  await endRuns(
-    query,
+  endRuns(
+    send,
     ended.map((head) => ({ head, run: head.run })),
   );
 }
 
-export async function reopenRuns(query: Query, runs: readonly RunHead[]): Promise<void> {
-  await insertOpen(
-    query,
+export function reopenRuns(send: Send, runs: readonly RunHead[]): void {
+  insertOpen(
+    send,
     runs.map((head) => openRow(head, head.run, runWakeAt(head.run))),
   );
 }
 
-function insertOpen(query: Query, rows: readonly OpenRow[]): Promise<void> {
-  return writeRows(
-    query,
+function insertOpen(send: Send, rows: readonly OpenRow[]): void {
+  writeRows(
+    send,
     "insert_open_runs",
     rows,
     ...openColumns,
@@ -147,55 +148,53 @@ const openColumns: readonly ((row: OpenRow) => unknown)[] = [
 ];
 
 export async function writePasses(
-  query: Query,
+  send: Send,
   ready: Pick<ReadyRows, "make" | "placeReady">,
   records: readonly PassRecord[],
 ): Promise<Written> {
   const changes = records.map(rowChanges);
   // A pass finds as rows what one before it has made.
-  await ready.placeReady();
-  const [ended] = await Promise.all([
-    writeAttempts(query, changes),
-    writeRuns(query, changes),
-    writeSteps(query, changes),
-    writeMoving(query, changes),
-    writeInterventions(query, changes),
-    writePeople(query, changes),
-    writeMessages(query, changes),
-  ]);
-  return { ...ended, filled: ready.make(changes) };
+  void ready.placeReady();
+  const ended = writeAttempts(send, changes);
+  // If it fails, so does what waits for the statement.
+  ended.catch(() => undefined);
+  writeRuns(send, changes);
+  writeSteps(send, changes);
+  writeMoving(send, changes);
+  writeInterventions(send, changes);
+  writeMessages(send, changes);
+  await writePeople(send, changes);
+  return { ended, filled: ready.make(changes) };
 }
 
-async function writeRuns(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await Promise.all([
-    writeEach(
-      query,
-      "update_open_runs",
-      changes.flatMap(({ head, run, ended, wakeAt }) =>
-        run && !ended ? [openRow(head, run, wakeAt)] : [],
-      ),
-      ...openColumns,
+function writeRuns(send: Send, changes: readonly RowChanges[]): void {
+  writeEach(
+    send,
+    "update_open_runs",
+    changes.flatMap(({ head, run, ended, wakeAt }) =>
+      run && !ended ? [openRow(head, run, wakeAt)] : [],
     ),
-    endRuns(
-      query,
-      changes.flatMap(({ head, run, ended }) => (run && ended ? [{ head, run }] : [])),
-    ),
-    writeRows(
-      query,
-      "note_cancels",
-      changes.filter((change) => change.cancelNote !== null),
-      ({ head }) => head.runId,
-      (row) => row.cancelNote,
-    ),
-  ]);
+    ...openColumns,
+  );
+  endRuns(
+    send,
+    changes.flatMap(({ head, run, ended }) => (run && ended ? [{ head, run }] : [])),
+  );
+  writeRows(
+    send,
+    "note_cancels",
+    changes.filter((change) => change.cancelNote !== null),
+    ({ head }) => head.runId,
+    (row) => row.cancelNote,
+  );
 }
 
-async function endRuns(
-  query: Query,
+function endRuns(
+  send: Send,
   ended: readonly { readonly head: RunHead; readonly run: Run }[],
-): Promise<void> {
-  await writeRows(
-    query,
+): void {
+  writeRows(
+    send,
     "end_runs",
     ended,
     ({ head }) => head.partition,
@@ -207,103 +206,99 @@ async function endRuns(
   );
 }
 
-async function writeSteps(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await Promise.all([
-    writeRows(
-      query,
-      "write_steps",
-      ofEach(changes, (change) =>
-        change.steps.map((step) => ({ ...step, needs: needsOf(step), held: heldTask(step) })),
-      ),
-      ({ head }) => head.runId,
-      ({ row }) => row.no,
-      ({ row }) => forwards.code(stored(row.forward.kind)),
-      ({ row }) => undos.code(stored(row.undo.kind)),
-      ({ row }) => (row.held === null ? null : taskKinds.code(row.held)),
-      ({ row }) => row.needs.waitingFor,
-      ({ row }) => row.needs.ok,
-      ({ row }) => row.needs.skipped,
-      ({ row }) => `{${row.strategies.map(strategyCode).join(",")}}`,
-      ({ row }) => row.fence,
-      ({ row }) => row.attempt,
-      ({ row }) => row.lost,
-      ({ row }) => `{${row.tries.join(",")}}`,
-      ({ row }) => (row.doubt === null ? null : JSON.stringify(row.doubt)),
-      ({ row }) => row.verifies,
-      ({ row }) => row.firstReadyAt,
-      ({ row }) => row.settleUntil,
-      ({ row }) => row.result?.fence ?? null,
-      ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
-      ({ row }) => row.result?.n ?? null,
-      ({ row }) => (row.items === null ? null : JSON.stringify(row.items)),
+function writeSteps(send: Send, changes: readonly RowChanges[]): void {
+  writeRows(
+    send,
+    "write_steps",
+    ofEach(changes, (change) =>
+      change.steps.map((step) => ({ ...step, needs: needsOf(step), held: heldTask(step) })),
     ),
-    writeRows(
-      query,
-      "insert_kept",
-      ofEach(changes, (change) => change.kept),
-      ({ head }) => head.runId,
-      ({ row }) => row.step,
-      ({ row }) => row.of,
-    ),
-  ]);
+    ({ head }) => head.runId,
+    ({ row }) => row.no,
+    ({ row }) => forwards.code(stored(row.forward.kind)),
+    ({ row }) => undos.code(stored(row.undo.kind)),
+    ({ row }) => (row.held === null ? null : taskKinds.code(row.held)),
+    ({ row }) => row.needs.waitingFor,
+    ({ row }) => row.needs.ok,
+    ({ row }) => row.needs.skipped,
+    ({ row }) => `{${row.strategies.map(strategyCode).join(",")}}`,
+    ({ row }) => row.fence,
+    ({ row }) => row.attempt,
+    ({ row }) => row.lost,
+    ({ row }) => `{${row.tries.join(",")}}`,
+    ({ row }) => (row.doubt === null ? null : JSON.stringify(row.doubt)),
+    ({ row }) => row.verifies,
+    ({ row }) => row.firstReadyAt,
+    ({ row }) => row.settleUntil,
+    ({ row }) => row.result?.fence ?? null,
+    ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
+    ({ row }) => row.result?.n ?? null,
+    ({ row }) => (row.items === null ? null : JSON.stringify(row.items)),
+  );
+  writeRows(
+    send,
+    "insert_kept",
+    ofEach(changes, (change) => change.kept),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => row.of,
+  );
 }
 
-async function writeMoving(query: Query, changes: readonly RowChanges[]): Promise<void> {
-  await Promise.all([
-    writeEach(
-      query,
-      "delete_ready",
-      ofEach(changes, (change) => change.readyGone),
-      ({ head }) => head.runId,
-      ({ row }) => row.step,
-      ({ row }) => taskKinds.code(row.ready.task),
-      ({ row }) => row.ready.fence,
-      ({ row }) => row.ready.attempt,
-    ),
-    writeEach(
-      query,
-      "delete_due",
-      ofEach(changes, (change) => change.dueGone),
-      ({ head }) => head.runId,
-      ({ row }) => row.step,
-      ({ row }) => dueCode(row.due),
-    ),
-    writeEach(
-      query,
-      "move_ready",
-      ofEach(changes, (change) => change.readyMoved),
-      ({ head }) => head.runId,
-      ({ row }) => row.step,
-      ({ row }) => taskKinds.code(row.ready.task),
-      ({ row }) => row.ready.fence,
-      ({ row }) => row.ready.attempt,
-      ({ row }) => row.ready.alarms,
-      ({ row }) => row.ready.wakeAt,
-      ({ row }) => row.ready.until,
-    ),
-    writeEach(
-      query,
-      "move_leases",
-      ofEach(changes, (change) => change.leaseMoved),
-      ({ head }) => head.runId,
-      ({ row }) => row.step,
-      ({ row }) => row.lease.secret,
-      ({ row }) => cancels.code(row.lease.cancel.kind),
-      ({ row: { lease } }) =>
-        lease.cancel.kind === "none" ? null : cancelCauses.code(lease.cancel.cause),
-      ({ row: { lease } }) => (lease.cancel.kind === "asked" ? lease.cancel.at : null),
-      ({ row }) => row.lease.suspectAt,
-      ({ row }) => row.lease.wakeAt,
-    ),
-    writeRows(
-      query,
-      "insert_due",
-      ofEach(changes, (change) => change.dueNew),
-      ({ head }) => head.runId,
-      ({ row }) => row.step,
-      ({ head }) => head.partition,
-      ({ row }) => dueCode(row.due),
-      ({ row }) => row.due.wakeAt,
-    ),
-  ]);
+function writeMoving(send: Send, changes: readonly RowChanges[]): void {
+  writeEach(
+    send,
+    "delete_ready",
+    ofEach(changes, (change) => change.readyGone),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => taskKinds.code(row.ready.task),
+    ({ row }) => row.ready.fence,
+    ({ row }) => row.ready.attempt,
+  );
+  writeEach(
+    send,
+    "delete_due",
+    ofEach(changes, (change) => change.dueGone),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => dueCode(row.due),
+  );
+  writeEach(
+    send,
+    "move_ready",
+    ofEach(changes, (change) => change.readyMoved),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => taskKinds.code(row.ready.task),
+    ({ row }) => row.ready.fence,
+    ({ row }) => row.ready.attempt,
+    ({ row }) => row.ready.alarms,
+    ({ row }) => row.ready.wakeAt,
+    ({ row }) => row.ready.until,
+  );
+  writeEach(
+    send,
+    "move_leases",
+    ofEach(changes, (change) => change.leaseMoved),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ row }) => row.lease.secret,
+    ({ row }) => cancels.code(row.lease.cancel.kind),
+    ({ row: { lease } }) =>
+      lease.cancel.kind === "none" ? null : cancelCauses.code(lease.cancel.cause),
+    ({ row: { lease } }) => (lease.cancel.kind === "asked" ? lease.cancel.at : null),
+    ({ row }) => row.lease.suspectAt,
+    ({ row }) => row.lease.wakeAt,
+  );
+  writeRows(
+    send,
+    "insert_due",
+    ofEach(changes, (change) => change.dueNew),
+    ({ head }) => head.runId,
+    ({ row }) => row.step,
+    ({ head }) => head.partition,
+    ({ row }) => dueCode(row.due),
+    ({ row }) => row.due.wakeAt,
+  );
 }

@@ -28,6 +28,8 @@ let database: TestDatabase;
 let hand: Hand;
 let plane: TestPlane;
 let asked: string[];
+/** Each begins with a statement that was sent to a connection on which no answer was missing. */
+let exchanges: string[][];
 /** Lanes that the last pulse asked for. */
 let lanesAsked: number;
 
@@ -37,7 +39,8 @@ beforeAll(async () => {
   plane = await openQuietPlane(database.connectionString);
 });
 beforeEach(() => {
-  asked = [];
+  [asked, exchanges] = [[], []];
+  const out = new WeakMap<pg.Client, number>();
   const query = pg.Client.prototype.query;
   vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
     this: pg.Client,
@@ -46,7 +49,16 @@ beforeEach(() => {
     const [what] = args;
     asked.push(nameOf(what));
     if (isPulse(what)) lanesAsked = new Set(what.values[0]).size;
-    return Reflect.apply(query, this, args);
+    const answer: unknown = Reflect.apply(query, this, args);
+    // What the pool sends by itself is told by a callback, and stands alone.
+    if (!(answer instanceof Promise)) return answer;
+    const before = out.get(this) ?? 0;
+    if (before === 0) exchanges.push([]);
+    exchanges.at(-1)?.push(nameOf(what).split(";")[0] ?? "");
+    out.set(this, before + 1);
+    const answered = () => out.set(this, (out.get(this) ?? 0) - 1);
+    void answer.then(answered, answered);
+    return answer;
   });
 });
 afterEach(() => vi.restoreAllMocks());
@@ -157,6 +169,21 @@ describe("a step of a plain chain", () => {
       perStep(() => true),
       shown,
     ).toBeLessThanOrEqual(14.5);
+  });
+
+  it("is one transaction of four exchanges with the database, its hand-over among them", async () => {
+    const name = newTask();
+    await schedule(plane, chain(name, 2));
+    const agent = newAgent(plane);
+    const task = await agent.take(name);
+    exchanges = [];
+    await reportAndTake(plane, agent, task, { name, pollSeq: 2 });
+    expect(exchanges).toEqual([
+      ["begin", "lock_runs_skip"],
+      ["load_steps"],
+      ["end_attempts", "update_open_runs", "write_steps", "lock_ready"],
+      ["insert_leases", "commit"],
+    ]);
   });
 
   it("writes a row once for each thing that happens to it, and no due row", async () => {

@@ -21,8 +21,9 @@ const claims: string[][] = [];
 function watching(store: Store): Store {
   return {
     ...store,
+    // Not leading: a copy of a transaction is made when its time is known.
     transact: (options, work) =>
-      store.transact(options, (tx) =>
+      store.transact({ ...options, leadsWithLock: false }, (tx) =>
         work({
           ...tx,
           grant: async (grants) => {

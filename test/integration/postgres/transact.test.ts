@@ -217,6 +217,145 @@ describe("a flight that fails by itself", () => {
   });
 });
 
+/** What is sent on connections, in its order, and `=` where an answer has come. */
+function watchTheWire(): string[] {
+  const wire: string[] = [];
+  const query = pg.Client.prototype.query;
+  vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+    this: pg.Client,
+    ...asked: unknown[]
+  ) {
+    const [what] = asked;
+    const named = typeof what === "object" && what !== null && "name" in what ? what.name : what;
+    const name = String(named).split(";")[0] ?? "";
+    wire.push(name);
+    const answer: unknown = Reflect.apply(query, this, asked);
+    if (answer instanceof Promise)
+      void answer.then(
+        () => wire.push(`= ${name}`),
+        () => wire.push(`! ${name}`),
+      );
+    return answer;
+  });
+  return wire;
+}
+
+describe("statements that nobody waits for", () => {
+  const sendInsert = ({ send }: Begun, name: string) =>
+    void send("create_namespace", [name, "default"]);
+
+  it("leave together, the last of them with COMMIT", async () => {
+    await transact({}, async () => undefined);
+    const wire = watchTheWire();
+    await transact({}, async (begun) => {
+      sendInsert(begun, "sent-first");
+      sendInsert(begun, "sent-second");
+    });
+    expect(wire).toEqual([
+      ...["begin", "= begin", "create_namespace", "create_namespace", "commit"],
+      ...["= create_namespace", "= create_namespace", "= commit"],
+    ]);
+    expect(await isStored("sent-second")).toBe(true);
+  });
+
+  it("are waited for by the next that somebody waits for", async () => {
+    const seen = await transact({}, async (begun) => {
+      sendInsert(begun, "sent-before");
+      return begun.query("find_namespace", ["sent-before"]);
+    });
+    expect(seen).toMatchObject([{ name: "sent-before" }]);
+  });
+
+  it("fail the flight with what went wrong first, COMMIT or not", async () => {
+    const failing = (begun: Begun) => {
+      sendInsert(begun, "half-done");
+      void begun.send("find_version", ["not a number", "x", 0]);
+    };
+    const atCommit = transact({}, async (begun) => failing(begun));
+    await expect(atCommit).rejects.toMatchObject({ code: "22P02" });
+    const atQuery = transact({}, async (begun) => {
+      failing(begun);
+      await begun.query("find_namespace", ["default"]);
+    });
+    await expect(atQuery).rejects.toMatchObject({ code: "22P02" });
+    expect(await isStored("half-done")).toBe(false);
+    expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
+  });
+
+  it("keep COMMIT back while a check may still say no", async () => {
+    const wire = watchTheWire();
+    const flight = transact({}, async ({ send }) => {
+      void send("create_namespace", ["checked", "default"], (rows) => {
+        throw new Error(`met ${rows.length} rows`);
+      });
+    });
+    await expect(flight).rejects.toThrow("met 0 rows");
+    expect(wire).not.toContain("commit");
+    expect(await isStored("checked")).toBe(false);
+    await expect(transact({}, insert("after-check"))).resolves.toEqual([]);
+  });
+
+  it("and whose answer is lost beside that of COMMIT may have counted: it is asked about", async () => {
+    const query = pg.Client.prototype.query;
+    let over: Promise<unknown> = Promise.resolve();
+    vi.spyOn(pg.Client.prototype, "query").mockImplementation(async function (
+      this: pg.Client,
+      ...asked: unknown[]
+    ) {
+      const [what] = asked;
+      const really: unknown = Reflect.apply(query, this, asked);
+      if (what === "commit") over = Promise.resolve(really);
+      if (typeof what !== "object" || what === null || !("name" in what)) return really;
+      if (what.name !== "create_namespace") return really;
+      await really;
+      await over;
+      throw new Error("Connection terminated unexpectedly");
+    });
+    await expect(transact({}, async (begun) => sendInsert(begun, "both-lost"))).resolves.toBe(
+      undefined,
+    );
+    vi.restoreAllMocks();
+    expect(await isStored("both-lost")).toBe(true);
+  });
+
+  it("cannot be asked of a transaction that is over", async () => {
+    const begun = await transact({}, async (it) => it);
+    await expect(begun.query("find_namespace", ["default"])).rejects.toThrow("is over");
+    expect(() => begun.send("find_namespace", ["default"])).toThrow("is over");
+  });
+});
+
+describe("a transaction that leads with a lock", () => {
+  const leads = { leadsWithLock: true };
+
+  it("sends it with BEGIN, and knows the time when it is answered", async () => {
+    await transact({}, async () => undefined);
+    const wire = watchTheWire();
+    const now = await transact(leads, async (begun) => {
+      expect(() => begun.now).toThrow("first answer");
+      await begun.query("find_namespace", ["default"]);
+      return begun.now;
+    });
+    expect(wire).toEqual([
+      ...["begin", "find_namespace", "= begin", "= find_namespace", "commit", "= commit"],
+    ]);
+    expect(Math.abs(now - Date.now())).toBeLessThan(60_000);
+  });
+
+  it("fails if BEGIN has failed, whatever the first answer is", async () => {
+    const query = pg.Client.prototype.query;
+    vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+      this: pg.Client,
+      ...asked: unknown[]
+    ) {
+      if (String(asked[0]).startsWith("begin")) return Promise.reject(new Error("no transaction"));
+      return Reflect.apply(query, this, asked);
+    });
+    const flight = transact(leads, ({ query: ask }) => ask("find_namespace", ["default"]));
+    await expect(flight).rejects.toThrow("no transaction");
+  });
+});
+
 describe("a partition session", () => {
   it("that cannot join leaves no session behind that could bring the process down", async () => {
     const store = createPostgresStore({
