@@ -2,7 +2,7 @@
 // guard that each row is met.
 import type { RowChanges } from "../changes.ts";
 import type { RunHead } from "../store.ts";
-import { columns } from "./columns.ts";
+import { columns, type Value } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
 export interface Of<Row> {
@@ -26,7 +26,7 @@ export function writeRows<Row>(
   send: Send,
   name: string,
   rows: readonly Row[],
-  ...of: readonly ((row: Row) => unknown)[]
+  ...of: readonly ((row: Row) => Value)[]
 ): void {
   if (rows.length > 0) void send(name, columns(rows, ...of));
 }
@@ -39,7 +39,7 @@ export function writeEach<Row>(
   send: Send,
   name: string,
   rows: readonly Row[],
-  ...of: readonly ((row: Row) => unknown)[]
+  ...of: readonly ((row: Row) => Value)[]
 ): void {
   if (rows.length === 0) return;
   void send(name, columns(rows, ...of), (met) => {

@@ -3,12 +3,32 @@
 import type { Payload } from "../../core/payload.ts";
 import type { RunId } from "../store.ts";
 
-/** One array for each column, in the order of the statement's parameters. */
+/** What an element of an array may be. */
+export type Value = string | number | boolean | Buffer | null;
+
+/**
+ * One array for each column, in the order of the statement's parameters, as PostgreSQL reads it:
+ * the driver takes four times as long to write the same.
+ */
 export function columns<Row>(
   rows: readonly Row[],
-  ...of: readonly ((row: Row) => unknown)[]
-): unknown[][] {
-  return of.map((column) => rows.map(column));
+  ...of: readonly ((row: Row) => Value)[]
+): string[] {
+  return of.map((column) => `{${rows.map((row) => element(column(row))).join(",")}}`);
+}
+
+function element(value: Value): string | number {
+  if (value === null) return "NULL";
+  switch (typeof value) {
+    case "number":
+      return value;
+    case "boolean":
+      return value ? "t" : "f";
+    case "string":
+      return `"${/[\\"]/.test(value) ? value.replaceAll(/[\\"]/g, "\\$&") : value}"`;
+    default:
+      return `"\\\\x${value.toString("hex")}"`;
+  }
 }
 
 export interface PayloadColumns {

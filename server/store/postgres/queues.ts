@@ -240,7 +240,7 @@ export function writeBuckets(send: Send, queues: readonly LockedQueue[]): void {
   );
 }
 
-function columnsOf(queues: readonly QueueRef[]): unknown[][] {
+function columnsOf(queues: readonly QueueRef[]): string[] {
   return columns(
     queues,
     (of) => of.namespaceId,

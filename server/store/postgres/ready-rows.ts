@@ -124,7 +124,7 @@ function claimable({ head, row }: Made): ReadyRow {
   };
 }
 
-function readyColumns(rows: readonly Made[]): unknown[][] {
+function readyColumns(rows: readonly Made[]): string[] {
   return columns(
     rows,
     ({ head }) => head.runId,
@@ -153,7 +153,7 @@ function readyColumns(rows: readonly Made[]): unknown[][] {
   );
 }
 
-function leaseColumns(rows: readonly (Made & { readonly grant: Grant })[]): unknown[][] {
+function leaseColumns(rows: readonly (Made & { readonly grant: Grant })[]): string[] {
   return columns(
     rows,
     ({ head }) => head.runId,

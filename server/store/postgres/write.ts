@@ -25,7 +25,7 @@ import {
   taskKinds,
   undos,
 } from "./codes.ts";
-import { payloadColumns } from "./columns.ts";
+import { payloadColumns, type Value } from "./columns.ts";
 import { writeMessages } from "./messages.ts";
 import type { ReadyRows } from "./ready-rows.ts";
 import { runStateColumns } from "./run-rows.ts";
@@ -121,7 +121,7 @@ function openRow(head: RunHead, run: RunHead["run"], wakeAt: number | null) {
   return { head, run, state: runStateColumns(run.state), wakeAt };
 }
 
-const openColumns: readonly ((row: OpenRow) => unknown)[] = [
+const openColumns: readonly ((row: OpenRow) => Value)[] = [
   (row) => row.head.partition,
   (row) => row.head.runId,
   (row) => row.state.state,

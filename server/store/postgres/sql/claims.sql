@@ -74,11 +74,15 @@ select u.run_id, u.step_no, u.partition, u.lane, u.kind, u.fence, u.attempt, dec
   u.cancel_ms, u.stall_ms, u.slow_ms, now(), least(now() + u.heartbeat_ms * interval '1 millisecond',
     a.attempt_by, now() + u.stall_ms * interval '1 millisecond',
     now() + u.slow_ms * interval '1 millisecond')
-from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::integer[],
-  $7::smallint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[],
-  $14::integer[], $15::integer[], $16::bigint[], $17::bigint[])
-  as u (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id, poll_seq,
-    until, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms)
+from (
+  select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as step_no,
+    unnest($3::smallint[]) as partition, unnest($4::integer[]) as lane, unnest($5::smallint[]) as kind,
+    unnest($6::integer[]) as fence, unnest($7::smallint[]) as attempt, unnest($8::text[]) as secret,
+    unnest($9::text[]) as session, unnest($10::text[]) as agent_id, unnest($11::bigint[]) as poll_seq,
+    unnest($12::bigint[]) as until, unnest($13::bigint[]) as attempt_ms,
+    unnest($14::integer[]) as heartbeat_ms, unnest($15::integer[]) as cancel_ms,
+    unnest($16::bigint[]) as stall_ms, unnest($17::bigint[]) as slow_ms
+) as u
 cross join lateral (
   select least(now() + u.attempt_ms * interval '1 millisecond', to_timestamp(u.until / 1000.0))
     as attempt_by

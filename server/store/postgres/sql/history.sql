@@ -23,13 +23,18 @@ kept as (
     u.outcome, u.class, u.code, u.message, u.no_effect, u.retry_after_ms, decode(u.digest, 'hex'),
     u.output_type, u.output_json, u.output_data, g.progress, g.details_type, g.details_json,
     g.details_data, u.n, u.charged
-  from unnest($4::uuid[], $5::integer[], $6::integer[], $7::smallint[], $8::smallint[], $9::text[],
-    $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::smallint[], $15::smallint[],
-    $16::text[], $17::text[], $18::boolean[], $19::bigint[], $20::text[], $21::text[], $22::text[],
-    $23::bytea[], $24::integer[], $25::smallint[])
-    as u (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at, ended_at,
-      outcome, class, code, message, no_effect, retry_after_ms, digest, output_type, output_json,
-      output_data, n, charged)
+  from (
+    select unnest($4::uuid[]) as run_id, unnest($5::integer[]) as step_no,
+      unnest($6::integer[]) as fence, unnest($7::smallint[]) as kind, unnest($8::smallint[]) as attempt,
+      unnest($9::text[]) as agent_id, unnest($10::text[]) as session, unnest($11::text[]) as secret,
+      unnest($12::bigint[]) as started_at, unnest($13::bigint[]) as ended_at,
+      unnest($14::smallint[]) as outcome, unnest($15::smallint[]) as class, unnest($16::text[]) as code,
+      unnest($17::text[]) as message, unnest($18::boolean[]) as no_effect,
+      unnest($19::bigint[]) as retry_after_ms, unnest($20::text[]) as digest,
+      unnest($21::text[]) as output_type, unnest($22::text[]) as output_json,
+      unnest($23::bytea[]) as output_data, unnest($24::integer[]) as n,
+      unnest($25::smallint[]) as charged
+  ) as u
   left join gone as g on g.run_id = u.run_id and g.step_no = u.step_no and g.fence = u.fence
     and g.kind = u.kind
   on conflict (run_id, step_no, fence, kind, n) do update

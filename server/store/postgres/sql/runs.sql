@@ -73,14 +73,20 @@ with begun as (
     u.concurrency_limit, u.concurrency_policy, u.parent_id, u.parent_step,
     u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1000.0), u.traceparent,
     u.tracestate
-  from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::bigint[], $5::text[], $6::integer[],
-    $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::bigint[],
-    $14::text[], $15::text[], $16::text[], $17::integer[], $18::smallint[], $19::uuid[], $20::text[],
-    $21::integer[], $22::integer[], $23::bigint[], $24::text[], $25::text[])
-    as u (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
-      input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
-      concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
-      parent_until, traceparent, tracestate)
+  from (
+    select unnest($1::uuid[]) as id, unnest($2::integer[]) as namespace_id,
+      unnest($3::smallint[]) as partition, unnest($4::bigint[]) as definition_id,
+      unnest($5::text[]) as workflow, unnest($6::integer[]) as version, unnest($7::text[]) as key,
+      unnest($8::smallint[]) as priority, unnest($9::text[]) as labels,
+      unnest($10::text[]) as input_type, unnest($11::text[]) as input_json,
+      unnest($12::bytea[]) as input_data, unnest($13::bigint[]) as created_at,
+      unnest($14::text[]) as notify_hook, unnest($15::text[]) as notify_url,
+      unnest($16::text[]) as concurrency_key, unnest($17::integer[]) as concurrency_limit,
+      unnest($18::smallint[]) as concurrency_policy, unnest($19::uuid[]) as parent_id,
+      unnest($20::text[]) as parent_step, unnest($21::integer[]) as parent_step_key,
+      unnest($22::integer[]) as parent_fence, unnest($23::bigint[]) as parent_until,
+      unnest($24::text[]) as traceparent, unnest($25::text[]) as tracestate
+  ) as u
   returning id, namespace_id, labels
 )
 insert into run_mark (namespace_id, mark, run_id)
@@ -110,14 +116,21 @@ select u.partition, u.run_id, u.namespace_id, u.definition_id, u.priority, u.sta
   u.escalations, u.pivoted, u.keyed, u.verdict_undoes, u.verdict, u.ends_as, u.stage,
   to_timestamp(u.deadline / 1000.0), u.left_ms, to_timestamp(u.since / 1000.0),
   to_timestamp(u.settle_until / 1000.0), to_timestamp(u.wake_at / 1000.0), u.depth
-from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
-  $7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
-  $13::boolean[], $14::boolean[], $15::boolean[], $16::smallint[], $17::smallint[], $18::smallint[],
-  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::integer[],
-  $25::bigint[], $26::smallint[], $27::smallint[])
-  as u (partition, run_id, state, version, steps_left, finally_left, moving, asking, undos_left, undone,
-    warnings, escalations, pivoted, keyed, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
-    since, settle_until, wake_at, namespace_id, definition_id, priority, depth);
+from (
+  select unnest($1::smallint[]) as partition, unnest($2::uuid[]) as run_id,
+    unnest($3::smallint[]) as state, unnest($4::integer[]) as version,
+    unnest($5::smallint[]) as steps_left, unnest($6::smallint[]) as finally_left,
+    unnest($7::smallint[]) as moving, unnest($8::smallint[]) as asking,
+    unnest($9::smallint[]) as undos_left, unnest($10::smallint[]) as undone,
+    unnest($11::smallint[]) as warnings, unnest($12::smallint[]) as escalations,
+    unnest($13::boolean[]) as pivoted, unnest($14::boolean[]) as keyed,
+    unnest($15::boolean[]) as verdict_undoes, unnest($16::smallint[]) as verdict,
+    unnest($17::smallint[]) as ends_as, unnest($18::smallint[]) as stage,
+    unnest($19::bigint[]) as deadline, unnest($20::bigint[]) as left_ms, unnest($21::bigint[]) as since,
+    unnest($22::bigint[]) as settle_until, unnest($23::bigint[]) as wake_at,
+    unnest($24::integer[]) as namespace_id, unnest($25::bigint[]) as definition_id,
+    unnest($26::smallint[]) as priority, unnest($27::smallint[]) as depth
+) as u;
 
 -- name: update_open_runs
 -- The rows are locked by this transaction. Plan: run_open by key. HOT unless the run's moment moves.
@@ -129,13 +142,19 @@ set state = u.state, version = u.version, steps_left = u.steps_left, finally_lef
   deadline = to_timestamp(u.deadline / 1000.0), left_ms = u.left_ms,
   since = to_timestamp(u.since / 1000.0), settle_until = to_timestamp(u.settle_until / 1000.0),
   wake_at = to_timestamp(u.wake_at / 1000.0)
-from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
-  $7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[],
-  $13::boolean[], $14::boolean[], $15::boolean[], $16::smallint[], $17::smallint[], $18::smallint[],
-  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[])
-  as u (partition, run_id, state, version, steps_left, finally_left, moving, asking, undos_left, undone,
-    warnings, escalations, pivoted, keyed, verdict_undoes, verdict, ends_as, stage, deadline, left_ms,
-    since, settle_until, wake_at)
+from (
+  select unnest($1::smallint[]) as partition, unnest($2::uuid[]) as run_id,
+    unnest($3::smallint[]) as state, unnest($4::integer[]) as version,
+    unnest($5::smallint[]) as steps_left, unnest($6::smallint[]) as finally_left,
+    unnest($7::smallint[]) as moving, unnest($8::smallint[]) as asking,
+    unnest($9::smallint[]) as undos_left, unnest($10::smallint[]) as undone,
+    unnest($11::smallint[]) as warnings, unnest($12::smallint[]) as escalations,
+    unnest($13::boolean[]) as pivoted, unnest($14::boolean[]) as keyed,
+    unnest($15::boolean[]) as verdict_undoes, unnest($16::smallint[]) as verdict,
+    unnest($17::smallint[]) as ends_as, unnest($18::smallint[]) as stage,
+    unnest($19::bigint[]) as deadline, unnest($20::bigint[]) as left_ms, unnest($21::bigint[]) as since,
+    unnest($22::bigint[]) as settle_until, unnest($23::bigint[]) as wake_at
+) as u
 where o.partition = u.partition and o.run_id = u.run_id
 returning o.run_id;
 

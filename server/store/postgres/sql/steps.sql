@@ -101,13 +101,18 @@ select u.run_id, u.no, u.forward, u.undo, u.held, u.waiting_for, u.needs_ok, u.n
   u.strategies::smallint[], u.fence, u.attempt, u.lost, u.tries::smallint[], u.doubt, u.verifies,
   to_timestamp(u.first_ready_at / 1000.0), to_timestamp(u.settle_until / 1000.0), u.result_fence,
   u.result_kind, u.result_n, u.items::jsonb
-from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::smallint[], $5::smallint[], $6::smallint[],
-  $7::smallint[], $8::smallint[], $9::text[], $10::integer[], $11::smallint[], $12::smallint[],
-  $13::text[], $14::text[], $15::smallint[], $16::bigint[], $17::bigint[], $18::integer[],
-  $19::smallint[], $20::integer[], $21::text[])
-  as u (run_id, no, forward, undo, held, waiting_for, needs_ok, needs_skipped, strategies, fence,
-    attempt, lost, tries, doubt, verifies, first_ready_at, settle_until, result_fence, result_kind,
-    result_n, items)
+from (
+  select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as no, unnest($3::smallint[]) as forward,
+    unnest($4::smallint[]) as undo, unnest($5::smallint[]) as held,
+    unnest($6::smallint[]) as waiting_for, unnest($7::smallint[]) as needs_ok,
+    unnest($8::smallint[]) as needs_skipped, unnest($9::text[]) as strategies,
+    unnest($10::integer[]) as fence, unnest($11::smallint[]) as attempt,
+    unnest($12::smallint[]) as lost, unnest($13::text[]) as tries, unnest($14::text[]) as doubt,
+    unnest($15::smallint[]) as verifies, unnest($16::bigint[]) as first_ready_at,
+    unnest($17::bigint[]) as settle_until, unnest($18::integer[]) as result_fence,
+    unnest($19::smallint[]) as result_kind, unnest($20::integer[]) as result_n,
+    unnest($21::text[]) as items
+) as u
 on conflict (run_id, no) do update
 set forward = excluded.forward, undo = excluded.undo, held = excluded.held,
   waiting_for = excluded.waiting_for, needs_ok = excluded.needs_ok,
@@ -141,14 +146,20 @@ with made as (
     to_timestamp(u.ready_at / 1000.0), to_timestamp(u.until / 1000.0), decode(u.avoid_session, 'hex'),
     to_timestamp(u.avoid_until / 1000.0), u.alarms, u.attempt_ms, u.heartbeat_ms, u.cancel_ms,
     u.stall_ms, u.slow_ms, to_timestamp(u.wake_at / 1000.0), u.plain
-  from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
-    $7::integer[], $8::smallint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
-    $13::smallint[], $14::bigint[], $15::integer[], $16::integer[], $17::bigint[], $18::bigint[],
-    $19::bigint[], $20::integer[], $21::text[], $22::bigint[], $23::boolean[])
-    with ordinality
-    as u (run_id, step_no, partition, lane, priority, kind, fence, attempt, ready_at, until,
-      avoid_session, avoid_until, alarms, attempt_ms, heartbeat_ms, cancel_ms, stall_ms, slow_ms,
-      wake_at, namespace_id, workflow, definition_id, plain, ordinal)
+  from (
+    select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as step_no,
+      unnest($3::smallint[]) as partition, unnest($4::integer[]) as lane,
+      unnest($5::smallint[]) as priority, unnest($6::smallint[]) as kind,
+      unnest($7::integer[]) as fence, unnest($8::smallint[]) as attempt,
+      unnest($9::bigint[]) as ready_at, unnest($10::bigint[]) as until,
+      unnest($11::text[]) as avoid_session, unnest($12::bigint[]) as avoid_until,
+      unnest($13::smallint[]) as alarms, unnest($14::bigint[]) as attempt_ms,
+      unnest($15::integer[]) as heartbeat_ms, unnest($16::integer[]) as cancel_ms,
+      unnest($17::bigint[]) as stall_ms, unnest($18::bigint[]) as slow_ms,
+      unnest($19::bigint[]) as wake_at, unnest($20::integer[]) as namespace_id,
+      unnest($21::text[]) as workflow, unnest($22::bigint[]) as definition_id,
+      unnest($23::boolean[]) as plain, generate_subscripts($1::uuid[], 1) as ordinal
+  ) as u
   left join paused_workflow as p on p.namespace_id = u.namespace_id and p.name = u.workflow
   left join lateral (
     select t.id as lane
