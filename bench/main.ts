@@ -1,7 +1,9 @@
-// `npm run bench -- PROFILE [--short] [--single] [--json FILE]`: measures one thing on this machine
-// and prints it as a table. What each profile measures, and how it can mislead, stands in
-// bench/README.md.
-import { writeFileSync } from "node:fs";
+// `npm run bench -- PROFILE [--short] [--single] [--stages] [--json FILE]`: measures one thing on
+// this machine and prints it as a table. What each profile measures, and how it can mislead, stands
+// in bench/README.md.
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
@@ -19,6 +21,8 @@ import { peers } from "./profiles/peers.ts";
 import { recovery } from "./profiles/recovery.ts";
 import { servers } from "./profiles/servers.ts";
 import { snapshot } from "./profiles/snapshot.ts";
+import { stagesOf } from "./stages.ts";
+import { profileServers } from "./world.ts";
 
 const PROFILES: Readonly<Record<string, Profile>> = {
   chain,
@@ -57,6 +61,7 @@ async function main(): Promise<number> {
     options: {
       short: { type: "boolean", default: false },
       single: { type: "boolean", default: false },
+      stages: { type: "boolean", default: false },
       json: { type: "string" },
     },
   });
@@ -67,16 +72,23 @@ async function main(): Promise<number> {
     process.stderr.write(`there is no profile "${name}": give one of ${known}\n`);
     return 2;
   }
+  const folder = values.stages ? mkdtempSync(join(tmpdir(), "drover-stages-")) : null;
+  if (folder !== null) profileServers(folder);
   const measured = await profile({
     short: values.short,
     single: values.single,
     say: (line) => void process.stderr.write(`${line}\n`),
   });
   process.stdout.write(`${table(measured)}\n`);
+  const stages = folder === null ? [] : stagesOf(folder);
+  for (const { part, share } of stages)
+    process.stdout.write(`${(share * 100).toFixed(1).padStart(5)} %  ${part}\n`);
+  if (folder !== null) process.stderr.write(`for a flame graph: ${folder}\n`);
   if (values.json !== undefined) {
     const { figures = {}, ...table } = measured;
     const { short, single } = values;
-    const report = { profile: name, short, single, machine: machineFacts(), ...figures, ...table };
+    const facts = { profile: name, short, single, machine: machineFacts(), stages };
+    const report = { ...facts, ...figures, ...table };
     writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
   }
   return 0;

@@ -96,6 +96,12 @@ export async function watchDatabase(
 }
 
 export const SERVER_PROGRAM = "../test/support/server-process.ts";
+const serverFlags: string[] = [];
+
+/** Servers write down in `folder`, when they end, what they have spent their CPU on. */
+export function profileServers(folder: string): void {
+  serverFlags.push("--cpu-prof", `--cpu-prof-dir=${folder}`);
+}
 
 /** `settings` of PostgreSQL, beside the usual. */
 export async function openWorld(
@@ -149,7 +155,8 @@ export async function startProgram(
   name: string,
   args: readonly string[],
 ): Promise<{ child: ChildProcess; said: string }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, name), ...args], {
+  const flags = name === SERVER_PROGRAM ? serverFlags : [];
+  const child = spawn(process.execPath, [...flags, join(import.meta.dirname, name), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout });
