@@ -1,42 +1,40 @@
 // The first API token of a control plane, written into its database by whoever may write there: no
-// server takes a call without one. All others are made by CreateToken.
-import { newApiToken } from "./api-token.ts";
+// server takes a call without one. It goes by the rules of CreateToken, which makes all others.
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  CreateTokenRequestSchema,
+  type CreateTokenResponse,
+  CreateTokenResponseSchema,
+} from "@drover/proto/drover/v1/token_pb.ts";
 import { systemRandom } from "./clock.ts";
-import { LOG_DEFAULTS } from "./config.ts";
-import { DroverError } from "./errors.ts";
+import { LOG_DEFAULTS, RPC_DEFAULTS } from "./config.ts";
+import { MIGRATIONS } from "./main.ts";
+import { createNamespaces } from "./rpc/namespaces.ts";
+import { createRequestCheck } from "./rpc/request-check.ts";
+import { createTokenCalls } from "./rpc/token-calls.ts";
+import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
-import type { NewToken, TokenRecord } from "./store/tokens.ts";
 import { createLog } from "./telemetry/log.ts";
 
-export interface FirstToken extends Pick<NewToken, "name" | "role" | "queues" | "validMs"> {
-  /** null: every namespace. */
-  readonly namespace: string | null;
-  readonly by: string;
-}
+const NOBODY = {
+  ...{ signal: new AbortController().signal, deadlineMs: null, peer: "", caller: null },
+  ...{ header: () => null, itemErrors: new Map() },
+};
 
-export interface MadeToken {
-  readonly token: TokenRecord;
-  readonly secret: string;
-}
-
-/** The database has been migrated to the schema of this program. */
+/** Migrates the database first, as a server does. */
 export async function createTokenInDatabase(
   connectionString: string,
-  { namespace, by, ...said }: FirstToken,
-): Promise<MadeToken> {
-  const store = createPostgresStore({ connectionString, log: createLog(LOG_DEFAULTS) });
+  asked: MessageInitShape<typeof CreateTokenRequestSchema>,
+): Promise<CreateTokenResponse> {
+  const request = create(CreateTokenRequestSchema, asked);
+  createRequestCheck(RPC_DEFAULTS).check(CreateTokenRequestSchema, request, null);
+  await migrate(connectionString, { folder: MIGRATIONS });
+  const log = createLog(LOG_DEFAULTS);
+  const store = createPostgresStore({ connectionString, log });
   try {
-    const found = namespace === null ? null : await store.namespace(namespace);
-    if (namespace !== null && found === null)
-      throw new DroverError(
-        "NAMESPACE_NOT_FOUND",
-        `There is no namespace "${namespace}": check its name.`,
-        { metadata: { name: namespace } },
-      );
-    const { secret, id, digest } = newApiToken(systemRandom);
-    const madeBy = `${by}, in the database`;
-    const made = { ...said, id, digest, namespaceId: found?.id ?? null, madeBy };
-    return { token: await store.tokens.create(made), secret };
+    const namespaces = createNamespaces(store);
+    const calls = createTokenCalls({ store, namespaces, random: systemRandom, log });
+    return create(CreateTokenResponseSchema, await calls.createToken(request, NOBODY));
   } finally {
     await store.close();
   }

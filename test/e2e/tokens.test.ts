@@ -6,6 +6,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { Role } from "@drover/proto/drover/v1/token_pb.ts";
 import { Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTokenInDatabase } from "../../server/first-token.ts";
@@ -27,14 +28,8 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const start = () => startDroverServer(database.connectionString, { requireTokens: true });
   servers = [await start(), await start()];
-  const said = {
-    name: "first",
-    role: "admin",
-    queues: [],
-    validMs: null,
-    namespace: null,
-  } as const;
-  admin = (await createTokenInDatabase(database.connectionString, { ...said, by: "ada" })).secret;
+  const first = { name: "first", role: Role.ADMIN, allNamespaces: true, by: "ada" };
+  admin = (await createTokenInDatabase(database.connectionString, first)).secret;
 });
 afterAll(async () => {
   for (const server of servers ?? []) await server.stop();
