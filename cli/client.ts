@@ -40,7 +40,7 @@ export function createConnection(
   token: string | undefined,
 ): Connection {
   const baseUrl = baseUrlOf(address);
-  if (token !== undefined) refusePlainText(baseUrl);
+  if (token !== undefined) checkToken(token, baseUrl);
   const transport = createConnectTransport({
     baseUrl,
     httpVersion: "1.1",
@@ -54,7 +54,13 @@ export function createConnection(
   });
 }
 
-function refusePlainText(baseUrl: string): void {
+/** What is wrong with it is said without it. */
+function checkToken(token: string, baseUrl: string): void {
+  if (!/^drover_[\w-]{43}$/.test(token))
+    throw usageFailure(
+      "what --token or DROVER_TOKEN says is no API token: drover_ and 43 characters",
+      "drover token create NAME --role ROLE --by ME prints one",
+    );
   const { protocol, hostname, host } = new URL(baseUrl);
   if (protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return;
   throw usageFailure(

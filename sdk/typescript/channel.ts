@@ -130,6 +130,8 @@ function checkAddress(address: string): string {
 
 /** Whoever hears a token has it. */
 function checkToken(token: string, address: string): string {
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new TypeError("The token has characters that no token has; give it as it was printed.");
   if (/^(localhost|127\.[\d.]+|\[::1\]):\d+$/.test(address)) return token;
   throw new TypeError(
     `A token would go to ${address} in plain text for all to read; let a proxy on this machine ` +

@@ -66,6 +66,13 @@ test("a token goes to another machine by TLS alone", async () => {
   });
 });
 
+test("what is no token is refused before it is sent, and not shown", async () => {
+  const { code, stderr } = await run("drover_short", "run", "list");
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/is no API token.*\n {2}next: drover token create/);
+  expect(stderr).not.toContain("drover_short");
+});
+
 test("config show shows where it comes from, and not what it is", async () => {
   const { stdout } = await run(admin, "config", "show");
   expect(stdout).toMatch(/^token +\*\*\* +environment DROVER_TOKEN$/m);

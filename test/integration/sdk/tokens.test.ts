@@ -67,6 +67,12 @@ test("a token of the environment is shown, unless another is given", async () =>
   });
 });
 
+test("what cannot be a token is refused without being shown", () => {
+  expect(() => createClient({ address: server.address, token: "drover_x\n" })).toThrow(
+    /^The token has characters that no token has/,
+  );
+});
+
 test("a token goes over plain text to this machine alone", () => {
   expect(() => createClient({ address: "drover.example.com:7420", token: "drover_x" })).toThrow(
     /in plain text for all to read/,
