@@ -4,7 +4,13 @@
  * Connect over HTTP/1.1: no port of its own, and it passes whatever a browser passes.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import {
+  type Client,
+  Code,
+  ConnectError,
+  createClient,
+  type Interceptor,
+} from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import {
@@ -27,17 +33,47 @@ export interface Connection {
 
 const callMsMax = 10_000;
 
-export function createConnection(address: string, namespace: string): Connection {
+/** `token`: shown with each call; undefined: none. */
+export function createConnection(
+  address: string,
+  namespace: string,
+  token: string | undefined,
+): Connection {
+  const baseUrl = baseUrlOf(address);
+  if (token !== undefined) checkToken(token, baseUrl);
   const transport = createConnectTransport({
-    baseUrl: baseUrlOf(address),
+    baseUrl,
     httpVersion: "1.1",
     defaultTimeoutMs: callMsMax,
+    interceptors: token === undefined ? [] : [showing(token)],
   });
   return Object.freeze({
     scheduler: createClient(SchedulerService, transport),
     operator: createClient(OperatorService, transport),
     namespace,
   });
+}
+
+/** What is wrong with it is said without it. */
+function checkToken(token: string, baseUrl: string): void {
+  if (!/^drover_[\w-]{43}$/.test(token))
+    throw usageFailure(
+      "what --token or DROVER_TOKEN says is no API token: drover_ and 43 characters",
+      "drover token create NAME --role ROLE --by ME prints one",
+    );
+  const { protocol, hostname, host } = new URL(baseUrl);
+  if (protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return;
+  throw usageFailure(
+    `a token would go to ${host} in plain text, for all to read`,
+    `--address https://${host}, where a proxy ends TLS in front of the server`,
+  );
+}
+
+function showing(token: string): Interceptor {
+  return (next) => (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
 }
 
 export function baseUrlOf(address: string): string {

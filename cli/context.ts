@@ -11,6 +11,7 @@ export const defaultAddress = "127.0.0.1:7420";
 export interface GlobalOptions {
   readonly address: string;
   readonly namespace: string;
+  readonly token?: string;
   readonly output: Format;
   readonly color: boolean;
 }
@@ -35,6 +36,11 @@ export function addGlobalOptions(program: Command): void {
         .default("default"),
     )
     .addOption(
+      new Option("--token <token>", "the API token to show, where the server requires one").env(
+        "DROVER_TOKEN",
+      ),
+    )
+    .addOption(
       new Option("-o, --output <format>", "table for people, json, yaml or jsonl for programs")
         .choices(formats)
         .env("DROVER_OUTPUT")
@@ -53,7 +59,7 @@ export function contextOf(command: Command): Context {
   return Object.freeze({
     output: createOutput(options.output, options.color),
     address: options.address,
-    connect: () => createConnection(options.address, options.namespace),
+    connect: () => createConnection(options.address, options.namespace, options.token),
   });
 }
 
@@ -83,6 +89,13 @@ export function parseDuration(text: string): number {
   const ms = durationMs(text);
   if (ms === null) throw new InvalidArgumentError("Durations are written as 30s, 1h30m or 7d.");
   return ms;
+}
+
+/** A parser of switches, which the environment and the file may turn off as well. */
+export function parseSwitch(text: string): boolean {
+  if (/^(yes|true|on|1)$/i.test(text)) return true;
+  if (/^(no|false|off|0)$/i.test(text)) return false;
+  throw new InvalidArgumentError("It is yes or no.");
 }
 
 /** A parser of whole numbers for commander, which puts the option's name before its message. */

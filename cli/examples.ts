@@ -6,6 +6,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   dev: ["drover dev", "drover dev --data-dir ./play --address 127.0.0.1:7500"],
   server: [
     "DATABASE_URL=postgresql://drover@db/drover drover server --address 0.0.0.0:7420 --insecure-no-auth",
+    "drover server --address 0.0.0.0:7420 --require-tokens --tls-in-front",
     "drover server --supervisor none --config staging.yaml",
   ],
   supervisor: [
@@ -137,5 +138,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "trigger show": ["drover trigger show paid"],
   "trigger delete": ["drover trigger delete paid"],
   "trigger refusals": ["drover trigger refusals paid"],
+  "token create": [
+    "drover token create first --role admin --all-namespaces --by ada --in-database",
+    "drover token create booking --role client --valid-for 90d --by ada",
+    "drover token create flights --role agent --queue travel --queue cars --by ada",
+  ],
+  "token list": ["drover token list", "drover token list --all-namespaces --ended"],
+  "token revoke": ["drover token revoke 5e1f0c9a7b3d2e48 --by ada"],
   "trigger try": [`drover trigger try paid --body '{"order":17}'`],
 });

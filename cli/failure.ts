@@ -78,6 +78,10 @@ function ofDatabase(error: unknown): CliFailure | null {
 const nextByReason: Readonly<Record<string, string>> = {
   RUN_NOT_FOUND: "drover run list",
   WORKFLOW_NOT_FOUND: "drover workflow apply FILE registers one; check --version and --namespace",
+  TOKEN_REQUIRED:
+    "--token or DROVER_TOKEN shows one; drover token create --in-database makes the first",
+  NOT_ALLOWED: "show another one by --token or DROVER_TOKEN; drover token list tells what each may",
+  TOKEN_NOT_FOUND: "drover token list --all-namespaces --ended",
   NAMESPACE_NOT_FOUND: "drover namespace list; drover namespace create NAME makes one",
   NAMESPACE_EXISTS: "drover namespace list says where it is; take another name",
   NAMESPACE_LIMIT: "drover namespace show says what it may take; try again in a moment",

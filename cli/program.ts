@@ -42,6 +42,7 @@ import { addScheduleVerbs } from "./verbs/schedule.ts";
 import { addServer } from "./verbs/server.ts";
 import { addStatus } from "./verbs/status.ts";
 import { addSupervisor } from "./verbs/supervisor.ts";
+import { addTokenVerbs } from "./verbs/token.ts";
 import { addTriggerVerbs } from "./verbs/trigger.ts";
 import { addWorkflowVerbs } from "./verbs/workflow.ts";
 
@@ -115,6 +116,7 @@ export function createProgram(version: string, ended: Ended): Command {
     program.command("trigger").description("triggers: what sets off runs by itself"),
     ended,
   );
+  addTokenVerbs(program.command("token").description("API tokens: who may call"), ended);
   addCompletion(program, ended);
   addConfigVerbs(program, ended);
   addConfigFile(program);

@@ -20,6 +20,10 @@ import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 export interface ServeOptions {
   readonly database: Database;
   readonly insecureNoAuth: boolean;
+  /** Every call shows an API token; left out: none does. */
+  readonly requireTokens?: boolean;
+  /** A proxy ends TLS in front of it. */
+  readonly tlsInFront?: boolean;
   /** Lets webhooks go to this machine and its link. */
   readonly allowLocalWebhooks: boolean;
   readonly supervisor: "embedded" | "none";

@@ -89,6 +89,24 @@ create table agent_session (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
+create table api_token (
+  id text not null,
+  digest bytea not null,
+  name text not null,
+  role text not null,
+  namespace_id integer,
+  queues text[] default '{}'::text[] not null,
+  made_by text not null,
+  made_at timestamp with time zone default now() not null,
+  expires_at timestamp with time zone,
+  used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  revoked_by text,
+  constraint api_token_pkey primary key (id),
+  constraint api_token_digest_key unique (digest),
+  constraint api_token_role_check check ((role = any (array['viewer'::text, 'client'::text, 'agent'::text, 'operator'::text, 'admin'::text])))
+);
+
 create table circuit (
   lane integer not null,
   agent_id text not null,
@@ -1004,6 +1022,10 @@ comment on column agent.queues is 'Those of its last poll; null: it has not poll
 comment on column agent.tasks is 'Those of its last poll; empty: any of its queues.';
 comment on column agent.server is 'The address of the server that it called last.';
 comment on column agent.succeeded_at is 'When a success that it reported was last taken.';
+comment on column api_token.digest is 'SHA-256 of the token. It has 256 random bits, so nobody guesses it, and a slow hash would protect nothing.';
+comment on column api_token.namespace_id is 'null: it is for every namespace.';
+comment on column api_token.queues is 'Those that an agent may poll with it; empty: all.';
+comment on column api_token.used_at is 'When it was shown, as one server noted it: at most once a minute.';
 comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
 comment on column attempt.charged is 'The retry policy that its try was charged to, -1 if to none; null: it did not count.';
 comment on table circuit is 'What may be handed out of a lane, or to one agent of it; no row: all.';

@@ -12,6 +12,10 @@ export interface RpcConfig {
   readonly port: number;
   /** Allows an address that is not loopback although nobody has to say who he is. */
   readonly insecureNoAuth: boolean;
+  /** Every call shows an API token. */
+  readonly requireTokens: boolean;
+  /** What listens in front of an address that is not loopback speaks TLS, and passes calls on. */
+  readonly tlsInFront: boolean;
   /**
    * One payload, in bytes: what is larger belongs in object storage. The proto's hard limit is 2
    * MiB.
@@ -34,6 +38,8 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   host: "127.0.0.1",
   port: DEFAULT_PORT,
   insecureNoAuth: false,
+  requireTokens: false,
+  tlsInFront: false,
   payloadBytesMax: 256 * 1024,
   messageBytesMax: 4 * 1024 * 1024,
   deadlineMsMax: 24 * 3_600_000,

@@ -41,7 +41,10 @@ export type Reason =
   | "MAPPING_FAILED"
   | "AGENT_NOT_FOUND"
   | "NAMESPACE_EXISTS"
-  | "NAMESPACE_LIMIT";
+  | "NAMESPACE_LIMIT"
+  | "TOKEN_REQUIRED"
+  | "NOT_ALLOWED"
+  | "TOKEN_NOT_FOUND";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

@@ -68,6 +68,10 @@ export interface ServerOptions extends ProcessOptions {
   /** `host:port`; port 0 is any free one. */
   readonly address: string;
   readonly insecureNoAuth?: boolean;
+  /** Every call shows an API token. Default false. */
+  readonly requireTokens?: boolean;
+  /** TLS ends in front of it, so that tokens never travel in plain text. Default false. */
+  readonly tlsInFront?: boolean;
   /** none: other processes watch. Default embedded: it shares the watching with all others. */
   readonly supervisor?: "embedded" | "none";
   readonly limits?: Partial<RpcConfig>;
@@ -125,9 +129,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         ...options.limits,
         ...parseAddress(address),
         insecureNoAuth: options.insecureNoAuth ?? false,
+        requireTokens: options.requireTokens ?? false,
+        tlsInFront: options.tlsInFront ?? false,
       },
       overdueMs: options.health?.overdueMs ?? settings.overdueMs,
       clock: systemClock,
+      random: systemRandom,
       log,
       health: itself.health,
       pages: metricsPage(metrics),

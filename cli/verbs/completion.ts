@@ -68,10 +68,10 @@ async function candidates(
 ): Promise<readonly Candidate[]> {
   const { candidates: found, named, said } = completionOf(program, words);
   if (named === undefined) return found;
-  const { address, namespace } = { ...program.opts<GlobalOptions>(), ...said };
+  const { address, namespace, token } = { ...program.opts<GlobalOptions>(), ...said };
   const partial = words.at(-1) ?? "";
   // Without a server there are no names, and nothing to tell of between two words.
-  const names = await namesOf(named, createConnection(address, namespace)).catch(() => []);
+  const names = await namesOf(named, createConnection(address, namespace, token)).catch(() => []);
   return [
     ...found,
     ...names.filter(({ text }) => text.startsWith(partial) && plainWord.test(text)),

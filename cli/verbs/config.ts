@@ -57,7 +57,9 @@ function hidden(option: Option): Option {
 function shownSetting(name: string, option: Option, command: Command, file: string): ShownSetting {
   const key = option.attributeName();
   const value: unknown = command.optsWithGlobals()[key];
-  const base = { setting: name, value: masked(valueWords(value, option)) };
+  const words = valueWords(value, option);
+  const isSecret = name === "token" && words !== "";
+  const base = { setting: name, value: isSecret ? "***" : masked(words) };
   switch (command.getOptionValueSourceWithGlobals(key)) {
     case "cli":
       return { ...base, source: "flag", from: option.long ?? name };

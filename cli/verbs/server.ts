@@ -1,6 +1,6 @@
 /** `drover server`: the server for real work, on the PostgreSQL of DATABASE_URL. */
 import { type Command, Option } from "commander";
-import { contextOf } from "../context.ts";
+import { contextOf, parseSwitch } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
@@ -16,6 +16,8 @@ import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts
 
 interface ServerOptions extends DatabaseOptions, SettingOptions, TraceOptions, LogOptions {
   readonly insecureNoAuth?: boolean;
+  readonly requireTokens: boolean;
+  readonly tlsInFront: boolean;
   readonly allowLocalWebhooks?: boolean;
   readonly supervisor: "embedded" | "none";
 }
@@ -25,6 +27,17 @@ export function addServer(program: Command, ended: Ended): void {
   addLogOption(addTraceOptions(addCircuitSettings(command)))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
+    .addOption(
+      switchOption("--require-tokens", "every call shows an API token: drover token create").env(
+        "DROVER_REQUIRE_TOKENS",
+      ),
+    )
+    .addOption(
+      switchOption(
+        "--tls-in-front",
+        "a proxy ends TLS in front of it: with tokens it may listen on other addresses",
+      ).env("DROVER_TLS_IN_FRONT"),
+    )
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
     .addOption(
       new Option("--supervisor <where>", "embedded: watches too; none: drover supervisor does")
@@ -41,11 +54,17 @@ export function addServer(program: Command, ended: Ended): void {
         );
       const insecureNoAuth = options.insecureNoAuth ?? false;
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
-      const { supervisor } = options;
-      const open = { insecureNoAuth, allowLocalWebhooks, supervisor };
-      const next = ["drover run list"];
+      const { supervisor, requireTokens, tlsInFront } = options;
+      const who = { insecureNoAuth, requireTokens, tlsInFront };
+      const open = { ...who, allowLocalWebhooks, supervisor };
+      const next = [requireTokens ? "drover token create --help" : "drover run list"];
       const [trace, log] = [traceOf(options), logOf(options)];
       const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace, log };
       ended(await serve({ database, ...open, ...tuned, next }, context));
     });
+}
+
+function switchOption(flag: string, description: string): Option {
+  const option = new Option(`${flag} [yes|no]`, description).argParser(parseSwitch);
+  return option.preset("yes").default(false, "no");
 }

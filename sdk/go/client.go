@@ -19,7 +19,7 @@ type Client struct {
 // NewClient connects, when it is needed, to the server at host:port.
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	settings := &clientSettings{
-		shared:   shared{dialing: dialing{address: address}, codec: plain{}},
+		shared:   shared{dialing: dialingTo(address), codec: plain{}},
 		patience: 30 * time.Second,
 	}
 	for _, option := range options {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"regexp"
 	"time"
 
@@ -16,12 +17,19 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
+// tokenVariable has the token of a program that is given none.
+const tokenVariable = "DROVER_TOKEN"
+
 // dialing is how a server is reached.
 type dialing struct {
 	address string
 	tls     *tls.Config
 	token   string
 	conn    grpc.ClientConnInterface
+}
+
+func dialingTo(address string) dialing {
+	return dialing{address: address, token: os.Getenv(tokenVariable)}
 }
 
 // receiveBytesMax: a poll may bring many tasks at once; the server keeps what it sends far below.

@@ -78,7 +78,8 @@ func WithTLS(config *tls.Config) Option {
 	return option(func(s *shared) { s.tls = config })
 }
 
-// WithToken sends an API token with each call. To another machine it needs WithTLS.
+// WithToken sends an API token with each call. To another machine it needs WithTLS. Default: that of
+// DROVER_TOKEN in the environment, or none.
 func WithToken(token string) Option {
 	return option(func(s *shared) { s.token = token })
 }
@@ -186,7 +187,7 @@ const (
 // settingsOf finds a mistake at the start, not by a refused poll.
 func settingsOf(address, id string, options []AgentOption) (*agentSettings, error) {
 	s := &agentSettings{
-		shared:    shared{dialing: dialing{address: address}, codec: plain{}},
+		shared:    shared{dialing: dialingTo(address), codec: plain{}},
 		id:        id,
 		slots:     10,
 		handlers:  map[string]Handler{},

@@ -82,6 +82,19 @@ func wireClient(t *testing.T, address string, options ...drover.ClientOption) *d
 	return client
 }
 
+func TestATokenOfTheEnvironmentIsShownUnlessAnotherIsGiven(t *testing.T) {
+	t.Setenv("DROVER_TOKEN", "of the environment")
+	server := &wire{}
+	address, _ := server.serve(t, "127.0.0.1:0")
+	for _, options := range [][]drover.ClientOption{
+		{}, {drover.WithToken("given")}, {drover.WithToken("")},
+	} {
+		_, err := wireClient(t, address, options...).GetRun(t.Context(), drover.RunID("r"))
+		equal(t, "error", err, nil)
+	}
+	equal(t, "tokens", server.tokens, []string{"Bearer of the environment", "Bearer given"})
+}
+
 func TestACallGoesThroughTLSWithItsToken(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	equal(t, "error", err, nil)

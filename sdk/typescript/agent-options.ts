@@ -10,6 +10,8 @@ import { type Logger, quietLogger } from "./logger.ts";
 export interface AgentOptions {
   /** host:port. */
   readonly address: string;
+  /** The API token to show with each call. Default: DROVER_TOKEN, or none. */
+  readonly token?: string;
   /** Default: "default". */
   readonly namespace?: string;
   /** Name of the agent, for people; need not be unique. */
@@ -45,6 +47,7 @@ export interface AgentOptions {
 
 export interface AgentSettings {
   readonly address: string;
+  readonly token: string | undefined;
   readonly namespace: string;
   readonly id: string;
   readonly version: string;
@@ -87,6 +90,7 @@ export function checkAgentOptions(options: AgentOptions): AgentSettings {
   checkNumber("pollWaitMs", pollWaitMs, 1_000, 60_000);
   return {
     address: options.address,
+    token: options.token,
     namespace: options.namespace ?? "",
     id: options.id,
     version: options.version ?? "",

@@ -54,7 +54,7 @@ const knownKinds: readonly TaskKind[] = [TaskKind.PERFORM, TaskKind.VERIFY, Task
 export function createAgent(options: AgentOptions): Agent {
   const settings = checkAgentOptions(options);
   const { clock, log, namespace, handlers, slots } = settings;
-  const channel = openChannel(settings.address);
+  const channel = openChannel(settings.address, settings.token);
   const rpc = AgentService.method;
   const session = crypto.getRandomValues(new Uint8Array(16));
   const agent = { id: settings.id, session, version: settings.version, labels: settings.labels };

@@ -52,6 +52,8 @@ import { createWorkflows, type Workflows } from "./workflows.ts";
 export interface ClientOptions {
   /** host:port. */
   readonly address: string;
+  /** The API token to show with each call. Default: DROVER_TOKEN, or none. */
+  readonly token?: string;
   /** Default: "default". */
   readonly namespace?: string;
   /** For how long a call is repeated while the server cannot be reached. Default 30 s. */
@@ -165,7 +167,7 @@ const waitMs = 30_000;
 
 export function createClient(options: ClientOptions): Client {
   const { namespace = "", patienceMs = 30_000, codec = noCodec } = options;
-  const channel = clearChannel(openChannel(options.address), codec);
+  const channel = clearChannel(openChannel(options.address, options.token), codec);
   const rpc = SchedulerService.method;
 
   const call = createCall(channel, patienceMs);

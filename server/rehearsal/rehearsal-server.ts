@@ -150,7 +150,7 @@ function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: Lif
   const log = callLog(onDefect);
   const mount = createMount({ check, drain, log, ...RPC_DEFAULTS });
   const service = {
-    ...{ scheduler, dispatcher, triggers, store, drain, clock, check, log },
+    ...{ scheduler, dispatcher, triggers, store, drain, clock, check, log, random: chance },
     ...{ namespaces: createNamespaces(store), overdueMs: ALONE.overdueMs },
     definitionCheck: checkDefinition,
   };

@@ -153,7 +153,7 @@ function wantedFrom(
   };
 }
 
-function queuesFrom(queues: readonly QueueWeight[]) {
+export function queuesFrom(queues: readonly QueueWeight[]) {
   if (queues.length === 0) return [{ name: DEFAULT_QUEUE, weight: 1 }];
   return queues.map(({ name, weight }) => ({ name, weight: weight === 0 ? 1 : weight }));
 }

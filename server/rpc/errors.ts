@@ -87,6 +87,9 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   SIGNAL_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
   SCHEDULE_NOT_FOUND: resource(Code.NOT_FOUND, "schedule"),
   SCHEDULE_EXISTS: resource(Code.ALREADY_EXISTS, "schedule"),
+  TOKEN_REQUIRED: plain(Code.UNAUTHENTICATED),
+  NOT_ALLOWED: plain(Code.PERMISSION_DENIED),
+  TOKEN_NOT_FOUND: resource(Code.NOT_FOUND, "token"),
   CONCURRENCY_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
 });
 

@@ -1,6 +1,6 @@
 // Plain HTTP beside the calls, for probes and people: /healthz says that the process lives, and how
 // it is; /readyz that it may be sent work. Further pages (metrics) are given as `pages`.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 export interface Page {
   readonly status: number;
@@ -15,7 +15,7 @@ export interface Health {
 }
 
 /** By path. */
-export type Pages = Readonly<Record<string, () => Promise<Page>>>;
+export type Pages = Readonly<Record<string, (headers: IncomingHttpHeaders) => Promise<Page>>>;
 
 const text = (status: number, body: string): Page => ({
   status,
@@ -75,7 +75,7 @@ export function servePage(
     send(response, text(405, "use GET"));
     return;
   }
-  void page().then(
+  void page(request.headers).then(
     (made) => send(response, made),
     () => send(response, text(500, "this page has a defect; see the server's log")),
   );

@@ -1,7 +1,8 @@
 // Handlers are written once, as plain functions over messages, and mounted here for every
 // transport:
 //
-//   request → draining? overloaded? deadline absurd? → rules and limits → handler → answer or error
+//   request → draining? overloaded? deadline absurd? → who calls? → rules and limits → handler
+//     → answer or error
 //
 // Promise: what leaves is a message or an error that callers may see; a call is in flight from its
 // arrival to the end of its handler, and the drain waits for it.
@@ -20,6 +21,7 @@ import { Code } from "@connectrpc/connect";
 import { DroverError } from "../errors.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
+import type { Caller, Identity, Judge } from "./identity.ts";
 import type { ItemErrors, RequestCheck } from "./request-check.ts";
 
 /** What a transport knows about a call. */
@@ -34,6 +36,8 @@ export interface Call {
 }
 
 export interface CallContext extends Call {
+  /** Whose API token it showed; null: nobody has to show one. */
+  readonly caller: Caller | null;
   /** Items of a batch that were found wrong already, with the answer of each. */
   readonly itemErrors: ItemErrors;
 }
@@ -97,6 +101,8 @@ export interface MountDeps {
   readonly check: RequestCheck;
   readonly drain: Drain;
   readonly log: Log;
+  /** Left out: nobody has to say who he is. */
+  readonly identity?: Pick<Identity, "judgeOf"> | undefined;
   readonly callsMax: number;
   readonly deadlineMsMax: number;
   /** Left out: calls are not traced. */
@@ -123,8 +129,10 @@ export interface Mount {
 interface Gate {
   /** Lets a call in, or throws; the returned function lets it out. */
   admit(call: Call): () => void;
+  /** Throws where the caller may not; null: nobody has to say who he is. */
+  readonly judge: Judge | null;
   /** Throws what is wrong with the request. */
-  contextOf(request: Message, call: Call): CallContext;
+  contextOf(request: Message, call: Call, caller: Caller | null): CallContext;
   /** The error as the caller may see it. */
   visible(error: unknown): DroverError | StandardError;
   /** What hears of the call's end; null: nobody traces it. */
@@ -155,8 +163,9 @@ export function createMount(deps: MountDeps): Mount {
       log.error({ err: defect, method: name }, "a call met a defect and was answered INTERNAL");
     return {
       admit: (call) => admit(call, options.always === true),
-      contextOf: (request, call) =>
-        contextWith(call, check.check(method.input, request, itemField)),
+      judge: options.always === true ? null : (deps.identity?.judgeOf(method) ?? null),
+      contextOf: (request, call, caller) =>
+        contextWith(call, caller, check.check(method.input, request, itemField)),
       visible: (error) => visibleError(error, report),
       traced: ({ header }) =>
         deps.traced?.({ service: method.parent.typeName, method: method.name, header }) ?? null,
@@ -208,7 +217,9 @@ function mountUnary(
     let failed: string | null = null;
     try {
       leave = gate.admit(call);
-      return create(method.output, await handle(request, gate.contextOf(request, call)));
+      const judged = gate.judge?.(call, request) ?? null;
+      const caller = judged instanceof Promise ? await judged : judged;
+      return create(method.output, await handle(request, gate.contextOf(request, call, caller)));
     } catch (error) {
       const seen = gate.visible(error);
       failed = reasonOf(seen);
@@ -233,8 +244,11 @@ function mountStream(
     let sending = false;
     try {
       leave = gate.admit(call);
-      const answers = handle(request, gate.contextOf(request, call));
+      const caller = (await gate.judge?.(call, request)) ?? null;
+      const answers = handle(request, gate.contextOf(request, call, caller));
       for await (const answer of answers) {
+        // A stream may outlive the token that began it.
+        await gate.judge?.(call, request);
         const message = create(method.output, answer);
         sending = true;
         yield message;
@@ -274,7 +288,7 @@ function reasonOf(error: DroverError | StandardError): string {
 }
 
 /** Keeps the signal lazy: most calls never ask for it. */
-function contextWith(call: Call, itemErrors: ItemErrors): CallContext {
+function contextWith(call: Call, caller: Caller | null, itemErrors: ItemErrors): CallContext {
   return {
     get signal() {
       return call.signal;
@@ -282,6 +296,7 @@ function contextWith(call: Call, itemErrors: ItemErrors): CallContext {
     deadlineMs: call.deadlineMs,
     peer: call.peer,
     header: call.header,
+    caller,
     itemErrors,
   };
 }

@@ -70,10 +70,11 @@ export function createNamespaceCalls({
       await scheduler.limitNamespace(id, limitsFrom(limits));
       return { namespace: namespaceMessage(await recordOf(name)) };
     },
-    async listNamespaces({ pageSize, pageToken }) {
+    async listNamespaces({ pageSize, pageToken }, { caller }) {
       const page = pageOf(LIST, pageSize);
       const after = parsePageToken(LIST, pageToken, (name) => name !== "");
-      const rows = await store.reads.listNamespaces({ names: null, after }, page.limit + 1);
+      const names = caller === null || caller.namespace === null ? null : [caller.namespace];
+      const rows = await store.reads.listNamespaces({ names, after }, page.limit + 1);
       return {
         namespaces: rows.slice(0, page.limit).map(namespaceMessage),
         nextPageToken: page.nextToken(rows, ({ name }) => name),

@@ -10,7 +10,7 @@ import type {
   ResolveEscalationRequest,
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock, Random } from "../clock.ts";
 import type { AnswerKind } from "../core/history.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
@@ -28,8 +28,9 @@ import type { Drain } from "./drain.ts";
 import { refusal } from "./errors.ts";
 import { createHandOverCalls } from "./hand-overs.ts";
 import { createHookCalls } from "./hooks.ts";
+import type { Identity } from "./identity.ts";
 import { createInterventionCalls } from "./interventions.ts";
-import type { Handlers } from "./mount.ts";
+import type { Handlers, Log } from "./mount.ts";
 import { createNamespaceCalls } from "./namespace-calls.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { createOverviewCalls } from "./overview.ts";
@@ -39,6 +40,7 @@ import type { RequestCheck } from "./request-check.ts";
 import { accepted } from "./run-commands.ts";
 import { escalationPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
+import { createTokenCalls } from "./token-calls.ts";
 import { createTriggerCalls } from "./trigger-calls.ts";
 
 export interface OperatorServiceDeps {
@@ -58,12 +60,17 @@ export interface OperatorServiceDeps {
     | "namespace"
     | "createNamespace"
     | "namespaces"
+    | "tokens"
   >;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;
   readonly triggers: TriggerWork;
   readonly drain: Drain;
   readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Left out: nobody has to say who he is. */
+  readonly identity?: Pick<Identity, "forget"> | undefined;
   readonly overdueMs: number;
 }
 
@@ -104,6 +111,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createOverviewCalls(deps),
     ...createHandOverCalls(deps),
     ...createNamespaceCalls(deps),
+    ...createTokenCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }
 

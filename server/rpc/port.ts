@@ -1,7 +1,8 @@
 // One port for everything: the first bytes of a connection tell native gRPC (HTTP/2) from HTTP/1.1.
 //
-// Without identities it listens on loopback only. A connection that says nothing, or too little to
-// be told, is closed after a while.
+// Without identities it listens on loopback only, and with tokens beyond it only behind TLS, so
+// that no token travels in plain text. A connection that says nothing, or too little to be told, is
+// closed after a while.
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Log } from "./mount.ts";
@@ -11,6 +12,8 @@ export interface PortOptions {
   /** 0: any free one. */
   readonly port: number;
   readonly insecureNoAuth: boolean;
+  readonly requireTokens: boolean;
+  readonly tlsInFront: boolean;
   readonly connectionsMax: number;
 }
 
@@ -60,7 +63,7 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
       const address = server.address();
       if (address === null || typeof address === "string")
         throw new Error(`the port listens on ${address}, which is no address`);
-      if (!isLoopback(options.host))
+      if (!isLoopback(options.host) && !options.requireTokens)
         deps.log.warn(
           { host: options.host, port: address.port },
           "--insecure-no-auth: whoever reaches this address may start, cancel and report work",
@@ -77,11 +80,22 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
   });
 }
 
-function refuseOpenAddress({ host, insecureNoAuth }: PortOptions): void {
+function refuseOpenAddress({ host, insecureNoAuth, requireTokens, tlsInFront }: PortOptions): void {
+  if (insecureNoAuth && requireTokens)
+    throw new Error(
+      "--insecure-no-auth lets everybody in, and --require-tokens nobody without a token: " +
+        "leave one of them out.",
+    );
   if (insecureNoAuth || isLoopback(host)) return;
+  if (!requireTokens)
+    throw new Error(
+      `Drover would listen on "${host}" without identities, for everybody who reaches it: ` +
+        "use 127.0.0.1, say --require-tokens, or --insecure-no-auth if the network is trusted.",
+    );
+  if (tlsInFront) return;
   throw new Error(
-    `Drover would listen on "${host}" without identities, for everybody who reaches it: ` +
-      "use 127.0.0.1, or say --insecure-no-auth if the network is trusted.",
+    `Drover would listen on "${host}" in plain text, and whoever hears it has every token: let a ` +
+      "proxy end TLS in front of it and say --tls-in-front, or use 127.0.0.1.",
   );
 }
 

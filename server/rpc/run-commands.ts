@@ -169,7 +169,7 @@ function approvalNo(plan: Plan, stepId: string): number {
   throw new DroverError("STEP_NOT_FOUND", message, { metadata: { name: stepId } });
 }
 
-function callbackTokenFrom(text: string): CallbackToken {
+export function callbackTokenFrom(text: string): CallbackToken {
   const token = parseCallbackToken(text);
   if (token !== null) return token;
   const message = "is none that this server made: send it exactly as it came with the task";

@@ -15,7 +15,7 @@ import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_de
 import { Health as HealthService } from "@drover/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "@drover/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "@drover/proto/grpc/reflection/v1alpha/reflection_pb.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock, Random } from "../clock.ts";
 import type { RpcConfig } from "../config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
@@ -27,8 +27,10 @@ import type { DefinitionCheck } from "./definition-source.ts";
 import { createDrain, type Drain } from "./drain.ts";
 import { droverMethods } from "./drover-methods.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
+import { guarded } from "./guarded-pages.ts";
 import { createHealth, type Health } from "./health.ts";
 import { type Health as HealthTold, type Pages, servePage, statusPages } from "./http.ts";
+import { createIdentity } from "./identity.ts";
 import { createMount, type Log, type Mount, type Mounted, type TracedCalls } from "./mount.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createPort, type Port } from "./port.ts";
@@ -54,6 +56,7 @@ export interface RpcServerDeps {
     | "triggers"
     | "circuits"
     | "operators"
+    | "tokens"
     | "claimEscalation"
     | "releaseEscalation"
     | "definition"
@@ -69,12 +72,13 @@ export interface RpcServerDeps {
   /** From when on a partition is late. */
   readonly overdueMs: number;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   /** Left out: calls are not traced. */
   readonly traced?: TracedCalls | undefined;
   /** What /healthz tells; left out: ok. */
   readonly health?: () => HealthTold;
-  /** Further pages by path, such as /metrics. */
+  /** Further pages by path, such as /metrics; where tokens are required, for viewers. */
   readonly pages?: Pages;
   /** The folder of the built dashboard, which may be missing. Left out: none is served. */
   readonly dashboard?: string;
@@ -96,10 +100,11 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const { config, clock, log } = deps;
   const drain = createDrain();
   const check = createRequestCheck(config, deps.payloadBytesMax);
-  const mount = createMount({ check, drain, log, ...config, traced: deps.traced });
+  const identity = config.requireTokens ? createIdentity(deps.store.tokens, clock) : undefined;
+  const mount = createMount({ check, drain, log, identity, ...config, traced: deps.traced });
   const health = createHealth(SERVICES.map(({ typeName }) => typeName));
   const namespaces = createNamespaces(deps.store);
-  const common = { ...deps, namespaces, drain, check };
+  const common = { ...deps, namespaces, drain, check, identity };
   const methods = [
     ...droverMethods(common, mount),
     ...mount.service(HealthService, health.handlers, { always: true }),
@@ -110,7 +115,7 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const runs = createRunLookup(deps.store, namespaces);
   const actions = createTriggerActions({ ...common, runs });
   const hooks = createTriggerRoute({ ...common, actions, wallMs: clock.wallMs });
-  const http = createHttp(deps, drain, connect, hooks);
+  const http = createHttp(deps, drain, connect, hooks, guarded(deps.pages ?? {}, identity));
   const port = createPort(config, {
     onHttp2: grpc.accept,
     onHttp1: (socket) => void http.emit("connection", socket),
@@ -135,13 +140,14 @@ function createHttp(
   drain: Drain,
   connect: ConnectTransport,
   hooks: TriggerRoute,
+  guardedPages: Pages,
 ): Server {
   const status = statusPages(
     () => deps.store.ready(),
     () => drain.begun,
     deps.health ?? (() => ({ status: "ok", reasons: [] })),
   );
-  const pages = { ...status, ...deps.pages };
+  const pages = { ...status, ...guardedPages };
   const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
     if (drain.begun) response.setHeader("connection", "close");

@@ -39,6 +39,7 @@ import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { Schedules, ScheduleTx } from "./schedules.ts";
 import type { SweepTx, SweptRows } from "./stored-runs.ts";
+import type { Tokens } from "./tokens.ts";
 import type { TraceContext } from "./trace.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
 import type { Written } from "./written.ts";
@@ -319,6 +320,7 @@ export interface Store extends SweptRows {
   readonly durations: Durations;
   readonly namespaces: Namespaces;
   readonly operators: Operators;
+  readonly tokens: Tokens;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;

@@ -5,9 +5,12 @@ import pretty from "pino-pretty";
 import type { LogConfig } from "../config.ts";
 
 const STDERR = 2;
+/** Whatever is logged with headers: what a caller shows is nobody's to read. */
+const REDACTED = ["authorization", "*.authorization", "*.*.authorization"];
 
 export function createLog(config: LogConfig): Logger {
-  const options = { level: config.level, base: null };
+  const redact = { paths: REDACTED, censor: "***" };
+  const options = { level: config.level, base: null, redact };
   if (!config.pretty) return pino(options, pino.destination({ dest: STDERR, sync: true }));
   const stream: DestinationStream = pretty({
     destination: STDERR,

@@ -68,8 +68,8 @@ export async function openPage(
   const wrong: string[] = [];
   page.on("pageerror", (error) => wrong.push(error.message));
   page.on("console", (message) => {
-    // A server that is gone is what some tests are about.
-    if (message.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|404/.test(message.text()))
+    // A server that is gone, or that refuses, is what some tests are about.
+    if (message.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|40[134]/.test(message.text()))
       wrong.push(message.text());
   });
   onTestFinished(async () => {

@@ -38,6 +38,7 @@ import { describeSchedules } from "./schedules.ts";
 import { describeSlots } from "./slots.ts";
 import { describeStates } from "./states.ts";
 import { describeSweep } from "./sweep.ts";
+import { describeTokens } from "./tokens.ts";
 import { describeTraces } from "./traces.ts";
 import { describeTriggers } from "./triggers.ts";
 
@@ -77,6 +78,7 @@ export function describeStore(
     describe("operators", () => describeOperators(opened));
     describe("outbox", () => describeOutbox(opened));
     describe("triggers", () => describeTriggers(opened));
+    describe("tokens", () => describeTokens(opened));
     describe("traces", () => describeTraces(opened));
     describe("people", () => describePeople(opened));
     describe("messages", () => describeMessages(opened));

@@ -86,8 +86,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     } satisfies Store["triggers"]),
     circuits: faultyCircuits(wire, call, read),
     // What people look at is no part of what is simulated.
-    operators: store.operators,
-    namespaces: store.namespaces,
+    ...{ operators: store.operators, namespaces: store.namespaces, tokens: store.tokens },
     markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),

@@ -78,6 +78,12 @@ export const layers: readonly Layer[] = [
     instead: "a secret needs its digest and nothing else",
   },
   {
+    of: ["server/api-token.ts"],
+    may: ["server/clock.ts"],
+    node: true,
+    instead: "a token needs chance and its digest, and nothing else",
+  },
+  {
     of: ["server/config.ts"],
     may: ["server/core/circuit.ts"],
     node: false,
@@ -219,7 +225,7 @@ export const layers: readonly Layer[] = [
       "server/core/",
       ...contract,
       ...tools,
-      "server/config.ts",
+      ...["server/api-token.ts", "server/config.ts", "server/flights.ts"],
       "server/scheduler/scheduler.ts",
       "server/dispatch/dispatcher.ts",
       "server/dispatch/token.ts",
@@ -268,6 +274,12 @@ export const layers: readonly Layer[] = [
     instead: "a rehearsal is a server that is called as any: what it needs more belongs to them",
   },
   {
+    of: ["server/first-token.ts"],
+    may: ["server/", "proto/gen/ts/drover/v1/token_pb.ts", "@bufbuild/protobuf"],
+    node: false,
+    instead: "the first token is made by the rules of CreateToken, over the real store",
+  },
+  {
     of: ["server/main.ts"],
     may: ["server/"],
     types: ["pino"],
@@ -299,7 +311,7 @@ export const layers: readonly Layer[] = [
     of: ["cli/"],
     may: [
       "proto/gen/ts/",
-      "server/main.ts",
+      ...["server/main.ts", "server/first-token.ts"],
       "server/config.ts",
       "server/errors.ts",
       "server/embedded/",

@@ -141,6 +141,16 @@ const (
 	// or begins as many per second; metadata has `limit`, which of them, and `most`. Nothing was stored:
 	// repeat it after the delay, under the same key if you like.
 	ErrorReason_ERROR_REASON_NAMESPACE_LIMIT ErrorReason = 51
+	// UNAUTHENTICATED. The server wants to know who calls, and the call has no API token, or one that is
+	// unknown, revoked or over; metadata has `why`: missing, malformed, unknown, revoked, expired. Show
+	// one as `authorization: Bearer drover_...`.
+	ErrorReason_ERROR_REASON_TOKEN_REQUIRED ErrorReason = 60
+	// PERMISSION_DENIED. The API token is good, and not for this: metadata has `token` (its name), `role`,
+	// and what it lacks as `needs`. Use another, or ask whoever makes them.
+	ErrorReason_ERROR_REASON_NOT_ALLOWED ErrorReason = 61
+	// NOT_FOUND. There is no API token of this id, or it is for another namespace. List those that there
+	// are.
+	ErrorReason_ERROR_REASON_TOKEN_NOT_FOUND ErrorReason = 62
 )
 
 // Enum value maps for ErrorReason.
@@ -185,6 +195,9 @@ var (
 		43: "ERROR_REASON_AGENT_NOT_FOUND",
 		50: "ERROR_REASON_NAMESPACE_EXISTS",
 		51: "ERROR_REASON_NAMESPACE_LIMIT",
+		60: "ERROR_REASON_TOKEN_REQUIRED",
+		61: "ERROR_REASON_NOT_ALLOWED",
+		62: "ERROR_REASON_TOKEN_NOT_FOUND",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -226,6 +239,9 @@ var (
 		"ERROR_REASON_AGENT_NOT_FOUND":      43,
 		"ERROR_REASON_NAMESPACE_EXISTS":     50,
 		"ERROR_REASON_NAMESPACE_LIMIT":      51,
+		"ERROR_REASON_TOKEN_REQUIRED":       60,
+		"ERROR_REASON_NOT_ALLOWED":          61,
+		"ERROR_REASON_TOKEN_NOT_FOUND":      62,
 	}
 )
 
@@ -260,8 +276,7 @@ var File_drover_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	"\x1cdrover/v1/error_reason.proto\x12\tdrover.v1*\xaf\n" +
-	"\n" +
+	"\x1cdrover/v1/error_reason.proto\x12\tdrover.v1*\x90\v\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12#\n" +
@@ -302,7 +317,10 @@ const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\x1bERROR_REASON_MAPPING_FAILED\x10*\x12 \n" +
 	"\x1cERROR_REASON_AGENT_NOT_FOUND\x10+\x12!\n" +
 	"\x1dERROR_REASON_NAMESPACE_EXISTS\x102\x12 \n" +
-	"\x1cERROR_REASON_NAMESPACE_LIMIT\x103B\x85\x01\n" +
+	"\x1cERROR_REASON_NAMESPACE_LIMIT\x103\x12\x1f\n" +
+	"\x1bERROR_REASON_TOKEN_REQUIRED\x10<\x12\x1c\n" +
+	"\x18ERROR_REASON_NOT_ALLOWED\x10=\x12 \n" +
+	"\x1cERROR_REASON_TOKEN_NOT_FOUND\x10>B\x85\x01\n" +
 	"\rcom.drover.v1B\x10ErrorReasonProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 

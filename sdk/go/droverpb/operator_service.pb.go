@@ -1188,7 +1188,7 @@ var File_drover_v1_operator_service_proto protoreflect.FileDescriptor
 
 const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\n" +
-	" drover/v1/operator_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1adrover/v1/agent_info.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/hook.proto\x1a\x1cdrover/v1/intervention.proto\x1a\x19drover/v1/namespace.proto\x1a\x18drover/v1/overview.proto\x1a\x19drover/v1/partition.proto\x1a\x17drover/v1/payload.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a!drover/v1/scheduler_service.proto\x1a\x17drover/v1/trigger.proto\"\xcf\x01\n" +
+	" drover/v1/operator_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1adrover/v1/agent_info.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/hook.proto\x1a\x1cdrover/v1/intervention.proto\x1a\x19drover/v1/namespace.proto\x1a\x18drover/v1/overview.proto\x1a\x19drover/v1/partition.proto\x1a\x17drover/v1/payload.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a!drover/v1/scheduler_service.proto\x1a\x15drover/v1/token.proto\x1a\x17drover/v1/trigger.proto\"\xcf\x01\n" +
 	"\x16ListEscalationsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12%\n" +
 	"\x0einclude_closed\x18\x02 \x01(\bR\rincludeClosed\x12'\n" +
@@ -1276,7 +1276,7 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\x95\x1d\n" +
+	"escalation2\xfc\x1e\n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
@@ -1331,7 +1331,11 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\fGetNamespace\x12\x1e.drover.v1.GetNamespaceRequest\x1a\x1f.drover.v1.GetNamespaceResponse\x12j\n" +
 	"\x15SetNamespaceRetention\x12'.drover.v1.SetNamespaceRetentionRequest\x1a(.drover.v1.SetNamespaceRetentionResponse\x12a\n" +
 	"\x12SetNamespaceLimits\x12$.drover.v1.SetNamespaceLimitsRequest\x1a%.drover.v1.SetNamespaceLimitsResponse\x12U\n" +
-	"\x0eListNamespaces\x12 .drover.v1.ListNamespacesRequest\x1a!.drover.v1.ListNamespacesResponseB\x89\x01\n" +
+	"\x0eListNamespaces\x12 .drover.v1.ListNamespacesRequest\x1a!.drover.v1.ListNamespacesResponse\x12L\n" +
+	"\vCreateToken\x12\x1d.drover.v1.CreateTokenRequest\x1a\x1e.drover.v1.CreateTokenResponse\x12I\n" +
+	"\n" +
+	"ListTokens\x12\x1c.drover.v1.ListTokensRequest\x1a\x1d.drover.v1.ListTokensResponse\x12L\n" +
+	"\vRevokeToken\x12\x1d.drover.v1.RevokeTokenRequest\x1a\x1e.drover.v1.RevokeTokenResponseB\x89\x01\n" +
 	"\rcom.drover.v1B\x14OperatorServiceProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 
@@ -1411,155 +1415,167 @@ var file_drover_v1_operator_service_proto_goTypes = []any{
 	(*SetNamespaceRetentionRequest)(nil),  // 59: drover.v1.SetNamespaceRetentionRequest
 	(*SetNamespaceLimitsRequest)(nil),     // 60: drover.v1.SetNamespaceLimitsRequest
 	(*ListNamespacesRequest)(nil),         // 61: drover.v1.ListNamespacesRequest
-	(*PutTriggerResponse)(nil),            // 62: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),            // 63: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),          // 64: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),         // 65: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),          // 66: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),            // 67: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),            // 68: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),              // 69: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),            // 70: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),           // 71: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),        // 72: drover.v1.SetQueueLimitsResponse
-	(*PinQueueResponse)(nil),              // 73: drover.v1.PinQueueResponse
-	(*UnpinQueueResponse)(nil),            // 74: drover.v1.UnpinQueueResponse
-	(*PauseNamespaceResponse)(nil),        // 75: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),       // 76: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),         // 77: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),        // 78: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),            // 79: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),          // 80: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),           // 81: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),         // 82: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),           // 83: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),            // 84: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),              // 85: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),        // 86: drover.v1.ListPartitionsResponse
-	(*ListHandOversResponse)(nil),         // 87: drover.v1.ListHandOversResponse
-	(*ListSupervisorsResponse)(nil),       // 88: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil),     // 89: drover.v1.ListInterventionsResponse
-	(*GetOverviewResponse)(nil),           // 90: drover.v1.GetOverviewResponse
-	(*WatchOverviewResponse)(nil),         // 91: drover.v1.WatchOverviewResponse
-	(*GetClusterInfoResponse)(nil),        // 92: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),       // 93: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceResponse)(nil),          // 94: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionResponse)(nil), // 95: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsResponse)(nil),    // 96: drover.v1.SetNamespaceLimitsResponse
-	(*ListNamespacesResponse)(nil),        // 97: drover.v1.ListNamespacesResponse
+	(*CreateTokenRequest)(nil),            // 62: drover.v1.CreateTokenRequest
+	(*ListTokensRequest)(nil),             // 63: drover.v1.ListTokensRequest
+	(*RevokeTokenRequest)(nil),            // 64: drover.v1.RevokeTokenRequest
+	(*PutTriggerResponse)(nil),            // 65: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 66: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 67: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 68: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 69: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 70: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 71: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 72: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 73: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 74: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 75: drover.v1.SetQueueLimitsResponse
+	(*PinQueueResponse)(nil),              // 76: drover.v1.PinQueueResponse
+	(*UnpinQueueResponse)(nil),            // 77: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceResponse)(nil),        // 78: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 79: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 80: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 81: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 82: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 83: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 84: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 85: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 86: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 87: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 88: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 89: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 90: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 91: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 92: drover.v1.ListInterventionsResponse
+	(*GetOverviewResponse)(nil),           // 93: drover.v1.GetOverviewResponse
+	(*WatchOverviewResponse)(nil),         // 94: drover.v1.WatchOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 95: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 96: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 97: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 98: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 99: drover.v1.SetNamespaceLimitsResponse
+	(*ListNamespacesResponse)(nil),        // 100: drover.v1.ListNamespacesResponse
+	(*CreateTokenResponse)(nil),           // 101: drover.v1.CreateTokenResponse
+	(*ListTokensResponse)(nil),            // 102: drover.v1.ListTokensResponse
+	(*RevokeTokenResponse)(nil),           // 103: drover.v1.RevokeTokenResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
-	18, // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
-	19, // 1: drover.v1.GetEscalationRequest.run:type_name -> drover.v1.RunRef
-	18, // 2: drover.v1.GetEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	20, // 3: drover.v1.GetEscalationResponse.run:type_name -> drover.v1.Run
-	21, // 4: drover.v1.GetEscalationResponse.step:type_name -> drover.v1.Step
-	22, // 5: drover.v1.GetEscalationResponse.attempts:type_name -> drover.v1.Attempt
-	19, // 6: drover.v1.ResolveEscalationRequest.run:type_name -> drover.v1.RunRef
-	23, // 7: drover.v1.ResolveEscalationRequest.payload:type_name -> drover.v1.Payload
-	18, // 8: drover.v1.ResolveEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	20, // 9: drover.v1.ResolveEscalationResponse.run:type_name -> drover.v1.Run
-	24, // 10: drover.v1.ListHooksResponse.hooks:type_name -> drover.v1.Hook
-	25, // 11: drover.v1.ListDeliveriesResponse.deliveries:type_name -> drover.v1.Delivery
-	19, // 12: drover.v1.ClaimEscalationRequest.run:type_name -> drover.v1.RunRef
-	18, // 13: drover.v1.ClaimEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	19, // 14: drover.v1.ReleaseEscalationRequest.run:type_name -> drover.v1.RunRef
-	18, // 15: drover.v1.ReleaseEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	0,  // 16: drover.v1.OperatorService.ListEscalations:input_type -> drover.v1.ListEscalationsRequest
-	2,  // 17: drover.v1.OperatorService.GetEscalation:input_type -> drover.v1.GetEscalationRequest
-	4,  // 18: drover.v1.OperatorService.ResolveEscalation:input_type -> drover.v1.ResolveEscalationRequest
-	14, // 19: drover.v1.OperatorService.ClaimEscalation:input_type -> drover.v1.ClaimEscalationRequest
-	16, // 20: drover.v1.OperatorService.ReleaseEscalation:input_type -> drover.v1.ReleaseEscalationRequest
-	6,  // 21: drover.v1.OperatorService.PutHook:input_type -> drover.v1.PutHookRequest
-	8,  // 22: drover.v1.OperatorService.ListHooks:input_type -> drover.v1.ListHooksRequest
-	10, // 23: drover.v1.OperatorService.DeleteHook:input_type -> drover.v1.DeleteHookRequest
-	12, // 24: drover.v1.OperatorService.ListDeliveries:input_type -> drover.v1.ListDeliveriesRequest
-	26, // 25: drover.v1.OperatorService.PutTrigger:input_type -> drover.v1.PutTriggerRequest
-	27, // 26: drover.v1.OperatorService.GetTrigger:input_type -> drover.v1.GetTriggerRequest
-	28, // 27: drover.v1.OperatorService.ListTriggers:input_type -> drover.v1.ListTriggersRequest
-	29, // 28: drover.v1.OperatorService.DeleteTrigger:input_type -> drover.v1.DeleteTriggerRequest
-	30, // 29: drover.v1.OperatorService.ListRefusals:input_type -> drover.v1.ListRefusalsRequest
-	31, // 30: drover.v1.OperatorService.TryTrigger:input_type -> drover.v1.TryTriggerRequest
-	32, // 31: drover.v1.OperatorService.ListQueues:input_type -> drover.v1.ListQueuesRequest
-	33, // 32: drover.v1.OperatorService.GetQueue:input_type -> drover.v1.GetQueueRequest
-	34, // 33: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
-	35, // 34: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
-	36, // 35: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
-	37, // 36: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
-	38, // 37: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
-	39, // 38: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
-	40, // 39: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
-	41, // 40: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
-	42, // 41: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
-	43, // 42: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
-	44, // 43: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
-	45, // 44: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
-	46, // 45: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
-	47, // 46: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
-	48, // 47: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
-	49, // 48: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
-	50, // 49: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
-	51, // 50: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
-	52, // 51: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
-	53, // 52: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
-	54, // 53: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
-	55, // 54: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
-	56, // 55: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
-	57, // 56: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
-	58, // 57: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
-	59, // 58: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
-	60, // 59: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
-	61, // 60: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	1,  // 61: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	3,  // 62: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	5,  // 63: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	15, // 64: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	17, // 65: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	7,  // 66: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	9,  // 67: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	11, // 68: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	13, // 69: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	62, // 70: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	63, // 71: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	64, // 72: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	65, // 73: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	66, // 74: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	67, // 75: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	68, // 76: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	69, // 77: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	70, // 78: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	71, // 79: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	72, // 80: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	73, // 81: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
-	74, // 82: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
-	75, // 83: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	76, // 84: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	77, // 85: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	78, // 86: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	79, // 87: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	80, // 88: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	81, // 89: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	82, // 90: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	83, // 91: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	84, // 92: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	85, // 93: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	86, // 94: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	87, // 95: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
-	88, // 96: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	89, // 97: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	90, // 98: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	91, // 99: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
-	92, // 100: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	93, // 101: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	94, // 102: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
-	95, // 103: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
-	96, // 104: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
-	97, // 105: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	61, // [61:106] is the sub-list for method output_type
-	16, // [16:61] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	18,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
+	19,  // 1: drover.v1.GetEscalationRequest.run:type_name -> drover.v1.RunRef
+	18,  // 2: drover.v1.GetEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	20,  // 3: drover.v1.GetEscalationResponse.run:type_name -> drover.v1.Run
+	21,  // 4: drover.v1.GetEscalationResponse.step:type_name -> drover.v1.Step
+	22,  // 5: drover.v1.GetEscalationResponse.attempts:type_name -> drover.v1.Attempt
+	19,  // 6: drover.v1.ResolveEscalationRequest.run:type_name -> drover.v1.RunRef
+	23,  // 7: drover.v1.ResolveEscalationRequest.payload:type_name -> drover.v1.Payload
+	18,  // 8: drover.v1.ResolveEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	20,  // 9: drover.v1.ResolveEscalationResponse.run:type_name -> drover.v1.Run
+	24,  // 10: drover.v1.ListHooksResponse.hooks:type_name -> drover.v1.Hook
+	25,  // 11: drover.v1.ListDeliveriesResponse.deliveries:type_name -> drover.v1.Delivery
+	19,  // 12: drover.v1.ClaimEscalationRequest.run:type_name -> drover.v1.RunRef
+	18,  // 13: drover.v1.ClaimEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	19,  // 14: drover.v1.ReleaseEscalationRequest.run:type_name -> drover.v1.RunRef
+	18,  // 15: drover.v1.ReleaseEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	0,   // 16: drover.v1.OperatorService.ListEscalations:input_type -> drover.v1.ListEscalationsRequest
+	2,   // 17: drover.v1.OperatorService.GetEscalation:input_type -> drover.v1.GetEscalationRequest
+	4,   // 18: drover.v1.OperatorService.ResolveEscalation:input_type -> drover.v1.ResolveEscalationRequest
+	14,  // 19: drover.v1.OperatorService.ClaimEscalation:input_type -> drover.v1.ClaimEscalationRequest
+	16,  // 20: drover.v1.OperatorService.ReleaseEscalation:input_type -> drover.v1.ReleaseEscalationRequest
+	6,   // 21: drover.v1.OperatorService.PutHook:input_type -> drover.v1.PutHookRequest
+	8,   // 22: drover.v1.OperatorService.ListHooks:input_type -> drover.v1.ListHooksRequest
+	10,  // 23: drover.v1.OperatorService.DeleteHook:input_type -> drover.v1.DeleteHookRequest
+	12,  // 24: drover.v1.OperatorService.ListDeliveries:input_type -> drover.v1.ListDeliveriesRequest
+	26,  // 25: drover.v1.OperatorService.PutTrigger:input_type -> drover.v1.PutTriggerRequest
+	27,  // 26: drover.v1.OperatorService.GetTrigger:input_type -> drover.v1.GetTriggerRequest
+	28,  // 27: drover.v1.OperatorService.ListTriggers:input_type -> drover.v1.ListTriggersRequest
+	29,  // 28: drover.v1.OperatorService.DeleteTrigger:input_type -> drover.v1.DeleteTriggerRequest
+	30,  // 29: drover.v1.OperatorService.ListRefusals:input_type -> drover.v1.ListRefusalsRequest
+	31,  // 30: drover.v1.OperatorService.TryTrigger:input_type -> drover.v1.TryTriggerRequest
+	32,  // 31: drover.v1.OperatorService.ListQueues:input_type -> drover.v1.ListQueuesRequest
+	33,  // 32: drover.v1.OperatorService.GetQueue:input_type -> drover.v1.GetQueueRequest
+	34,  // 33: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
+	35,  // 34: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
+	36,  // 35: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
+	37,  // 36: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
+	38,  // 37: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
+	39,  // 38: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
+	40,  // 39: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
+	41,  // 40: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
+	42,  // 41: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
+	43,  // 42: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
+	44,  // 43: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
+	45,  // 44: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
+	46,  // 45: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
+	47,  // 46: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
+	48,  // 47: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
+	49,  // 48: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
+	50,  // 49: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
+	51,  // 50: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
+	52,  // 51: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
+	53,  // 52: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
+	54,  // 53: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
+	55,  // 54: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
+	56,  // 55: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
+	57,  // 56: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
+	58,  // 57: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
+	59,  // 58: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
+	60,  // 59: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
+	61,  // 60: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	62,  // 61: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
+	63,  // 62: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
+	64,  // 63: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
+	1,   // 64: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	3,   // 65: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	5,   // 66: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	15,  // 67: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	17,  // 68: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	7,   // 69: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	9,   // 70: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	11,  // 71: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	13,  // 72: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	65,  // 73: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	66,  // 74: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	67,  // 75: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	68,  // 76: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	69,  // 77: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	70,  // 78: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	71,  // 79: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	72,  // 80: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	73,  // 81: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	74,  // 82: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	75,  // 83: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	76,  // 84: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
+	77,  // 85: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
+	78,  // 86: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	79,  // 87: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	80,  // 88: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	81,  // 89: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	82,  // 90: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	83,  // 91: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	84,  // 92: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	85,  // 93: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	86,  // 94: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	87,  // 95: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	88,  // 96: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	89,  // 97: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	90,  // 98: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	91,  // 99: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	92,  // 100: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	93,  // 101: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	94,  // 102: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
+	95,  // 103: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	96,  // 104: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	97,  // 105: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	98,  // 106: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	99,  // 107: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	100, // 108: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	101, // 109: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
+	102, // 110: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
+	103, // 111: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
+	64,  // [64:112] is the sub-list for method output_type
+	16,  // [16:64] is the sub-list for method input_type
+	16,  // [16:16] is the sub-list for extension type_name
+	16,  // [16:16] is the sub-list for extension extendee
+	0,   // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_operator_service_proto_init() }
@@ -1578,6 +1594,7 @@ func file_drover_v1_operator_service_proto_init() {
 	file_drover_v1_queue_proto_init()
 	file_drover_v1_run_proto_init()
 	file_drover_v1_scheduler_service_proto_init()
+	file_drover_v1_token_proto_init()
 	file_drover_v1_trigger_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -69,6 +69,9 @@ const (
 	OperatorService_SetNamespaceRetention_FullMethodName = "/drover.v1.OperatorService/SetNamespaceRetention"
 	OperatorService_SetNamespaceLimits_FullMethodName    = "/drover.v1.OperatorService/SetNamespaceLimits"
 	OperatorService_ListNamespaces_FullMethodName        = "/drover.v1.OperatorService/ListNamespaces"
+	OperatorService_CreateToken_FullMethodName           = "/drover.v1.OperatorService/CreateToken"
+	OperatorService_ListTokens_FullMethodName            = "/drover.v1.OperatorService/ListTokens"
+	OperatorService_RevokeToken_FullMethodName           = "/drover.v1.OperatorService/RevokeToken"
 )
 
 // OperatorServiceClient is the client API for OperatorService service.
@@ -218,6 +221,15 @@ type OperatorServiceClient interface {
 	// Lists all namespaces by name, page by page, and all regions with how much of each is watched.
 	// Errors: PAGE_TOKEN_INVALID.
 	ListNamespaces(ctx context.Context, in *ListNamespacesRequest, opts ...grpc.CallOption) (*ListNamespacesResponse, error)
+	// Makes an API token, and says its secret this once. Not idempotent: a repeat makes another; one
+	// whose answer was lost is revoked. Errors: none but those of every call.
+	CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error)
+	// Lists API tokens by id, page by page. One that is revoked or has expired is kept for a year.
+	// Errors: PAGE_TOKEN_INVALID.
+	ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensResponse, error)
+	// Revokes an API token: refused by this server once it has answered, by others within 5 s.
+	// Idempotent: OK without change when it is revoked. Errors: TOKEN_NOT_FOUND.
+	RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenResponse, error)
 }
 
 type operatorServiceClient struct {
@@ -687,6 +699,36 @@ func (c *operatorServiceClient) ListNamespaces(ctx context.Context, in *ListName
 	return out, nil
 }
 
+func (c *operatorServiceClient) CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateTokenResponse)
+	err := c.cc.Invoke(ctx, OperatorService_CreateToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTokensResponse)
+	err := c.cc.Invoke(ctx, OperatorService_ListTokens_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevokeTokenResponse)
+	err := c.cc.Invoke(ctx, OperatorService_RevokeToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OperatorServiceServer is the server API for OperatorService service.
 // All implementations must embed UnimplementedOperatorServiceServer
 // for forward compatibility.
@@ -834,6 +876,15 @@ type OperatorServiceServer interface {
 	// Lists all namespaces by name, page by page, and all regions with how much of each is watched.
 	// Errors: PAGE_TOKEN_INVALID.
 	ListNamespaces(context.Context, *ListNamespacesRequest) (*ListNamespacesResponse, error)
+	// Makes an API token, and says its secret this once. Not idempotent: a repeat makes another; one
+	// whose answer was lost is revoked. Errors: none but those of every call.
+	CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error)
+	// Lists API tokens by id, page by page. One that is revoked or has expired is kept for a year.
+	// Errors: PAGE_TOKEN_INVALID.
+	ListTokens(context.Context, *ListTokensRequest) (*ListTokensResponse, error)
+	// Revokes an API token: refused by this server once it has answered, by others within 5 s.
+	// Idempotent: OK without change when it is revoked. Errors: TOKEN_NOT_FOUND.
+	RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenResponse, error)
 	mustEmbedUnimplementedOperatorServiceServer()
 }
 
@@ -978,6 +1029,15 @@ func (UnimplementedOperatorServiceServer) SetNamespaceLimits(context.Context, *S
 }
 func (UnimplementedOperatorServiceServer) ListNamespaces(context.Context, *ListNamespacesRequest) (*ListNamespacesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNamespaces not implemented")
+}
+func (UnimplementedOperatorServiceServer) CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateToken not implemented")
+}
+func (UnimplementedOperatorServiceServer) ListTokens(context.Context, *ListTokensRequest) (*ListTokensResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTokens not implemented")
+}
+func (UnimplementedOperatorServiceServer) RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokeToken not implemented")
 }
 func (UnimplementedOperatorServiceServer) mustEmbedUnimplementedOperatorServiceServer() {}
 func (UnimplementedOperatorServiceServer) testEmbeddedByValue()                         {}
@@ -1803,6 +1863,60 @@ func _OperatorService_ListNamespaces_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_CreateToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateTokenRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).CreateToken(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_CreateToken_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).CreateToken(ctx, req.(*CreateTokenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_ListTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTokensRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).ListTokens(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_ListTokens_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).ListTokens(ctx, req.(*ListTokensRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_RevokeToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeTokenRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).RevokeToken(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_RevokeToken_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).RevokeToken(ctx, req.(*RevokeTokenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // OperatorService_ServiceDesc is the grpc.ServiceDesc for OperatorService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1985,6 +2099,18 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListNamespaces",
 			Handler:    _OperatorService_ListNamespaces_Handler,
+		},
+		{
+			MethodName: "CreateToken",
+			Handler:    _OperatorService_CreateToken_Handler,
+		},
+		{
+			MethodName: "ListTokens",
+			Handler:    _OperatorService_ListTokens_Handler,
+		},
+		{
+			MethodName: "RevokeToken",
+			Handler:    _OperatorService_RevokeToken_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

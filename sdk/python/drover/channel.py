@@ -6,6 +6,7 @@ repeating is the business of its caller, who knows what a repeat means.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -62,7 +63,13 @@ class Connection:
     tls: Tls | None = None
     """None: plain text."""
     token: str | None = None
-    """Sent as `authorization: Bearer`; over plain text to this machine alone."""
+    """Sent as `authorization: Bearer`; over plain text to this machine alone. None: that of
+    DROVER_TOKEN in the environment, if there is one; "": none."""
+
+    @property
+    def shown(self) -> str:
+        """The token that calls show; empty: none."""
+        return os.environ.get("DROVER_TOKEN", "") if self.token is None else self.token
 
     def check(self) -> None:
         """Raises ValueError for what cannot be meant."""
@@ -70,7 +77,7 @@ class Connection:
             raise ValueError(
                 f'The address "{self.address}" is not host:port; write it as 127.0.0.1:7420.'
             )
-        if self.token is not None and self.tls is None and not _LOOPBACK.fullmatch(self.address):
+        if self.shown != "" and self.tls is None and not _LOOPBACK.fullmatch(self.address):
             raise ValueError(
                 f"A token would go to {self.address} in plain text for all to read; give `tls` too."
             )
@@ -85,8 +92,8 @@ class Channel:
         """Connects with the first call. Raises ValueError, and OSError for unreadable files."""
         connection.check()
         self._metadata: tuple[tuple[str, str], ...] = ()
-        if connection.token is not None:
-            self._metadata = (("authorization", f"Bearer {connection.token}"),)
+        if connection.shown != "":
+            self._metadata = (("authorization", f"Bearer {connection.shown}"),)
         self._channel = _open(connection)
 
     async def unary(self, method: Method[Req, Res], request: Req, timeout: float) -> Res:

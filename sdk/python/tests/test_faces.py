@@ -184,6 +184,22 @@ def test_both_faces_have_the_same_calls() -> None:
         assert calls(drover.Client("127.0.0.1:1")) == calls(sync)
 
 
+async def test_a_token_of_the_environment_is_shown_unless_another_is_given(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DROVER_TOKEN", "of the environment")
+    for given, shown in ((None, "of the environment"), ("given", "given"), ("", None)):
+        async with drover.Client(server.address, token=given) as client:
+            asked = asyncio.ensure_future(client.register_workflow(Workflow("w", [Step("a", "t")])))
+            call = await server.inbox(rpc.REGISTER_WORKFLOW).next()
+            bearer = None if shown is None else f"Bearer {shown}"
+            assert call.metadata.get("authorization") == bearer
+            call.answer(name="w", version=1, created=True)
+            await asked
+    with pytest.raises(ValueError, match="plain text for all to read"):
+        drover.Client("drover.example.com:7420")
+
+
 async def test_a_connection_is_secured_and_shows_a_certificate_and_a_token(
     tmp_path: Path,
 ) -> None:

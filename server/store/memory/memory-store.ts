@@ -42,6 +42,7 @@ import {
 import { createSchedules } from "./schedules.ts";
 import { sweptRows } from "./stored-runs.ts";
 import { createTables, type Tables } from "./tables.ts";
+import { createTokens } from "./tokens.ts";
 import { openTransaction } from "./transaction.ts";
 import { type BegunTransaction, createTransactions, type Transactions } from "./transactions.ts";
 import { createTriggers } from "./triggers.ts";
@@ -94,7 +95,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     regions,
     ownerLostMs,
   });
-  const { run } = transactions;
+  const { run, begin, loseTail, keepTail } = transactions;
 
   function transact<T>(
     { name }: TransactOptions,
@@ -128,6 +129,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     pins: createPins({ ...world, ...ofPins }, transactions),
     schedules: createSchedules(world, transactions),
     triggers: createTriggers(world, transactions),
+    tokens: createTokens(world, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(isVersion),
     namespaces: createNamespaces({ tables, now, namespaceRecords, set }, transactions),
@@ -159,9 +161,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     overdue: (of, byMs) =>
       run(() => overdue(tables, now(), { partitions: of, byMs, live: partitions.live() })),
     ready: () => run(() => undefined),
-    begin: transactions.begin,
-    loseTail: transactions.loseTail,
-    keepTail: transactions.keepTail,
+    ...{ begin, loseTail, keepTail },
     close: async () => {
       partitions.close();
       await transactions.close();

@@ -11,6 +11,7 @@
 //   schedule, fire        calendars, and what became of their moments
 //   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
 //   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
+//   api_token             who may call
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease, partition_history
 import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -33,6 +34,7 @@ import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
 import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
 import { createTablesOfSchedules, type ScheduleTables } from "./schedules.ts";
 import { createTable, type Table } from "./table.ts";
+import { createTablesOfTokens, type TokenTables } from "./tokens.ts";
 import type { Journal } from "./transactions.ts";
 import { createTablesOfTriggers, type TriggerTables } from "./trigger-tables.ts";
 
@@ -155,9 +157,7 @@ export interface LanePollerRow {
   readonly seenAt: Moment;
 }
 
-/**
- * All slots of a process in one row: transactions are serial here, and a take-over fences them all.
- */
+/** All slots of a process in one row: transactions are serial, and a take-over fences them all. */
 export interface WriterRow {
   readonly node: string;
 }
@@ -174,7 +174,8 @@ export interface Tables
     QueueTables,
     ScheduleTables,
     TriggerTables,
-    CircuitTables {
+    CircuitTables,
+    TokenTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
   readonly step: Table<StepRow, "run">;
@@ -300,6 +301,7 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfSchedules(journal),
     ...createTablesOfTriggers(journal),
     ...createTablesOfCircuits(journal),
+    ...createTablesOfTokens(journal),
     ...createSmallTables(journal),
   });
 }

@@ -32,6 +32,7 @@ import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
 import { sweptRows } from "./stored-runs.ts";
+import { createTokens } from "./tokens.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 import { createTriggers } from "./triggers.ts";
 import { createTx } from "./tx.ts";
@@ -68,6 +69,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     pins: createPins(query, clock),
     schedules: createSchedules(query),
     triggers: createTriggers(query),
+    tokens: createTokens(query),
     circuits: createCircuits(query, (work) => transact({}, work)),
     durations: createDurations(query, transact),
     namespaces: createNamespaces(query, transact),

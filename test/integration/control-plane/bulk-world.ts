@@ -7,7 +7,7 @@ import {
   type BulkResult,
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { systemClock } from "../../../server/clock.ts";
+import { systemClock, systemRandom } from "../../../server/clock.ts";
 import { HEALTH_DEFAULTS, RPC_DEFAULTS } from "../../../server/config.ts";
 import type { Reported } from "../../../server/core/event.ts";
 import { createRpcServer } from "../../../server/rpc/server.ts";
@@ -40,6 +40,7 @@ export async function openBulkWorld(): Promise<BulkWorld> {
     definitionCheck: () => [],
     triggers: plane.triggers,
     clock: systemClock,
+    random: systemRandom,
     log: quietLog,
     config: { ...RPC_DEFAULTS, port: 0 },
     overdueMs: HEALTH_DEFAULTS.overdueMs,

@@ -265,7 +265,8 @@ describe("the port", () => {
     clock: systemClock,
     log: { info: () => {}, warn: () => {}, error: () => {} },
   };
-  const options = { port: 0, connectionsMax: 10, insecureNoAuth: false };
+  const closed = { insecureNoAuth: false, requireTokens: false, tlsInFront: false };
+  const options = { port: 0, connectionsMax: 10, ...closed };
 
   test.each(["0.0.0.0", "::", "192.168.1.5", "example.org", "1270.0.0.1"])(
     "refuses to listen on %s without identities, and says how to allow it",
@@ -273,6 +274,13 @@ describe("the port", () => {
       expect(() => createPort({ ...options, host }, deps)).toThrow(/--insecure-no-auth/);
     },
   );
+
+  test("with tokens another address needs TLS in front, so that none travels in plain text", () => {
+    const open = { ...options, host: "0.0.0.0", requireTokens: true };
+    expect(() => createPort(open, deps)).toThrow(/plain text.*--tls-in-front/);
+    expect(() => createPort({ ...open, tlsInFront: true }, deps)).not.toThrow();
+    expect(() => createPort({ ...open, insecureNoAuth: true }, deps)).toThrow(/one of them/);
+  });
 
   test.each(["127.0.0.1", "127.3.2.1", "::1", "localhost"])("%s is loopback", (host) => {
     expect(() => createPort({ ...options, host }, deps)).not.toThrow();

@@ -269,7 +269,8 @@ export async function startWorld({
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
   const memory = await memoryStore();
-  const { outbox, queues, pins, schedules, triggers, circuits, operators, markAgents } = memory;
+  const { outbox, queues, pins, schedules, triggers, circuits, operators, markAgents, tokens } =
+    memory;
   const scheduler = schedulerStub(memory, scheduleControl(memory, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
@@ -290,7 +291,16 @@ export async function startWorld({
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
     outbox,
-    ...{ queues, pins, schedules, triggers, circuits, operators, namespaces: memory.namespaces },
+    ...{
+      queues,
+      pins,
+      schedules,
+      triggers,
+      circuits,
+      operators,
+      tokens,
+      namespaces: memory.namespaces,
+    },
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     ready: async () => {},
@@ -309,6 +319,7 @@ export async function startWorld({
     definitionCheck: (definition) => furtherProblems(definition),
     triggers: triggersStub,
     clock,
+    random: systemRandom,
     log,
     config: { ...RPC_DEFAULTS, port: 0, drainMs: 5_000, ...config },
     overdueMs,

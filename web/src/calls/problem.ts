@@ -40,8 +40,11 @@ export function problemOf(error: unknown): Problem {
   const told = { reason, fields, message: failure.rawMessage };
   switch (failure.code) {
     case Code.Unauthenticated:
-    case Code.PermissionDenied:
-      return { ...told, kind: "token", next: "Give a token that may do this." };
+      return { ...told, kind: "token", next: "Give a token that the server knows." };
+    case Code.PermissionDenied: {
+      const next = "Ask for a token that may do this; another tab asks for it anew.";
+      return { ...told, kind: "token", next };
+    }
     case Code.NotFound:
       return { ...told, kind: "missing", next: nextByReason[reason] ?? "Check its name." };
     case Code.Unavailable:

@@ -2,7 +2,7 @@
 // not answer, every so often if the page wants that, and when `again` is called; what was loaded
 // stays on the screen meanwhile.
 import { useCallback, useEffect, useRef, useState } from "react";
-import { onToken } from "../shell/session.ts";
+import { onToken, tellRefused } from "../shell/session.ts";
 import { beforeTry, tellConnection } from "./connection.ts";
 import { type Problem, problemOf } from "./problem.ts";
 
@@ -76,6 +76,7 @@ async function ask<T>(
       if (problem.kind !== "unreachable") {
         tellConnection(caller, true);
         show({ kind: "failed", problem });
+        if (problem.reason === "TOKEN_REQUIRED") tellRefused();
         return;
       }
       // The line in the shell says it; what is on the screen stays.

@@ -7,7 +7,7 @@
 // the last value, so that it goes on from its cursor. A tab that nobody looks at holds no stream: a
 // browser allows six connections to one host, all tabs together.
 import { useEffect, useRef, useState } from "react";
-import { onToken } from "../shell/session.ts";
+import { onToken, tellRefused } from "../shell/session.ts";
 import { beforeTry, tellConnection } from "./connection.ts";
 import { type Problem, problemOf } from "./problem.ts";
 
@@ -84,6 +84,7 @@ function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => v
         const unreachable = problem.kind === "unreachable";
         tellConnection(caller, !unreachable);
         show({ kind: unreachable ? "broken" : "failed", value: last, problem });
+        if (problem.reason === "TOKEN_REQUIRED") tellRefused();
         if (!unreachable) return;
         await beforeTry(tries, signal);
       }

@@ -17,3 +17,15 @@ export function onToken(tell: () => void): () => void {
   listeners.add(tell);
   return () => void listeners.delete(tell);
 }
+
+const refused = new Set<() => void>();
+
+/** A call was refused because nobody knows who calls: perhaps the token has ended meanwhile. */
+export function tellRefused(): void {
+  for (const tell of refused) tell();
+}
+
+export function onRefused(tell: () => void): () => void {
+  refused.add(tell);
+  return () => void refused.delete(tell);
+}

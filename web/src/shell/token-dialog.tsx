@@ -2,34 +2,51 @@
 import { useEffect, useRef } from "react";
 import { operator } from "../calls/clients.ts";
 import { useCall } from "../calls/use-call.ts";
-import { keepToken, token } from "./session.ts";
+import { keepToken, onRefused, token } from "./session.ts";
 
 export function TokenDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const asked = useCall("may I?", (signal) => operator.listNamespaces({ pageSize: 1 }, { signal }));
-  const wanted = asked.kind === "failed" && asked.problem.kind === "token";
+  const problem = asked.kind === "failed" && asked.problem.kind === "token" ? asked.problem : null;
+  const wanted = problem !== null;
+  const { kind, again } = asked;
   useEffect(() => {
     if (wanted) dialog.current?.showModal();
     else dialog.current?.close();
   }, [wanted]);
+  // The one that was taken until now is not taken any more.
+  useEffect(() => (kind === "loaded" ? onRefused(again) : undefined), [kind, again]);
   return (
-    <dialog ref={dialog} className="dialog" aria-labelledby="token-title">
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby="token-title"
+      onCancel={(event) => event.preventDefault()}
+    >
       <h2 id="token-title">This server asks for a token</h2>
-      <p>
-        {token() === null
-          ? "It stays in this tab until the tab is closed, and is sent to this server alone."
-          : "The server does not take the one that you gave. It may have run out."}
-      </p>
+      {token() === null ? (
+        <p>It stays in this tab until the tab is closed, and is sent to this server alone.</p>
+      ) : (
+        <p role="alert">The server does not take the one that you gave. {problem?.message}</p>
+      )}
       <form
-        method="dialog"
         onSubmit={(event) => {
+          event.preventDefault();
           const given = new FormData(event.currentTarget).get("token");
+          event.currentTarget.reset();
           if (typeof given === "string" && given !== "") keepToken(given.trim());
         }}
       >
         <label className="field">
           <span>Token</span>
-          <input name="token" type="password" autoComplete="off" required />
+          <input
+            name="token"
+            type="password"
+            autoComplete="off"
+            required
+            pattern="\s*drover_[A-Za-z0-9_\-]{43}\s*"
+            title="drover_ and 43 letters, digits, - or _"
+          />
         </label>
         <div className="dialog-acts">
           <button type="submit" className="main">

@@ -9,6 +9,7 @@ from drover.v1 import payload_pb2 as _payload_pb2
 from drover.v1 import queue_pb2 as _queue_pb2
 from drover.v1 import run_pb2 as _run_pb2
 from drover.v1 import scheduler_service_pb2 as _scheduler_service_pb2
+from drover.v1 import token_pb2 as _token_pb2
 from drover.v1 import trigger_pb2 as _trigger_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor

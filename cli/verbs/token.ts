@@ -1,0 +1,171 @@
+/** `drover token create`, `list`, `revoke`: who may call a server that requires tokens. */
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type CreateTokenResponse,
+  CreateTokenResponseSchema,
+  ListTokensResponseSchema,
+  RevokeTokenResponseSchema,
+  Role,
+  RoleSchema,
+  type Token,
+  TokenSchema,
+} from "@drover/proto/drover/v1/token_pb.ts";
+import { type Command, Option } from "commander";
+import { addText, contextOf, type GlobalOptions, parseDuration, wholeNumber } from "../context.ts";
+import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { printTable } from "../table.ts";
+import { clean, moment, phrase } from "../words.ts";
+
+type RoleName = "viewer" | "client" | "agent" | "operator" | "admin";
+
+const ROLES: Readonly<Record<RoleName, Role>> = Object.freeze({
+  viewer: Role.VIEWER,
+  client: Role.CLIENT,
+  agent: Role.AGENT,
+  operator: Role.OPERATOR,
+  admin: Role.ADMIN,
+});
+
+interface CreateOptions extends DatabaseOptions {
+  readonly role: RoleName;
+  readonly queue: readonly string[];
+  /** In milliseconds. */
+  readonly validFor?: number;
+  readonly allNamespaces?: boolean;
+  readonly by: string;
+  readonly inDatabase?: boolean;
+}
+
+interface ListOptions {
+  readonly allNamespaces?: boolean;
+  readonly ended?: boolean;
+  readonly limit: number;
+}
+
+export function addTokenVerbs(token: Command, ended: Ended): void {
+  addCreate(token, ended);
+  addList(token, ended);
+  addRevoke(token, ended);
+}
+
+function addCreate(token: Command, ended: Ended): void {
+  addDatabaseOptions(token.command("create"))
+    .description("make a token for the namespace, and print its secret, this once")
+    .argument("<name>", "what people call it")
+    .addOption(
+      new Option("--role <role>", "what it lets its holder do")
+        .choices(Object.keys(ROLES))
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option("--queue <queue>", "what an agent may poll with it; may be given again")
+        .argParser(addText)
+        .default([], "every queue"),
+    )
+    .option("--valid-for <duration>", "how long it is good for, as 90d", parseDuration)
+    .option("--all-namespaces", "for every namespace: viewers, operators and admins")
+    .requiredOption("--by <name>", "who makes it, as you state it")
+    .option("--in-database", "write it into the database itself: the first token of all")
+    .action(async (name: string, options: CreateOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { namespace } = command.optsWithGlobals<GlobalOptions>();
+      const request = requestOf(name, namespace, options);
+      const made = options.inDatabase
+        ? await makeInDatabase(request, options)
+        : await connect().operator.createToken(request);
+      output.data(CreateTokenResponseSchema, made);
+      if (output.format === "table") output.line(made.secret);
+      if (made.token)
+        output.note(`token ${made.token.id} ${clean(name)} is made, for ${wordsOf(made.token)}`);
+      output.note("  next: keep what was printed, it is not shown again: DROVER_TOKEN or --token");
+      ended(exitCodes.done);
+    });
+}
+
+function requestOf(name: string, namespace: string, options: CreateOptions) {
+  const { role, queue, validFor, allNamespaces = false, by } = options;
+  return {
+    ...{ namespace: allNamespaces ? "" : namespace, allNamespaces, name, by },
+    ...{ role: ROLES[role], queues: [...queue] },
+    ...(validFor === undefined ? {} : { validFor: durationFromMs(validFor) }),
+  };
+}
+
+async function makeInDatabase(
+  request: ReturnType<typeof requestOf>,
+  options: DatabaseOptions,
+): Promise<CreateTokenResponse> {
+  const { createTokenInDatabase } = await import("@drover/server/first-token.ts");
+  return createTokenInDatabase(await runningDatabaseUrl(options), request);
+}
+
+function addList(token: Command, ended: Ended): void {
+  token
+    .command("list")
+    .description("list the tokens for the namespace, without their secrets")
+    .option("--all-namespaces", "those of every namespace, and those for all")
+    .option("--ended", "also those that are revoked or have expired")
+    .addOption(
+      new Option("--limit <n>", "most tokens to list")
+        .argParser(wholeNumber(1, limitMax))
+        .default(50),
+    )
+    .action(async (options: ListOptions, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const { allNamespaces = false, ended: includeEnded = false, limit } = options;
+      const asked = { namespace: allNamespaces ? "" : namespace, allNamespaces, includeEnded };
+      const read = await readPages(limit, async (page) => {
+        const { tokens: items, nextPageToken } = await operator.listTokens({ ...asked, ...page });
+        return { items, nextPageToken };
+      });
+      const { items: tokens, nextPageToken } = read;
+      const whole = create(ListTokensResponseSchema, { tokens, nextPageToken });
+      writeList(output, [ListTokensResponseSchema, whole], [TokenSchema, tokens]);
+      const headers = ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "MADE BY", "LAST USE", "ENDS"];
+      if (output.format === "table") printTable(output, headers, tokens.map(rowOf));
+      if (tokens.length === 0)
+        output.note("no token: drover token create NAME --role ROLE --by ME");
+      noteMore(read, limit, output);
+      ended(exitCodes.done);
+    });
+}
+
+function rowOf(token: Token): readonly string[] {
+  const { id, name, role, namespace, queues, madeBy, lastUseTime, expireTime } = token;
+  return [
+    ...[id, name, phrase(RoleSchema, role), namespace || "every namespace", queues.join(" ")],
+    ...[madeBy, moment(lastUseTime) || "never"],
+    token.revokeTime
+      ? `revoked ${moment(token.revokeTime)} by ${token.revokedBy}`
+      : moment(expireTime),
+  ].map(clean);
+}
+
+function addRevoke(token: Command, ended: Ended): void {
+  token
+    .command("revoke")
+    .description("revoke a token: refused by every server within 5 s")
+    .argument("<token>", "its id, as drover token list shows it")
+    .requiredOption("--by <name>", "who revokes it, as you state it")
+    .action(async (id: string, { by }: { by: string }, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const answer = await connect().operator.revokeToken({ id, by });
+      output.data(RevokeTokenResponseSchema, answer);
+      if (output.format === "table" && answer.token) {
+        const { name, revokedBy, revokeTime } = answer.token;
+        const by = clean(revokedBy);
+        output.line(`token ${id} ${clean(name)} revoked by ${by} at ${moment(revokeTime)}`);
+      }
+      ended(exitCodes.done);
+    });
+}
+
+function wordsOf({ role, namespace, queues }: Token): string {
+  const where = namespace === "" ? "every namespace" : `the namespace ${clean(namespace)}`;
+  const what = queues.length === 0 ? "" : `, queues ${queues.map(clean).join(", ")}`;
+  return `${phrase(RoleSchema, role)}s in ${where}${what}`;
+}

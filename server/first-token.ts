@@ -1,0 +1,41 @@
+// The first API token of a control plane, written into its database by whoever may write there: no
+// server takes a call without one. It goes by the rules of CreateToken, which makes all others.
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  CreateTokenRequestSchema,
+  type CreateTokenResponse,
+  CreateTokenResponseSchema,
+} from "@drover/proto/drover/v1/token_pb.ts";
+import { systemRandom } from "./clock.ts";
+import { LOG_DEFAULTS, RPC_DEFAULTS } from "./config.ts";
+import { MIGRATIONS } from "./main.ts";
+import { createNamespaces } from "./rpc/namespaces.ts";
+import { createRequestCheck } from "./rpc/request-check.ts";
+import { createTokenCalls } from "./rpc/token-calls.ts";
+import { migrate } from "./store/postgres/migrate.ts";
+import { createPostgresStore } from "./store/postgres/postgres-store.ts";
+import { createLog } from "./telemetry/log.ts";
+
+const NOBODY = {
+  ...{ signal: new AbortController().signal, deadlineMs: null, peer: "", caller: null },
+  ...{ header: () => null, itemErrors: new Map() },
+};
+
+/** Migrates the database first, as a server does. */
+export async function createTokenInDatabase(
+  connectionString: string,
+  asked: MessageInitShape<typeof CreateTokenRequestSchema>,
+): Promise<CreateTokenResponse> {
+  const request = create(CreateTokenRequestSchema, asked);
+  createRequestCheck(RPC_DEFAULTS).check(CreateTokenRequestSchema, request, null);
+  await migrate(connectionString, { folder: MIGRATIONS });
+  const log = createLog(LOG_DEFAULTS);
+  const store = createPostgresStore({ connectionString, log });
+  try {
+    const namespaces = createNamespaces(store);
+    const calls = createTokenCalls({ store, namespaces, random: systemRandom, log });
+    return create(CreateTokenResponseSchema, await calls.createToken(request, NOBODY));
+  } finally {
+    await store.close();
+  }
+}

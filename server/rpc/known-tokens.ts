@@ -1,0 +1,117 @@
+// The API tokens that this process has met, by their digests, so that no call waits for the
+// database.
+//
+//   read → fresh (2 s) → served and read again beside it → after 5 s nobody is served by it
+//
+// Promise: what was revoked or has expired is refused on every server within TRUSTED_MS, and at
+// once on the one that revoked it. Digests that nobody knows are remembered for a moment, and asked
+// for in batches, one at a time: whoever guesses costs a statement every READ_EVERY_MS.
+import type { Clock } from "../clock.ts";
+import { createFlights, type Landing } from "../flights.ts";
+import type { KnownToken, Tokens } from "../store/tokens.ts";
+
+/** Read again after so long. */
+const FRESH_MS = 2_000;
+/** What was read longer ago is not believed. */
+export const TRUSTED_MS = 5_000;
+const READ_EVERY_MS = 10;
+const READ_MAX = 500;
+const WAITING_MAX = 10_000;
+/** Of each kind; the oldest goes first. */
+const KEPT_MAX = 10_000;
+
+export interface HeldToken extends KnownToken {
+  /** By the monotonic clock; null: no end is set. */
+  readonly goodUntil: number | null;
+}
+
+export interface KnownTokens {
+  /** null: nobody knows it. At once, unless it has to be read. */
+  find(digest: string): HeldToken | null | Promise<HeldToken | null>;
+  /** Everything is read again: a token was revoked here. */
+  forget(): void;
+}
+
+interface Entry {
+  readonly token: HeldToken | null;
+  readonly readAt: number;
+  again: boolean;
+}
+
+export function createKnownTokens(
+  tokens: Pick<Tokens, "find" | "noteUse">,
+  clock: Clock,
+): KnownTokens {
+  const known = new Map<string, Entry>();
+  const unknown = new Map<string, Entry>();
+  const reading = new Map<string, Promise<HeldToken | null>>();
+  let incarnation = 0;
+
+  const reads = createFlights<string, HeldToken | null>({
+    ...{ name: "tokens", clock, spacingMs: READ_EVERY_MS, fullAt: READ_MAX, itemsMax: READ_MAX },
+    ...{ outMax: 1, waitingMax: WAITING_MAX, isRetryable: () => false },
+    fly: (digests) => read(digests).catch((error: unknown) => digests.map(() => failed(error))),
+  });
+
+  async function read(digests: readonly string[]): Promise<readonly Landing<HeldToken | null>[]> {
+    // Taken before the question: what changes meanwhile counts as read too early, never too late.
+    const [readAt, asked] = [clock.monotonicMs(), incarnation];
+    const found = new Map((await tokens.find(digests)).map((token) => [token.digest, token]));
+    const unnoted = [...found.values()].filter(({ useUnnoted }) => useUnnoted);
+    // Coarse, and for people: a note that is lost is made at the next reading.
+    if (unnoted.length > 0) tokens.noteUse(unnoted.map(({ id }) => id)).catch(() => undefined);
+    return digests.map((digest) => {
+      const one = found.get(digest);
+      const goodUntil = one === undefined || one.leftMs === null ? null : readAt + one.leftMs;
+      const token = one === undefined ? null : { ...one, goodUntil };
+      if (asked === incarnation) keep(digest, { token, readAt, again: false });
+      return { kind: "done", result: token };
+    });
+  }
+
+  function keep(digest: string, entry: Entry): void {
+    known.delete(digest);
+    unknown.delete(digest);
+    const kept = entry.token === null ? unknown : known;
+    const [oldest] = kept.size < KEPT_MAX ? [] : kept.keys();
+    if (oldest !== undefined) kept.delete(oldest);
+    kept.set(digest, entry);
+  }
+
+  function ask(digest: string): Promise<HeldToken | null> {
+    const under = reading.get(digest);
+    if (under) return under;
+    const begun = reads.submit(digest).finally(() => {
+      if (reading.get(digest) === begun) reading.delete(digest);
+    });
+    reading.set(digest, begun);
+    return begun;
+  }
+
+  return Object.freeze({
+    find(digest) {
+      const entry = known.get(digest) ?? unknown.get(digest);
+      if (entry === undefined) return ask(digest);
+      const age = clock.monotonicMs() - entry.readAt;
+      if (age <= FRESH_MS) return entry.token;
+      if (age > TRUSTED_MS) return ask(digest);
+      if (!entry.again) {
+        entry.again = true;
+        ask(digest).catch(() => {
+          entry.again = false;
+        });
+      }
+      return entry.token;
+    },
+    forget() {
+      incarnation++;
+      known.clear();
+      unknown.clear();
+      reading.clear();
+    },
+  } satisfies KnownTokens);
+}
+
+function failed(error: unknown): Landing<never> {
+  return { kind: "failed", error };
+}

@@ -1,0 +1,143 @@
+// API tokens made, listed and revoked. The secret is in one answer and nowhere else.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import {
+  type CreateTokenRequest,
+  type ListTokensRequest,
+  Role as RoleMessage,
+  type TokenSchema,
+} from "@drover/proto/drover/v1/token_pb.ts";
+import { newApiToken } from "../api-token.ts";
+import type { Random } from "../clock.ts";
+import { DroverError } from "../errors.ts";
+import type { Store } from "../store/store.ts";
+import type { Role, TokenRecord } from "../store/tokens.ts";
+import { refusal } from "./errors.ts";
+import { type Caller, everyNamespace, type Identity } from "./identity.ts";
+import type { Handlers, Log } from "./mount.ts";
+import type { Namespaces } from "./namespaces.ts";
+import { parsePageToken } from "./page-token.ts";
+import { pageOf } from "./run-list.ts";
+import { timeField } from "./time-field.ts";
+
+export interface TokenCallDeps {
+  readonly store: Pick<Store, "tokens">;
+  readonly namespaces: Namespaces;
+  readonly random: Random;
+  readonly log: Log;
+  /** Left out: nobody has to say who he is. */
+  readonly identity?: Pick<Identity, "forget"> | undefined;
+}
+
+type TokenCalls = "createToken" | "listTokens" | "revokeToken";
+
+const ROLES: Readonly<Record<Role, RoleMessage>> = Object.freeze({
+  viewer: RoleMessage.VIEWER,
+  client: RoleMessage.CLIENT,
+  agent: RoleMessage.AGENT,
+  operator: RoleMessage.OPERATOR,
+  admin: RoleMessage.ADMIN,
+});
+/** Those who may look at every namespace. */
+const EVERYWHERE: readonly Role[] = ["viewer", "operator", "admin"];
+
+export function createTokenCalls(
+  deps: TokenCallDeps,
+): Pick<Handlers<typeof OperatorService>, TokenCalls> {
+  const { store, namespaces, random, log } = deps;
+
+  /** null: all of them. */
+  async function namespaceIdOf(
+    request: Pick<CreateTokenRequest | ListTokensRequest, "allNamespaces" | "namespace">,
+    caller: Caller | null,
+  ): Promise<number | null> {
+    if (!request.allNamespaces) return (await namespaces.find(request.namespace)).id;
+    if (request.namespace !== "") {
+      const message = "means nothing with all_namespaces: leave one of them out";
+      throw refusal("INVALID_REQUEST", [{ path: "namespace", message }]);
+    }
+    if (caller) everyNamespace(caller);
+    return null;
+  }
+
+  return {
+    async createToken(request, { caller }) {
+      const role = roleFrom(request);
+      const namespaceId = await namespaceIdOf(request, caller);
+      const { secret, id, digest } = newApiToken(random);
+      const { name, queues, validFor } = request;
+      const validMs = validFor ? durationMs(validFor) : null;
+      const madeBy = saidBy(request.by, caller);
+      const made = { id, digest, name, role, namespaceId, queues, madeBy, validMs };
+      const token = await store.tokens.create(made);
+      log.info({ event: "token-made", token: id, name, role, by: madeBy }, "an API token was made");
+      return { token: tokenMessage(token), secret };
+    },
+    async listTokens(request, { caller }) {
+      const namespaceId = await namespaceIdOf(request, caller);
+      const { includeEnded: ended, pageToken } = request;
+      const list = `tokens ${namespaceId} ${ended}`;
+      const page = pageOf(list, request.pageSize);
+      const after = parsePageToken(list, pageToken, (id) => /^[0-9a-f]{16}$/.test(id));
+      const limit = page.limit + 1;
+      const rows = await store.tokens.list({ namespaceId, ended, after, limit });
+      return {
+        tokens: rows.slice(0, page.limit).map(tokenMessage),
+        nextPageToken: page.nextToken(rows, ({ id }) => id),
+      };
+    },
+    async revokeToken(request, { caller }) {
+      const { id } = request;
+      const by = saidBy(request.by, caller);
+      const own = caller?.namespace ?? null;
+      const namespaceId = own === null ? null : (await namespaces.find(own)).id;
+      const token = await store.tokens.revoke(id, by, namespaceId);
+      if (token === null) throw unknownToken(id, own);
+      deps.identity?.forget();
+      log.info({ event: "token-revoked", token: id, by }, "an API token was revoked");
+      return { token: tokenMessage(token) };
+    },
+  };
+}
+
+/** What the caller states, and the token that is sure. */
+function saidBy(by: string, caller: Caller | null): string {
+  return caller === null ? by : `${by}, with the token ${caller.name}`;
+}
+
+function roleFrom({ role, queues, allNamespaces }: CreateTokenRequest): Role {
+  const [found] = Object.entries(ROLES).find(([, message]) => message === role) ?? [];
+  const named = found as Role | undefined;
+  if (named === undefined) throw new Error("a token without a role has passed the rules");
+  if (queues.length > 0 && named !== "agent") {
+    const message = `are for agents: a token of the role "${named}" has none`;
+    throw refusal("INVALID_REQUEST", [{ path: "queues", message }]);
+  }
+  if (allNamespaces && !EVERYWHERE.includes(named)) {
+    const message = `a token of the role "${named}" is for one namespace: name it`;
+    throw refusal("INVALID_REQUEST", [{ path: "all_namespaces", message }]);
+  }
+  return named;
+}
+
+function unknownToken(id: string, namespace: string | null): DroverError {
+  const where = namespace === null ? "" : ` for the namespace "${namespace}"`;
+  return new DroverError(
+    "TOKEN_NOT_FOUND",
+    `There is no API token "${id}"${where}: ListTokens shows those that there are.`,
+    { metadata: { name: id } },
+  );
+}
+
+function tokenMessage(token: TokenRecord): MessageInitShape<typeof TokenSchema> {
+  const { id, name, role, namespace, queues, madeBy, madeAt, revokedBy } = token;
+  return {
+    ...{ id, name, role: ROLES[role], namespace: namespace ?? "", queues: [...queues], madeBy },
+    makeTime: timestampFromMs(madeAt),
+    ...timeField("expireTime", token.expiresAt),
+    ...timeField("lastUseTime", token.usedAt),
+    ...timeField("revokeTime", token.revokedAt),
+    revokedBy: revokedBy ?? "",
+  };
+}

@@ -1,0 +1,78 @@
+// API tokens on PostgreSQL.
+import type { Moment } from "../../core/attempt.ts";
+import {
+  type Role,
+  TOKENS_KEPT_MS,
+  type TokenRecord,
+  type Tokens,
+  USE_NOTED_MS,
+} from "../tokens.ts";
+import type { Query } from "./transaction.ts";
+
+export function createTokens(query: Query): Tokens {
+  const one = async (id: string, namespaceId: number | null): Promise<TokenRecord | null> => {
+    const [row] = await query<TokenRow>("list_tokens", [namespaceId, true, null, 1, id]);
+    return row ? recordOf(row) : null;
+  };
+  return Object.freeze({
+    async create({ id, digest, name, role, namespaceId, queues, madeBy, validMs }) {
+      const said = [id, digest, name, role, namespaceId, queues, madeBy, validMs];
+      await query("create_token", [...said, TOKENS_KEPT_MS]);
+      const made = await one(id, null);
+      if (!made) throw new Error(`token ${id} was made and is not there`);
+      return made;
+    },
+    async list({ namespaceId, ended, after, limit }) {
+      const asked = [namespaceId, ended, after, limit, null];
+      return (await query<TokenRow>("list_tokens", asked)).map(recordOf);
+    },
+    async revoke(id, by, namespaceId) {
+      await query("revoke_token", [id, by, namespaceId]);
+      return one(id, namespaceId);
+    },
+    async find(digests) {
+      const rows = await query<KnownRow>("find_tokens", [digests, USE_NOTED_MS]);
+      return rows.map(({ left_ms: leftMs, use_unnoted: useUnnoted, ...row }) => {
+        return { ...row, leftMs, useUnnoted };
+      });
+    },
+    async noteUse(ids) {
+      await query("note_token_use", [ids, USE_NOTED_MS]);
+    },
+  } satisfies Tokens);
+}
+
+interface KnownRow {
+  digest: string;
+  id: string;
+  name: string;
+  role: Role;
+  queues: string[];
+  namespace: string | null;
+  left_ms: number | null;
+  revoked: boolean;
+  use_unnoted: boolean;
+}
+
+interface TokenRow {
+  id: string;
+  name: string;
+  role: Role;
+  namespace: string | null;
+  queues: string[];
+  made_by: string;
+  made_at: Moment;
+  expires_at: Moment | null;
+  used_at: Moment | null;
+  revoked_at: Moment | null;
+  revoked_by: string | null;
+}
+
+function recordOf(row: TokenRow): TokenRecord {
+  return {
+    ...{ id: row.id, name: row.name, role: row.role, namespace: row.namespace },
+    ...{ queues: row.queues, madeBy: row.made_by, madeAt: row.made_at },
+    ...{ expiresAt: row.expires_at, usedAt: row.used_at },
+    ...{ revokedAt: row.revoked_at, revokedBy: row.revoked_by },
+  };
+}
