@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { spawnDroverServer } from "../support/drover-server.ts";
 import { at, listAt, textAt } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
-import { closeBrowser, openPage, picture, seriousFindings } from "./browser.ts";
+import { closeBrowser, keptPage, lookAt as lookAtPage, visit } from "./browser.ts";
 import { type OperationsWorld, openOperationsWorld } from "./operations-world.ts";
 
 let world: OperationsWorld;
@@ -21,24 +21,16 @@ afterAll(async () => {
   await world?.stop();
 });
 beforeEach(async (context) => {
-  page = await openPage(context, world.server.address);
+  page = await keptPage(context, world.server.address);
   page.setDefaultTimeout(8_000);
 });
 
 async function open(path: string): Promise<void> {
-  await page.goto(path);
+  await visit(page, path);
   await page.getByRole("heading", { level: 1 }).waitFor();
 }
 
-/** Pictures of what is on the screen in both themes, in none of which anything hinders anybody. */
-async function lookAt(name: string): Promise<void> {
-  for (const theme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-    await picture(page, `${name}-${theme}`);
-    expect([theme, ...(await seriousFindings(page))]).toEqual([theme]);
-  }
-}
-
+const lookAt = (name: string) => lookAtPage(page, name);
 const button = (name: string | RegExp): Locator => page.getByRole("button", { name });
 const dialog = (): Locator => page.getByRole("dialog");
 
@@ -179,7 +171,7 @@ describe("an escalation", () => {
 
   it("that is not there is said to be missing", async () => {
     const { path } = await firstOpen();
-    await page.goto(`${path}9`);
+    await visit(page, `${path}9`);
     await page.getByText("Could not load the escalation").waitFor();
     await lookAt("escalation-missing");
   });
