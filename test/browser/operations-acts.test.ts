@@ -1,6 +1,6 @@
 /**
- * What a person does to workflows, queues, agents, escalations and schedules: each is done in a real
- * browser, and its effect is read back through the API.
+ * What a person does to workflows, queues, agents, escalations and schedules: each action is done
+ * in a real browser, and its effect is read back through the API.
  */
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -3,7 +3,7 @@
  * others of their kind have, the items of a map as well.
  */
 import { type Agent, createAgent, TransientError } from "@drover/sdk";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { createClient } from "../../sdk/typescript/client.ts";
 import { silentLog } from "../support/agent-script.ts";
 import { startDroverServer, type TestServer } from "../support/drover-server.ts";
@@ -74,7 +74,7 @@ test("steps that are tried again are counted, and lead to the run in which they 
   await line.getByText("6 ×").waitFor();
   await lookAt(page, "overview-retries");
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+  await page.waitForFunction("document.documentElement.scrollWidth <= innerWidth");
   await lookAt(page, "narrow-overview");
   await line.getByRole("link", { name: "Look at the last run" }).click();
   await page.waitForURL(({ pathname }) => runs.some((runId) => pathname === `/runs/${runId}`));

@@ -98,6 +98,8 @@ describe("a run", () => {
     const page = await keptPage(context, shop.address);
     await visit(page, `/runs/${runId}`);
     const state = page.locator(".page-title .badge");
+    // There is something to be undone then.
+    await page.getByLabel("pack, with an agent").waitFor(WAIT);
     await page.getByRole("button", { name: "Pause", exact: true }).click();
     await page.getByText("Nothing new is handed out until somebody resumes it.").waitFor(WAIT);
     await page.getByRole("button", { name: "Pause the run" }).click();
