@@ -2,8 +2,7 @@
  * `drover workflow graph` draws a workflow, from a file without a server or as registered;
  * `drover run graph` a run, each step with where it stands.
  */
-import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
-import type { Workflow, WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
+import type { Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { type Context, contextOf } from "../context.ts";
@@ -69,21 +68,12 @@ async function drawRun(
 ): Promise<WorkflowGraph> {
   const { scheduler, namespace } = connection;
   const { runGraph, workflowGraph } = await import("../graph/workflow-graph.ts");
-  const { run, steps } = await scheduler.getRun({ namespace, run: runRefOf(name, options) });
+  const asked = { namespace, run: runRefOf(name, options), includeDefinition: true };
+  const { run, steps, definition } = await scheduler.getRun(asked);
   if (!run) throw usageFailure("the server told nothing about the run", "drover run list");
   const drawn: DrawnRun = { run, steps, verdict: runVerdict(run, plain) };
-  const definition = await definitionOf(run, connection);
+  // A server of before knows no such wish: then its steps tell what they can.
   return definition ? workflowGraph(definition, run.workflowVersion, drawn) : runGraph(drawn);
-}
-
-/** undefined: it came with the run, and only the run's own steps tell of it. */
-async function definitionOf(
-  { workflow: name, workflowVersion: version }: Run,
-  { scheduler, namespace }: Connection,
-): Promise<WorkflowDefinition | undefined> {
-  if (version === 0) return undefined;
-  const { workflow } = await scheduler.getWorkflow({ namespace, name, version });
-  return workflow?.definition;
 }
 
 async function registered(named: string, { scheduler, namespace }: Connection) {

@@ -14,6 +14,7 @@ import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { createBulkCalls } from "./bulk-calls.ts";
 import { attemptMessages } from "./convert-attempt.ts";
+import { definitionMessage } from "./convert-definition.ts";
 import { explainMessage } from "./convert-explanation.ts";
 import {
   decisionMessage,
@@ -151,5 +152,6 @@ async function getRun(
       ? newest(detail.decisions).map((record) => decisionMessage(record, plan))
       : [],
     settings: wanted.includeSettings ? effectiveSettings(definition, plan) : [],
+    ...(wanted.includeDefinition ? { definition: definitionMessage(definition) } : {}),
   };
 }

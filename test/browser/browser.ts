@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { expect, onTestFinished, type TestContext } from "vitest";
+import { expect, onTestFailed, onTestFinished, type TestContext } from "vitest";
 import { endForLack } from "../support/required-tools.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -18,6 +18,8 @@ const ARGS = [
   ...["--disable-background-networking", "--disable-component-update"],
 ];
 
+const WIDE = { width: 1_440, height: 900 };
+
 export type Theme = "light" | "dark";
 
 /** DROVER_CHROMIUM, or where distributions put it; null: this machine has none. */
@@ -27,6 +29,8 @@ function chromiumPath(): string | null {
 }
 
 let browser: Promise<Browser> | null = null;
+/** The window that the tests of a file use one after the other. */
+let kept: { readonly page: Page; readonly wrong: string[] } | null = null;
 
 /** The browser of this file of tests; a test without one is skipped, or fails if it is required. */
 export async function openBrowser(context: TestContext): Promise<Browser> {
@@ -41,6 +45,7 @@ export async function openBrowser(context: TestContext): Promise<Browser> {
 export async function closeBrowser(): Promise<void> {
   await (await browser)?.close();
   browser = null;
+  kept = null;
 }
 
 /** What the server would show is not what stands in web/src: a test of it says nothing. */
@@ -60,10 +65,46 @@ export async function openPage(
   address: string,
   theme: Theme = "light",
 ): Promise<Page> {
-  const running = await openBrowser(context);
-  const size = { width: 1_440, height: 900 };
+  const { page, wrong } = await newWindow(await openBrowser(context), address, theme);
+  onTestFinished(async () => {
+    await page.close();
+    expect(wrong).toEqual([]);
+  });
+  return page;
+}
+
+/**
+ * The window of this file, which is wide and light again: what a page needs is loaded once, and
+ * `visit` leads on as a click does. A test that fails takes the window with it.
+ */
+export async function keptPage(context: TestContext, address: string): Promise<Page> {
+  kept ??= await newWindow(await openBrowser(context), address, "light");
+  const { page, wrong } = kept;
+  await page.setViewportSize(WIDE);
+  await page.emulateMedia({ colorScheme: "light" });
+  onTestFailed(async () => {
+    kept = null;
+    await page.close();
+  });
+  onTestFinished(() => expect(wrong.splice(0)).toEqual([]));
+  return page;
+}
+
+/** Leads to the page with this path, which begins anew even if it was there. */
+export async function visit(page: Page, path: string): Promise<void> {
+  if (page.url() === "about:blank") await page.goto(path);
+  else
+    await page.evaluate(`(async () => {
+      for (const next of ["/between-pages", ${JSON.stringify(path)}]) {
+        history.pushState(null, "", next);
+        await new Promise(requestAnimationFrame);
+      }
+    })()`);
+}
+
+async function newWindow(running: Browser, address: string, theme: Theme) {
   const page = await running.newPage({
-    ...{ baseURL: `http://${address}`, colorScheme: theme, viewport: size },
+    ...{ baseURL: `http://${address}`, colorScheme: theme, viewport: WIDE },
   });
   const wrong: string[] = [];
   page.on("pageerror", (error) => wrong.push(error.message));
@@ -72,17 +113,30 @@ export async function openPage(
     if (message.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|40[134]/.test(message.text()))
       wrong.push(message.text());
   });
-  onTestFinished(async () => {
-    await page.close();
-    expect(wrong).toEqual([]);
-  });
-  return page;
+  return { page, wrong };
+}
+
+/**
+ * Pictures of what is on the screen in both themes, in none of which anything hinders anybody. They
+ * differ in their colours alone: of the second no more is asked.
+ */
+export async function lookAt(page: Page, name: string): Promise<void> {
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await picture(page, `${name}-${theme}`);
+    const found = await seriousFindings(page, theme === "light" ? "everything" : "colours");
+    expect([name, theme, ...found]).toEqual([name, theme]);
+  }
 }
 
 /** What an accessibility checker finds that is serious, as lines. */
-export async function seriousFindings(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source);
-  const found: unknown = await page.evaluate(`axe.run(document).then(({ violations }) =>
+export async function seriousFindings(
+  page: Page,
+  about: "everything" | "colours" = "everything",
+): Promise<readonly string[]> {
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe.source);
+  const only = about === "colours" ? '{ runOnly: ["cat.color"] }' : "{}";
+  const found: unknown = await page.evaluate(`axe.run(document, ${only}).then(({ violations }) =>
     violations
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .map(({ id, nodes }) =>

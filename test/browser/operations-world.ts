@@ -82,7 +82,7 @@ export async function openOperationsWorld(): Promise<OperationsWorld> {
   return Object.freeze({
     ...world,
     async stop() {
-      for (const agent of [...agents, crunching]) await agent.stop();
+      await Promise.all([...agents, crunching].map((agent) => agent.stop()));
       await server.stop();
     },
   });
@@ -113,7 +113,7 @@ function paymentAgent({ address }: TestServer): Agent {
 
 function crunchAgent({ address }: TestServer): Agent {
   return createAgent({
-    ...{ address, id: "reports-1", version: "3.0", queues: ["reports"], slots: 1 },
+    ...{ address, id: "reports-1", version: "3.0", queues: ["reports"], slots: 1, graceMs: 0 },
     handlers: {
       crunch: (_task, context) =>
         new Promise((_resolve, reject) => {

@@ -312,6 +312,13 @@ type Activity struct {
 	DetectSlow *durationpb.Duration `protobuf:"bytes,5,opt,name=detect_slow,json=detectSlow,proto3" json:"detect_slow,omitempty"`
 	// How many interventions these two are made of.
 	Interventions int32 `protobuf:"varint,6,opt,name=interventions,proto3" json:"interventions,omitempty"`
+	// How often a step of the namespace, or its undoing, was tried again in these thirty minutes,
+	// once the wait after a failure was over. Counted up to 500.
+	Retries int32 `protobuf:"varint,7,opt,name=retries,proto3" json:"retries,omitempty"`
+	// There were more than 500.
+	MoreRetries bool `protobuf:"varint,8,opt,name=more_retries,json=moreRetries,proto3" json:"more_retries,omitempty"`
+	// The steps that these are of, those with most first: up to five.
+	RetriedSteps  []*RetriedStep `protobuf:"bytes,9,rep,name=retried_steps,json=retriedSteps,proto3" json:"retried_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -388,6 +395,109 @@ func (x *Activity) GetInterventions() int32 {
 	return 0
 }
 
+func (x *Activity) GetRetries() int32 {
+	if x != nil {
+		return x.Retries
+	}
+	return 0
+}
+
+func (x *Activity) GetMoreRetries() bool {
+	if x != nil {
+		return x.MoreRetries
+	}
+	return false
+}
+
+func (x *Activity) GetRetriedSteps() []*RetriedStep {
+	if x != nil {
+		return x.RetriedSteps
+	}
+	return nil
+}
+
+// A step that was tried again, in whatever runs.
+type RetriedStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Id of the step; of all items of a map that of the map.
+	StepId string `protobuf:"bytes,2,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// How often.
+	Retries int32 `protobuf:"varint,3,opt,name=retries,proto3" json:"retries,omitempty"`
+	// When it was last.
+	LastTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	// The run in which it was last.
+	LastRunId     string `protobuf:"bytes,5,opt,name=last_run_id,json=lastRunId,proto3" json:"last_run_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetriedStep) Reset() {
+	*x = RetriedStep{}
+	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetriedStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetriedStep) ProtoMessage() {}
+
+func (x *RetriedStep) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetriedStep.ProtoReflect.Descriptor instead.
+func (*RetriedStep) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RetriedStep) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *RetriedStep) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *RetriedStep) GetRetries() int32 {
+	if x != nil {
+		return x.Retries
+	}
+	return 0
+}
+
+func (x *RetriedStep) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
+func (x *RetriedStep) GetLastRunId() string {
+	if x != nil {
+		return x.LastRunId
+	}
+	return ""
+}
+
 // A minute of runs.
 type ActivityMinute struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -405,7 +515,7 @@ type ActivityMinute struct {
 
 func (x *ActivityMinute) Reset() {
 	*x = ActivityMinute{}
-	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -417,7 +527,7 @@ func (x *ActivityMinute) String() string {
 func (*ActivityMinute) ProtoMessage() {}
 
 func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -430,7 +540,7 @@ func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
 func (*ActivityMinute) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ActivityMinute) GetStartTime() *timestamppb.Timestamp {
@@ -480,7 +590,7 @@ type UnservedTask struct {
 
 func (x *UnservedTask) Reset() {
 	*x = UnservedTask{}
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -492,7 +602,7 @@ func (x *UnservedTask) String() string {
 func (*UnservedTask) ProtoMessage() {}
 
 func (x *UnservedTask) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -505,7 +615,7 @@ func (x *UnservedTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnservedTask.ProtoReflect.Descriptor instead.
 func (*UnservedTask) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *UnservedTask) GetQueue() string {
@@ -556,7 +666,7 @@ type NamedPause struct {
 
 func (x *NamedPause) Reset() {
 	*x = NamedPause{}
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -568,7 +678,7 @@ func (x *NamedPause) String() string {
 func (*NamedPause) ProtoMessage() {}
 
 func (x *NamedPause) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -581,7 +691,7 @@ func (x *NamedPause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedPause.ProtoReflect.Descriptor instead.
 func (*NamedPause) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *NamedPause) GetName() string {
@@ -607,7 +717,7 @@ type GetClusterInfoRequest struct {
 
 func (x *GetClusterInfoRequest) Reset() {
 	*x = GetClusterInfoRequest{}
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +729,7 @@ func (x *GetClusterInfoRequest) String() string {
 func (*GetClusterInfoRequest) ProtoMessage() {}
 
 func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +742,7 @@ func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
 }
 
 // What runs here.
@@ -656,7 +766,7 @@ type GetClusterInfoResponse struct {
 
 func (x *GetClusterInfoResponse) Reset() {
 	*x = GetClusterInfoResponse{}
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +778,7 @@ func (x *GetClusterInfoResponse) String() string {
 func (*GetClusterInfoResponse) ProtoMessage() {}
 
 func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +791,7 @@ func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetClusterInfoResponse) GetServerVersion() string {
@@ -741,7 +851,7 @@ type AppliedMigration struct {
 
 func (x *AppliedMigration) Reset() {
 	*x = AppliedMigration{}
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +863,7 @@ func (x *AppliedMigration) String() string {
 func (*AppliedMigration) ProtoMessage() {}
 
 func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +876,7 @@ func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedMigration.ProtoReflect.Descriptor instead.
 func (*AppliedMigration) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AppliedMigration) GetNumber() int32 {
@@ -803,7 +913,7 @@ type OpenRuns struct {
 
 func (x *OpenRuns) Reset() {
 	*x = OpenRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +925,7 @@ func (x *OpenRuns) String() string {
 func (*OpenRuns) ProtoMessage() {}
 
 func (x *OpenRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +938,7 @@ func (x *OpenRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRuns.ProtoReflect.Descriptor instead.
 func (*OpenRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *OpenRuns) GetState() RunState {
@@ -866,7 +976,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x15WatchOverviewResponse\x12:\n" +
 	"\boverview\x18\x01 \x01(\v2\x1e.drover.v1.GetOverviewResponseR\boverview\x12/\n" +
 	"\bactivity\x18\x02 \x01(\v2\x13.drover.v1.ActivityR\bactivity\x12\x16\n" +
-	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xad\x02\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xa7\x03\n" +
 	"\bActivity\x123\n" +
 	"\aminutes\x18\x01 \x03(\v2\x19.drover.v1.ActivityMinuteR\aminutes\x12+\n" +
 	"\x06states\x18\x02 \x03(\v2\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n" +
@@ -874,7 +984,16 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x0edetect_typical\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rdetectTypical\x12:\n" +
 	"\vdetect_slow\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"detectSlow\x12$\n" +
-	"\rinterventions\x18\x06 \x01(\x05R\rinterventions\"\xaa\x01\n" +
+	"\rinterventions\x18\x06 \x01(\x05R\rinterventions\x12\x18\n" +
+	"\aretries\x18\a \x01(\x05R\aretries\x12!\n" +
+	"\fmore_retries\x18\b \x01(\bR\vmoreRetries\x12;\n" +
+	"\rretried_steps\x18\t \x03(\v2\x16.drover.v1.RetriedStepR\fretriedSteps\"\xb5\x01\n" +
+	"\vRetriedStep\x12\x1a\n" +
+	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12\x17\n" +
+	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12\x18\n" +
+	"\aretries\x18\x03 \x01(\x05R\aretries\x127\n" +
+	"\tlast_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\x1e\n" +
+	"\vlast_run_id\x18\x05 \x01(\tR\tlastRunId\"\xaa\x01\n" +
 	"\x0eActivityMinute\x129\n" +
 	"\n" +
 	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n" +
@@ -925,54 +1044,57 @@ func file_drover_v1_overview_proto_rawDescGZIP() []byte {
 	return file_drover_v1_overview_proto_rawDescData
 }
 
-var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_drover_v1_overview_proto_goTypes = []any{
 	(*GetOverviewRequest)(nil),     // 0: drover.v1.GetOverviewRequest
 	(*GetOverviewResponse)(nil),    // 1: drover.v1.GetOverviewResponse
 	(*WatchOverviewRequest)(nil),   // 2: drover.v1.WatchOverviewRequest
 	(*WatchOverviewResponse)(nil),  // 3: drover.v1.WatchOverviewResponse
 	(*Activity)(nil),               // 4: drover.v1.Activity
-	(*ActivityMinute)(nil),         // 5: drover.v1.ActivityMinute
-	(*UnservedTask)(nil),           // 6: drover.v1.UnservedTask
-	(*NamedPause)(nil),             // 7: drover.v1.NamedPause
-	(*GetClusterInfoRequest)(nil),  // 8: drover.v1.GetClusterInfoRequest
-	(*GetClusterInfoResponse)(nil), // 9: drover.v1.GetClusterInfoResponse
-	(*AppliedMigration)(nil),       // 10: drover.v1.AppliedMigration
-	(*OpenRuns)(nil),               // 11: drover.v1.OpenRuns
-	(*Partition)(nil),              // 12: drover.v1.Partition
-	(*Pause)(nil),                  // 13: drover.v1.Pause
-	(*Circuit)(nil),                // 14: drover.v1.Circuit
-	(*durationpb.Duration)(nil),    // 15: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 16: google.protobuf.Timestamp
-	(RunState)(0),                  // 17: drover.v1.RunState
+	(*RetriedStep)(nil),            // 5: drover.v1.RetriedStep
+	(*ActivityMinute)(nil),         // 6: drover.v1.ActivityMinute
+	(*UnservedTask)(nil),           // 7: drover.v1.UnservedTask
+	(*NamedPause)(nil),             // 8: drover.v1.NamedPause
+	(*GetClusterInfoRequest)(nil),  // 9: drover.v1.GetClusterInfoRequest
+	(*GetClusterInfoResponse)(nil), // 10: drover.v1.GetClusterInfoResponse
+	(*AppliedMigration)(nil),       // 11: drover.v1.AppliedMigration
+	(*OpenRuns)(nil),               // 12: drover.v1.OpenRuns
+	(*Partition)(nil),              // 13: drover.v1.Partition
+	(*Pause)(nil),                  // 14: drover.v1.Pause
+	(*Circuit)(nil),                // 15: drover.v1.Circuit
+	(*durationpb.Duration)(nil),    // 16: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 17: google.protobuf.Timestamp
+	(RunState)(0),                  // 18: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
-	6,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
-	12, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
-	13, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
-	7,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
-	7,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	14, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	7,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
+	13, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
+	14, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
+	8,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
+	8,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
+	15, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
 	1,  // 6: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
 	4,  // 7: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
-	5,  // 8: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	11, // 9: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	15, // 10: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	15, // 11: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
-	16, // 12: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	16, // 13: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	16, // 14: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	13, // 15: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	15, // 16: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	10, // 17: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	11, // 18: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	16, // 19: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	17, // 20: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	6,  // 8: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	12, // 9: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	16, // 10: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	16, // 11: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	5,  // 12: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
+	17, // 13: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
+	17, // 14: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	17, // 15: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	17, // 16: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	14, // 17: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	16, // 18: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	11, // 19: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	12, // 20: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	17, // 21: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	18, // 22: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -990,7 +1112,7 @@ func file_drover_v1_overview_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_overview_proto_rawDesc), len(file_drover_v1_overview_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

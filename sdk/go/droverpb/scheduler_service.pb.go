@@ -1512,8 +1512,10 @@ type GetRunRequest struct {
 	// Whether to return every setting with the value that holds, and where that comes from. Default
 	// false.
 	IncludeSettings bool `protobuf:"varint,8,opt,name=include_settings,json=includeSettings,proto3" json:"include_settings,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether to return its definition. Default false.
+	IncludeDefinition bool `protobuf:"varint,9,opt,name=include_definition,json=includeDefinition,proto3" json:"include_definition,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GetRunRequest) Reset() {
@@ -1602,6 +1604,13 @@ func (x *GetRunRequest) GetIncludeSettings() bool {
 	return false
 }
 
+func (x *GetRunRequest) GetIncludeDefinition() bool {
+	if x != nil {
+		return x.IncludeDefinition
+	}
+	return false
+}
+
 // A run and what happened to it.
 type GetRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1621,7 +1630,9 @@ type GetRunResponse struct {
 	Decisions []*Decision `protobuf:"bytes,7,rep,name=decisions,proto3" json:"decisions,omitempty"`
 	// The settings of the run, then those of its steps in the order of the definition. Empty unless
 	// asked for.
-	Settings      []*EffectiveSetting `protobuf:"bytes,8,rep,name=settings,proto3" json:"settings,omitempty"`
+	Settings []*EffectiveSetting `protobuf:"bytes,8,rep,name=settings,proto3" json:"settings,omitempty"`
+	// What it goes by, also where that came with the run. Absent unless asked for.
+	Definition    *WorkflowDefinition `protobuf:"bytes,9,opt,name=definition,proto3" json:"definition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1708,6 +1719,13 @@ func (x *GetRunResponse) GetDecisions() []*Decision {
 func (x *GetRunResponse) GetSettings() []*EffectiveSetting {
 	if x != nil {
 		return x.Settings
+	}
+	return nil
+}
+
+func (x *GetRunResponse) GetDefinition() *WorkflowDefinition {
+	if x != nil {
+		return x.Definition
 	}
 	return nil
 }
@@ -3917,7 +3935,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x06RunRef\x127\n" +
 	"\x06run_id\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$H\x00R\x05runId\x124\n" +
 	"\x03key\x18\x02 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$H\x00R\x03keyB\f\n" +
-	"\x03ref\x12\x05\xbaH\x02\b\x01\"\x8c\x03\n" +
+	"\x03ref\x12\x05\xbaH\x02\b\x01\"\xbb\x03\n" +
 	"\rGetRunRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12)\n" +
@@ -3926,7 +3944,8 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x13include_escalations\x18\x05 \x01(\bR\x12includeEscalations\x12'\n" +
 	"\x0finclude_signals\x18\x06 \x01(\bR\x0eincludeSignals\x12+\n" +
 	"\x11include_decisions\x18\a \x01(\bR\x10includeDecisions\x12)\n" +
-	"\x10include_settings\x18\b \x01(\bR\x0fincludeSettings\"\xa2\x03\n" +
+	"\x10include_settings\x18\b \x01(\bR\x0fincludeSettings\x12-\n" +
+	"\x12include_definition\x18\t \x01(\bR\x11includeDefinition\"\xe1\x03\n" +
 	"\x0eGetRunResponse\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.drover.v1.RunR\x03run\x12%\n" +
 	"\x05steps\x18\x02 \x03(\v2\x0f.drover.v1.StepR\x05steps\x12.\n" +
@@ -3935,7 +3954,10 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\vescalations\x18\x05 \x03(\v2\x15.drover.v1.EscalationR\vescalations\x123\n" +
 	"\asignals\x18\x06 \x03(\v2\x19.drover.v1.ReceivedSignalR\asignals\x121\n" +
 	"\tdecisions\x18\a \x03(\v2\x13.drover.v1.DecisionR\tdecisions\x127\n" +
-	"\bsettings\x18\b \x03(\v2\x1b.drover.v1.EffectiveSettingR\bsettings\"\xc9\x02\n" +
+	"\bsettings\x18\b \x03(\v2\x1b.drover.v1.EffectiveSettingR\bsettings\x12=\n" +
+	"\n" +
+	"definition\x18\t \x01(\v2\x1d.drover.v1.WorkflowDefinitionR\n" +
+	"definition\"\xc9\x02\n" +
 	"\x10ListItemsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
@@ -4294,120 +4316,121 @@ var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	69,  // 21: drover.v1.GetRunResponse.signals:type_name -> drover.v1.ReceivedSignal
 	70,  // 22: drover.v1.GetRunResponse.decisions:type_name -> drover.v1.Decision
 	71,  // 23: drover.v1.GetRunResponse.settings:type_name -> drover.v1.EffectiveSetting
-	20,  // 24: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
-	72,  // 25: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
-	65,  // 26: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
-	73,  // 27: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
-	54,  // 28: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
-	61,  // 29: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
-	61,  // 30: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
-	25,  // 31: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
-	0,   // 32: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
-	64,  // 33: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
-	20,  // 34: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 35: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
-	65,  // 36: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
-	20,  // 37: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
-	74,  // 38: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
-	64,  // 39: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
-	20,  // 40: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
-	1,   // 41: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
-	64,  // 42: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
-	20,  // 43: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 44: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
-	20,  // 45: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 46: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
-	20,  // 47: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
-	2,   // 48: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
-	20,  // 49: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
-	2,   // 50: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 51: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
-	25,  // 52: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
-	3,   // 53: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
-	1,   // 54: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
-	2,   // 55: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 56: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
-	60,  // 57: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
-	44,  // 58: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
-	63,  // 59: drover.v1.BulkResult.status:type_name -> google.rpc.Status
-	20,  // 60: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
-	60,  // 61: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
-	20,  // 62: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
-	4,   // 63: drover.v1.DecideRequest.verdict:type_name -> drover.v1.Verdict
-	60,  // 64: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
-	64,  // 65: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
-	75,  // 66: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
-	76,  // 67: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
-	20,  // 68: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 69: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
-	77,  // 70: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
-	77,  // 71: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
-	61,  // 72: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
-	5,   // 73: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
-	7,   // 74: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
-	9,   // 75: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
-	11,  // 76: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
-	14,  // 77: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
-	17,  // 78: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
-	21,  // 79: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
-	23,  // 80: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
-	26,  // 81: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
-	28,  // 82: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
-	30,  // 83: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
-	51,  // 84: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
-	32,  // 85: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
-	34,  // 86: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
-	36,  // 87: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
-	38,  // 88: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
-	40,  // 89: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
-	42,  // 90: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
-	45,  // 91: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
-	47,  // 92: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
-	49,  // 93: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
-	78,  // 94: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
-	79,  // 95: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
-	80,  // 96: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
-	81,  // 97: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
-	82,  // 98: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
-	83,  // 99: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
-	84,  // 100: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
-	85,  // 101: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
-	86,  // 102: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
-	6,   // 103: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
-	8,   // 104: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
-	10,  // 105: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
-	12,  // 106: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
-	16,  // 107: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
-	18,  // 108: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
-	22,  // 109: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
-	24,  // 110: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
-	27,  // 111: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
-	29,  // 112: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
-	31,  // 113: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
-	52,  // 114: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
-	33,  // 115: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
-	35,  // 116: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
-	37,  // 117: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
-	39,  // 118: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
-	41,  // 119: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
-	43,  // 120: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
-	46,  // 121: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
-	48,  // 122: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
-	50,  // 123: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
-	87,  // 124: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
-	88,  // 125: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
-	89,  // 126: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
-	90,  // 127: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
-	91,  // 128: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
-	92,  // 129: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
-	93,  // 130: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
-	94,  // 131: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
-	95,  // 132: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
-	103, // [103:133] is the sub-list for method output_type
-	73,  // [73:103] is the sub-list for method input_type
-	73,  // [73:73] is the sub-list for extension type_name
-	73,  // [73:73] is the sub-list for extension extendee
-	0,   // [0:73] is the sub-list for field type_name
+	55,  // 24: drover.v1.GetRunResponse.definition:type_name -> drover.v1.WorkflowDefinition
+	20,  // 25: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
+	72,  // 26: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
+	65,  // 27: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
+	73,  // 28: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
+	54,  // 29: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
+	61,  // 30: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
+	61,  // 31: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
+	25,  // 32: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
+	0,   // 33: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
+	64,  // 34: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
+	20,  // 35: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 36: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
+	65,  // 37: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
+	20,  // 38: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
+	74,  // 39: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
+	64,  // 40: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
+	20,  // 41: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
+	1,   // 42: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
+	64,  // 43: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
+	20,  // 44: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 45: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
+	20,  // 46: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 47: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
+	20,  // 48: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
+	2,   // 49: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
+	20,  // 50: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
+	2,   // 51: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
+	60,  // 52: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
+	25,  // 53: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
+	3,   // 54: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
+	1,   // 55: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
+	2,   // 56: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
+	60,  // 57: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
+	60,  // 58: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
+	44,  // 59: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
+	63,  // 60: drover.v1.BulkResult.status:type_name -> google.rpc.Status
+	20,  // 61: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
+	60,  // 62: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
+	20,  // 63: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
+	4,   // 64: drover.v1.DecideRequest.verdict:type_name -> drover.v1.Verdict
+	60,  // 65: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
+	64,  // 66: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
+	75,  // 67: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
+	76,  // 68: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
+	20,  // 69: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 70: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
+	77,  // 71: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
+	77,  // 72: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
+	61,  // 73: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
+	5,   // 74: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
+	7,   // 75: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
+	9,   // 76: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
+	11,  // 77: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
+	14,  // 78: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
+	17,  // 79: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
+	21,  // 80: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
+	23,  // 81: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
+	26,  // 82: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
+	28,  // 83: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
+	30,  // 84: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
+	51,  // 85: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
+	32,  // 86: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
+	34,  // 87: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
+	36,  // 88: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
+	38,  // 89: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
+	40,  // 90: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
+	42,  // 91: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
+	45,  // 92: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
+	47,  // 93: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
+	49,  // 94: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
+	78,  // 95: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
+	79,  // 96: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
+	80,  // 97: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
+	81,  // 98: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
+	82,  // 99: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
+	83,  // 100: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
+	84,  // 101: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
+	85,  // 102: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
+	86,  // 103: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
+	6,   // 104: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
+	8,   // 105: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
+	10,  // 106: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
+	12,  // 107: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
+	16,  // 108: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
+	18,  // 109: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
+	22,  // 110: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
+	24,  // 111: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
+	27,  // 112: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
+	29,  // 113: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
+	31,  // 114: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
+	52,  // 115: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
+	33,  // 116: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
+	35,  // 117: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
+	37,  // 118: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
+	39,  // 119: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
+	41,  // 120: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
+	43,  // 121: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
+	46,  // 122: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
+	48,  // 123: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
+	50,  // 124: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
+	87,  // 125: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
+	88,  // 126: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
+	89,  // 127: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
+	90,  // 128: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
+	91,  // 129: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
+	92,  // 130: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
+	93,  // 131: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
+	94,  // 132: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
+	95,  // 133: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
+	104, // [104:134] is the sub-list for method output_type
+	74,  // [74:104] is the sub-list for method input_type
+	74,  // [74:74] is the sub-list for extension type_name
+	74,  // [74:74] is the sub-list for extension extendee
+	0,   // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_scheduler_service_proto_init() }

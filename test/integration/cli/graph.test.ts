@@ -78,19 +78,24 @@ describe("a run", () => {
     { id: "b", state: StepState.LEASED, attempt: 2, agentId: "till-1", needs: ["a"] },
   ];
 
-  test("is its workflow with the state of each step", async () => {
+  test.each([
+    ["is its workflow with the state of each step", 3, "w v3"],
+    ["that brought its definition is drawn by that", 0, "w"],
+  ])("%s", async (_what, workflowVersion, title) => {
     server.play({
-      getRun: () => ({ run: { ...run, workflowVersion: 3 }, steps: states }),
-      getWorkflow: () => ({ workflow: { version: 3, definition: { workflow: "w", steps } } }),
+      getRun: ({ includeDefinition }) => ({
+        ...{ run: { ...run, workflowVersion }, steps: states },
+        ...(includeDefinition ? { definition: { workflow: "w", steps } } : {}),
+      }),
     });
     const { stdout } = await server.drover(["run", "graph", "r1", "--format", "dot"]);
-    expect(stdout).toContain('label="w v3\\nrun r1 RUNNING"');
+    expect(stdout).toContain(`label="${title}\\nrun r1 RUNNING"`);
     expect(stdout).toMatch(
       /n1 \[.*pivot: no way back after it\\l\[LEASED\]\\lattempt 2, till-1\\l"/,
     );
   });
 
-  test("that brought its definition is drawn from its steps", async () => {
+  test("of a server that tells no definition is drawn from its steps", async () => {
     server.play({ getRun: () => ({ run, steps: states }) });
     const { code, stdout } = await server.drover(["run", "graph", "r1", "--format", "dot"]);
     expect(code).toBe(0);

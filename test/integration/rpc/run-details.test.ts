@@ -258,6 +258,13 @@ describe("GetRun", () => {
     ]);
   });
 
+  test("shows its definition when asked", async () => {
+    expect((await grpc.unary(getRun, { run })).answer?.definition).toBeUndefined();
+    const { answer } = await grpc.unary(getRun, { run, includeDefinition: true });
+    const ids = answer?.definition?.steps.map(({ id }) => id);
+    expect(ids).toEqual(answer?.steps.map(({ id }) => id));
+  });
+
   test("shows every setting when asked, with the value that holds and where it comes from", async () => {
     expect((await grpc.unary(getRun, { run })).answer?.settings).toEqual([]);
     const { answer } = await grpc.unary(getRun, { run, includeSettings: true });

@@ -14,10 +14,12 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { RPC_DEFAULTS } from "../../../server/config.ts";
-import { activityOf } from "../../../server/rpc/activity.ts";
+import { placeOf } from "../../../server/core/place.ts";
+import { activityOf, retriedSteps } from "../../../server/rpc/activity.ts";
 import { createDrain } from "../../../server/rpc/drain.ts";
 import { createMount, type Handlers } from "../../../server/rpc/mount.ts";
 import { createRequestCheck } from "../../../server/rpc/request-check.ts";
+import type { InterventionPage, ListedIntervention } from "../../../server/store/operators.ts";
 import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";
 
 const run = { ref: { case: "runId", value: RUN_ID } } as const;
@@ -141,7 +143,9 @@ test("activity is counted by the minute, and says how fast interventions came", 
     dueAt: 0,
     actedAt: (n + 1) * 10,
   }));
-  const { minutes, states, moreRuns, detectTypical, detectSlow } = activityOf(runs, interventions);
+  const none = { retries: 0, moreRetries: false, retriedSteps: [] };
+  const counted = activityOf(runs, interventions, none);
+  const { minutes, states, moreRuns, detectTypical, detectSlow } = counted;
   expect(minutes).toMatchObject([
     { accepted: 2, completed: 1, notCompleted: 0 },
     { accepted: 1, completed: 0, notCompleted: 1 },
@@ -154,6 +158,45 @@ test("activity is counted by the minute, and says how fast interventions came", 
   expect(moreRuns).toBe(false);
   expect(detectTypical).toMatchObject({ seconds: 0n, nanos: 500_000_000 });
   expect(detectSlow).toMatchObject({ seconds: 0n, nanos: 950_000_000 });
+});
+
+test("the overview counts what was tried again lately, and names the steps with most", async () => {
+  const known = world.store.operators;
+  const retried = (step: number, n: number): ListedIntervention => ({
+    ...{ runId: RUN_ID, step, fence: n, rule: "backoff", n, saw: "", did: "", node: null },
+    ...{ partition: 0, epoch: null, workflow: "book-holiday", definitionId: 1, attempt: n },
+    ...{ dueAt: 1_700_000_000_000, actedAt: 1_700_000_000_000 - n },
+  });
+  const asked: InterventionPage[] = [];
+  world.store.operators = {
+    ...known,
+    interventions: async (_id, page) => {
+      asked.push(page);
+      if (page.rules === null) return [];
+      return [retried(0, 1), ...Array.from({ length: 500 }, (_, n) => retried(1, n + 2))];
+    },
+  };
+  const operator = createClient(OperatorService, transports.Connect());
+  const [first] = await take<WatchOverviewResponse>(operator.watchOverview({}), 1);
+  expect(first?.activity).toMatchObject({ retries: 500, moreRetries: true });
+  expect(first?.activity?.retriedSteps).toMatchObject([
+    { workflow: "book-holiday", stepId: "hotel", retries: 499, lastRunId: RUN_ID },
+    { workflow: "book-holiday", stepId: "flight", retries: 1 },
+  ]);
+  const now = await known.now();
+  expect(asked[1]).toMatchObject({ rules: ["backoff"], from: now - 30 * 60_000, limit: 501 });
+});
+
+test("items of a map, and tries in several runs, are tries of one step", () => {
+  const tried = (step: number, runId: string, actedAt: number): ListedIntervention => ({
+    ...{ runId, step, fence: 1, rule: "backoff", n: 0, saw: "", did: "", node: null },
+    ...{ partition: 0, epoch: null, workflow: "w", definitionId: 1, attempt: 1, dueAt: 0, actedAt },
+  });
+  const items = [tried(placeOf(3, 2), "b", 30), tried(placeOf(3, 1), "a", 20), tried(4, "a", 10)];
+  expect(retriedSteps(items)).toEqual([
+    { workflow: "w", definitionId: 1, step: 3, retries: 2, lastAt: 30, lastRunId: "b" },
+    { workflow: "w", definitionId: 1, step: 4, retries: 1, lastAt: 10, lastRunId: "a" },
+  ]);
 });
 
 test("a caller that goes in the middle of a message is no defect of the server", async () => {

@@ -2,7 +2,7 @@
 // nobody is told that it is gone: it stops by its own clock, the other one takes over and goes on,
 // and what was on its way counts for nothing when it arrives at last.
 import pg from "pg";
-import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { expect, it, type TestContext } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import { silentLog } from "../../support/agent-script.ts";
@@ -12,49 +12,64 @@ import {
   startBlackholeProxy,
 } from "../../support/blackhole-proxy.ts";
 import { type ServerProcess, spawnDroverServer } from "../../support/drover-server.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { createTestDatabase } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
 import { bothShare, owners, soleOwner, takenOverFrom } from "./partition-owners.ts";
+
+type OnFinished = TestContext["onTestFinished"];
 
 const RUNS = 60;
 const WAIT_MS_MAX = 6_000;
 
-let database: TestDatabase;
-let db: pg.Client;
-let proxy: BlackholeProxy;
-let first: ServerProcess;
-let second: ServerProcess;
-let client: Client;
-/** Of the first server: it was there alone, and owns nearly everything. */
-let node: string;
+interface World {
+  readonly db: pg.Client;
+  readonly proxy: BlackholeProxy;
+  readonly first: ServerProcess;
+  readonly second: ServerProcess;
+  readonly client: Client;
+  /** Of the first server: it was there alone, and owns nearly everything. */
+  readonly node: string;
+}
 
-beforeEach(async () => {
-  database = await createTestDatabase();
-  db = new pg.Client({ connectionString: database.connectionString });
+/** Worlds live side by side, as most of a test is waiting; they are started one after the other. */
+let lastStart: Promise<unknown> = Promise.resolve();
+
+function openWorld(finished: OnFinished): Promise<World> {
+  const started = lastStart.then(() => startWorld(finished));
+  lastStart = started.catch(() => undefined);
+  return started;
+}
+
+async function startWorld(finished: OnFinished): Promise<World> {
+  const database = await createTestDatabase();
+  finished(() => database.drop());
+  const db = new pg.Client({ connectionString: database.connectionString });
   await db.connect();
-  proxy = await startBlackholeProxy(database.connectionString);
-  first = await spawnDroverServer(proxy.connectionString);
-  node = await soleOwner(db);
-  second = await spawnDroverServer(database.connectionString);
+  finished(() => db.end());
+  const proxy = await startBlackholeProxy(database.connectionString);
+  finished(() => proxy.stop());
+  const serve = async (url: string) => {
+    const server = await spawnDroverServer(url);
+    finished(() => server.signal("SIGKILL"));
+    return server;
+  };
+  const first = await serve(proxy.connectionString);
+  const node = await soleOwner(db);
+  const second = await serve(database.connectionString);
   await bothShare(db);
-  client = createClient({ address: second.address });
-}, 60_000);
-afterEach(async () => {
-  client?.close();
-  for (const server of [first, second]) await server?.signal("SIGKILL");
-  await proxy?.stop();
-  await db?.end();
-  await database?.drop();
-});
+  const client = createClient({ address: second.address });
+  finished(() => client.close());
+  return { db, proxy, first, second, client, node };
+}
 
 /** What the first server itself says. */
-async function ownedByFirst(): Promise<number> {
+async function ownedByFirst({ first }: World): Promise<number> {
   const page = await (await fetch(`http://${first.address}/metrics`)).text();
   return Number(/^drover_partitions_owned (\d+)$/m.exec(page)?.[1]);
 }
 
 /** By run, what each node has done about its timer. */
-async function timersFired(runs: readonly string[]): Promise<readonly string[]> {
+async function timersFired({ db }: World, runs: readonly string[]): Promise<readonly string[]> {
   const { rows } = await db.query<{ node: string }>(
     "select node from intervention_view where rule = 'timer' and run_id = any ($1::uuid[])",
     [runs],
@@ -62,13 +77,13 @@ async function timersFired(runs: readonly string[]): Promise<readonly string[]> 
   return rows.map(({ node }) => node);
 }
 
-async function untilFired(runs: readonly string[], count: number): Promise<void> {
+async function untilFired(world: World, runs: readonly string[], count: number): Promise<void> {
   await until(`${count} timers have fired`, async () =>
-    (await timersFired(runs)).length >= count ? true : null,
+    (await timersFired(world, runs)).length >= count ? true : null,
   );
 }
 
-async function actsOfFirst(): Promise<number> {
+async function actsOfFirst({ db, node }: World): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     "select count(*)::integer as count from intervention where node = $1",
     [node],
@@ -76,8 +91,15 @@ async function actsOfFirst(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
+interface Work {
+  readonly id: string;
+  readonly begun: string[];
+  readonly mayEnd: Promise<void>;
+  readonly finished: OnFinished;
+}
+
 /** Works at one server until the test is over; `hold` is held until it may end. */
-function work(server: ServerProcess, id: string, begun: string[], mayEnd: Promise<void>): void {
+function work(server: ServerProcess, { id, begun, mayEnd, finished }: Work): void {
   const note = (runId: string): void => void begun.push(runId);
   const agent = createAgent({
     ...{ address: server.address, id, log: silentLog, slots: 20 },
@@ -90,10 +112,14 @@ function work(server: ServerProcess, id: string, begun: string[], mayEnd: Promis
     },
   });
   agent.start();
-  onTestFinished(() => agent.stop());
+  finished(() => agent.stop());
 }
 
-async function waitingRuns(count: number, waitMs: (run: number) => number): Promise<string[]> {
+async function waitingRuns(
+  { client }: World,
+  count: number,
+  waitMs: (run: number) => number,
+): Promise<string[]> {
   const runs = Array.from({ length: count }, (_, run) => ({
     workflow: {
       workflow: "timed",
@@ -107,14 +133,18 @@ async function waitingRuns(count: number, waitMs: (run: number) => number): Prom
 }
 
 /** Every run has ended well, each of its tasks was begun once, and its timer fired once. */
-async function nothingLostOrDoubled(timed: readonly string[], begun: readonly string[]) {
+async function nothingLostOrDoubled(
+  world: World,
+  timed: readonly string[],
+  begun: readonly string[],
+) {
   for (const run of new Set([...timed, ...begun]))
-    expect(await client.waitRun(run)).toMatchObject({ state: "COMPLETED" });
+    expect(await world.client.waitRun(run)).toMatchObject({ state: "COMPLETED" });
   expect([...begun].sort()).toEqual([...new Set([...timed, ...begun])].sort());
-  expect(await timersFired(timed)).toHaveLength(timed.length);
+  expect(await timersFired(world, timed)).toHaveLength(timed.length);
 }
 
-it.for<{ what: string; directions: readonly Direction[] }>([
+it.concurrent.for<{ what: string; directions: readonly Direction[] }>([
   { what: "in both directions", directions: [] },
   { what: "to the database alone", directions: ["to-database"] },
   { what: "from the database alone", directions: ["from-database"] },
@@ -123,10 +153,13 @@ it.for<{ what: string; directions: readonly Direction[] }>([
   {
     timeout: 120_000,
   },
-  async ({ directions }) => {
+  async ({ directions }, { onTestFinished: finished }) => {
+    const world = await openWorld(finished);
+    const { db, proxy, first, second, client, node } = world;
     const begun: string[] = [];
     const opened = Promise.withResolvers<void>();
-    work(first, "at-first", begun, opened.promise);
+    const about = { begun, mayEnd: opened.promise, finished };
+    work(first, { id: "at-first", ...about });
     const step = { id: "hold", task: "hold" };
     const held = await Promise.all(
       Array.from({ length: 5 }, () =>
@@ -134,40 +167,42 @@ it.for<{ what: string; directions: readonly Direction[] }>([
       ),
     );
     await until("its agent holds tasks", () => (begun.length === held.length ? true : null));
-    work(second, "at-second", begun, opened.promise);
-    const timed = await waitingRuns(RUNS, (run) => ((run + 1) / RUNS) * WAIT_MS_MAX);
-    await untilFired(timed, 5);
+    work(second, { id: "at-second", ...about });
+    const timed = await waitingRuns(world, RUNS, (run) => ((run + 1) / RUNS) * WAIT_MS_MAX);
+    await untilFired(world, timed, 5);
 
     proxy.swallow(...directions);
-    await until("it stops by its own clock", async () => (await ownedByFirst()) === 0 || null);
+    await until("it stops by its own clock", async () => (await ownedByFirst(world)) === 0 || null);
     await takenOverFrom(db, node);
-    expect(await ownedByFirst()).toBe(0);
-    const acts = await actsOfFirst();
-    await untilFired(timed, RUNS);
+    expect(await ownedByFirst(world)).toBe(0);
+    const acts = await actsOfFirst(world);
+    await untilFired(world, timed, RUNS);
 
     proxy.open();
     opened.resolve();
     expect(await bothShare(db)).not.toContain(node);
-    await nothingLostOrDoubled(timed, begun);
-    expect(await actsOfFirst()).toBe(acts);
+    await nothingLostOrDoubled(world, timed, begun);
+    expect(await actsOfFirst(world)).toBe(acts);
     expect((await owners(db)).has(node)).toBe(false);
   },
 );
 
-it("a COMMIT that is swallowed on its way counts for nothing when it arrives after the take-over", {
-  timeout: 60_000,
-}, async () => {
+it.concurrent("a COMMIT that is swallowed on its way counts for nothing when it arrives after the take-over", {
+  timeout: 120_000,
+}, async ({ onTestFinished: finished }) => {
+  const world = await openWorld(finished);
+  const { db, proxy, second, node } = world;
   const begun: string[] = [];
-  work(second, "at-second", begun, Promise.resolve());
-  const acts = await actsOfFirst();
+  work(second, { id: "at-second", begun, mayEnd: Promise.resolve(), finished });
+  const acts = await actsOfFirst(world);
   const swallowed = proxy.swallowFrom("hold_writer", "commit\0");
-  const timed = await waitingRuns(20, () => 500);
+  const timed = await waitingRuns(world, 20, () => 500);
   await swallowed;
   await takenOverFrom(db, node);
-  await untilFired(timed, timed.length);
+  await untilFired(world, timed, timed.length);
 
   proxy.open();
   expect(await bothShare(db)).not.toContain(node);
-  await nothingLostOrDoubled(timed, begun);
-  expect(await actsOfFirst()).toBe(acts);
+  await nothingLostOrDoubled(world, timed, begun);
+  expect(await actsOfFirst(world)).toBe(acts);
 });

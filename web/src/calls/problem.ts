@@ -21,6 +21,7 @@ const nextByReason: Readonly<Record<string, string>> = {
   RUN_NOT_FOUND: "Check its id; runs that ended long ago are removed. Look for it under Runs.",
   NAMESPACE_NOT_FOUND: "Choose another namespace at the top of the navigation.",
   WORKFLOW_NOT_FOUND: "Look under Workflows for what is registered.",
+  ESCALATION_NOT_FOUND: "Look under Escalations for the questions that there are.",
   RUN_STATE: "The run has moved on meanwhile: look at its state now.",
   ESCALATION_CLOSED: "Somebody or something has answered it: nothing is left to do here.",
   ESCALATION_CLAIMED: "Ask them, or take it over.",

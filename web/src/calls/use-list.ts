@@ -25,12 +25,12 @@ export function useList<T>(
   options: { readonly everyMs?: number } = {},
 ): PagedList<T> {
   const first = useCall(key, (signal) => load("", signal), options);
-  const [rest, setRest] = useState<{ of: string; page: ListPage<T> }>({ of: "", page: nothing });
+  const [rest, setRest] = useState<Rest<T>>({ of: "", pages: [], nextPageToken: "" });
   const loading = useRef(false);
   const firstPage = first.kind === "loaded" ? first.value : null;
   // Rows that came after one first page do not fit behind another.
   const of = firstPage ? `${key} ${firstPage.nextPageToken}` : "";
-  const behind = rest.of === of ? rest.page : null;
+  const behind = rest.of === of ? rest : null;
   const token = (behind ?? firstPage)?.nextPageToken ?? "";
   const loader = useRef(load);
   loader.current = load;
@@ -46,10 +46,10 @@ export function useList<T>(
     void loader
       .current(token, ending.current.signal)
       .then(
-        (page) =>
+        ({ rows, nextPageToken }) =>
           setRest((known) => {
-            const before = known.of === of ? known.page.rows : [];
-            return { of, page: { ...page, rows: [...before, ...page.rows] } };
+            const before = known.of === of ? known.pages : [];
+            return { of, pages: [...before, rows], nextPageToken };
           }),
         // The next look at the end of the list asks again.
         () => undefined,
@@ -59,12 +59,19 @@ export function useList<T>(
       });
   }, [token, of]);
 
+  // One copy for each page: of 100,000 rows that is what the collector has to clear away.
   const rows = useMemo(
-    () => (firstPage ? [...firstPage.rows, ...(behind?.rows ?? [])] : []),
+    () => (firstPage ? firstPage.rows.concat(...(behind?.pages ?? [])) : []),
     [firstPage, behind],
   );
   const complete = firstPage !== null && token === "";
   return { state: first, rows, complete, more, again: first.again };
 }
 
-const nothing = { rows: [], nextPageToken: "" };
+/** What came behind the first page. */
+interface Rest<T> {
+  /** Which list, and which first page of it. */
+  readonly of: string;
+  readonly pages: readonly (readonly T[])[];
+  readonly nextPageToken: string;
+}

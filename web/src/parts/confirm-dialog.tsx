@@ -36,7 +36,7 @@ export function ConfirmDialog(props: ConfirmProps) {
     setBusy(true);
     setProblem(null);
     void onAct(new FormData(event.currentTarget))
-      .then(onClose, (error: unknown) => setProblem(problemOf(error)))
+      .then(onClose, (error: unknown) => setProblem(notByItself(problemOf(error))))
       .finally(() => setBusy(false));
   };
   return (
@@ -60,4 +60,10 @@ export function ConfirmDialog(props: ConfirmProps) {
       </form>
     </dialog>
   );
+}
+
+/** What changes something is not asked for again by itself: it may have been done. */
+function notByItself(problem: Problem): Problem {
+  if (problem.kind !== "unreachable") return problem;
+  return { ...problem, next: "Try it again in a moment; see first whether it was done." };
 }

@@ -38,7 +38,10 @@ export interface DataTableProps<T> {
 }
 
 const ROW_PX = 38;
-const OVERSCAN = 12;
+/** Out of sight, on each side: each row more is laid out and painted with each frame. */
+const OVERSCAN = 6;
+/** The next page is on its way before the reader is there. */
+const MORE_BEFORE_END = 50;
 /** Below the page's other things, so many rows scroll within the table and fewer with the page. */
 const SCROLLS_FROM = 15;
 
@@ -54,7 +57,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
   useEffect(() => {
-    if (!complete && last >= rows.length - OVERSCAN * 2) onEnd?.();
+    if (!complete && last >= rows.length - MORE_BEFORE_END) onEnd?.();
   }, [complete, last, rows.length, onEnd]);
   const current = useCurrentRow(props, (at) => virtual.scrollToIndex(at));
   const tracks = useMemo(

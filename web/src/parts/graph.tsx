@@ -86,7 +86,7 @@ export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
         proOptions={{ hideAttribution: true }}
       >
         <Background />
-        <Controls showInteractive={false} />
+        <Controls showInteractive={false} orientation="horizontal" />
       </ReactFlow>
     </section>
   );

@@ -4,16 +4,21 @@ import { useSyncExternalStore } from "react";
 import { durationWords, exactMoment } from "../words/time-words.ts";
 
 const TICK_MS = 1_000;
+const HOUR_MS = 3_600_000;
 let nowMs = Date.now();
 let timer: ReturnType<typeof setInterval> | null = null;
 const listeners = new Set<() => void>();
 
 function listen(tell: () => void): () => void {
   listeners.add(tell);
-  timer ??= setInterval(() => {
+  if (timer === null) {
+    // Nobody has let it tick: it stands where the last one left it.
     nowMs = Date.now();
-    for (const one of listeners) one();
-  }, TICK_MS);
+    timer = setInterval(() => {
+      nowMs = Date.now();
+      for (const one of listeners) one();
+    }, TICK_MS);
+  }
   return () => {
     listeners.delete(tell);
     if (listeners.size > 0 || timer === null) return;
@@ -45,7 +50,8 @@ export function AgoMs({ atMs }: { readonly atMs: number }) {
 function agoWords(atMs: number, now: number): string {
   const away = atMs - now;
   if (Math.abs(away) < TICK_MS) return "now";
-  const words = durationWords(Math.abs(away), "coarse");
+  // Of moments to come several are listed, and are to be told apart.
+  const words = durationWords(Math.abs(away), away >= HOUR_MS ? "fine" : "coarse");
   return away > 0 ? `in ${words}` : `${words} ago`;
 }
 

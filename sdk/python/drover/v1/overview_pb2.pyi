@@ -57,20 +57,40 @@ class WatchOverviewResponse(_message.Message):
     def __init__(self, overview: _Optional[_Union[GetOverviewResponse, _Mapping]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Activity(_message.Message):
-    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions")
+    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "retried_steps")
     MINUTES_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     MORE_RUNS_FIELD_NUMBER: _ClassVar[int]
     DETECT_TYPICAL_FIELD_NUMBER: _ClassVar[int]
     DETECT_SLOW_FIELD_NUMBER: _ClassVar[int]
     INTERVENTIONS_FIELD_NUMBER: _ClassVar[int]
+    RETRIES_FIELD_NUMBER: _ClassVar[int]
+    MORE_RETRIES_FIELD_NUMBER: _ClassVar[int]
+    RETRIED_STEPS_FIELD_NUMBER: _ClassVar[int]
     minutes: _containers.RepeatedCompositeFieldContainer[ActivityMinute]
     states: _containers.RepeatedCompositeFieldContainer[OpenRuns]
     more_runs: bool
     detect_typical: _duration_pb2.Duration
     detect_slow: _duration_pb2.Duration
     interventions: int
-    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ...) -> None: ...
+    retries: int
+    more_retries: bool
+    retried_steps: _containers.RepeatedCompositeFieldContainer[RetriedStep]
+    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., retried_steps: _Optional[_Iterable[_Union[RetriedStep, _Mapping]]] = ...) -> None: ...
+
+class RetriedStep(_message.Message):
+    __slots__ = ("workflow", "step_id", "retries", "last_time", "last_run_id")
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    RETRIES_FIELD_NUMBER: _ClassVar[int]
+    LAST_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    workflow: str
+    step_id: str
+    retries: int
+    last_time: _timestamp_pb2.Timestamp
+    last_run_id: str
+    def __init__(self, workflow: _Optional[str] = ..., step_id: _Optional[str] = ..., retries: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_run_id: _Optional[str] = ...) -> None: ...
 
 class ActivityMinute(_message.Message):
     __slots__ = ("start_time", "accepted", "completed", "not_completed")

@@ -247,7 +247,7 @@ class RunRef(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
 
 class GetRunRequest(_message.Message):
-    __slots__ = ("namespace", "run", "include_attempts", "include_interventions", "include_escalations", "include_signals", "include_decisions", "include_settings")
+    __slots__ = ("namespace", "run", "include_attempts", "include_interventions", "include_escalations", "include_signals", "include_decisions", "include_settings", "include_definition")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
@@ -256,6 +256,7 @@ class GetRunRequest(_message.Message):
     INCLUDE_SIGNALS_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_DECISIONS_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_DEFINITION_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     run: RunRef
     include_attempts: bool
@@ -264,10 +265,11 @@ class GetRunRequest(_message.Message):
     include_signals: bool
     include_decisions: bool
     include_settings: bool
-    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., include_attempts: _Optional[bool] = ..., include_interventions: _Optional[bool] = ..., include_escalations: _Optional[bool] = ..., include_signals: _Optional[bool] = ..., include_decisions: _Optional[bool] = ..., include_settings: _Optional[bool] = ...) -> None: ...
+    include_definition: bool
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., include_attempts: _Optional[bool] = ..., include_interventions: _Optional[bool] = ..., include_escalations: _Optional[bool] = ..., include_signals: _Optional[bool] = ..., include_decisions: _Optional[bool] = ..., include_settings: _Optional[bool] = ..., include_definition: _Optional[bool] = ...) -> None: ...
 
 class GetRunResponse(_message.Message):
-    __slots__ = ("run", "steps", "attempts", "interventions", "escalations", "signals", "decisions", "settings")
+    __slots__ = ("run", "steps", "attempts", "interventions", "escalations", "signals", "decisions", "settings", "definition")
     RUN_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
@@ -276,6 +278,7 @@ class GetRunResponse(_message.Message):
     SIGNALS_FIELD_NUMBER: _ClassVar[int]
     DECISIONS_FIELD_NUMBER: _ClassVar[int]
     SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    DEFINITION_FIELD_NUMBER: _ClassVar[int]
     run: _run_pb2.Run
     steps: _containers.RepeatedCompositeFieldContainer[_run_pb2.Step]
     attempts: _containers.RepeatedCompositeFieldContainer[_run_pb2.Attempt]
@@ -284,7 +287,8 @@ class GetRunResponse(_message.Message):
     signals: _containers.RepeatedCompositeFieldContainer[_run_pb2.ReceivedSignal]
     decisions: _containers.RepeatedCompositeFieldContainer[_run_pb2.Decision]
     settings: _containers.RepeatedCompositeFieldContainer[_run_pb2.EffectiveSetting]
-    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., interventions: _Optional[_Iterable[_Union[_run_pb2.Intervention, _Mapping]]] = ..., escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., signals: _Optional[_Iterable[_Union[_run_pb2.ReceivedSignal, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[_run_pb2.Decision, _Mapping]]] = ..., settings: _Optional[_Iterable[_Union[_run_pb2.EffectiveSetting, _Mapping]]] = ...) -> None: ...
+    definition: _workflow_pb2.WorkflowDefinition
+    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., interventions: _Optional[_Iterable[_Union[_run_pb2.Intervention, _Mapping]]] = ..., escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., signals: _Optional[_Iterable[_Union[_run_pb2.ReceivedSignal, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[_run_pb2.Decision, _Mapping]]] = ..., settings: _Optional[_Iterable[_Union[_run_pb2.EffectiveSetting, _Mapping]]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ...) -> None: ...
 
 class ListItemsRequest(_message.Message):
     __slots__ = ("namespace", "run", "step_id", "page_size", "page_token", "states")

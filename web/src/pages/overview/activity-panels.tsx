@@ -1,6 +1,6 @@
 // What the runs of the last thirty minutes came to, and how fast supervisors acted.
 import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Activity, ActivityMinute } from "@drover/proto/drover/v1/overview_pb.ts";
+import type { Activity, ActivityMinute, RetriedStep } from "@drover/proto/drover/v1/overview_pb.ts";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { useMemo } from "react";
 import { Link } from "wouter";
@@ -8,7 +8,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { useNowMs } from "../../parts/time.tsx";
+import { Ago, useNowMs } from "../../parts/time.tsx";
 import { counted, numberWords } from "../../words/counts.ts";
 import { isFinal, runStanding, stateName } from "../../words/run-words.ts";
 import { durationWords } from "../../words/time-words.ts";
@@ -17,43 +17,10 @@ const MINUTES = 30;
 const MINUTE_MS = 60_000;
 
 export function ActivityPanels({ of }: { readonly of: Activity }) {
-  const ended = of.states.filter(({ state }) => isFinal(state));
-  const endedCount = ended.reduce((sum, { count }) => sum + count, 0);
-  const total = of.states.reduce((sum, { count }) => sum + count, 0);
-  const completed = ended.find(({ state }) => state === RunState.COMPLETED)?.count ?? 0;
-  const rate = endedCount === 0 ? "–" : `${((100 * completed) / endedCount).toFixed(1)} %`;
-  const detect = (value: Activity["detectTypical"]) =>
-    value === undefined ? "–" : durationWords(durationMs(value));
-  const of30 = of.moreRuns ? `of the newest ${numberWords(total)} runs` : "in the last 30 minutes";
+  const total = totalOf(of);
   return (
     <>
-      <div className="tiles">
-        <Tile
-          name="Runs"
-          value={`${numberWords(total)}${of.moreRuns ? "+" : ""}`}
-          note="accepted in the last 30 minutes"
-        />
-        <Tile
-          name="Completed"
-          value={rate}
-          note={`of ${counted(endedCount, "run")} that ended, ${of30}`}
-        />
-        <Tile
-          name="Time to detect"
-          value={detect(of.detectTypical)}
-          note={
-            of.interventions === 0
-              ? "supervisors had nothing to act upon"
-              : `typical; 95 of 100 within ${detect(of.detectSlow)}`
-          }
-        />
-        <Tile
-          name="Interventions"
-          value={numberWords(of.interventions)}
-          note="of supervisors, the newest 200 at most"
-          href="/audit"
-        />
-      </div>
+      <ActivityTiles of={of} />
       <div className="panels-2">
         <Panel title="Runs by the minute">
           {of.minutes.length === 0 ? (
@@ -82,7 +49,79 @@ export function ActivityPanels({ of }: { readonly of: Activity }) {
           </ul>
         </Panel>
       </div>
+      {of.retriedSteps.length === 0 ? null : <RetriedSteps of={of.retriedSteps} />}
     </>
+  );
+}
+
+const totalOf = ({ states }: Activity) => states.reduce((sum, { count }) => sum + count, 0);
+
+function ActivityTiles({ of }: { readonly of: Activity }) {
+  const ended = of.states.filter(({ state }) => isFinal(state));
+  const endedCount = ended.reduce((sum, { count }) => sum + count, 0);
+  const total = totalOf(of);
+  const completed = ended.find(({ state }) => state === RunState.COMPLETED)?.count ?? 0;
+  const rate = endedCount === 0 ? "–" : `${((100 * completed) / endedCount).toFixed(1)} %`;
+  const detect = (value: Activity["detectTypical"]) =>
+    value === undefined ? "–" : durationWords(durationMs(value));
+  const of30 = of.moreRuns ? `of the newest ${numberWords(total)} runs` : "in the last 30 minutes";
+  return (
+    <div className="tiles">
+      <Tile
+        name="Runs"
+        value={`${numberWords(total)}${of.moreRuns ? "+" : ""}`}
+        note="accepted in the last 30 minutes"
+      />
+      <Tile
+        name="Completed"
+        value={rate}
+        note={`of ${counted(endedCount, "run")} that ended, ${of30}`}
+      />
+      <Tile
+        name="Retries"
+        value={`${numberWords(of.retries)}${of.moreRetries ? "+" : ""}`}
+        note={
+          of.retries === 0
+            ? "nothing had to be tried again"
+            : "of steps in the last 30 minutes, after a failure"
+        }
+      />
+      <Tile
+        name="Time to detect"
+        value={detect(of.detectTypical)}
+        note={
+          of.interventions === 0
+            ? "supervisors had nothing to act upon"
+            : `typical; 95 of 100 within ${detect(of.detectSlow)}`
+        }
+      />
+      <Tile
+        name="Interventions"
+        value={numberWords(of.interventions)}
+        note="of supervisors, the newest 200 at most"
+        href="/audit"
+      />
+    </div>
+  );
+}
+
+/** Where trying again is spent; the run in which it was last shows the failures in full. */
+function RetriedSteps({ of }: { readonly of: readonly RetriedStep[] }) {
+  return (
+    <Panel title="Tried again most">
+      <ul className="retried">
+        {of.map(({ workflow, stepId, retries, lastTime, lastRunId }) => (
+          <li key={`${workflow} ${stepId} ${lastRunId}`}>
+            <span className="number">{numberWords(retries)} ×</span>
+            <span>
+              Step <b>{stepId}</b> of <Link href={`/workflows/${workflow}`}>{workflow}</Link>, last{" "}
+              <Ago at={lastTime} />
+            </span>
+            <Link href={`/runs/${lastRunId}`}>Look at the last run</Link>
+          </li>
+        ))}
+      </ul>
+    </Panel>
   );
 }
 

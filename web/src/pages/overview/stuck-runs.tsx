@@ -1,7 +1,9 @@
 // Runs that stand still for a person, and steps that take far longer than others of their kind
 // have: the first few of each by name, so that one click leads there.
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { RunState, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
+import type { ListItemsRequestSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { operator, scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Ago } from "../../parts/time.tsx";
@@ -11,6 +13,8 @@ import type { Need } from "./needs-person.tsx";
 const SHOWN_MAX = 5;
 const LOOK_AGAIN_MS = 10_000;
 const SUSPECTED_MS = 24 * 3_600_000;
+/** Of those with agents at a time. */
+const ITEMS_MAX = 1_000;
 
 export function useStuckRuns(): readonly Need[] {
   const namespace = useNamespace();
@@ -70,9 +74,21 @@ async function suspectsOf(namespace: string, signal: AbortSignal): Promise<reado
   const looked = interventions.map(async ({ runId, stepId, workflow }) => {
     const run = { ref: { case: "runId", value: runId } } as const;
     // A run that is gone meanwhile is no suspect any more.
-    const answer = await scheduler.getRun({ namespace, run }, { signal }).catch(() => null);
-    const since = answer?.steps.find(({ id }) => id === stepId)?.suspectTime;
+    const steps = await stepsLike(stepId, { namespace, run }, signal).catch(() => []);
+    const since = steps.find(({ id }) => id === stepId)?.suspectTime;
     return since === undefined ? [] : [{ runId, workflow, stepId, since }];
   });
   return (await Promise.all(looked)).flat();
+}
+
+/** The steps of the run; of an item of a map its items that are with agents. */
+async function stepsLike(
+  stepId: string,
+  of: Pick<MessageInitShape<typeof ListItemsRequestSchema>, "namespace" | "run">,
+  signal: AbortSignal,
+): Promise<readonly Step[]> {
+  const [map = "", index] = stepId.split("[");
+  if (index === undefined) return (await scheduler.getRun(of, { signal })).steps;
+  const withAgents = { states: [StepState.LEASED], pageSize: ITEMS_MAX };
+  return (await scheduler.listItems({ ...of, stepId: map, ...withAgents }, { signal })).items;
 }

@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/overview.proto.
  */
 export const file_drover_v1_overview: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQixAIKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQiYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSLoAQoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUifAoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUipAEKDFVuc2VydmVkVGFzaxINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEi8KC29sZGVzdF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgFIAEoCSI7CgpOYW1lZFBhdXNlEgwKBG5hbWUYASABKAkSHwoFcGF1c2UYAiABKAsyEC5kcm92ZXIudjEuUGF1c2UiFwoVR2V0Q2x1c3RlckluZm9SZXF1ZXN0IvABChZHZXRDbHVzdGVySW5mb1Jlc3BvbnNlEhYKDnNlcnZlcl92ZXJzaW9uGAEgASgJEhgKEGRhdGFiYXNlX3ZlcnNpb24YAiABKAkSMwoQY2xvY2tfZGlmZmVyZW5jZRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgptaWdyYXRpb25zGAQgAygLMhsuZHJvdmVyLnYxLkFwcGxpZWRNaWdyYXRpb24SJgoJb3Blbl9ydW5zGAUgAygLMhMuZHJvdmVyLnYxLk9wZW5SdW5zEhYKDm1vcmVfb3Blbl9ydW5zGAYgASgIImIKEEFwcGxpZWRNaWdyYXRpb24SDgoGbnVtYmVyGAEgASgFEgwKBG5hbWUYAiABKAkSMAoMYXBwbGllZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI9CghPcGVuUnVucxIiCgVzdGF0ZRgBIAEoDjITLmRyb3Zlci52MS5SdW5TdGF0ZRINCgVjb3VudBgCIAEoBWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQixAIKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQiYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSK+AgoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUSDwoHcmV0cmllcxgHIAEoBRIUCgxtb3JlX3JldHJpZXMYCCABKAgSLQoNcmV0cmllZF9zdGVwcxgJIAMoCzIWLmRyb3Zlci52MS5SZXRyaWVkU3RlcCKFAQoLUmV0cmllZFN0ZXASEAoId29ya2Zsb3cYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIPCgdyZXRyaWVzGAMgASgFEi0KCWxhc3RfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLbGFzdF9ydW5faWQYBSABKAkifAoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUipAEKDFVuc2VydmVkVGFzaxINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEi8KC29sZGVzdF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgFIAEoCSI7CgpOYW1lZFBhdXNlEgwKBG5hbWUYASABKAkSHwoFcGF1c2UYAiABKAsyEC5kcm92ZXIudjEuUGF1c2UiFwoVR2V0Q2x1c3RlckluZm9SZXF1ZXN0IvABChZHZXRDbHVzdGVySW5mb1Jlc3BvbnNlEhYKDnNlcnZlcl92ZXJzaW9uGAEgASgJEhgKEGRhdGFiYXNlX3ZlcnNpb24YAiABKAkSMwoQY2xvY2tfZGlmZmVyZW5jZRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgptaWdyYXRpb25zGAQgAygLMhsuZHJvdmVyLnYxLkFwcGxpZWRNaWdyYXRpb24SJgoJb3Blbl9ydW5zGAUgAygLMhMuZHJvdmVyLnYxLk9wZW5SdW5zEhYKDm1vcmVfb3Blbl9ydW5zGAYgASgIImIKEEFwcGxpZWRNaWdyYXRpb24SDgoGbnVtYmVyGAEgASgFEgwKBG5hbWUYAiABKAkSMAoMYXBwbGllZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI9CghPcGVuUnVucxIiCgVzdGF0ZRgBIAEoDjITLmRyb3Zlci52MS5SdW5TdGF0ZRINCgVjb3VudBgCIAEoBWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Asks what needs a person.
@@ -225,6 +225,28 @@ export type Activity = Message<"drover.v1.Activity"> & {
    * @generated from field: int32 interventions = 6;
    */
   interventions: number;
+
+  /**
+   * How often a step of the namespace, or its undoing, was tried again in these thirty minutes,
+   * once the wait after a failure was over. Counted up to 500.
+   *
+   * @generated from field: int32 retries = 7;
+   */
+  retries: number;
+
+  /**
+   * There were more than 500.
+   *
+   * @generated from field: bool more_retries = 8;
+   */
+  moreRetries: boolean;
+
+  /**
+   * The steps that these are of, those with most first: up to five.
+   *
+   * @generated from field: repeated drover.v1.RetriedStep retried_steps = 9;
+   */
+  retriedSteps: RetriedStep[];
 };
 
 /**
@@ -233,6 +255,55 @@ export type Activity = Message<"drover.v1.Activity"> & {
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
   messageDesc(file_drover_v1_overview, 4);
+
+/**
+ * A step that was tried again, in whatever runs.
+ *
+ * @generated from message drover.v1.RetriedStep
+ */
+export type RetriedStep = Message<"drover.v1.RetriedStep"> & {
+  /**
+   * Name of the workflow.
+   *
+   * @generated from field: string workflow = 1;
+   */
+  workflow: string;
+
+  /**
+   * Id of the step; of all items of a map that of the map.
+   *
+   * @generated from field: string step_id = 2;
+   */
+  stepId: string;
+
+  /**
+   * How often.
+   *
+   * @generated from field: int32 retries = 3;
+   */
+  retries: number;
+
+  /**
+   * When it was last.
+   *
+   * @generated from field: google.protobuf.Timestamp last_time = 4;
+   */
+  lastTime?: Timestamp | undefined;
+
+  /**
+   * The run in which it was last.
+   *
+   * @generated from field: string last_run_id = 5;
+   */
+  lastRunId: string;
+};
+
+/**
+ * Describes the message drover.v1.RetriedStep.
+ * Use `create(RetriedStepSchema)` to create a new message.
+ */
+export const RetriedStepSchema: GenMessage<RetriedStep> = /*@__PURE__*/
+  messageDesc(file_drover_v1_overview, 5);
 
 /**
  * A minute of runs.
@@ -274,7 +345,7 @@ export type ActivityMinute = Message<"drover.v1.ActivityMinute"> & {
  * Use `create(ActivityMinuteSchema)` to create a new message.
  */
 export const ActivityMinuteSchema: GenMessage<ActivityMinute> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 5);
+  messageDesc(file_drover_v1_overview, 6);
 
 /**
  * Tasks that nobody asks for.
@@ -323,7 +394,7 @@ export type UnservedTask = Message<"drover.v1.UnservedTask"> & {
  * Use `create(UnservedTaskSchema)` to create a new message.
  */
 export const UnservedTaskSchema: GenMessage<UnservedTask> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 6);
+  messageDesc(file_drover_v1_overview, 7);
 
 /**
  * A queue or a workflow that is paused.
@@ -351,7 +422,7 @@ export type NamedPause = Message<"drover.v1.NamedPause"> & {
  * Use `create(NamedPauseSchema)` to create a new message.
  */
 export const NamedPauseSchema: GenMessage<NamedPause> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 7);
+  messageDesc(file_drover_v1_overview, 8);
 
 /**
  * Asks what runs here.
@@ -366,7 +437,7 @@ export type GetClusterInfoRequest = Message<"drover.v1.GetClusterInfoRequest"> &
  * Use `create(GetClusterInfoRequestSchema)` to create a new message.
  */
 export const GetClusterInfoRequestSchema: GenMessage<GetClusterInfoRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 8);
+  messageDesc(file_drover_v1_overview, 9);
 
 /**
  * What runs here.
@@ -422,7 +493,7 @@ export type GetClusterInfoResponse = Message<"drover.v1.GetClusterInfoResponse">
  * Use `create(GetClusterInfoResponseSchema)` to create a new message.
  */
 export const GetClusterInfoResponseSchema: GenMessage<GetClusterInfoResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 9);
+  messageDesc(file_drover_v1_overview, 10);
 
 /**
  * A step that the schema of the database has taken.
@@ -457,7 +528,7 @@ export type AppliedMigration = Message<"drover.v1.AppliedMigration"> & {
  * Use `create(AppliedMigrationSchema)` to create a new message.
  */
 export const AppliedMigrationSchema: GenMessage<AppliedMigration> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 10);
+  messageDesc(file_drover_v1_overview, 11);
 
 /**
  * Open runs of one state.
@@ -485,5 +556,5 @@ export type OpenRuns = Message<"drover.v1.OpenRuns"> & {
  * Use `create(OpenRunsSchema)` to create a new message.
  */
 export const OpenRunsSchema: GenMessage<OpenRuns> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 11);
+  messageDesc(file_drover_v1_overview, 12);
 

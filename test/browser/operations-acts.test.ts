@@ -1,0 +1,326 @@
+/**
+ * What a person does to workflows, queues, agents, escalations and schedules: each action is done
+ * in a real browser, and its effect is read back through the API.
+ */
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { at, listAt, textAt } from "../support/json-call.ts";
+import { until } from "../support/until.ts";
+import { closeBrowser, keptPage, lookAt as lookAtPage, visit } from "./browser.ts";
+import { type OperationsWorld, openOperationsWorld } from "./operations-world.ts";
+
+let world: OperationsWorld;
+let page: Page;
+
+beforeAll(async () => {
+  world = await openOperationsWorld();
+});
+afterAll(async () => {
+  await closeBrowser();
+  await world?.stop();
+});
+beforeEach(async (context) => {
+  page = await keptPage(context, world.server.address);
+  page.setDefaultTimeout(8_000);
+});
+
+async function open(path: string): Promise<void> {
+  await visit(page, path);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+}
+
+const lookAt = (name: string) => lookAtPage(page, name);
+const button = (name: string | RegExp): Locator => page.getByRole("button", { name });
+const dialog = (): Locator => page.getByRole("dialog");
+
+/** Opens the dialog of an action, fills it in, and does it. */
+async function act(name: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
+  await page.getByRole("button", { name, exact: true }).click();
+  const asked = dialog();
+  for (const [field, value] of Object.entries(fields))
+    await asked.getByLabel(new RegExp(`^${field}`)).fill(value);
+  const said = (await asked.textContent()) ?? "";
+  await asked.locator("button[type=submit]").click();
+  await asked.waitFor({ state: "detached" });
+  return said;
+}
+
+const holds = (what: string, look: () => Promise<boolean>) =>
+  until(what, async () => ((await look()) ? true : null));
+
+describe("an escalation", () => {
+  /** The newest question that stands open. */
+  async function firstOpen(): Promise<{ runId: string; id: string; path: string }> {
+    const [one] = listAt(await world.call("OperatorService/ListEscalations", {}), "escalations");
+    const [runId, id] = [textAt(one, "runId"), textAt(one, "id")];
+    return { runId, id, path: `/escalations/${runId}/${id}` };
+  }
+  const escalation = async ({ runId, id }: { runId: string; id: string }) =>
+    world.call("OperatorService/GetEscalation", { run: { runId }, escalationId: id });
+
+  it("is found in the list, read, claimed and answered with an output: its run completes", async () => {
+    const question = await firstOpen();
+    await open("/escalations");
+    await page.locator(`a[href="${question.path}"]`).click();
+    await page.getByRole("heading", { name: "What happened" }).waitFor();
+    await page.getByText("connection-lost: the bank hung up").first().waitFor();
+    await lookAt("escalation");
+
+    await act("Claim", { "Your name": "ada" });
+    await page.getByText("ada is at it").waitFor();
+    expect(at(await escalation(question), "escalation", "claimedBy")).toBe("ada");
+
+    await button("It is done").click();
+    const asked = dialog();
+    expect(await asked.textContent()).toContain("Step charge counts as done");
+    expect(await asked.getByLabel("Your name").inputValue()).toBe("ada");
+    await lookAt("escalation-answer");
+    await asked.getByLabel("Its output, as JSON").fill('{"charged": 42}');
+    await asked.getByLabel("Why").fill("the bank has it");
+    await asked.getByRole("button", { name: "It is done" }).click();
+    await page.getByText("It is answered: succeed.").waitFor();
+    await page.getByText("succeed, said ada (not verified): the bank has it").waitFor();
+    await lookAt("escalation-closed");
+
+    const after = await escalation(question);
+    expect(at(after, "escalation", "answer")).toMatchObject({ answer: "succeed", by: "ada" });
+    expect(at(after, "step", "output", "json")).toBe('{"charged": 42}');
+    const run = await world.call("SchedulerService/GetRun", { run: { runId: question.runId } });
+    expect(at(run, "run", "state")).toBe("RUN_STATE_COMPLETED");
+  });
+
+  it("is not answered with what is no JSON, and the field says why", async () => {
+    const question = await firstOpen();
+    await open(question.path);
+    await button("Try again with another input").click();
+    const asked = dialog();
+    await asked.getByLabel("Its whole input, as JSON").fill("{card: 1}");
+    await asked.getByLabel("Your name").fill("ada");
+    await asked.getByLabel("Why").fill("another card");
+    await asked.getByRole("button", { name: "Try again with another input" }).click();
+    const field = asked.getByLabel("Its whole input, as JSON");
+    const said = await field.evaluate((of) => String(Reflect.get(of, "validationMessage")));
+    expect(said).toMatch(/^This is no JSON/);
+    await asked.getByRole("button", { name: "Leave it" }).click();
+    expect(at(await escalation(question), "escalation", "closedTime")).toBeUndefined();
+  });
+
+  it("is released by whoever has claimed it, and taken over by somebody else", async () => {
+    const question = await firstOpen();
+    const claimedBy = async () => at(await escalation(question), "escalation", "claimedBy");
+    await open(question.path);
+    await act("Claim", { "Your name": "ada" });
+    await page.getByText("ada is at it").waitFor();
+    expect(await act("Take it over", { "Your name": "grace" })).toContain("from ada");
+    await page.getByText("grace is at it").waitFor();
+    expect(await claimedBy()).toBe("grace");
+    expect(await act("Release")).toContain("grace no longer looks after it");
+    await button("Claim").waitFor();
+    expect(await claimedBy()).toBeUndefined();
+  });
+
+  it("ends its run with the answer to fail it, after a warning", async () => {
+    const question = await firstOpen();
+    await open(question.path);
+    const said = await act("Fail the run", { "Your name": "ada", Why: "the card was refused" });
+    expect(said).toContain("This cannot be taken back");
+    await holds("the run has failed", async () => {
+      const run = await world.call("SchedulerService/GetRun", { run: { runId: question.runId } });
+      return at(run, "run", "state") === "RUN_STATE_FAILED";
+    });
+  });
+
+  it("that is not there is said to be missing", async () => {
+    const { path } = await firstOpen();
+    await visit(page, `${path}9`);
+    await page.getByText("Could not load the escalation").waitFor();
+    await lookAt("escalation-missing");
+  });
+});
+
+describe("a queue", () => {
+  const queue = async (name: string) => world.call("OperatorService/GetQueue", { queue: name });
+
+  it("is paused with a reason, and goes on again", async () => {
+    await open("/queues/mail");
+    expect(await act("Pause", { Why: "the printer burns" })).toContain("What is with an agent");
+    await page.getByText("paused", { exact: true }).first().waitFor();
+    expect(at(await queue("mail"), "queue", "pause", "reason")).toBe("the printer burns");
+    await lookAt("queue-paused");
+    await act("Resume");
+    await button("Pause").waitFor();
+    expect(at(await queue("mail"), "queue", "pause")).toBeUndefined();
+  });
+
+  it("gets limits, and loses them", async () => {
+    await open("/queues/travel");
+    await act("Limits", { "Most tasks with agents at a time": "3", "Most tasks a second": "0.5" });
+    await page.getByText("3 with agents; 0.5 a second, 1 at once", { exact: true }).waitFor();
+    expect(at(await queue("travel"), "queue", "limits")).toMatchObject({
+      leased: 3,
+      perSecond: 0.5,
+    });
+    await act("Limits", {
+      "Most tasks with agents at a time": "",
+      "Most tasks a second": "",
+      "Of these at once": "",
+    });
+    await holds("the limits are gone", async () => {
+      const leased = at(await queue("travel"), "queue", "limits", "leased") ?? 0;
+      return leased === 0;
+    });
+  });
+
+  it("gives a workflow to one version of agents alone, and to all again", async () => {
+    await open("/queues/travel");
+    await act("Pin a workflow", { Workflow: "book-holiday", "Version of the agents": "2.1" });
+    await button("Unpin book-holiday").waitFor();
+    expect(listAt(await queue("travel"), "pins")).toMatchObject([
+      { workflow: "book-holiday", agentVersion: "2.1" },
+    ]);
+    await act("Unpin book-holiday");
+    await page.getByText("go to agents of any version").waitFor();
+    expect(listAt(await queue("travel"), "pins")).toEqual([]);
+  });
+
+  it("has the circuit of a task held open, and released", async () => {
+    const circuits = async () =>
+      listAt(await world.call("OperatorService/ListCircuits", {}), "circuits");
+    await open("/queues/mail");
+    await act("Hold open the circuit of send-letter", { "Your name": "ada", Why: "out of stamps" });
+    await page.getByText("held open").waitFor();
+    expect(await circuits()).toMatchObject([
+      { queue: "mail", task: "send-letter", setting: "CIRCUIT_SETTING_OPEN", why: "out of stamps" },
+    ]);
+    await open("/queues");
+    await page.getByText("said ada: out of stamps").waitFor();
+    await lookAt("queues-circuit");
+    await act("Release the circuit of send-letter");
+    await page.getByText("Every circuit is closed").waitFor();
+    expect(await circuits()).toEqual([]);
+  });
+
+  it("has a circuit held closed, whatever fails, and released", async () => {
+    const settings = async () =>
+      listAt(await world.call("OperatorService/ListCircuits", {}), "circuits").map((of) =>
+        [at(of, "task"), at(of, "setting"), at(of, "setBy")].join(" "),
+      );
+    await open("/queues/mail");
+    const said = await act("Hold closed the circuit of send-letter", { "Your name": "ada" });
+    expect(said).toContain("Everything goes through, whatever fails");
+    await page.getByText("held closed").waitFor();
+    expect(await settings()).toEqual(["send-letter CIRCUIT_SETTING_CLOSED ada"]);
+    await act("Release the circuit of send-letter");
+    await button("Hold closed the circuit of send-letter").waitFor();
+    expect(await settings()).toEqual([]);
+  });
+
+  it("rests with all others of the namespace, and goes on with them", async () => {
+    const pause = async () =>
+      at(await world.call("OperatorService/GetOverview", {}), "namespacePause");
+    await open("/queues");
+    await act("Pause all queues", { Why: "moving house" });
+    await page.getByText("all queues are paused: moving house").waitFor();
+    expect(await pause()).toMatchObject({ reason: "moving house" });
+    await act("Resume all queues");
+    await button("Pause all queues").waitFor();
+    expect(await pause()).toBeUndefined();
+  });
+});
+
+describe("an agent", () => {
+  const cordons = async () =>
+    listAt(await world.call("OperatorService/ListCordons", {}), "cordons");
+
+  it("gets nothing new while it is cordoned by its own name", async () => {
+    await open("/queues");
+    await page.getByRole("link", { name: "travel-1" }).click();
+    const named = { "Your name": "ada", Why: "its disk is full" };
+    expect(await act("Cordon", named)).toContain("travel-1");
+    await page.getByText("agent travel-1, said ada: its disk is full").waitFor();
+    expect(await cordons()).toMatchObject([{ agentId: "travel-1", why: "its disk is full" }]);
+    await act("Uncordon agent travel-1");
+    await button("Cordon").first().waitFor();
+    expect(await cordons()).toEqual([]);
+  });
+
+  it("shows what it holds and how far it is, and is cordoned and uncordoned by its version", async () => {
+    await open("/queues");
+    await page.getByRole("link", { name: "reports-1" }).click();
+    await page.getByText("47 %").waitFor();
+    await lookAt("agent");
+    await act("Cordon its version", { "Your name": "ada", Why: "3.0 leaks" });
+    await page.getByText("agents of version 3.0, said ada: 3.0 leaks").waitFor();
+    expect(await cordons()).toMatchObject([{ version: "3.0", cordonedBy: "ada" }]);
+    await act("Uncordon agents of version 3.0");
+    await button("Cordon its version").waitFor();
+    expect(await cordons()).toEqual([]);
+  });
+});
+
+describe("a workflow", () => {
+  const workflow = async () =>
+    world.call("SchedulerService/GetWorkflow", { name: "book-holiday", includeDurations: true });
+
+  it("shows how long its steps have taken", async () => {
+    await open("/workflows/book-holiday?version=1");
+    await page.getByText("not the default").waitFor();
+    await open("/workflows/book-holiday");
+    const row = page.getByRole("row", { name: /book-flight in travel/ });
+    await row
+      .getByText(/^\d+ ms$/)
+      .first()
+      .waitFor();
+    await lookAt("workflow");
+  });
+
+  it("is paused and goes on, and has another version as its default", async () => {
+    await open("/workflows/book-holiday");
+    await act("Pause", { Why: "prices are wrong" });
+    await button("Resume").waitFor();
+    expect(at(await workflow(), "workflow", "pause", "reason")).toBe("prices are wrong");
+    await act("Resume");
+    await button("Pause").waitFor();
+    expect(at(await workflow(), "workflow", "pause")).toBeUndefined();
+    expect(await act("Make default: v1")).toContain("Runs that have begun keep");
+    await button("Make default: v2").waitFor();
+    expect(at(await workflow(), "workflow", "defaultVersion")).toBe(1);
+  });
+});
+
+describe("a schedule", () => {
+  const schedule = async (name: string) =>
+    at(await world.call("SchedulerService/GetSchedule", { name }), "schedule");
+
+  it("is paused, and goes on with its next moment", async () => {
+    await open("/schedules/every-night");
+    await act("Pause", { Why: "holidays" });
+    await page.getByText("None while it is paused.").waitFor();
+    expect(at(await schedule("every-night"), "pause", "reason")).toBe("holidays");
+    await act("Resume");
+    await page
+      .getByText(/02:30:00 Europe\/Berlin/)
+      .first()
+      .waitFor();
+    expect(at(await schedule("every-night"), "pause")).toBeUndefined();
+  });
+
+  it("begins a run at once, and those that were missed", async () => {
+    await open("/schedules/every-quarter");
+    await act("Begin a run now");
+    await page.getByText("a person").waitFor();
+    const begun = listAt(await schedule("every-quarter"), "last");
+    expect(begun).toMatchObject([{ cause: "FIRE_CAUSE_TRIGGER", outcome: "FIRE_OUTCOME_STARTED" }]);
+
+    await button("Backfill").click();
+    await dialog()
+      .getByText(/^\d+ moments: \d+ runs would begin, 0 have one already\.$/)
+      .waitFor();
+    await lookAt("schedule-backfill");
+    await dialog().getByRole("button", { name: "Begin them" }).click();
+    await page.getByText(/^9[5-7] runs begun for 9[5-7] moments\.$/).waitFor();
+    await page.getByText("a backfill").first().waitFor();
+    await lookAt("schedule-fires");
+    expect(listAt(await schedule("every-quarter"), "last").length).toBe(50);
+  });
+});

@@ -1,0 +1,103 @@
+/**
+ * What the overview says of steps: which are tried again and again, and which take far longer than
+ * others of their kind have, the items of a map as well.
+ */
+import { type Agent, createAgent, TransientError } from "@drover/sdk";
+import { afterAll, beforeAll, test } from "vitest";
+import { createClient } from "../../sdk/typescript/client.ts";
+import { silentLog } from "../support/agent-script.ts";
+import { startDroverServer, type TestServer } from "../support/drover-server.ts";
+import { at, callJson, listAt } from "../support/json-call.ts";
+import { until } from "../support/until.ts";
+import { closeBrowser, keptPage, lookAt, visit } from "./browser.ts";
+
+const SAMPLES = 10;
+const SHELVES = `workflow: count-shelves
+steps:
+  - id: shelves
+    map: { over: "\${input.shelves}", task: count, queue: shop }
+    input: \${item}
+  - id: order
+    needs: [shelves]
+    task: order
+    queue: shop
+    retry: { attempts: 9, initial: 10ms }
+`;
+
+let server: TestServer;
+let agent: Agent;
+let client: ReturnType<typeof createClient>;
+beforeAll(async () => {
+  const settings = { learnEveryMs: 100, slowSamples: SAMPLES, slowMs: 50 };
+  server = await startDroverServer(undefined, { settings });
+  client = createClient({ address: server.address });
+  const tries = new Map<string, number>();
+  agent = createAgent({
+    ...{ address: server.address, id: "shop-1", slots: 20, graceMs: 0, log: silentLog },
+    queues: ["shop"],
+    handlers: {
+      count: ({ input }, { signal }) =>
+        new Promise<void>((resolve, reject) => {
+          if (input() !== "lost") resolve();
+          signal.addEventListener("abort", () => reject(signal.reason));
+        }),
+      order: async ({ runId }) => {
+        const before = tries.get(runId) ?? 0;
+        tries.set(runId, before + 1);
+        if (before < 3) throw new TransientError("busy", "the line is engaged");
+      },
+    },
+  });
+  agent.start();
+  await client.registerWorkflow(SHELVES);
+});
+afterAll(async () => {
+  await closeBrowser();
+  await agent.stop();
+  client.close();
+  await server.stop();
+});
+
+async function start(shelves: readonly string[]): Promise<string> {
+  const { runId } = await client.schedule({ workflow: "count-shelves", input: { shelves } });
+  return runId;
+}
+
+test("steps that are tried again are counted, and lead to the run in which they were last", async (context) => {
+  const runs = [await start(["a"]), await start(["b"])];
+  for (const runId of runs) await client.waitRun(runId);
+  const page = await keptPage(context, server.address);
+  await visit(page, "/");
+  const retries = page.locator(".tile").filter({ hasText: "Retries" });
+  await retries.getByText("6", { exact: true }).waitFor();
+  const line = page.getByRole("listitem").filter({ hasText: "Step order of count-shelves" });
+  await line.getByText("6 ×").waitFor();
+  await lookAt(page, "overview-retries");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.waitForFunction("document.documentElement.scrollWidth <= innerWidth");
+  await lookAt(page, "narrow-overview");
+  await line.getByRole("link", { name: "Look at the last run" }).click();
+  await page.waitForURL(({ pathname }) => runs.some((runId) => pathname === `/runs/${runId}`));
+});
+
+test("an item of a map that takes far longer than others have is named, as long as it does", async (context) => {
+  await client.waitRun(await start(Array.from({ length: 2 * SAMPLES }, (_, n) => `shelf-${n}`)));
+  await until("it is known how long a shelf takes", async () => {
+    const asked = { name: "count-shelves", includeDurations: true };
+    const { body } = await callJson(server.address, "SchedulerService/GetWorkflow", asked);
+    return listAt(body, "durations").some((of) => Number(at(of, "samples")) >= SAMPLES) || null;
+  });
+  const runId = await start(["a", "b", "lost"]);
+  await until("the supervisor has found it", async () => {
+    const asked = { rules: ["slow"] };
+    const { body } = await callJson(server.address, "OperatorService/ListInterventions", asked);
+    return listAt(body, "interventions").length > 0 || null;
+  });
+  const page = await keptPage(context, server.address);
+  await visit(page, "/");
+  const line = page.getByRole("listitem").filter({ hasText: "shelves[2]" });
+  await line.getByText("takes far longer than others have").waitFor();
+  await lookAt(page, "overview-suspect");
+  await line.getByRole("link", { name: "Look at the run" }).click();
+  await page.waitForURL(`**/runs/${runId}`);
+});
