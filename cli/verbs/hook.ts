@@ -10,7 +10,7 @@ import {
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes } from "../failure.ts";
+import { type Ended, exitCodes, notThere } from "../failure.ts";
 import { readText } from "../input.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
@@ -62,8 +62,8 @@ export function addHookVerbs(hook: Command, ended: Ended): void {
       const { operator, namespace } = connect();
       const answer = await operator.deleteHook({ namespace, name });
       output.data(DeleteHookResponseSchema, answer);
-      const said = answer.deleted ? "deleted" : "was not there";
-      if (output.format === "table") output.line(`hook ${clean(name)} ${said}`);
+      if (!answer.deleted) throw notThere(`there is no hook "${name}"`, "drover hook list");
+      if (output.format === "table") output.line(`hook ${clean(name)} deleted`);
       ended(exitCodes.done);
     });
   addDeliveries(hook, ended);
