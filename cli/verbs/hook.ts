@@ -77,6 +77,7 @@ function addPut(hook: Command, ended: Ended): void {
     .argument("<url>", "where to: http or https")
     .addOption(
       new Option("--event <event>", "what it hears of; may be given again")
+        .choices(events)
         .argParser(oneMore(events))
         .default([], "the runs that name it"),
     )
@@ -122,6 +123,7 @@ function addDeliveries(hook: Command, ended: Ended): void {
     .option("--hook <hook>", "those of one hook", "")
     .addOption(
       new Option("--state <state>", "those in this state; may be given again")
+        .choices(states)
         .argParser(oneMore(states))
         .default([], "all"),
     )

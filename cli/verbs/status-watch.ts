@@ -61,9 +61,7 @@ function pictureOf(
     `${output.paint("bold", of)}${isLost ? `  ${output.paint("red", "the server has gone: trying again")}` : ""}`,
     "",
     ...(rows.length > 0 ? tableLines(concernHeaders, rows, dim) : ["nothing needs a person"]),
-    "",
-    ...(lately === "" ? [] : [`${dim("runs of the last 30 minutes")}  ${lately}`]),
-    dim("Ctrl-C ends this"),
+    ...(lately === "" ? [] : ["", `${dim("runs of the last 30 minutes")}  ${lately}`]),
   ];
 }
 
