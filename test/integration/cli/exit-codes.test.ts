@@ -17,7 +17,7 @@ const offline: ReadonlySet<string> = new Set([
 /** What they tell belongs to no namespace. */
 const ofAll: ReadonlySet<string> = new Set([
   ...["supervisor list", "partition list", "partition history"],
-  ...["namespace create", "namespace list"],
+  ...["namespace create", "namespace list", "bench"],
 ]);
 /** They name what need not be there: it is made, said ahead of its time, or filters a list. */
 const needNothing: ReadonlySet<string> = new Set([
