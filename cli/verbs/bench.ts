@@ -77,12 +77,12 @@ async function measure(
   const onSignal = () => giveUp.abort();
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
   const { runLoad } = await import("../bench-load.ts");
-  const most = duration === undefined ? `${runs}` : "as many as end in time";
+  const most = duration === undefined ? ` of ${runs}` : "";
   try {
     const result = await runLoad({
       ...{ address, namespace, concurrency, signal: giveUp.signal },
       goesOn: (begun, elapsedMs) => (duration === undefined ? begun < runs : elapsedMs < duration),
-      onRun: (ended) => output.screen?.show(() => [`${ended} of ${most} runs`]),
+      onRun: (ended) => output.screen?.show(() => [`${ended}${most} runs`]),
     });
     if (giveUp.signal.aborted) process.exit(interrupted);
     return result;
