@@ -1,5 +1,5 @@
 /**
- * The server as the command line sees it: one client, and a watch that outlives broken streams.
+ * The server as the command line sees it: one client, and watches that outlive broken streams.
  *
  * Connect over HTTP/1.1: no port of its own, and it passes whatever a browser passes.
  */
@@ -13,6 +13,7 @@ import {
 } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import {
   type RunRef,
   SchedulerService,
@@ -84,7 +85,7 @@ export function baseUrlOf(address: string): string {
   return url.origin;
 }
 
-const triesMax = 10;
+const runTriesMax = 10;
 const firstPauseMs = 100;
 const pauseMsMax = 5_000;
 
@@ -97,22 +98,50 @@ export async function* statesOf(
   run: RunRef,
 ): AsyncGenerator<WatchRunResponse> {
   let [after, afterVersion] = ["", 0n];
+  // An older server knows no cursor, and goes by the version.
+  const open = () => scheduler.watchRun({ namespace, run, after, afterVersion }, { timeoutMs: 0 });
+  for await (const state of goingOn(open, runTriesMax)) {
+    after = state.cursor;
+    afterVersion = state.run?.version ?? afterVersion;
+    yield state;
+    if (state.run && isFinal(state.run.state)) return;
+  }
+}
+
+/**
+ * What needs a person and what happens, for as long as somebody listens: a server that is away is
+ * tried again without end, and `onLost` is told of each try.
+ */
+export async function* overviewsOf(
+  { operator, namespace }: Connection,
+  onLost: () => void,
+): AsyncGenerator<WatchOverviewResponse> {
+  let after = "";
+  const open = () => operator.watchOverview({ namespace, after }, { timeoutMs: 0 });
+  for await (const state of goingOn(open, Number.POSITIVE_INFINITY, onLost)) {
+    after = state.cursor;
+    yield state;
+  }
+}
+
+/** A stream that is opened again each time that it ends. The first one must begin. */
+async function* goingOn<T>(
+  open: () => AsyncIterable<T>,
+  triesMax: number,
+  onLost: () => void = () => undefined,
+): AsyncGenerator<T> {
   let connected = false;
   for (let tries = 0; ; tries++) {
     try {
-      // An older server knows no cursor, and goes by the version.
-      const request = { namespace, run, after, afterVersion };
-      for await (const state of scheduler.watchRun(request, { timeoutMs: 0 })) {
+      for await (const state of open()) {
         connected = true;
         tries = 0;
-        after = state.cursor;
-        afterVersion = state.run?.version ?? afterVersion;
         yield state;
-        if (state.run && isFinal(state.run.state)) return;
       }
     } catch (error) {
       if (!connected || tries >= triesMax || !mayPass(error)) throw error;
     }
+    onLost();
     await delay(Math.min(firstPauseMs * 2 ** tries, pauseMsMax));
   }
 }

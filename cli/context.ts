@@ -19,6 +19,8 @@ export interface GlobalOptions {
 export interface Context {
   readonly output: Output;
   readonly address: string;
+  /** What calls that the connection does not make show too; left out: nothing. */
+  readonly token?: string | undefined;
   /** Made on first use: verbs that work offline need no address that can be called. */
   connect(): Connection;
 }
@@ -59,6 +61,7 @@ export function contextOf(command: Command): Context {
   return Object.freeze({
     output: createOutput(options.output, options.color),
     address: options.address,
+    token: options.token,
     connect: () => createConnection(options.address, options.namespace, options.token),
   });
 }

@@ -46,6 +46,11 @@ export function usageFailure(message: string, next = "drover --help"): CliFailur
   return new CliFailure(message, { code: exitCodes.usage, next });
 }
 
+/** Of calls that are OK without change when there was nothing: a script can tell all the same. */
+export function notThere(message: string, next: string): CliFailure {
+  return new CliFailure(message, { code: exitCodes.notFound, next });
+}
+
 /** What every error is made into. `address` is the server that was, or would have been, called. */
 export function failureOf(error: unknown, address: string): CliFailure {
   if (error instanceof CliFailure) return error;

@@ -1,6 +1,6 @@
 /** Lists: read page after page up to a limit, and written whole or item by item. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { Output } from "./output.ts";
 
 export const limitMax = 1_000_000;
@@ -13,17 +13,21 @@ export interface Page<Item> {
   readonly nextPageToken: string;
 }
 
-/** A parser of an option that names a state and may be given again, for commander. */
-export function addState<State extends number>(
+/** `--state`, which may be given again; help and completion know its words. */
+export function stateOption<State extends number>(
+  about: string,
   named: Readonly<Record<string, State>>,
-): (text: string, earlier?: readonly State[]) => readonly State[] {
+): Option {
   const { UNSPECIFIED: _, ...states } = named;
-  return (text, earlier = []) => {
+  const known = Object.keys(states).map((name) => name.toLowerCase());
+  const add = (text: string, earlier: readonly State[] = []): readonly State[] => {
     const state = states[text.toUpperCase()];
     if (state !== undefined) return [...earlier, state];
-    const known = Object.keys(states).join(", ").toLowerCase();
-    throw new InvalidArgumentError(`States are ${known}.`);
+    throw new InvalidArgumentError(`States are ${known.join(", ")}.`);
   };
+  return new Option("--state <state>", `${about}; may be given again`)
+    .choices(known)
+    .argParser(add);
 }
 
 /** All pages in one, with the token of the next if the limit cut it short. */

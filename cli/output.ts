@@ -10,6 +10,7 @@
 import { styleText } from "node:util";
 import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
 import { stringify } from "yaml";
+import { createScreen, type Screen } from "./screen.ts";
 
 export const formats = ["table", "json", "yaml", "jsonl"] as const;
 export type Format = (typeof formats)[number];
@@ -28,12 +29,6 @@ export interface Output {
   data<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void;
   /** The same for what is no message of the contract. */
   value(value: JsonValue): void;
-}
-
-export interface Screen {
-  readonly rows: number;
-  /** Puts the lines in the place of those of the last call; what is too wide is cut off. */
-  draw(lines: readonly string[]): void;
 }
 
 export function createOutput(format: Format, colours: boolean): Output {
@@ -61,23 +56,3 @@ const written: Readonly<Record<Exclude<Format, "table">, (value: JsonValue) => s
   yaml: (value) => stringify(value).trimEnd(),
   jsonl: (value) => JSON.stringify(value),
 };
-
-/** Some terminals do not say how high they are. */
-const rowsIfUnknown = 24;
-/** Without wrapping a line is one row, however long, so that the way back up is known. */
-const [noWrap, wrap, clearBelow] = ["\x1b[?7l", "\x1b[?7h", "\x1b[J"];
-
-function createScreen(stdout: NodeJS.WriteStream): Screen {
-  let drawn = 0;
-  return Object.freeze({
-    get rows() {
-      return stdout.rows || rowsIfUnknown;
-    },
-    draw(lines: readonly string[]) {
-      const back = drawn > 0 ? `\x1b[${drawn}A` : "";
-      const text = lines.map((line) => `${line}\n`).join("");
-      stdout.write(`${back}${clearBelow}${noWrap}${text}${wrap}`);
-      drawn = lines.length;
-    },
-  });
-}

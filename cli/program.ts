@@ -10,6 +10,7 @@ import { EXAMPLES } from "./examples.ts";
 import { type Ended, usageFailure } from "./failure.ts";
 import { addAgentVerbs } from "./verbs/agent.ts";
 import { addCordonVerbs } from "./verbs/agent-cordon.ts";
+import { addBench } from "./verbs/bench.ts";
 import { addCircuitVerbs } from "./verbs/circuit.ts";
 import { addCompletion } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
@@ -71,6 +72,7 @@ export function createProgram(version: string, ended: Ended): Command {
   addMigrate(program, ended);
   addStatus(program, ended);
   addDoctor(program, version, ended);
+  addBench(program, ended);
   addDbVerbs(program.command("db").description("the database"), ended);
   addWorkflowVerbs(
     program.command("workflow").description("workflows: check, test, apply, versions, default"),

@@ -3,14 +3,18 @@
  *
  *     book-holiday v3  run 7f3a  RUNNING  [######------------] 1 of 3 steps
  *     flight      SUCCEEDED
- *     ├─ hotel    LEASED     attempt 2, hotel-1
+ *     ├─ hotel    LEASED     attempt 2, hotel-1, 47 % for 2.0s
  *     └─ car      BACKOFF    attempt 1, next 12:00:05Z, rate-limited: too many requests
  *
  * A graph is not a tree: what else a step needs is told in its line.
  */
 import { type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
-import type { WatchRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type {
+  ExplainRunResponse,
+  WatchRunResponse,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Output } from "./output.ts";
+import { progressWords } from "./progress-words.ts";
 import {
   errorWords,
   mannerWords,
@@ -24,6 +28,7 @@ import { between, clean, clip, timeOfDay } from "./words.ts";
 
 const barWidth = 18;
 const errorShownMax = 80;
+const cursorShownMax = 40;
 /** Deeper steps stand under their parent without being moved to the right. */
 const indentMax = 8;
 
@@ -34,18 +39,22 @@ const endedStates: ReadonlySet<StepState> = new Set([
   StepState.CANCELLED,
 ]);
 
-/** At most `rowsMax` lines: where there is not enough room, steps that move come first. */
+/**
+ * At most `rowsMax` lines: where there is not enough room, steps that move come first. `why` knows
+ * how far the tasks with agents are.
+ */
 export function treeLines(
   { run, steps }: WatchRunResponse,
   output: Output,
   rowsMax: number,
+  why?: ExplainRunResponse,
 ): string[] {
   const head: string[] = [];
   if (run) {
     const took = between(run.createdTime, run.endedTime);
     const name = `${output.paint("bold", workflowWords(run))}  run ${clean(run.runId)}`;
     const after = took === "" ? "" : ` after ${took}`;
-    head.push(`${name}  ${runVerdict(run, output)}${after}  ${progressWords(steps)}`);
+    head.push(`${name}  ${runVerdict(run, output)}${after}  ${shareWords(steps)}`);
   }
   const rows = layOut(steps);
   const room = Math.max(rowsMax - head.length - 1, 1);
@@ -53,25 +62,26 @@ export function treeLines(
   const cells = shown.map(({ prefix, step, also }) => [
     `${output.paint("dim", prefix)}${clean(step.id)}`,
     stepState(step, output),
-    detailsOf(step, also),
+    detailsOf(step, also, taskWords(step, why)),
   ]);
   const lines = tableLines(["", "", ""], cells).slice(1);
   const hidden = rows.length - shown.length;
   return [...head, ...lines, ...(hidden > 0 ? [`and ${hidden} more steps`] : [])];
 }
 
-function progressWords(steps: readonly Step[]): string {
+function shareWords(steps: readonly Step[]): string {
   const ended = steps.filter(({ state }) => endedStates.has(state)).length;
   const filled = steps.length === 0 ? 0 : Math.floor((barWidth * ended) / steps.length);
   const bar = "#".repeat(filled).padEnd(barWidth, "-");
   return `[${bar}] ${ended} of ${steps.length} steps`;
 }
 
-function detailsOf(step: Step, also: readonly string[]): string {
+function detailsOf(step: Step, also: readonly string[], progress: string): string {
   const undo = undoWords(step);
   const details = [
     step.attempt > 1 || (step.attempt === 1 && step.agentId) ? `attempt ${step.attempt}` : "",
     clean(step.agentId),
+    progress,
     ...mannerWords(step),
     nextWords(step),
     undo,
@@ -81,6 +91,18 @@ function detailsOf(step: Step, also: readonly string[]): string {
     also.length > 0 ? `also needs ${also.map(clean).join(", ")}` : "",
   ];
   return details.filter((detail) => detail !== "").join(", ");
+}
+
+/** `47 % for 2.0s`: what the agent that has it said last, and how long ago that was. */
+function taskWords({ id, agentId }: Step, why: ExplainRunResponse | undefined): string {
+  const detail = why?.steps.find(({ stepId }) => stepId === id)?.detail;
+  if (agentId === "" || detail?.case !== "agent" || detail.value.agentId !== agentId) return "";
+  const { progress, progressTime } = detail.value;
+  if (progress === undefined) return "";
+  const since = between(progressTime, why?.now);
+  return [clip(progressWords(progress), cursorShownMax), since && `for ${since}`]
+    .filter((text) => text !== "")
+    .join(" ");
 }
 
 /** When it moves by itself; a step that an agent has may report at any time. */

@@ -1,6 +1,6 @@
 /** Nodes as boxes of text: which lines stand in them, and how large they are with a fixed font. */
 import { clean, clip } from "../words.ts";
-import type { Look } from "./standing.ts";
+import type { Look, Standing } from "./standing.ts";
 import type { GraphNode, UndoNode } from "./workflow-graph.ts";
 
 export interface TextLine {
@@ -32,15 +32,21 @@ export function boxOfStep({ id, does, marks, standing }: GraphNode): Box {
     plain("id", id),
     plain("does", does),
     ...marks.map(({ label, text }) => ({ look: "mark" as const, ...line(label, text) })),
-    ...(standing ? [plain("state", standing.word)] : []),
-    ...(standing?.details ?? []).map((detail) => plain("detail", detail)),
+    ...standingLines(standing),
   ];
   return boxOf(lines, standing?.look ?? null);
 }
 
 export function boxOfUndo({ does, standing }: UndoNode): Box {
-  const lines = [plain("does", does), ...(standing ? [plain("state", standing.word)] : [])];
-  return boxOf(lines, standing?.look ?? null);
+  return boxOf([plain("does", does), ...standingLines(standing)], standing?.look ?? null);
+}
+
+function standingLines(standing: Standing | null): readonly TextLine[] {
+  if (standing === null) return [];
+  return [
+    plain("state", standing.word),
+    ...standing.details.map((detail) => plain("detail", detail)),
+  ];
 }
 
 function boxOf(lines: readonly TextLine[], standing: Look | null): Box {

@@ -14,7 +14,7 @@ export function linesOf({ id, does, marks, standing }: GraphNode): readonly stri
 }
 
 export function undoLinesOf({ does, standing }: UndoNode): readonly string[] {
-  return [does, ...(standing ? [`[${standing.word}]`] : [])].map((line) =>
+  return [does, ...(standing ? [`[${standing.word}]`, ...standing.details] : [])].map((line) =>
     clip(line, lineShownMax),
   );
 }

@@ -59,14 +59,12 @@ const undoLooks: Readonly<Partial<Record<UndoState, Look>>> = {
 
 const errorShownMax = 80;
 
+/** While it is undone, agent and attempts are those of that. */
 export function standingOf(step: Step): Standing {
-  const { state, attempt, agentId, nextTime, error } = step;
+  const { state, error } = step;
   const isOver = state === StepState.SUCCEEDED || state === StepState.SKIPPED;
-  const tries = attempt > 1 || state === StepState.LEASED ? `attempt ${attempt}` : "";
   const details = [
-    [tries, agentId].filter((text) => text !== "").join(", "),
-    state === StepState.BACKOFF && nextTime ? `next ${timeOfDay(nextTime)}` : "",
-    ...mannerWords(step),
+    ...(step.undoState === UndoState.ACTIVE ? [] : mannerOf(step)),
     isOver ? "" : clip(errorWords(error), errorShownMax),
   ];
   return {
@@ -79,5 +77,16 @@ export function standingOf(step: Step): Standing {
 /** null: nothing of it is to be undone, at least by now. */
 export function undoStandingOf(step: Step): Standing | null {
   const look = undoLooks[step.undoState];
-  return look ? { word: undoWords(step), look, details: [] } : null;
+  const details = step.undoState === UndoState.ACTIVE ? mannerOf(step) : [];
+  return look ? { word: undoWords(step), look, details } : null;
+}
+
+function mannerOf(step: Step): readonly string[] {
+  const { state, attempt, agentId, nextTime } = step;
+  const tries = attempt > 1 || state === StepState.LEASED ? `attempt ${attempt}` : "";
+  return [
+    [tries, agentId].filter((text) => text !== "").join(", "),
+    state === StepState.BACKOFF && nextTime ? `next ${timeOfDay(nextTime)}` : "",
+    ...mannerWords(step),
+  ].filter((detail) => detail !== "");
 }

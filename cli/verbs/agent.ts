@@ -8,13 +8,14 @@ import {
   ListAgentsResponseSchema,
 } from "@drover/proto/drover/v1/agent_info_pb.ts";
 import type { Circuit, Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
-import { type Progress, TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Command } from "commander";
 import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { CliFailure, type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
+import { progressWords } from "../progress-words.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted, labelWords, moment, phrase } from "../words.ts";
 import { isClosed, stateWords } from "./circuit.ts";
@@ -158,18 +159,4 @@ function cordonWords({ of, cordonedBy, cordonedTime, why }: Cordon): string {
 function circuitWords(circuit: Circuit): string {
   const { task, queue } = circuit;
   return `of ${clean(task)} in ${clean(queue)} ${stateWords(circuit)}`;
-}
-
-function progressWords(progress: Progress | undefined): string {
-  const { kind } = progress ?? {};
-  switch (kind?.case) {
-    case "fraction":
-      return `${Math.round(kind.value * 100)} %`;
-    case "counter":
-      return String(kind.value);
-    case "cursor":
-      return `at ${clean(kind.value)}`;
-    default:
-      return "";
-  }
 }

@@ -10,7 +10,7 @@ import {
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes } from "../failure.ts";
+import { type Ended, exitCodes, notThere } from "../failure.ts";
 import { readText } from "../input.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
@@ -62,8 +62,8 @@ export function addHookVerbs(hook: Command, ended: Ended): void {
       const { operator, namespace } = connect();
       const answer = await operator.deleteHook({ namespace, name });
       output.data(DeleteHookResponseSchema, answer);
-      const said = answer.deleted ? "deleted" : "was not there";
-      if (output.format === "table") output.line(`hook ${clean(name)} ${said}`);
+      if (!answer.deleted) throw notThere(`there is no hook "${name}"`, "drover hook list");
+      if (output.format === "table") output.line(`hook ${clean(name)} deleted`);
       ended(exitCodes.done);
     });
   addDeliveries(hook, ended);
@@ -77,6 +77,7 @@ function addPut(hook: Command, ended: Ended): void {
     .argument("<url>", "where to: http or https")
     .addOption(
       new Option("--event <event>", "what it hears of; may be given again")
+        .choices(events)
         .argParser(oneMore(events))
         .default([], "the runs that name it"),
     )
@@ -122,6 +123,7 @@ function addDeliveries(hook: Command, ended: Ended): void {
     .option("--hook <hook>", "those of one hook", "")
     .addOption(
       new Option("--state <state>", "those in this state; may be given again")
+        .choices(states)
         .argParser(oneMore(states))
         .default([], "all"),
     )

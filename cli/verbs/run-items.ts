@@ -9,7 +9,7 @@ import type { Command } from "commander";
 import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { addState, noteMore, readPages, writeList } from "../lists.ts";
+import { noteMore, readPages, stateOption, writeList } from "../lists.ts";
 import { runRefOf } from "../run-ref.ts";
 import { printSteps } from "./run-show.ts";
 
@@ -26,11 +26,7 @@ export function addRunItems(run: Command, ended: Ended): void {
     .description("list the items of a map: state, attempts, output or last failure of each")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the map")
-    .option(
-      "--state <state>",
-      "only items in this state, as failed; may be given again",
-      addState(StepState),
-    )
+    .addOption(stateOption("only items in this state", StepState))
     .option("--limit <n>", "most items to list", wholeNumber(1, itemsMax), 50)
     .action(async (name: string, stepId: string, options: ItemsOptions, command: Command) => {
       const { output, connect } = contextOf(command);

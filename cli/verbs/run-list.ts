@@ -12,7 +12,7 @@ import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { addLabel, contextOf, parseTime, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { addState, limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { limitMax, noteMore, readPages, stateOption, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { runVerdict, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
@@ -52,11 +52,7 @@ export function addRunList(run: Command, ended: Ended): void {
 /** The options that say which runs. */
 export function addRunFilter(command: Command): Command {
   return command
-    .option(
-      "--state <state>",
-      "only runs in this state, as running; may be given again",
-      addState(RunState),
-    )
+    .addOption(stateOption("only runs in this state", RunState))
     .option("--workflow <name>", "only runs of this workflow")
     .option("--parent <run>", "only runs that a step of this run has begun")
     .option("--label <key=value>", "only runs with this label; may be given again", addLabel)

@@ -4,6 +4,7 @@
  */
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
+  type ExplainRunResponse,
   type RunRef,
   type WatchRunResponse,
   WatchRunResponseSchema,
@@ -17,6 +18,7 @@ import { changeLines } from "../run-lines.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { treeLines } from "../run-tree.ts";
 import { needsPerson } from "../run-words.ts";
+import { endAtSignals, type Screen } from "../screen.ts";
 import { clean } from "../words.ts";
 
 export function addRunWatch(run: Command, ended: Ended): void {
@@ -28,18 +30,19 @@ export function addRunWatch(run: Command, ended: Ended): void {
     });
 }
 
-/** With `-o jsonl` each state is a line; with `-o json` and `yaml` the last is the document. */
+/**
+ * Ctrl-C ends it with 130. With `-o jsonl` each state is a line; with `-o json` and `yaml` the last
+ * is the document.
+ */
 export async function watchRun(
   ref: RunRef,
   output: Output,
   connection: Connection,
 ): Promise<ExitCode> {
-  let last: WatchRunResponse | null = null;
-  for await (const state of statesOf(connection, ref)) {
-    if (output.format === "jsonl") output.data(WatchRunResponseSchema, state);
-    if (output.format === "table") show(last, state, output);
-    last = state;
-  }
+  endAtSignals();
+  const last = await (output.screen
+    ? followOnScreen(ref, { output, screen: output.screen, connection })
+    : followInLines(ref, output, connection));
   if (last?.run === undefined)
     throw new CliFailure("the server told nothing about the run", {
       code: exitCodes.failed,
@@ -51,18 +54,67 @@ export async function watchRun(
   return code;
 }
 
-/** A row stays free for what the shell writes after us. */
-const rowsFree = 2;
-
-function show(before: WatchRunResponse | null, state: WatchRunResponse, output: Output): void {
-  const { screen } = output;
-  if (screen === null) for (const line of changeLines(before, state, output)) output.line(line);
-  else {
-    const lines = treeLines(state, output, screen.rows - rowsFree);
-    const waits = state.run !== undefined && needsPerson(state.run, state.steps);
-    const hint = `waits for a person: drover run show ${clean(state.run?.runId ?? "")}`;
-    screen.draw(waits ? [...lines, hint] : lines);
+async function followInLines(
+  ref: RunRef,
+  output: Output,
+  connection: Connection,
+): Promise<WatchRunResponse | null> {
+  let last: WatchRunResponse | null = null;
+  for await (const state of statesOf(connection, ref)) {
+    if (output.format === "jsonl") output.data(WatchRunResponseSchema, state);
+    if (output.format === "table")
+      for (const line of changeLines(last, state, output)) output.line(line);
+    last = state;
   }
+  return last;
+}
+
+const lookEveryMs = 1_000;
+
+/** The states come by themselves; how far the tasks are is asked for while an agent has one. */
+async function followOnScreen(
+  ref: RunRef,
+  {
+    output,
+    screen,
+    connection,
+  }: { readonly output: Output; readonly screen: Screen; readonly connection: Connection },
+): Promise<WatchRunResponse | null> {
+  const { scheduler, namespace } = connection;
+  let last: WatchRunResponse | null = null;
+  let why: ExplainRunResponse | undefined;
+  const show = (state: WatchRunResponse) =>
+    screen.show((rows) => screenLines(state, output, rows, why));
+  const timer = setInterval(async () => {
+    if (!last?.steps.some(({ agentId }) => agentId !== "")) return;
+    // Whether the server can be asked is seen by the stream.
+    why = await scheduler.explainRun({ namespace, run: ref }).catch(() => why);
+    if (!ended) show(last);
+  }, lookEveryMs);
+  let ended = false;
+  try {
+    for await (const state of statesOf(connection, ref)) {
+      last = state;
+      show(state);
+    }
+  } finally {
+    ended = true;
+    clearInterval(timer);
+    screen.close();
+  }
+  return last;
+}
+
+function screenLines(
+  state: WatchRunResponse,
+  output: Output,
+  rows: number,
+  why: ExplainRunResponse | undefined,
+): readonly string[] {
+  const waits = state.run !== undefined && needsPerson(state.run, state.steps);
+  const hint = `waits for a person: drover run show ${clean(state.run?.runId ?? "")}`;
+  const lines = treeLines(state, output, waits ? rows - 1 : rows, why);
+  return waits ? [...lines, hint] : lines;
 }
 
 /** A run that was undone or cancelled has not done what it was started for. */

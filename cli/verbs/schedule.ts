@@ -18,7 +18,7 @@ import {
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { type Command, Option } from "commander";
 import { addLabel, contextOf, parseDuration, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { type Ended, exitCodes, notThere, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { calendarWords, fireRows, printSchedule, stateWords } from "../schedule-words.ts";
@@ -262,8 +262,8 @@ function addDelete(schedule: Command, ended: Ended): void {
       const { scheduler, namespace } = connect();
       const answer = await scheduler.deleteSchedule({ namespace, name });
       output.data(DeleteScheduleResponseSchema, answer);
-      const said = answer.deleted ? "deleted" : "was not there";
-      if (output.format === "table") output.line(`schedule ${clean(name)} ${said}`);
+      if (!answer.deleted) throw notThere(`there is no schedule "${name}"`, "drover schedule list");
+      if (output.format === "table") output.line(`schedule ${clean(name)} deleted`);
       ended(exitCodes.done);
     });
 }

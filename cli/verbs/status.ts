@@ -18,19 +18,23 @@ import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted, durationWords, moment, phrase } from "../words.ts";
 import { stateWords } from "./circuit.ts";
+import { watchStatus } from "./status-watch.ts";
 
 export function addStatus(program: Command, ended: Ended): void {
   program
     .command("status")
     .description("what needs a person in the namespace, and what runs here")
-    .action(async (_options: unknown, command: Command) => {
+    .option("--watch", "go on, with each change as it comes, until Ctrl-C")
+    .action(async ({ watch }: { watch?: boolean }, command: Command) => {
       const { output, address, connect } = contextOf(command);
-      const { operator, namespace } = connect();
+      const connection = connect();
+      if (watch) return await watchStatus(connection, address, output);
+      const { operator, namespace } = connection;
       const overview = await operator.getOverview({ namespace });
       const cluster = await operator.getClusterInfo({});
       if (output.format === "table") {
         const rows = concerns(overview);
-        printTable(output, ["WHAT NEEDS A PERSON", "SINCE", "NEXT"], rows);
+        printTable(output, concernHeaders, rows);
         if (rows.length > 0) output.line("");
         printCluster(cluster, address, output);
         if (rows.length === 0) output.note(`nothing needs a person in ${clean(namespace)}`);
@@ -50,9 +54,11 @@ function writeAll(
   });
 }
 
-type Row = readonly [what: string, since: string, next: string];
+export const concernHeaders = ["WHAT NEEDS A PERSON", "SINCE", "NEXT"] as const;
 
-function concerns(overview: GetOverviewResponse): readonly Row[] {
+export type Row = readonly [what: string, since: string, next: string];
+
+export function concerns(overview: GetOverviewResponse): readonly Row[] {
   const { openEscalations: open, latePartitions, namespacePause } = overview;
   return [
     ...(open > 0

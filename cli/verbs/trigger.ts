@@ -17,7 +17,7 @@ import {
 } from "@drover/proto/drover/v1/trigger_pb.ts";
 import { type Command, Option } from "commander";
 import { addLabel, addText, contextOf, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { type Ended, exitCodes, notThere, usageFailure } from "../failure.ts";
 import { readPayload, readText } from "../input.ts";
 import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
@@ -73,8 +73,8 @@ export function addTriggerVerbs(trigger: Command, ended: Ended): void {
       const { operator, namespace } = connect();
       const answer = await operator.deleteTrigger({ namespace, name });
       output.data(DeleteTriggerResponseSchema, answer);
-      const said = answer.deleted ? "deleted" : "was not there";
-      if (output.format === "table") output.line(`trigger ${clean(name)} ${said}`);
+      if (!answer.deleted) throw notThere(`there is no trigger "${name}"`, "drover trigger list");
+      if (output.format === "table") output.line(`trigger ${clean(name)} deleted`);
       ended(exitCodes.done);
     });
   addRefusals(trigger, ended);

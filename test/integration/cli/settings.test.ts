@@ -120,6 +120,7 @@ describe("bash completes", () => {
       ["run", "list", "-o", "js"],
       ["json", "jsonl"],
     ],
+    [["run", "list", "--state", "esc"], ["escalated"]],
     [["migrate", ""], []],
   ])("%j", async (typed, found) => {
     expect(await complete(...typed)).toEqual(found);

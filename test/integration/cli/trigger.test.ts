@@ -111,6 +111,8 @@ test("refusals are listed by reason", async () => {
 test("a trigger is deleted, and one that is not there is said to be so", async () => {
   await trigger("put", "--name", "gone", "--end-of", "build", "--schedule", "deploy");
   expect(await trigger("delete", "gone")).toMatchObject({ stdout: "trigger gone deleted\n" });
-  expect(await trigger("delete", "gone")).toMatchObject({ stdout: "trigger gone was not there\n" });
+  const again = await trigger("delete", "gone");
+  expect(again.code).toBe(4);
+  expect(again.stderr).toBe('drover: there is no trigger "gone"\n  next: drover trigger list\n');
   expect((await trigger("show", "gone")).code).toBe(4);
 });

@@ -196,6 +196,16 @@ describe("a run as a graph", () => {
     expect(legendOf(run).map(({ text }) => text)).toContain("failed");
   });
 
+  test("agent and attempts of an undo are told of the undo, not of what it undoes", () => {
+    const [flight] = steps;
+    const undone = drawn({ ...flight, attempt: 2, agentId: "flights-1" });
+    const { standing, undo } = node(workflowGraph(definitionOf(everything), 3, undone), "flight");
+    expect(standing?.details).toEqual([]);
+    expect(undo?.standing?.details).toEqual(["attempt 2, flights-1"]);
+    for (const format of graphFormats)
+      expect(graphText(runGraph(undone), format)).toContain("attempt 2, flights-1");
+  });
+
   test("the word of each state stands in each drawing", () => {
     for (const format of graphFormats)
       for (const word of ["SUCCEEDED", "being undone", "BLOCKED", "FAILED"])

@@ -1,0 +1,174 @@
+/**
+ * A load of runs that do nothing, and how long everything took: the client and the agent are in
+ * this process, so that both ends of each wait are read off one clock.
+ *
+ *     Schedule sent -to the task-> step 1 -hop-> step 2 -hop-> step 3 -> end seen by the client
+ */
+import { type Client, createAgent, createClient } from "@drover/sdk";
+import * as hdr from "hdr-histogram-js";
+
+export interface LoadOptions {
+  readonly address: string;
+  readonly namespace: string;
+  /** Of an admin: it begins runs, and performs them. */
+  readonly token?: string | undefined;
+  /** Runs that are under way at once. */
+  readonly concurrency: number;
+  /** Whether another run is to begin, after so many and so long. */
+  readonly goesOn: (begun: number, elapsedMs: number) => boolean;
+  readonly onRun: (ended: number) => void;
+  /** From its abort on no run begins, and those that are open are cancelled. */
+  readonly signal: AbortSignal;
+}
+
+export interface Latency {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+export interface LoadResult {
+  readonly runs: number;
+  readonly notCompleted: number;
+  /** The first of what went wrong; empty: nothing did. */
+  readonly firstError: string;
+  readonly seconds: number;
+  readonly runsPerSecond: number;
+  readonly stepsPerSecond: number;
+  readonly scheduleToTask: Latency;
+  readonly hop: Latency;
+  readonly wholeRun: Latency;
+}
+
+const queue = "bench";
+const task = "nothing";
+const stepIds = ["one", "two", "three"] as const;
+const workflow = {
+  workflow: "bench",
+  steps: stepIds.map((id, no) => ({
+    id,
+    task,
+    queue,
+    needs: stepIds.slice(Math.max(no - 1, 0), no),
+  })),
+};
+
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const { address, namespace, concurrency, goesOn, onRun, signal } = options;
+  const shown = options.token === undefined ? {} : { token: options.token };
+  const times = createTimes();
+  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  const agent = createAgent({
+    ...{ address, namespace, ...shown, id: "bench", queues: [queue], slots: concurrency, log },
+    handlers: { [task]: ({ runId, stepId, input }) => times.worked(runId, stepId, input()) },
+  });
+  const client = createClient({ address, namespace, ...shown });
+  const startedMs = performance.now();
+  let [begun, ended, completed, firstError] = [0, 0, 0, ""];
+  const next = () => !signal.aborted && goesOn(begun, performance.now() - startedMs);
+  const work = async () => {
+    while (next()) {
+      const no = begun++;
+      const end = await oneRun(client, times, no, signal).catch(wordsOf);
+      if (signal.aborted) return;
+      if (end === "COMPLETED") completed += 1;
+      else firstError ||= end;
+      onRun(++ended);
+    }
+  };
+  agent.start();
+  try {
+    await Promise.all(Array.from({ length: concurrency }, work));
+  } finally {
+    await agent.stop();
+    client.close();
+  }
+  const seconds = (performance.now() - startedMs) / 1_000;
+  return {
+    ...{ runs: ended, notCompleted: ended - completed, firstError, seconds },
+    runsPerSecond: completed / seconds,
+    stepsPerSecond: (completed * stepIds.length) / seconds,
+    ...times.latencies(),
+  };
+}
+
+function quiet(): void {
+  // What goes wrong is seen by the runs.
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Its final state. One that is given up is cancelled, with nothing to undo. */
+async function oneRun(
+  client: Client,
+  times: Times,
+  no: number,
+  signal: AbortSignal,
+): Promise<string> {
+  times.sent(no);
+  const { runId } = await client.schedule({ workflow, input: { no, from: times.id } });
+  try {
+    const { state } = await client.waitRun(runId, { signal });
+    times.ended(no);
+    return state;
+  } catch (error) {
+    await client.cancelRun(runId, { undo: "leave" }).catch(quiet);
+    throw error;
+  }
+}
+
+type Times = ReturnType<typeof createTimes>;
+
+/** In microseconds, up to an hour, to a thousandth. */
+function createTimes() {
+  const id = crypto.randomUUID();
+  const create = () =>
+    hdr.build({ highestTrackableValue: 3_600_000_000, numberOfSignificantValueDigits: 3 });
+  const [toTask, hops, whole] = [create(), create(), create()];
+  const sentMs = new Map<number, number>();
+  const workedMs = new Map<string, number>();
+  const since = (ms: number) => Math.round((performance.now() - ms) * 1_000);
+
+  return Object.freeze({
+    id,
+    sent: (no: number) => void sentMs.set(no, performance.now()),
+    /** Tasks of another load that shares the queue are done, and not timed. */
+    worked(runId: string, stepId: string, input: unknown): null {
+      const at = workedMs.get(runId);
+      const sent = isOurs(input, id) ? sentMs.get(input.no) : undefined;
+      if (at !== undefined) hops.recordValue(since(at));
+      else if (sent !== undefined && stepId === stepIds[0]) toTask.recordValue(since(sent));
+      else return null;
+      if (stepId === stepIds.at(-1)) workedMs.delete(runId);
+      else workedMs.set(runId, performance.now());
+      return null;
+    },
+    ended(no: number): void {
+      const sent = sentMs.get(no);
+      if (sent !== undefined) whole.recordValue(since(sent));
+      sentMs.delete(no);
+    },
+    latencies: () => ({
+      scheduleToTask: latencyOf(toTask),
+      hop: latencyOf(hops),
+      wholeRun: latencyOf(whole),
+    }),
+  });
+}
+
+function isOurs(input: unknown, id: string): input is { readonly no: number } {
+  return typeof input === "object" && input !== null && "no" in input && "from" in input
+    ? input.from === id
+    : false;
+}
+
+function latencyOf(histogram: hdr.Histogram): Latency {
+  const ms = (micros: number) => Math.round(micros / 10) / 100;
+  return {
+    p50Ms: ms(histogram.getValueAtPercentile(50)),
+    p99Ms: ms(histogram.getValueAtPercentile(99)),
+    maxMs: ms(histogram.getValueAtPercentile(100)),
+  };
+}

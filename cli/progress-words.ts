@@ -1,0 +1,18 @@
+/** How far a task is, as its agent last said. */
+import type { Progress } from "@drover/proto/drover/v1/task_pb.ts";
+import { clean } from "./words.ts";
+
+/** `47 %`, `1200`, `at page-7`; empty where nothing was said. */
+export function progressWords(progress: Progress | undefined): string {
+  const { kind } = progress ?? {};
+  switch (kind?.case) {
+    case "fraction":
+      return `${Math.round(kind.value * 100)} %`;
+    case "counter":
+      return String(kind.value);
+    case "cursor":
+      return `at ${clean(kind.value)}`;
+    default:
+      return "";
+  }
+}

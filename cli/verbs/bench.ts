@@ -1,0 +1,118 @@
+/**
+ * `drover bench`: how fast the server answers here and now, by runs that do nothing, in a namespace
+ * of their own whose runs go after an hour. How Drover is measured for its releases is in bench/.
+ */
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Latency, LoadOptions, LoadResult } from "../bench-load.ts";
+import { baseUrlOf, type Connection } from "../client.ts";
+import { contextOf, parseDuration, wholeNumber } from "../context.ts";
+import { CliFailure, type Ended, exitCodes, usageFailure } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { printPairs, printTable } from "../table.ts";
+import { clean, counted } from "../words.ts";
+
+interface BenchOptions {
+  readonly runs: number;
+  /** In milliseconds; instead of a number of runs. */
+  readonly duration?: number;
+  readonly concurrency: number;
+}
+
+const namespace = "drover-bench";
+/** The shortest that a server takes. */
+const keptMs = 3_600_000;
+const [runsMax, concurrencyMax, durationMsMax] = [1_000_000, 1_000, 3_600_000];
+const interrupted = 130;
+
+export function addBench(program: Command, ended: Ended): void {
+  program
+    .command("bench")
+    .description(`measure a running server by runs that do nothing, in the namespace ${namespace}`)
+    .option("--runs <n>", "runs of three steps", wholeNumber(1, runsMax), 1_000)
+    .addOption(
+      new Option("--duration <time>", "for how long, instead of --runs")
+        .argParser(parseBenchTime)
+        .conflicts("runs"),
+    )
+    .option("--concurrency <n>", "runs at once", wholeNumber(1, concurrencyMax), 20)
+    .action(async (options: BenchOptions, command: Command) => {
+      const { output, address, token, connect } = contextOf(command);
+      const target = { address: hostOf(address), token };
+      const result = await measure(target, connect(), options, output);
+      output.value({ ...result, ...latencyValues(result) });
+      if (output.format === "table") print(result, output);
+      output.note(`  its runs go after an hour: drover run list --namespace ${namespace}`);
+      if (result.notCompleted > 0)
+        throw new CliFailure(
+          `${counted(result.notCompleted, "run")} of ${result.runs} did not complete: ${clean(result.firstError)}`,
+          { code: exitCodes.failed, next: "drover doctor; the log of the server" },
+        );
+      ended(exitCodes.done);
+    });
+}
+
+function parseBenchTime(text: string): number {
+  const ms = parseDuration(text);
+  if (ms > 0 && ms <= durationMsMax) return ms;
+  throw new InvalidArgumentError("It must be more than nothing, and at most 1h.");
+}
+
+/** The agent speaks gRPC, which has no scheme in its addresses. */
+function hostOf(address: string): string {
+  const url = new URL(baseUrlOf(address));
+  if (url.protocol === "https:")
+    throw usageFailure("bench cannot call a server over TLS", "--address HOST:PORT of the server");
+  return url.port === "" ? `${url.host}:80` : url.host;
+}
+
+async function measure(
+  target: Pick<LoadOptions, "address" | "token">,
+  { operator }: Connection,
+  { runs, duration, concurrency }: BenchOptions,
+  output: Output,
+): Promise<LoadResult> {
+  await operator.createNamespace({ name: namespace });
+  await operator.setNamespaceRetention({ namespace, retention: durationFromMs(keptMs) });
+  const giveUp = new AbortController();
+  const onSignal = () => giveUp.abort();
+  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  const { runLoad } = await import("../bench-load.ts");
+  const most = duration === undefined ? ` of ${runs}` : "";
+  try {
+    const result = await runLoad({
+      ...{ ...target, namespace, concurrency, signal: giveUp.signal },
+      goesOn: (begun, elapsedMs) => (duration === undefined ? begun < runs : elapsedMs < duration),
+      onRun: (ended) => output.screen?.show(() => [`${ended}${most} runs`]),
+    });
+    if (giveUp.signal.aborted) process.exit(interrupted);
+    return result;
+  } finally {
+    output.screen?.close();
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  }
+}
+
+function latencyValues({ scheduleToTask, hop, wholeRun }: LoadResult) {
+  return { scheduleToTask: { ...scheduleToTask }, hop: { ...hop }, wholeRun: { ...wholeRun } };
+}
+
+function print(result: LoadResult, output: Output): void {
+  const { runs, seconds, runsPerSecond, stepsPerSecond } = result;
+  printPairs(output, [
+    ["runs", `${runs} in ${seconds.toFixed(1)}s`],
+    ["runs a second", runsPerSecond.toFixed(1)],
+    ["steps a second", stepsPerSecond.toFixed(1)],
+  ]);
+  output.line("");
+  const row = (name: string, { p50Ms, p99Ms, maxMs }: Latency) => [
+    name,
+    ...[p50Ms, p99Ms, maxMs].map((ms) => `${ms.toFixed(2)}ms`),
+  ];
+  const rows = [
+    row("Schedule to its first task", result.scheduleToTask),
+    row("one step to the next", result.hop),
+    row("the whole run", result.wholeRun),
+  ];
+  printTable(output, ["FROM", "HALF WITHIN", "99 OF 100 WITHIN", "AT MOST"], rows);
+}
