@@ -1,7 +1,6 @@
-// Runs that stand still for a person, and steps that take far longer than others of their kind
-// have: the first few of each by name, so that one click leads there.
+// Steps that take far longer than others of their kind have: the first few, so that one click leads
+// there.
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { operator, scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Ago } from "../../parts/time.tsx";
@@ -11,29 +10,6 @@ import type { Need } from "./needs-person.tsx";
 const SHOWN_MAX = 5;
 const LOOK_AGAIN_MS = 10_000;
 const SUSPECTED_MS = 24 * 3_600_000;
-
-export function useStuckRuns(): readonly Need[] {
-  const namespace = useNamespace();
-  const found = useCall(
-    `stuck ${namespace}`,
-    (signal) =>
-      scheduler.listRuns(
-        { namespace, filter: { states: [RunState.ESCALATED] }, pageSize: SHOWN_MAX },
-        { signal },
-      ),
-    { everyMs: LOOK_AGAIN_MS },
-  );
-  if (found.kind !== "loaded") return [];
-  return found.value.runs.map((run) => ({
-    ...({ key: `run ${run.runId}`, tone: "warning", word: "stuck run" } as const),
-    text: (
-      <>
-        <b>{run.key || run.runId}</b> of {run.workflow} cannot move without a person.
-      </>
-    ),
-    ...{ href: `/runs/${run.runId}`, act: "Answer it" },
-  }));
-}
 
 interface Suspect {
   readonly runId: string;
