@@ -32,9 +32,7 @@ export function addStatus(program: Command, ended: Ended): void {
       const cluster = await operator.getClusterInfo({});
       if (output.format === "table") {
         const asked = overview.openEscalations > 0 ? await firstAsked(connect()) : [];
-        const rows = concerns(overview, asked).map(([what, since, next]) => {
-          return [what, since, `${next}${output.again}`];
-        });
+        const rows = concerns(overview, output.again, asked);
         printTable(output, ["WHAT NEEDS A PERSON", "SINCE", "NEXT"], rows);
         if (rows.length > 0) output.line("");
         printCluster(cluster, address, output);
@@ -67,14 +65,22 @@ async function firstAsked({ operator, namespace }: Connection): Promise<readonly
   return answer.escalations;
 }
 
-function concerns(overview: GetOverviewResponse, asked: readonly Escalation[]): readonly Row[] {
+/** `asked`: the newest questions, where each is to be told. */
+function concerns(
+  overview: GetOverviewResponse,
+  again: string,
+  asked: readonly Escalation[] = [],
+): readonly Row[] {
+  return concernsOf(overview, asked).map(([what, since, next]) => [what, since, `${next}${again}`]);
+}
+
+function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[]): readonly Row[] {
   const { openEscalations: open, latePartitions, namespacePause } = overview;
-  const more = open - asked.length;
+  const untold = open - asked.length;
+  const untoldWords = counted(untold, asked.length > 0 ? "more escalation" : "escalation");
   return [
     ...asked.map(escalationRow),
-    ...(more > 0
-      ? [row(`${counted(more, "more escalation")} open`, undefined, "drover escalation list")]
-      : []),
+    ...(untold > 0 ? [row(`${untoldWords} open`, undefined, "drover escalation list")] : []),
     ...partitionRows(latePartitions),
     ...overview.unservedTasks.map(({ queue, task, agentVersion, oldestTime }) =>
       row(
