@@ -14,6 +14,7 @@ import { type Escalation, RunStateSchema } from "@drover/proto/drover/v1/run_pb.
 import type { Command } from "commander";
 import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
+import { cordonWords, uncordonCommand } from "../cordon-words.ts";
 import { escalationName, subjectWords } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
@@ -116,18 +117,8 @@ function escalationRow(escalation: Escalation): Row {
   );
 }
 
-function cordonRow({ of, cordonedBy, cordonedTime, why }: Cordon): Row {
-  const name = clean(of.value ?? "");
-  const [whom, which] =
-    of.case === "version"
-      ? [`agents of version "${name}" get`, `--agent-version ${name}`]
-      : [`agent "${name}" gets`, name];
-  const because = why === "" ? "" : `: ${clean(why)}`;
-  return row(
-    `${whom} nothing new, said ${clean(cordonedBy)}${because}`,
-    cordonedTime,
-    `drover agent uncordon ${which}`,
-  );
+function cordonRow(cordon: Cordon): Row {
+  return row(cordonWords(cordon), cordon.cordonedTime, uncordonCommand(cordon));
 }
 
 function pauseRow(what: string, pause: Pause | undefined, next: string): Row {

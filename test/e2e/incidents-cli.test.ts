@@ -229,3 +229,17 @@ test("a paused namespace: somebody has forgotten to let it go on", async () => {
   const overview = await operate("GetOverview", { namespace });
   expect(at(overview, "namespacePause")).toBeUndefined();
 });
+
+test("drover doctor finds the same things, and names the same commands", async () => {
+  const { namespace } = await openNamespace("checked");
+  await operate("PauseNamespace", { namespace, reason: "moving house" });
+  await operate("CordonAgent", { namespace, agentId: "till-1", by: "ada", why: "it leaks" });
+  const env = { DROVER_ADDRESS: server.address };
+  const { stdout } = await drover(["doctor", "--namespace", namespace], { env });
+  expect(stdout).toMatch(
+    /is paused .*moving house.* drover namespace resume --namespace checked$/m,
+  );
+  expect(stdout).toMatch(
+    /agent "till-1" gets nothing new, said ada: it leaks +drover agent uncordon till-1 --namespace checked$/m,
+  );
+});
