@@ -10,6 +10,7 @@ import type {
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Supervisor } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
+import { cordonWords, uncordonCommand } from "./cordon-words.ts";
 import { clean, counted, durationWords, pauseWords } from "./words.ts";
 
 export interface Finding {
@@ -23,6 +24,8 @@ export interface Finding {
 export interface Facts {
   readonly address: string;
   readonly namespace: string;
+  /** What a command says at its end to mean the same server and namespace. */
+  readonly again: string;
   readonly clientVersion: string;
   /** Numbers of the migrations that came with this command. */
   readonly migrations: readonly number[];
@@ -66,10 +69,11 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     health(facts),
     supervisors(facts),
     partitions(facts),
-    ...agents(facts.overview),
+    ...agents(facts),
     ...pauses(facts),
-    ...circuits(facts.overview),
-    escalations(facts.overview),
+    ...cordons(facts),
+    ...circuits(facts),
+    escalations(facts),
     notification(facts),
     ...facts.unknownVariables.map((saw) => warn("environment", saw, "drover config show")),
   ];
@@ -174,19 +178,19 @@ function partitions({ overview: { latePartitions: late } }: Facts): Finding {
   return fail("partitions", saw, "drover partition list --late");
 }
 
-function agents({ unservedTasks }: GetOverviewResponse): readonly Finding[] {
+function agents({ overview: { unservedTasks }, again }: Facts): readonly Finding[] {
   if (unservedTasks.length === 0) return [ok("agents", "every task that waits is asked for")];
   return unservedTasks.map(({ queue, task, agentVersion }) => {
     const who = agentVersion === "" ? "agent" : `agent of version "${clean(agentVersion)}"`;
     return warn(
       "agents",
       `no ${who} asks for task "${clean(task)}" of queue "${clean(queue)}"`,
-      `start one that polls queue ${clean(queue)} for ${clean(task)}; then drover queue show ${clean(queue)}`,
+      `start one that polls queue ${clean(queue)} for ${clean(task)}; then drover queue show ${clean(queue)}${again}`,
     );
   });
 }
 
-function pauses({ namespace, overview }: Facts): readonly Finding[] {
+function pauses({ namespace, overview, again }: Facts): readonly Finding[] {
   const { namespacePause, pausedQueues, pausedWorkflows } = overview;
   const paused = (what: string, pause: Pause | undefined, next: string) =>
     warn("pauses", `${what} is paused ${pauseWords(pause)}`.trimEnd(), next);
@@ -196,21 +200,28 @@ function pauses({ namespace, overview }: Facts): readonly Finding[] {
           paused(
             `namespace "${clean(namespace)}"`,
             namespacePause,
-            `drover namespace resume --namespace ${clean(namespace)}`,
+            `drover namespace resume${again}`,
           ),
         ]
       : []),
     ...pausedQueues.map(({ name, pause }) =>
-      paused(`queue "${clean(name)}"`, pause, `drover queue resume ${clean(name)}`),
+      paused(`queue "${clean(name)}"`, pause, `drover queue resume ${clean(name)}${again}`),
     ),
     ...pausedWorkflows.map(({ name, pause }) =>
-      paused(`workflow "${clean(name)}"`, pause, `drover workflow resume ${clean(name)}`),
+      paused(`workflow "${clean(name)}"`, pause, `drover workflow resume ${clean(name)}${again}`),
     ),
   ];
   return all.length > 0 ? all : [ok("pauses", "nothing is paused")];
 }
 
-function circuits({ openCircuits }: GetOverviewResponse): readonly Finding[] {
+function cordons({ overview, again }: Facts): readonly Finding[] {
+  if (overview.cordons.length === 0) return [ok("cordons", "no agent is kept from work")];
+  return overview.cordons.map((cordon) =>
+    warn("cordons", cordonWords(cordon), `${uncordonCommand(cordon)}${again}`),
+  );
+}
+
+function circuits({ overview: { openCircuits }, again }: Facts): readonly Finding[] {
   if (openCircuits.length === 0) return [ok("circuits", "all are closed")];
   return openCircuits.map(({ queue, task, agentId, saw, setBy }) => {
     const of = agentId === "" ? "" : ` of agent ${clean(agentId)}`;
@@ -224,18 +235,18 @@ function circuits({ openCircuits }: GetOverviewResponse): readonly Finding[] {
       "circuits",
       `task "${clean(task)}" of queue "${clean(queue)}"${of} rests: ${why}`,
       setBy === ""
-        ? `mend what fails, and it closes by itself; at once: ${next.join(" ")}`
-        : next.join(" "),
+        ? `mend what fails, and it closes by itself; at once: ${next.join(" ")}${again}`
+        : `${next.join(" ")}${again}`,
     );
   });
 }
 
-function escalations({ openEscalations: open }: GetOverviewResponse): Finding {
+function escalations({ overview: { openEscalations: open }, again }: Facts): Finding {
   if (open === 0) return ok("escalations", "nothing waits for a person");
   return warn(
     "escalations",
     `${open} ${open === 1 ? "waits" : "wait"} for a person`,
-    "drover escalation list",
+    `drover escalation list${again}`,
   );
 }
 

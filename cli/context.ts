@@ -4,8 +4,10 @@ import { durationMs } from "@drover/server/rpc/duration-text.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Connection, createConnection } from "./client.ts";
 import { createOutput, type Format, formats, type Output } from "./output.ts";
+import { clean } from "./words.ts";
 
 export const defaultAddress = "127.0.0.1:7420";
+const defaultNamespace = "default";
 
 /** The options of the whole program, as commander hands them over. */
 export interface GlobalOptions {
@@ -35,7 +37,7 @@ export function addGlobalOptions(program: Command): void {
     .addOption(
       new Option("--namespace <name>", "the namespace to work in")
         .env("DROVER_NAMESPACE")
-        .default("default"),
+        .default(defaultNamespace),
     )
     .addOption(
       new Option("--token <token>", "the API token to show, where the server requires one").env(
@@ -59,11 +61,24 @@ export function addGlobalOptions(program: Command): void {
 export function contextOf(command: Command): Context {
   const options = command.optsWithGlobals<GlobalOptions>();
   return Object.freeze({
-    output: createOutput(options.output, options.color),
+    output: createOutput(options.output, options.color, saidAgain(command)),
     address: options.address,
     token: options.token,
     connect: () => createConnection(options.address, options.namespace, options.token),
   });
+}
+
+/** The environment holds for the next command, too; what was said for this one does not. */
+function saidAgain(command: Command): string {
+  const { address, namespace } = command.optsWithGlobals<GlobalOptions>();
+  const isSaid = (name: keyof GlobalOptions) =>
+    command.getOptionValueSourceWithGlobals(name) === "cli";
+  return [
+    ...(namespace !== defaultNamespace || isSaid("namespace")
+      ? [` --namespace ${clean(namespace)}`]
+      : []),
+    ...(isSaid("address") ? [` --address ${clean(address)}`] : []),
+  ].join("");
 }
 
 /** For options that may be given again and again: `--label a=b --label c=d`. */

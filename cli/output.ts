@@ -23,6 +23,10 @@ export interface Output {
   readonly screen: Screen | null;
   line(text: string): void;
   note(text: string): void;
+  /** Notes the command to go on with: whole, so that it can be copied. */
+  next(command: string): void;
+  /** What a command says at its end to mean the same server and namespace as this one. */
+  readonly again: string;
   /** The text in a style where standard output shows it, else as it is. */
   paint(style: Style, text: string): string;
   /** In the format that was asked for; in `table` nothing. */
@@ -31,7 +35,7 @@ export interface Output {
   value(value: JsonValue): void;
 }
 
-export function createOutput(format: Format, colours: boolean): Output {
+export function createOutput(format: Format, colours: boolean, again = ""): Output {
   const { stdout, stderr } = process;
   const line = (text: string) => void stdout.write(`${text}\n`);
   const value = (of: JsonValue) => {
@@ -42,6 +46,8 @@ export function createOutput(format: Format, colours: boolean): Output {
     screen: format === "table" && stdout.isTTY ? createScreen(stdout) : null,
     line,
     note: (text: string) => void stderr.write(`${text}\n`),
+    next: (command: string) => void stderr.write(`  next: ${command}${again}\n`),
+    again,
     paint: (style: Style, text: string) =>
       colours ? styleText(style, text, { stream: stdout }) : text,
     data: (desc: DescMessage, message: MessageShape<DescMessage>) => {

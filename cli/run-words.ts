@@ -77,7 +77,7 @@ export function tellRun(
   if (output.format !== "table" || run === undefined) return;
   const id = clean(run.runId);
   output.line(`run ${id} is ${runVerdict(run, output)}`);
-  output.note(`  next: drover run ${next} ${id}`);
+  output.next(`drover run ${next} ${id}`);
 }
 
 export function stepState(step: Step, output: Output): string {

@@ -50,7 +50,7 @@ function addCordon(agent: Command, ended: Ended): void {
         );
       }
       const what = of.case === "version" ? `--agent-version ${clean(of.value)}` : clean(of.value);
-      output.note(`  next: drover agent uncordon ${what}`);
+      output.next(`drover agent uncordon ${what}`);
       ended(exitCodes.done);
     });
 }

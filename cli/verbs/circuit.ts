@@ -54,7 +54,7 @@ function addSay(circuit: Command, ended: Ended, [verb, setting, what]: (typeof S
       tell(answer.circuit, output);
       const next = ["drover queue circuit release", clean(name), clean(task)];
       const whose = agentId === "" ? [] : [`--agent ${clean(agentId)}`];
-      if (verb !== "release") output.note(`  next: ${[...next, ...whose, "--by NAME"].join(" ")}`);
+      if (verb !== "release") output.next([...next, ...whose, "--by NAME"].join(" "));
       ended(exitCodes.done);
     });
 }

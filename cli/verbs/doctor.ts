@@ -47,7 +47,7 @@ const styles: Readonly<Record<Finding["verdict"], Style>> = {
 };
 
 async function factsOf(
-  { address, connect }: Context,
+  { address, connect, output: { again } }: Context,
   clientVersion: string,
   unknown: readonly string[],
 ): Promise<Facts> {
@@ -65,7 +65,7 @@ async function factsOf(
     undeliveredOf(connection),
   ]);
   return {
-    ...{ address, namespace, clientVersion, migrations: ownMigrations(), overview, cluster },
+    ...{ address, namespace, again, clientVersion, migrations: ownMigrations(), overview, cluster },
     ...{ callMs, ...page, supervisors, hooks, undelivered, unknownVariables: unknown },
   };
 }

@@ -184,11 +184,12 @@ function printList(answer: ListEscalationsResponse, { limit }: ListOptions, outp
   }
   const [first] = escalations;
   if (first === undefined) output.note("nothing waits for a person");
-  else output.note(`  next: drover escalation show ${escalationName(first)}`);
+  else output.next(`drover escalation show ${escalationName(first)}`);
   noteMore(answer, limit, output);
 }
 
-function print({ escalation, run, step, attempts }: GetEscalationResponse, output: Output): void {
+function print(answer: GetEscalationResponse, output: Output): void {
+  const { escalation, run, step, attempts, effectKey } = answer;
   if (escalation === undefined) return;
   const { answers } = escalation;
   printPairs(output, [
@@ -199,6 +200,7 @@ function print({ escalation, run, step, attempts }: GetEscalationResponse, outpu
     ["run", run ? runVerdict(run, output) : ""],
     ["step", subjectWords(escalation)],
     ["error", errorWords(step?.error)],
+    ["key", clean(effectKey)],
     ["run input", payloadWords(run?.input)],
     ["output", payloadWords(step?.output)],
     ["opened", moment(escalation.openedTime)],
@@ -212,5 +214,5 @@ function print({ escalation, run, step, attempts }: GetEscalationResponse, outpu
   output.line(`\n${output.paint("bold", "answers")}`);
   const rows = answers.map((one) => [clean(one), answerMeanings[one] ?? ""]);
   printTable(output, ["ANSWER", "THEN"], rows);
-  output.note(`  next: ${resolveCommand(escalation)}`);
+  output.next(resolveCommand(escalation));
 }

@@ -97,7 +97,7 @@ function addPauses(noun: Command, ended: Ended): void {
       const words = pauseWords(answer.pause);
       if (output.format === "table")
         output.line(`namespace ${clean(namespace)} is paused ${words}`);
-      output.note("  next: drover namespace resume");
+      output.next("drover namespace resume");
       ended(exitCodes.done);
     });
   noun

@@ -42,10 +42,7 @@ export function addPinVerbs(queue: Command, ended: Ended): void {
         output.line(
           `queue ${clean(name)} gives ${taskWords(options)} to agents of version ${clean(agentVersion)} alone`,
         );
-      const which = version === 0 ? "" : ` --version ${version}`;
-      output.note(
-        `  next: drover queue unpin ${clean(name)} --workflow ${clean(workflow)}${which}`,
-      );
+      output.next(unpinCommand(clean(name), { workflow, version }));
       ended(exitCodes.done);
     });
   ofWorkflow(
@@ -62,6 +59,11 @@ export function addPinVerbs(queue: Command, ended: Ended): void {
       output.line(`queue ${clean(name)} gives ${taskWords(options)} to ${whom}`);
     ended(exitCodes.done);
   });
+}
+
+export function unpinCommand(queue: string, { workflow, version }: OfOptions): string {
+  const which = version === 0 ? "" : ` --version ${version}`;
+  return `drover queue unpin ${queue} --workflow ${clean(workflow)}${which}`;
 }
 
 function ofWorkflow(command: Command): Command {

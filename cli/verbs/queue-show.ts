@@ -1,6 +1,10 @@
 /** `drover queue show` and `drain`: one queue with its tasks; one that is emptied of work. */
 import { setTimeout as delay } from "node:timers/promises";
-import { type GetQueueResponse, GetQueueResponseSchema } from "@drover/proto/drover/v1/queue_pb.ts";
+import {
+  type GetQueueResponse,
+  GetQueueResponseSchema,
+  type VersionPin,
+} from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Command } from "commander";
 import type { Connection } from "../client.ts";
 import { contextOf, parseDuration } from "../context.ts";
@@ -8,7 +12,7 @@ import { CliFailure, type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted, durationWords, limitWords, moment, pauseWords } from "../words.ts";
-import { printPins } from "./queue-pin.ts";
+import { printPins, unpinCommand } from "./queue-pin.ts";
 
 const lookEveryMs = 500;
 const drainMsMax = 600_000;
@@ -23,7 +27,10 @@ export function addQueueShow(queue: Command, ended: Ended): void {
       const { operator, namespace } = connect();
       const answer = await operator.getQueue({ namespace, queue: name });
       output.data(GetQueueResponseSchema, answer);
-      if (output.format === "table") print(answer, output);
+      if (output.format === "table") {
+        print(answer, output);
+        tellNext(answer, output);
+      }
       ended(exitCodes.done);
     });
   addDrain(queue, ended);
@@ -61,6 +68,25 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
   printTable(output, headers, rows);
 }
 
+/** What lets that go on which waits here and cannot be taken. */
+function tellNext({ queue, tasks, pins, namespacePause }: GetQueueResponse, output: Output): void {
+  if (!queue) return;
+  const name = clean(queue.name);
+  if (namespacePause) output.next("drover namespace resume");
+  if (queue.pause) output.next(`drover queue resume ${name}`);
+  if (namespacePause || queue.pause) return;
+  const unserved = tasks.filter(({ agents, depth }) => agents === 0 && depth > 0);
+  for (const { task, agentVersion } of unserved) {
+    const whom = agentVersion === "" ? "agent" : `agent of version ${clean(agentVersion)}`;
+    output.note(
+      `nobody asks for "${clean(task)}": start an ${whom} that polls queue ${name} for it`,
+    );
+  }
+  const isUnserved = (pin: VersionPin) =>
+    unserved.some(({ agentVersion }) => agentVersion === pin.agentVersion);
+  for (const pin of pins.filter(isUnserved)) output.next(unpinCommand(name, pin));
+}
+
 interface DrainOptions {
   readonly reason: string;
   readonly timeout: number;
@@ -86,7 +112,7 @@ function addDrain(queue: Command, ended: Ended): void {
       const waits = answer.queue?.depth ?? 0;
       if (output.format === "table")
         output.line(`queue ${clean(name)} is drained: no agent has anything of it; ${waits} wait`);
-      output.note(`  next: drover queue resume ${clean(name)}`);
+      output.next(`drover queue resume ${clean(name)}`);
       ended(exitCodes.done);
     });
 }

@@ -34,7 +34,7 @@ export function addQueueVerbs(queue: Command, ended: Ended): void {
       const answer = await operator.pauseQueue({ namespace, queue: name, reason });
       output.data(PauseQueueResponseSchema, answer);
       tell(answer.queue, output);
-      output.note(`  next: drover queue resume ${clean(name)}`);
+      output.next(`drover queue resume ${clean(name)}`);
       ended(exitCodes.done);
     });
   queue

@@ -74,5 +74,5 @@ function tell(
   const id = clean(runId);
   if (output.format === "table")
     output.line(created ? `started run ${id}` : `run ${id} was started before by this request`);
-  output.note(`  next: drover run watch ${id}`);
+  output.next(`drover run watch ${id}`);
 }

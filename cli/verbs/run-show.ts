@@ -200,6 +200,7 @@ function kindWords({ kind }: Step): string {
 /** What is asked, the command that answers it, and the way out that is always there. */
 function printEscalation(escalation: Escalation, output: Output): void {
   const { closedTime, answers } = escalation;
+  const { again } = output;
   const opened = `${moment(escalation.openedTime)}  ${subjectWords(escalation)}`;
   output.line(`${opened}  ${clean(escalation.reason)}: ${clean(escalation.message)}`);
   if (closedTime) {
@@ -209,7 +210,7 @@ function printEscalation(escalation: Escalation, output: Output): void {
   output.line(`  ${output.paint("red", "open")}: a person must answer`);
   if (answers.length > 0) {
     output.line(`  answers: ${answers.map(clean).join(", ")}`);
-    output.line(`  next: ${resolveCommand(escalation)}`);
-  } else output.line(`  next: drover escalation show ${escalationName(escalation)}`);
-  output.line(`  or: drover run cancel ${clean(escalation.runId)} --leave --reason WHY`);
+    output.line(`  next: ${resolveCommand(escalation)}${again}`);
+  } else output.line(`  next: drover escalation show ${escalationName(escalation)}${again}`);
+  output.line(`  or: drover run cancel ${clean(escalation.runId)} --leave --reason WHY${again}`);
 }

@@ -34,7 +34,7 @@ export function addRunSignal(run: Command, ended: Ended): void {
       output.data(SignalResponseSchema, answer);
       const did = answer.repeated ? "was sent before with this id" : "is sent";
       if (output.format === "table") output.line(`signal ${clean(name)} ${did}`);
-      output.note(`  next: drover run show ${clean(runName)}`);
+      output.next(`drover run show ${clean(runName)}`);
       ended(exitCodes.done);
     });
 }

@@ -144,7 +144,7 @@ async function follow(
   if (!wait) {
     output.data(ScheduleResponseSchema, started);
     if (output.format === "table") output.line(said);
-    output.note(`  next: drover run watch ${id}`);
+    output.next(`drover run watch ${id}`);
     return exitCodes.done;
   }
   output.note(said);
@@ -161,8 +161,7 @@ async function follow(
     output.data(WaitRunResponseSchema, answer);
     const took = between(answer.run.createdTime, answer.run.endedTime);
     if (output.format === "table") output.line(`${runVerdict(answer.run, output)} after ${took}`);
-    if (exitOfRun(answer.run.state) !== exitCodes.done)
-      output.note(`  next: drover run show ${id}`);
+    if (exitOfRun(answer.run.state) !== exitCodes.done) output.next(`drover run show ${id}`);
     return exitOfRun(answer.run.state);
   }
 }

@@ -50,7 +50,7 @@ export async function watchRun(
     });
   if (output.format !== "jsonl") output.data(WatchRunResponseSchema, last);
   const code = exitOfRun(last.run.state);
-  if (code !== exitCodes.done) output.note(`  next: drover run show ${clean(last.run.runId)}`);
+  if (code !== exitCodes.done) output.next(`drover run show ${clean(last.run.runId)}`);
   return code;
 }
 

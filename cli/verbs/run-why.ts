@@ -50,8 +50,8 @@ function print(answer: ExplainRunResponse, output: Output): void {
   const actions = [...steps.flatMap((step) => step.actions), ...wait.actions];
   const children = steps.flatMap(({ detail }) => (detail.case === "child" ? detail.value : []));
   const said = new Set([
-    ...children.map(({ runId }) => `drover run why ${clean(runId)}`),
-    ...actions.map((action) => actionWords(action, id)),
+    ...children.map(({ runId }) => `drover run why ${clean(runId)}${output.again}`),
+    ...actions.map((action) => actionWords(action, id, output.again)),
   ]);
   if (said.size > 0) output.line(`\n${output.paint("bold", "what can be done")}`);
   for (const line of said) output.line(`  ${line}`);
@@ -78,43 +78,43 @@ function agentWords({ agentVersion }: PersonAction): string {
 }
 
 /** A command where there is one, else the call of the contract. */
-function actionWords(action: PersonAction, runId: string): string {
+function actionWords(action: PersonAction, runId: string, again: string): string {
   const choices = action.choices.map(clean);
   switch (action.kind) {
     case ActionKind.START_AGENT:
       return `start ${agentWords(action)} for queue ${clean(action.queue)}, task ${clean(action.task)}`;
     case ActionKind.ANSWER: {
       const asked = { runId, id: action.escalationId, answers: choices };
-      return `${resolveCommand(asked)}${choices.length > 1 ? ` (${choices.join(", ")})` : ""}`;
+      return `${resolveCommand(asked)}${again}${choices.length > 1 ? ` (${choices.join(", ")})` : ""}`;
     }
     case ActionKind.SIGNAL:
-      return `drover run signal ${runId} ${clean(action.signalName)}`;
+      return `drover run signal ${runId} ${clean(action.signalName)}${again}`;
     case ActionKind.DECIDE: {
       const who = action.approvers.map(clean).join(", ") || "anybody";
       const ways = choices.map((way) => `--${way}`).join(", or ");
-      return `drover run decide ${runId} ${clean(action.stepId)} --as NAME ${ways} (by ${who})`;
+      return `drover run decide ${runId} ${clean(action.stepId)} --as NAME ${ways}${again} (by ${who})`;
     }
     case ActionKind.COMPLETE_DEFERRED:
       return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
     case ActionKind.PAUSE:
-      return `drover run pause ${runId}`;
+      return `drover run pause ${runId}${again}`;
     case ActionKind.RESUME_QUEUE:
-      return `drover queue resume ${clean(action.queue)}`;
+      return `drover queue resume ${clean(action.queue)}${again}`;
     case ActionKind.SET_CIRCUIT: {
-      const of = `${clean(action.queue)} ${clean(action.task)} --by NAME`;
+      const of = `${clean(action.queue)} ${clean(action.task)} --by NAME${again}`;
       return `drover queue circuit close ${of}, or release`;
     }
     case ActionKind.UNCORDON_AGENT:
-      return "drover agent uncordon AGENT, or --agent-version VERSION (drover agent cordons)";
+      return `drover agent cordons${again} names who is cordoned; drover agent uncordon`;
     case ActionKind.RESUME_NAMESPACE:
-      return "drover namespace resume";
+      return `drover namespace resume${again}`;
     case ActionKind.RESUME_WORKFLOW:
-      return `drover workflow resume ${clean(action.workflow)}`;
+      return `drover workflow resume ${clean(action.workflow)}${again}`;
     case ActionKind.RESUME:
-      return `drover run resume ${runId}`;
+      return `drover run resume ${runId}${again}`;
     case ActionKind.CANCEL: {
       const ways = choices.map((way) => (way === "leave" ? " --leave" : ""));
-      return ways.map((way) => `drover run cancel ${runId}${way}`).join(", or ");
+      return ways.map((way) => `drover run cancel ${runId}${way}${again}`).join(", or ");
     }
     default:
       return `something that a newer drover knows (${action.kind})`;

@@ -206,7 +206,7 @@ function addPause(schedule: Command, ended: Ended): void {
       const answer = await scheduler.pauseSchedule({ namespace, name, reason });
       output.data(PauseScheduleResponseSchema, answer);
       if (output.format === "table") output.line(`schedule ${clean(name)} paused`);
-      output.note(`  next: drover schedule resume ${clean(name)}`);
+      output.next(`drover schedule resume ${clean(name)}`);
       ended(exitCodes.done);
     });
 }
@@ -246,7 +246,7 @@ function addRun(schedule: Command, ended: Ended): void {
         const id = clean(answer.runId);
         const said = answer.created ? "started" : "was started before";
         if (output.format === "table") output.line(`run ${id} ${said}`);
-        output.note(`  next: drover run watch ${id}`);
+        output.next(`drover run watch ${id}`);
         ended(exitCodes.done);
       },
     );

@@ -41,7 +41,8 @@ export async function watchStatus(
   };
   for await (const state of overviewsOf(connection, onLost)) {
     if (format === "jsonl") output.data(WatchOverviewResponseSchema, state);
-    else if (!screen) for (const line of changesOf(last, state, of)) output.line(line);
+    else if (!screen)
+      for (const line of changesOf(last, state, of, output.again)) output.line(line);
     [last, isLost] = [state, false];
     show();
   }
@@ -54,7 +55,7 @@ function pictureOf(
   isLost: boolean,
   output: Output,
 ): readonly string[] {
-  const rows = rowsOf(state);
+  const rows = rowsOf(state, output.again);
   const dim = (text: string) => output.paint("dim", text);
   const lately = latelyWords(state?.activity);
   return [
@@ -65,8 +66,8 @@ function pictureOf(
   ];
 }
 
-function rowsOf(state: WatchOverviewResponse | null): readonly Row[] {
-  return state?.overview ? concerns(state.overview) : [];
+function rowsOf(state: WatchOverviewResponse | null, again: string): readonly Row[] {
+  return state?.overview ? concerns(state.overview, again) : [];
 }
 
 /** `12 completed, 3 running; what was late was found after 1.2s typically, 3.4s at most times` */
@@ -86,8 +87,9 @@ function changesOf(
   before: WatchOverviewResponse | null,
   state: WatchOverviewResponse,
   of: string,
+  again: string,
 ): readonly string[] {
-  const [old, now] = [new Map(keyed(before)), new Map(keyed(state))];
+  const [old, now] = [new Map(keyed(before, again)), new Map(keyed(state, again))];
   const come = [...now].filter(([key]) => !old.has(key));
   const gone = [...old].filter(([key]) => !now.has(key));
   const calm = now.size === 0 && (before === null || gone.length > 0);
@@ -101,6 +103,9 @@ function changesOf(
 }
 
 /** How late the late are moves with each look, and is no news. */
-function keyed(state: WatchOverviewResponse | null): readonly (readonly [string, Row])[] {
-  return rowsOf(state).map((row) => [row[0].replace(/ by up to \S+/, ""), row]);
+function keyed(
+  state: WatchOverviewResponse | null,
+  again: string,
+): readonly (readonly [string, Row])[] {
+  return rowsOf(state, again).map((row) => [row[0].replace(/ by up to \S+/, ""), row]);
 }

@@ -1,7 +1,7 @@
 /** `drover status`: what needs a person, on one screen, and what runs here. */
 import { toJson } from "@bufbuild/protobuf";
 import { durationMs, type Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Circuit } from "@drover/proto/drover/v1/circuit_pb.ts";
+import type { Circuit, Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import {
   type GetClusterInfoResponse,
   GetClusterInfoResponseSchema,
@@ -10,13 +10,16 @@ import {
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Partition } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
-import { RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Escalation, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Command } from "commander";
+import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
+import { cordonWords, uncordonCommand } from "../cordon-words.ts";
+import { escalationName, subjectWords } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
-import { clean, counted, durationWords, moment, phrase } from "../words.ts";
+import { clean, clip, counted, durationWords, moment, phrase } from "../words.ts";
 import { stateWords } from "./circuit.ts";
 import { watchStatus } from "./status-watch.ts";
 
@@ -33,7 +36,8 @@ export function addStatus(program: Command, ended: Ended): void {
       const overview = await operator.getOverview({ namespace });
       const cluster = await operator.getClusterInfo({});
       if (output.format === "table") {
-        const rows = concerns(overview);
+        const asked = overview.openEscalations > 0 ? await firstAsked(connection) : [];
+        const rows = concerns(overview, output.again, asked);
         printTable(output, concernHeaders, rows);
         if (rows.length > 0) output.line("");
         printCluster(cluster, address, output);
@@ -56,20 +60,40 @@ function writeAll(
 
 export const concernHeaders = ["WHAT NEEDS A PERSON", "SINCE", "NEXT"] as const;
 
+/** Escalations that are told one by one; of more it is said how many there are. */
+const escalationsNamed = 5;
+const messageShownMax = 100;
+
 export type Row = readonly [what: string, since: string, next: string];
 
-export function concerns(overview: GetOverviewResponse): readonly Row[] {
+/** The newest questions, each of which is named. */
+async function firstAsked({ operator, namespace }: Connection): Promise<readonly Escalation[]> {
+  const answer = await operator.listEscalations({ namespace, pageSize: escalationsNamed });
+  return answer.escalations;
+}
+
+/** `asked`: the newest questions, where each is to be told. */
+export function concerns(
+  overview: GetOverviewResponse,
+  again: string,
+  asked: readonly Escalation[] = [],
+): readonly Row[] {
+  return concernsOf(overview, asked).map(([what, since, next]) => [what, since, `${next}${again}`]);
+}
+
+function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[]): readonly Row[] {
   const { openEscalations: open, latePartitions, namespacePause } = overview;
+  const untold = open - asked.length;
+  const untoldWords = counted(untold, asked.length > 0 ? "more escalation" : "escalation");
   return [
-    ...(open > 0
-      ? [row(`${counted(open, "escalation")} open`, undefined, "drover escalation list")]
-      : []),
+    ...asked.map(escalationRow),
+    ...(untold > 0 ? [row(`${untoldWords} open`, undefined, "drover escalation list")] : []),
     ...partitionRows(latePartitions),
     ...overview.unservedTasks.map(({ queue, task, agentVersion, oldestTime }) =>
       row(
         `no agent${agentVersion === "" ? "" : ` of version "${clean(agentVersion)}"`} asks for "${clean(task)}" of queue "${clean(queue)}"`,
         oldestTime,
-        `start one; drover queue show ${clean(queue)}`,
+        `drover queue show ${clean(queue)}`,
       ),
     ),
     ...(namespacePause
@@ -81,12 +105,26 @@ export function concerns(overview: GetOverviewResponse): readonly Row[] {
     ...overview.pausedWorkflows.map(({ name, pause }) =>
       pauseRow(`workflow "${clean(name)}"`, pause, `drover workflow resume ${clean(name)}`),
     ),
+    ...overview.cordons.map(cordonRow),
     ...overview.openCircuits.map(circuitRow),
   ];
 }
 
 function row(what: string, since: Timestamp | undefined, next: string): Row {
   return [what, moment(since), next];
+}
+
+function escalationRow(escalation: Escalation): Row {
+  const { workflow, message, openedTime } = escalation;
+  return row(
+    `${subjectWords(escalation)} of ${clean(workflow)}: ${clip(clean(message), messageShownMax)}`,
+    openedTime,
+    `drover escalation show ${escalationName(escalation)}`,
+  );
+}
+
+function cordonRow(cordon: Cordon): Row {
+  return row(cordonWords(cordon), cordon.cordonedTime, uncordonCommand(cordon));
 }
 
 function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
@@ -96,13 +134,14 @@ function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
 
 /** What a person has opened stays so until it is released; the rules are overruled by closing. */
 function circuitRow(circuit: Circuit): Row {
-  const { queue, task, agentId, setTime, sinceTime } = circuit;
+  const { queue, task, agentId, setTime, sinceTime, saw } = circuit;
   const isSaid = setTime !== undefined;
+  const seen = isSaid || saw === "" ? "" : `: ${clean(saw)}`;
   const whose = agentId === "" ? "" : ` for agent ${clean(agentId)}`;
   const agent = agentId === "" ? "" : ` --agent ${clean(agentId)}`;
   const verb = isSaid ? "release" : "close";
   return row(
-    `circuit of "${clean(task)}" of queue "${clean(queue)}"${whose} ${stateWords(circuit)}`,
+    `circuit of "${clean(task)}" of queue "${clean(queue)}"${whose} ${stateWords(circuit)}${seen}`,
     setTime ?? sinceTime,
     `drover queue circuit ${verb} ${clean(queue)} ${clean(task)}${agent} --by NAME`,
   );

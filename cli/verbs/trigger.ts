@@ -61,7 +61,7 @@ export function addTriggerVerbs(trigger: Command, ended: Ended): void {
       const answer = await operator.getTrigger({ namespace, name });
       output.data(GetTriggerResponseSchema, answer);
       if (output.format === "table" && answer.trigger) show(answer.trigger, output);
-      output.note(`  next: drover trigger refusals ${clean(name)}`);
+      output.next(`drover trigger refusals ${clean(name)}`);
       ended(exitCodes.done);
     });
   trigger

@@ -21,7 +21,7 @@ export function addWorkflowPause(noun: Command, ended: Ended): void {
       output.data(PauseWorkflowResponseSchema, answer);
       const words = pauseWords(answer.pause);
       if (output.format === "table") output.line(`workflow ${clean(workflow)} is paused ${words}`);
-      output.note(`  next: drover workflow resume ${clean(workflow)}`);
+      output.next(`drover workflow resume ${clean(workflow)}`);
       ended(exitCodes.done);
     });
   noun

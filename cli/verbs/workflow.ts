@@ -37,7 +37,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       const count = definition.steps.length === 1 ? "1 step" : `${definition.steps.length} steps`;
       if (output.format === "table")
         output.line(`${file}: ${definition.workflow}, ${count}, is good`);
-      output.note(`  next: drover workflow apply ${file}`);
+      output.next(`drover workflow apply ${file}`);
       ended(exitCodes.done);
     });
   workflow
@@ -61,7 +61,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       const name = clean(answer.name);
       const did = answer.created ? "registered" : "was registered before";
       if (output.format === "table") output.line(`${name} v${answer.version} ${did}`);
-      output.note(`  next: drover run start ${name} --watch`);
+      output.next(`drover run start ${name} --watch`);
       ended(exitCodes.done);
     });
   addWorkflowList(workflow, ended);
@@ -98,7 +98,7 @@ function printVersions({ workflow, versions }: GetWorkflowResponse, output: Outp
   ]);
   printTable(output, ["VERSION", "DEFAULT", "OPEN RUNS", "REGISTERED"], rows);
   if (workflow?.pause) output.note(`paused ${pauseWords(workflow.pause)}`);
-  output.note(`  next: drover workflow default ${clean(workflow?.name ?? "")} VERSION`);
+  output.next(`drover workflow default ${clean(workflow?.name ?? "")} VERSION`);
 }
 
 /** The server counts no further. */

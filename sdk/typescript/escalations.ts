@@ -37,6 +37,8 @@ export interface EscalationDetails {
   readonly step: Step | null;
   /** Every hand-out of a task of that step, oldest first. */
   readonly attempts: readonly Attempt[];
+  /** By which the remote service knows the effect that it is about; empty: nobody had a task. */
+  readonly effectKey: string;
 }
 
 export interface ResolveSpec extends CallControl {
@@ -107,6 +109,7 @@ export function createEscalations(call: Call, namespace: string, codec: Codec): 
         run: readRun(present(answer.run)),
         step: answer.step === undefined ? null : readStep(answer.step),
         attempts: answer.attempts.map(readAttempt),
+        effectKey: answer.effectKey,
       };
     },
 

@@ -194,6 +194,8 @@ export interface Overview {
   readonly pausedWorkflows: readonly string[];
   /** Open, tried by one task, or kept open by a person. */
   readonly openCircuits: readonly Circuit[];
+  /** Agents, and versions of agents, that get nothing new. */
+  readonly cordons: readonly Cordon[];
 }
 
 export interface Operations {
@@ -358,5 +360,6 @@ function readOverview(answer: overview.GetOverviewResponse): Overview {
     pausedQueues: answer.pausedQueues.map(({ name }) => name),
     pausedWorkflows: answer.pausedWorkflows.map(({ name }) => name),
     openCircuits: answer.openCircuits.map(readCircuit),
+    cordons: answer.cordons.map(readCordon),
   });
 }

@@ -1,6 +1,7 @@
 // Makes the tasks that agents receive, after the claim's commit and outside of its transaction: the
 // input is rendered again from facts that never change, so it is stored nowhere twice, and it was
 // found to be one when the step became ready. A plain task of a run that is known needs no look.
+import { effectKey } from "../core/effect-key.ts";
 import type { Facts } from "../core/facts.ts";
 import type { Payload } from "../core/payload.ts";
 import { itemOf, numberOf } from "../core/place.ts";
@@ -145,11 +146,6 @@ function inputOf(one: Found, seen: ReadonlyMap<RunId, Facts>): Payload | null {
   return judged.value;
 }
 
-/** A person may have given it another input, which is another strategy. */
-function gateWay(begun: number, strategy: number): string {
-  return strategy === 0 ? `after-${begun}` : `after-${begun}.${strategy}`;
-}
-
 function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: TaskTrace): HandedTask {
   const { waiter, lease, facts, laned } = one;
   const { ready } = lease;
@@ -164,10 +160,9 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: Task
     fence: ready.fence,
     secret: lease.secret,
   };
-  // The key changes exactly when the input may: with the strategy. An effect that a run before this
-  // one made is undone under that run's key. A gate is another one after each wave.
-  const way = facts.items ? gateWay(facts.items.begun, facts.strategy) : facts.strategy;
-  const effectKey = `${facts.effectOf ?? ready.runId}/${step.id}/${way}`;
+  const { strategy, items } = facts;
+  const run = facts.effectOf ?? ready.runId;
+  const effect = effectKey({ run, stepId: step.id, strategy, items });
   const suffix = { perform: "", verify: "v", compensate: "u" }[ready.task];
   return {
     token: formatTaskToken(token),
@@ -184,8 +179,8 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: Task
     input: inputOf(one, seen),
     lastDetails: facts.lastDetails,
     output: facts.output,
-    idempotencyKey: `${effectKey}${suffix}`,
-    effectKey: ready.task === "perform" ? "" : effectKey,
+    idempotencyKey: `${effect}${suffix}`,
+    effectKey: ready.task === "perform" ? "" : effect,
     fence: ready.fence,
     leaseMs: ready.heartbeatMs,
     attemptMs: Math.max(0, lease.attemptBy - lease.grantedAt),

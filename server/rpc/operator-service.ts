@@ -11,11 +11,14 @@ import type {
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Clock, Random } from "../clock.ts";
+import { effectKey } from "../core/effect-key.ts";
 import type { AnswerKind } from "../core/history.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
+import { nameAt } from "../core/plan-at.ts";
 import { DroverError } from "../errors.ts";
 import type { CircuitCalls, Scheduler } from "../scheduler/scheduler.ts";
+import { strategyOfTask } from "../store/facts.ts";
 import type { EscalationRecord, RunDetail } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
@@ -174,7 +177,21 @@ function escalationWithHistory(
     run: runMessage(detail.run, namespace.name, WITH_BODIES),
     ...(step ? { step } : {}),
     attempts: attempts.slice(-HISTORY_MAX),
+    effectKey: attempts.some(({ agentId }) => agentId !== "") ? effectKeyOf(found) : "",
   };
+}
+
+/** Of the effect that a person is asked about, as the tasks had it. */
+function effectKeyOf({ detail, plan, escalation: { step, reason } }: Found): string {
+  const at = detail.steps.get(step);
+  if (at === undefined) return "";
+  const task = reason === "undo-failed" ? "compensate" : "perform";
+  return effectKey({
+    run: detail.kept.get(step) ?? detail.run.runId,
+    stepId: nameAt(plan, step),
+    strategy: strategyOfTask(task, at.strategies),
+    items: at.items,
+  });
 }
 
 function messageOf({ detail, plan, escalation }: Found) {

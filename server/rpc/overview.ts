@@ -11,7 +11,7 @@ import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
 import type { Pause } from "../store/queues.ts";
 import type { Namespace, Store } from "../store/store.ts";
 import type { OperatorCallDeps } from "./agents.ts";
-import { circuitMessage } from "./circuits.ts";
+import { circuitMessage, cordonMessage } from "./circuits.ts";
 import { RUN_STATES } from "./convert-run.ts";
 import type { Drain } from "./drain.ts";
 import type { Handlers } from "./mount.ts";
@@ -24,6 +24,7 @@ import { timeField } from "./time-field.ts";
 const PARTITIONS_LOOKED_AT_MAX = 4_096;
 const LATE_PARTITIONS_MAX = 1_000;
 const CIRCUITS_MAX = 100;
+const CORDONS_MAX = 100;
 
 export interface OverviewDeps extends OperatorCallDeps {
   readonly store: OperatorCallDeps["store"] & Pick<Store, "circuits" | "reads">;
@@ -109,6 +110,7 @@ async function overviewOf(
   const seen = await store.operators.attention(id);
   const open = { after: null, limit: CIRCUITS_MAX, openOnly: true };
   const circuits = await store.circuits.list(id, open);
+  const cordons = await store.circuits.cordons(id);
   const { namespacePause: pause } = seen;
   return {
     openEscalations: seen.escalations,
@@ -121,6 +123,7 @@ async function overviewOf(
     pausedQueues: seen.pausedQueues.map(namedPause),
     pausedWorkflows: seen.pausedWorkflows.map(namedPause),
     openCircuits: circuits.map(circuitMessage),
+    cordons: cordons.slice(0, CORDONS_MAX).map(cordonMessage),
   };
 }
 

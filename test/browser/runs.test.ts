@@ -120,14 +120,17 @@ describe("a run", () => {
     await inState(runId, "ESCALATED");
     const page = await keptPage(context, shop.address);
     await visit(page, "/");
-    const line = page.getByRole("listitem").filter({ hasText: "question of asks" });
+    const line = page.getByRole("listitem").filter({
+      ...{ hasText: "count of asks: ", has: page.locator(`a[href*="${runId}"]`) },
+    });
     await line.getByRole("link", { name: "Answer it" }).click();
     await page.getByText("the shelf says 3, the list says 4").first().waitFor(WAIT);
     await page.getByRole("button", { name: "It is done" }).click();
     await page.getByLabel("Your name").fill("ada");
     await page.getByLabel("Its output").fill('{"counted": 4}');
     await page.getByRole("dialog").getByRole("button", { name: "It is done" }).click();
-    await page.locator(".page-title .badge", { hasText: "completed" }).waitFor(WAIT);
+    await page.locator(".page-title .badge", { hasText: "closed" }).waitFor(WAIT);
+    await inState(runId, "COMPLETED");
     const { escalations } = await shop.client.getRun(runId, { escalations: true });
     expect(escalations[0]?.answer).toMatchObject({ answer: "succeed", by: "ada" });
   });

@@ -230,7 +230,11 @@ type GetEscalationResponse struct {
 	// Its step, with the output if it has one. Absent if it concerns the run as a whole.
 	Step *Step `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
 	// Every hand-out of a task of that step, oldest first; the newest 1,000.
-	Attempts      []*Attempt `protobuf:"bytes,4,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	Attempts []*Attempt `protobuf:"bytes,4,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	// The key by which the remote service knows the effect that it is about: `idempotency_key` of the
+	// tasks that perform that step, `effect_key` of those that undo it. Empty: no task of it was
+	// handed out.
+	EffectKey     string `protobuf:"bytes,5,opt,name=effect_key,json=effectKey,proto3" json:"effect_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -291,6 +295,13 @@ func (x *GetEscalationResponse) GetAttempts() []*Attempt {
 		return x.Attempts
 	}
 	return nil
+}
+
+func (x *GetEscalationResponse) GetEffectKey() string {
+	if x != nil {
+		return x.EffectKey
+	}
+	return ""
 }
 
 // Answers an escalation.
@@ -1202,14 +1213,16 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x14GetEscalationRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12C\n" +
-	"\rescalation_id\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\fescalationId\"\xc5\x01\n" +
+	"\rescalation_id\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\fescalationId\"\xe4\x01\n" +
 	"\x15GetEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
 	"escalation\x12 \n" +
 	"\x03run\x18\x02 \x01(\v2\x0e.drover.v1.RunR\x03run\x12#\n" +
 	"\x04step\x18\x03 \x01(\v2\x0f.drover.v1.StepR\x04step\x12.\n" +
-	"\battempts\x18\x04 \x03(\v2\x12.drover.v1.AttemptR\battempts\"\xb5\x03\n" +
+	"\battempts\x18\x04 \x03(\v2\x12.drover.v1.AttemptR\battempts\x12\x1d\n" +
+	"\n" +
+	"effect_key\x18\x05 \x01(\tR\teffectKey\"\xb5\x03\n" +
 	"\x18ResolveEscalationRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12C\n" +

@@ -92,7 +92,9 @@ type GetOverviewResponse struct {
 	PausedWorkflows []*NamedPause `protobuf:"bytes,6,rep,name=paused_workflows,json=pausedWorkflows,proto3" json:"paused_workflows,omitempty"`
 	// Circuits through which not everything goes: open ones, those of which one task tries, and those
 	// that a person keeps open.
-	OpenCircuits  []*Circuit `protobuf:"bytes,7,rep,name=open_circuits,json=openCircuits,proto3" json:"open_circuits,omitempty"`
+	OpenCircuits []*Circuit `protobuf:"bytes,7,rep,name=open_circuits,json=openCircuits,proto3" json:"open_circuits,omitempty"`
+	// Agents, and versions of agents, that get nothing new.
+	Cordons       []*Cordon `protobuf:"bytes,8,rep,name=cordons,proto3" json:"cordons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +174,13 @@ func (x *GetOverviewResponse) GetPausedWorkflows() []*NamedPause {
 func (x *GetOverviewResponse) GetOpenCircuits() []*Circuit {
 	if x != nil {
 		return x.OpenCircuits
+	}
+	return nil
+}
+
+func (x *GetOverviewResponse) GetCordons() []*Cordon {
+	if x != nil {
+		return x.Cordons
 	}
 	return nil
 }
@@ -961,7 +970,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\n" +
 	"\x18drover/v1/overview.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x19drover/v1/partition.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n" +
 	"\x12GetOverviewRequest\x12<\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\xb1\x03\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\xde\x03\n" +
 	"\x13GetOverviewResponse\x12)\n" +
 	"\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n" +
 	"\x0eunserved_tasks\x18\x02 \x03(\v2\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n" +
@@ -969,7 +978,8 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x0fnamespace_pause\x18\x04 \x01(\v2\x10.drover.v1.PauseR\x0enamespacePause\x12:\n" +
 	"\rpaused_queues\x18\x05 \x03(\v2\x15.drover.v1.NamedPauseR\fpausedQueues\x12@\n" +
 	"\x10paused_workflows\x18\x06 \x03(\v2\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x127\n" +
-	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\"s\n" +
+	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\x12+\n" +
+	"\acordons\x18\b \x03(\v2\x11.drover.v1.CordonR\acordons\"s\n" +
 	"\x14WatchOverviewRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x05after\"\x9c\x01\n" +
@@ -1062,9 +1072,10 @@ var file_drover_v1_overview_proto_goTypes = []any{
 	(*Partition)(nil),              // 13: drover.v1.Partition
 	(*Pause)(nil),                  // 14: drover.v1.Pause
 	(*Circuit)(nil),                // 15: drover.v1.Circuit
-	(*durationpb.Duration)(nil),    // 16: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 17: google.protobuf.Timestamp
-	(RunState)(0),                  // 18: drover.v1.RunState
+	(*Cordon)(nil),                 // 16: drover.v1.Cordon
+	(*durationpb.Duration)(nil),    // 17: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 18: google.protobuf.Timestamp
+	(RunState)(0),                  // 19: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
 	7,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
@@ -1073,28 +1084,29 @@ var file_drover_v1_overview_proto_depIdxs = []int32{
 	8,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
 	8,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
 	15, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
-	1,  // 6: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
-	4,  // 7: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
-	6,  // 8: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	12, // 9: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	16, // 10: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	16, // 11: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
-	5,  // 12: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
-	17, // 13: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
-	17, // 14: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	17, // 15: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	17, // 16: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	14, // 17: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	16, // 18: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	11, // 19: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	12, // 20: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	17, // 21: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	18, // 22: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	16, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
+	1,  // 7: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
+	4,  // 8: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
+	6,  // 9: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	12, // 10: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	17, // 11: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	17, // 12: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	5,  // 13: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
+	18, // 14: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
+	18, // 15: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	18, // 16: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	18, // 17: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	14, // 18: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	17, // 19: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	11, // 20: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	12, // 21: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	18, // 22: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	19, // 23: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }

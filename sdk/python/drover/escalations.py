@@ -47,6 +47,8 @@ class EscalationDetails:
     """None: it concerns the run as a whole."""
     attempts: tuple[Attempt, ...]
     """Every hand-out of a task of that step, oldest first."""
+    effect_key: str
+    """By which the remote service knows the effect that it is about; empty: nobody had a task."""
 
 
 @dataclass(frozen=True)

@@ -231,6 +231,8 @@ class Overview:
     open_circuits: tuple[Circuit, ...]
     """Those through which not everything goes, by the supervisor or because a person keeps them
     open; the first 100."""
+    cordons: tuple[Cordon, ...]
+    """Agents, and versions of agents, that get nothing new; the first 100."""
 
 
 class Operations:

@@ -78,6 +78,7 @@ describe("show", () => {
         return {
           escalation: { ...open, answers: ["succeed", "fail"] },
           run: { runId: "r1", state: RunState.ESCALATED },
+          effectKey: "r1/hotel/0",
           step: { id: "hotel", error: { code: "drover.lost", message: "it fell silent" } },
           attempts: [
             {
@@ -105,6 +106,7 @@ describe("show", () => {
         "run         ESCALATED",
         "step        hotel",
         "error       drover.lost: it fell silent",
+        "key         r1/hotel/0",
         "opened      2026-01-31 12:00:00Z",
         "",
         "attempts",

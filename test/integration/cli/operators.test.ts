@@ -209,7 +209,9 @@ test("the status says what needs a person, and the command that helps", async ()
   await drover("namespace pause --reason moving");
   await drover("queue circuit open mail send --by ada --why leaks");
   const held = (await drover("status")).stdout;
-  expect(held).toMatch(/^1 escalation open +drover escalation list$/m);
+  expect(held).toMatch(
+    new RegExp(`^send of transfer: .*no-answer.* drover escalation show ${runId}/1$`, "m"),
+  );
   expect(held).toMatch(/^the namespace is paused: moving +\S+ \S+Z +drover namespace resume$/m);
   expect(held).toMatch(/^queue "mail" is paused: mending .*drover queue resume mail$/m);
   expect(held).toMatch(/^workflow "refund" is paused .*drover workflow resume refund$/m);
@@ -218,7 +220,10 @@ test("the status says what needs a person, and the command that helps", async ()
   expect(held).not.toContain("no agent asks");
   await drover("namespace resume");
   const { stdout } = await drover("status");
-  expect(stdout).toMatch(/^no agent asks for "charge" of queue "nobody-s" +\S+ \S+Z +start one/m);
+  expect(stdout).toMatch(
+    /^no agent asks for "charge" of queue "nobody-s" +\S+ \S+Z +drover queue show nobody-s$/m,
+  );
+  expect(stdout).toMatch(/^agent "till" gets nothing new, said ada: slow .*agent uncordon till$/m);
   expect(stdout).toMatch(/^database +PostgreSQL \d+/m);
   expect(stdout).toMatch(/^open runs +.*1 escalated/m);
   const { openEscalations, unservedTasks, pausedQueues } = await client.operations.overview();

@@ -111,7 +111,7 @@ describe("apply", () => {
     expect(await run(args)).toEqual({
       code: 0,
       stdout: "w v3 registered\n",
-      stderr: "  next: drover run start w --watch\n",
+      stderr: "  next: drover run start w --watch --namespace team\n",
     });
     expect(requests).toMatchObject([
       { namespace: "team", source: { case: "text", value: good }, keepDefault: true },

@@ -53,6 +53,14 @@ test("the overview has the circuits that are open, and not those that people kee
   expect(openCircuits).toMatchObject([{ queue: "bank", task: "pay", agentId: "a1", setBy: "ada" }]);
 });
 
+test("the overview has who is cordoned, by whom and why", async () => {
+  const { getOverview, cordonAgent } = OperatorService.method;
+  const of = { case: "version", value: "2.0" } as const;
+  await answerTo(cordonAgent, { of, by: "ada", why: "2.0 leaks" });
+  const { cordons } = await answerTo(getOverview, {});
+  expect(cordons).toMatchObject([{ of, cordonedBy: "ada", why: "2.0 leaks" }]);
+});
+
 test("circuits are listed page by page", async () => {
   await answerTo(setCircuit, OPEN);
   await answerTo(setCircuit, { ...OPEN, agentId: "a1" });

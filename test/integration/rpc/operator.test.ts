@@ -3,6 +3,7 @@ import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts"
 import { OutcomeKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Answer } from "../../../server/core/event.ts";
+import { untouchedStep } from "../../../server/core/evolve.ts";
 import type { ToldEvent } from "../../../server/scheduler/scheduler.ts";
 import type {
   AttemptRecord,
@@ -67,7 +68,8 @@ function show(...escalations: EscalationRecord[]) {
   const left = [...escalations];
   world.reads.runDetail = async () => {
     const [now = answered] = left.length > 1 ? left.splice(0, 1) : left;
-    return runDetail({ attempts: [lost, { ...lost, step: 1 }], escalations: [now] });
+    const steps = new Map([[0, untouchedStep(0, 0)]]);
+    return runDetail({ steps, attempts: [lost, { ...lost, step: 1 }], escalations: [now] });
   };
 }
 
@@ -124,6 +126,7 @@ describe("GetEscalation", () => {
     expect(answer?.attempts.map(({ stepId, outcome }) => [stepId, outcome])).toEqual([
       ["flight", OutcomeKind.UNKNOWN],
     ]);
+    expect(answer?.effectKey).toBe(`${RUN_ID}/flight/0`);
   });
 
   test("shows who answered what, as a name that nobody has verified", async () => {

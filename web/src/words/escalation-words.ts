@@ -29,14 +29,21 @@ const looks: Readonly<Record<string, string>> = {
   doubled: "Look in the remote service for both, and undo there by hand what is too much.",
 };
 
-/** "it failed"; a reason of a newer server is told by its name. */
-export function reasonOfQuestion(reason: string): string {
+/** "it failed"; a reason of a newer server is told by its name. `code`: of its last error. */
+export function reasonOfQuestion(reason: string, code = ""): string {
+  if (isStalled(reason, code)) return "it stood still";
   return reasons[reason] ?? reason;
 }
 
 /** What to look at before one answers; empty: nothing is known of the reason. */
-export function lookFirst(reason: string): string {
+export function lookFirst(reason: string, code = ""): string {
+  if (isStalled(reason, code))
+    return "Look what its agent waited for: it lived, and got no further. Mend that, then try again.";
   return looks[reason] ?? "";
+}
+
+function isStalled(reason: string, code: string): boolean {
+  return reason === "step-failed" && code === "drover.stalled";
 }
 
 /** What it is about: a step, or the run as a whole. */

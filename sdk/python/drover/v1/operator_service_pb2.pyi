@@ -50,16 +50,18 @@ class GetEscalationRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[_scheduler_service_pb2.RunRef, _Mapping]] = ..., escalation_id: _Optional[str] = ...) -> None: ...
 
 class GetEscalationResponse(_message.Message):
-    __slots__ = ("escalation", "run", "step", "attempts")
+    __slots__ = ("escalation", "run", "step", "attempts", "effect_key")
     ESCALATION_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    EFFECT_KEY_FIELD_NUMBER: _ClassVar[int]
     escalation: _run_pb2.Escalation
     run: _run_pb2.Run
     step: _run_pb2.Step
     attempts: _containers.RepeatedCompositeFieldContainer[_run_pb2.Attempt]
-    def __init__(self, escalation: _Optional[_Union[_run_pb2.Escalation, _Mapping]] = ..., run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., step: _Optional[_Union[_run_pb2.Step, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ...) -> None: ...
+    effect_key: str
+    def __init__(self, escalation: _Optional[_Union[_run_pb2.Escalation, _Mapping]] = ..., run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., step: _Optional[_Union[_run_pb2.Step, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., effect_key: _Optional[str] = ...) -> None: ...
 
 class ResolveEscalationRequest(_message.Message):
     __slots__ = ("namespace", "run", "escalation_id", "answer", "by", "why", "payload")

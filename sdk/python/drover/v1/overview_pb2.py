@@ -30,7 +30,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x64rover/v1/overview.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/circuit.proto\x1a\x19\x64rover/v1/partition.proto\x1a\x15\x64rover/v1/queue.proto\x1a\x13\x64rover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"4\n\x12GetOverviewRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"\xb1\x03\n\x13GetOverviewResponse\x12)\n\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n\x0eunserved_tasks\x18\x02 \x03(\x0b\x32\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n\x0flate_partitions\x18\x03 \x03(\x0b\x32\x14.drover.v1.PartitionR\x0elatePartitions\x12\x39\n\x0fnamespace_pause\x18\x04 \x01(\x0b\x32\x10.drover.v1.PauseR\x0enamespacePause\x12:\n\rpaused_queues\x18\x05 \x03(\x0b\x32\x15.drover.v1.NamedPauseR\x0cpausedQueues\x12@\n\x10paused_workflows\x18\x06 \x03(\x0b\x32\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x12\x37\n\ropen_circuits\x18\x07 \x03(\x0b\x32\x12.drover.v1.CircuitR\x0copenCircuits\"N\n\x14WatchOverviewRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x16\n\x05\x61\x66ter\x18\x02 \x01(\tB\x00R\x05\x61\x66ter\"\x9c\x01\n\x15WatchOverviewResponse\x12:\n\x08overview\x18\x01 \x01(\x0b\x32\x1e.drover.v1.GetOverviewResponseR\x08overview\x12/\n\x08\x61\x63tivity\x18\x02 \x01(\x0b\x32\x13.drover.v1.ActivityR\x08\x61\x63tivity\x12\x16\n\x06\x63ursor\x18\x03 \x01(\tR\x06\x63ursor\"\xa7\x03\n\x08\x41\x63tivity\x12\x33\n\x07minutes\x18\x01 \x03(\x0b\x32\x19.drover.v1.ActivityMinuteR\x07minutes\x12+\n\x06states\x18\x02 \x03(\x0b\x32\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n\tmore_runs\x18\x03 \x01(\x08R\x08moreRuns\x12@\n\x0e\x64\x65tect_typical\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationR\rdetectTypical\x12:\n\x0b\x64\x65tect_slow\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationR\ndetectSlow\x12$\n\rinterventions\x18\x06 \x01(\x05R\rinterventions\x12\x18\n\x07retries\x18\x07 \x01(\x05R\x07retries\x12!\n\x0cmore_retries\x18\x08 \x01(\x08R\x0bmoreRetries\x12;\n\rretried_steps\x18\t \x03(\x0b\x32\x16.drover.v1.RetriedStepR\x0cretriedSteps\"\xb5\x01\n\x0bRetriedStep\x12\x1a\n\x08workflow\x18\x01 \x01(\tR\x08workflow\x12\x17\n\x07step_id\x18\x02 \x01(\tR\x06stepId\x12\x18\n\x07retries\x18\x03 \x01(\x05R\x07retries\x12\x37\n\tlast_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08lastTime\x12\x1e\n\x0blast_run_id\x18\x05 \x01(\tR\tlastRunId\"\xaa\x01\n\x0e\x41\x63tivityMinute\x12\x39\n\nstart_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05R\x08\x61\x63\x63\x65pted\x12\x1c\n\tcompleted\x18\x03 \x01(\x05R\tcompleted\x12#\n\rnot_completed\x18\x04 \x01(\x05R\x0cnotCompleted\"\xd7\x01\n\x0cUnservedTask\x12\x14\n\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12;\n\x0boldest_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\noldestTime\x12;\n\x0bpolled_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\npolledTime\x12#\n\ragent_version\x18\x05 \x01(\tR\x0c\x61gentVersion\"H\n\nNamedPause\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12&\n\x05pause\x18\x02 \x01(\x0b\x32\x10.drover.v1.PauseR\x05pause\"\x17\n\x15GetClusterInfoRequest\"\xc5\x02\n\x16GetClusterInfoResponse\x12%\n\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12)\n\x10\x64\x61tabase_version\x18\x02 \x01(\tR\x0f\x64\x61tabaseVersion\x12\x44\n\x10\x63lock_difference\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationR\x0f\x63lockDifference\x12;\n\nmigrations\x18\x04 \x03(\x0b\x32\x1b.drover.v1.AppliedMigrationR\nmigrations\x12\x30\n\topen_runs\x18\x05 \x03(\x0b\x32\x13.drover.v1.OpenRunsR\x08openRuns\x12$\n\x0emore_open_runs\x18\x06 \x01(\x08R\x0cmoreOpenRuns\"}\n\x10\x41ppliedMigration\x12\x16\n\x06number\x18\x01 \x01(\x05R\x06number\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12=\n\x0c\x61pplied_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0b\x61ppliedTime\"K\n\x08OpenRuns\x12)\n\x05state\x18\x01 \x01(\x0e\x32\x13.drover.v1.RunStateR\x05state\x12\x14\n\x05\x63ount\x18\x02 \x01(\x05R\x05\x63ountb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x64rover/v1/overview.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/circuit.proto\x1a\x19\x64rover/v1/partition.proto\x1a\x15\x64rover/v1/queue.proto\x1a\x13\x64rover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"4\n\x12GetOverviewRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"\xde\x03\n\x13GetOverviewResponse\x12)\n\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n\x0eunserved_tasks\x18\x02 \x03(\x0b\x32\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n\x0flate_partitions\x18\x03 \x03(\x0b\x32\x14.drover.v1.PartitionR\x0elatePartitions\x12\x39\n\x0fnamespace_pause\x18\x04 \x01(\x0b\x32\x10.drover.v1.PauseR\x0enamespacePause\x12:\n\rpaused_queues\x18\x05 \x03(\x0b\x32\x15.drover.v1.NamedPauseR\x0cpausedQueues\x12@\n\x10paused_workflows\x18\x06 \x03(\x0b\x32\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x12\x37\n\ropen_circuits\x18\x07 \x03(\x0b\x32\x12.drover.v1.CircuitR\x0copenCircuits\x12+\n\x07\x63ordons\x18\x08 \x03(\x0b\x32\x11.drover.v1.CordonR\x07\x63ordons\"N\n\x14WatchOverviewRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x16\n\x05\x61\x66ter\x18\x02 \x01(\tB\x00R\x05\x61\x66ter\"\x9c\x01\n\x15WatchOverviewResponse\x12:\n\x08overview\x18\x01 \x01(\x0b\x32\x1e.drover.v1.GetOverviewResponseR\x08overview\x12/\n\x08\x61\x63tivity\x18\x02 \x01(\x0b\x32\x13.drover.v1.ActivityR\x08\x61\x63tivity\x12\x16\n\x06\x63ursor\x18\x03 \x01(\tR\x06\x63ursor\"\xa7\x03\n\x08\x41\x63tivity\x12\x33\n\x07minutes\x18\x01 \x03(\x0b\x32\x19.drover.v1.ActivityMinuteR\x07minutes\x12+\n\x06states\x18\x02 \x03(\x0b\x32\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n\tmore_runs\x18\x03 \x01(\x08R\x08moreRuns\x12@\n\x0e\x64\x65tect_typical\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationR\rdetectTypical\x12:\n\x0b\x64\x65tect_slow\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationR\ndetectSlow\x12$\n\rinterventions\x18\x06 \x01(\x05R\rinterventions\x12\x18\n\x07retries\x18\x07 \x01(\x05R\x07retries\x12!\n\x0cmore_retries\x18\x08 \x01(\x08R\x0bmoreRetries\x12;\n\rretried_steps\x18\t \x03(\x0b\x32\x16.drover.v1.RetriedStepR\x0cretriedSteps\"\xb5\x01\n\x0bRetriedStep\x12\x1a\n\x08workflow\x18\x01 \x01(\tR\x08workflow\x12\x17\n\x07step_id\x18\x02 \x01(\tR\x06stepId\x12\x18\n\x07retries\x18\x03 \x01(\x05R\x07retries\x12\x37\n\tlast_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08lastTime\x12\x1e\n\x0blast_run_id\x18\x05 \x01(\tR\tlastRunId\"\xaa\x01\n\x0e\x41\x63tivityMinute\x12\x39\n\nstart_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05R\x08\x61\x63\x63\x65pted\x12\x1c\n\tcompleted\x18\x03 \x01(\x05R\tcompleted\x12#\n\rnot_completed\x18\x04 \x01(\x05R\x0cnotCompleted\"\xd7\x01\n\x0cUnservedTask\x12\x14\n\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12;\n\x0boldest_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\noldestTime\x12;\n\x0bpolled_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\npolledTime\x12#\n\ragent_version\x18\x05 \x01(\tR\x0c\x61gentVersion\"H\n\nNamedPause\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12&\n\x05pause\x18\x02 \x01(\x0b\x32\x10.drover.v1.PauseR\x05pause\"\x17\n\x15GetClusterInfoRequest\"\xc5\x02\n\x16GetClusterInfoResponse\x12%\n\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12)\n\x10\x64\x61tabase_version\x18\x02 \x01(\tR\x0f\x64\x61tabaseVersion\x12\x44\n\x10\x63lock_difference\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationR\x0f\x63lockDifference\x12;\n\nmigrations\x18\x04 \x03(\x0b\x32\x1b.drover.v1.AppliedMigrationR\nmigrations\x12\x30\n\topen_runs\x18\x05 \x03(\x0b\x32\x13.drover.v1.OpenRunsR\x08openRuns\x12$\n\x0emore_open_runs\x18\x06 \x01(\x08R\x0cmoreOpenRuns\"}\n\x10\x41ppliedMigration\x12\x16\n\x06number\x18\x01 \x01(\x05R\x06number\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12=\n\x0c\x61pplied_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0b\x61ppliedTime\"K\n\x08OpenRuns\x12)\n\x05state\x18\x01 \x01(\x0e\x32\x13.drover.v1.RunStateR\x05state\x12\x14\n\x05\x63ount\x18\x02 \x01(\x05R\x05\x63ountb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,27 +40,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETOVERVIEWREQUEST']._serialized_start=200
   _globals['_GETOVERVIEWREQUEST']._serialized_end=252
   _globals['_GETOVERVIEWRESPONSE']._serialized_start=255
-  _globals['_GETOVERVIEWRESPONSE']._serialized_end=688
-  _globals['_WATCHOVERVIEWREQUEST']._serialized_start=690
-  _globals['_WATCHOVERVIEWREQUEST']._serialized_end=768
-  _globals['_WATCHOVERVIEWRESPONSE']._serialized_start=771
-  _globals['_WATCHOVERVIEWRESPONSE']._serialized_end=927
-  _globals['_ACTIVITY']._serialized_start=930
-  _globals['_ACTIVITY']._serialized_end=1353
-  _globals['_RETRIEDSTEP']._serialized_start=1356
-  _globals['_RETRIEDSTEP']._serialized_end=1537
-  _globals['_ACTIVITYMINUTE']._serialized_start=1540
-  _globals['_ACTIVITYMINUTE']._serialized_end=1710
-  _globals['_UNSERVEDTASK']._serialized_start=1713
-  _globals['_UNSERVEDTASK']._serialized_end=1928
-  _globals['_NAMEDPAUSE']._serialized_start=1930
-  _globals['_NAMEDPAUSE']._serialized_end=2002
-  _globals['_GETCLUSTERINFOREQUEST']._serialized_start=2004
-  _globals['_GETCLUSTERINFOREQUEST']._serialized_end=2027
-  _globals['_GETCLUSTERINFORESPONSE']._serialized_start=2030
-  _globals['_GETCLUSTERINFORESPONSE']._serialized_end=2355
-  _globals['_APPLIEDMIGRATION']._serialized_start=2357
-  _globals['_APPLIEDMIGRATION']._serialized_end=2482
-  _globals['_OPENRUNS']._serialized_start=2484
-  _globals['_OPENRUNS']._serialized_end=2559
+  _globals['_GETOVERVIEWRESPONSE']._serialized_end=733
+  _globals['_WATCHOVERVIEWREQUEST']._serialized_start=735
+  _globals['_WATCHOVERVIEWREQUEST']._serialized_end=813
+  _globals['_WATCHOVERVIEWRESPONSE']._serialized_start=816
+  _globals['_WATCHOVERVIEWRESPONSE']._serialized_end=972
+  _globals['_ACTIVITY']._serialized_start=975
+  _globals['_ACTIVITY']._serialized_end=1398
+  _globals['_RETRIEDSTEP']._serialized_start=1401
+  _globals['_RETRIEDSTEP']._serialized_end=1582
+  _globals['_ACTIVITYMINUTE']._serialized_start=1585
+  _globals['_ACTIVITYMINUTE']._serialized_end=1755
+  _globals['_UNSERVEDTASK']._serialized_start=1758
+  _globals['_UNSERVEDTASK']._serialized_end=1973
+  _globals['_NAMEDPAUSE']._serialized_start=1975
+  _globals['_NAMEDPAUSE']._serialized_end=2047
+  _globals['_GETCLUSTERINFOREQUEST']._serialized_start=2049
+  _globals['_GETCLUSTERINFOREQUEST']._serialized_end=2072
+  _globals['_GETCLUSTERINFORESPONSE']._serialized_start=2075
+  _globals['_GETCLUSTERINFORESPONSE']._serialized_end=2400
+  _globals['_APPLIEDMIGRATION']._serialized_start=2402
+  _globals['_APPLIEDMIGRATION']._serialized_end=2527
+  _globals['_OPENRUNS']._serialized_start=2529
+  _globals['_OPENRUNS']._serialized_end=2604
 # @@protoc_insertion_point(module_scope)

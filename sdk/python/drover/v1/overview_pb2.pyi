@@ -21,7 +21,7 @@ class GetOverviewRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ...) -> None: ...
 
 class GetOverviewResponse(_message.Message):
-    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits")
+    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits", "cordons")
     OPEN_ESCALATIONS_FIELD_NUMBER: _ClassVar[int]
     UNSERVED_TASKS_FIELD_NUMBER: _ClassVar[int]
     LATE_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
@@ -29,6 +29,7 @@ class GetOverviewResponse(_message.Message):
     PAUSED_QUEUES_FIELD_NUMBER: _ClassVar[int]
     PAUSED_WORKFLOWS_FIELD_NUMBER: _ClassVar[int]
     OPEN_CIRCUITS_FIELD_NUMBER: _ClassVar[int]
+    CORDONS_FIELD_NUMBER: _ClassVar[int]
     open_escalations: int
     unserved_tasks: _containers.RepeatedCompositeFieldContainer[UnservedTask]
     late_partitions: _containers.RepeatedCompositeFieldContainer[_partition_pb2.Partition]
@@ -36,7 +37,8 @@ class GetOverviewResponse(_message.Message):
     paused_queues: _containers.RepeatedCompositeFieldContainer[NamedPause]
     paused_workflows: _containers.RepeatedCompositeFieldContainer[NamedPause]
     open_circuits: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Circuit]
-    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ...) -> None: ...
+    cordons: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Cordon]
+    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ...) -> None: ...
 
 class WatchOverviewRequest(_message.Message):
     __slots__ = ("namespace", "after")

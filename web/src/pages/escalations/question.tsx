@@ -7,6 +7,7 @@ import { useCall } from "../../calls/use-call.ts";
 import { Act } from "../../parts/act.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Badge } from "../../parts/badge.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
@@ -60,10 +61,11 @@ interface SeenProps {
 
 function Seen({ seen, escalation, again }: SeenProps) {
   const subject = subjectWords(escalation);
+  const code = seen.step?.error?.code;
   return (
     <>
       <PageHead
-        title={`${subject} of ${escalation.workflow}: ${reasonOfQuestion(escalation.reason)}`}
+        title={`${subject} of ${escalation.workflow}: ${reasonOfQuestion(escalation.reason, code)}`}
         above={<Link href="/escalations">Escalations</Link>}
         beside={<Badge {...questionStanding(escalation)} />}
       >
@@ -72,7 +74,7 @@ function Seen({ seen, escalation, again }: SeenProps) {
       <WhatHappened seen={seen} escalation={escalation} />
       {escalation.closedTime === undefined ? (
         <Panel title="Answers">
-          <p className="dim">{lookFirst(escalation.reason)}</p>
+          <p className="dim">{lookFirst(escalation.reason, code)}</p>
           <ul className="answers">
             {escalation.answers.map((answer) => (
               <li key={answer}>
@@ -107,7 +109,7 @@ function Seen({ seen, escalation, again }: SeenProps) {
 }
 
 function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
-  const { run, step } = seen;
+  const { run, step, effectKey } = seen;
   const { answer, closedBy, closedTime, claimedBy, deadlineTime } = escalation;
   const isTold = step?.error !== undefined && escalation.message.includes(step.error.message);
   return (
@@ -124,6 +126,14 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
           ],
           ["Its state", run ? <Badge key="state" {...runStanding(run.state)} /> : null],
           ["Error", step?.error && !isTold ? failureWords(step.error) : null],
+          [
+            "Key in the remote service",
+            effectKey === "" ? null : (
+              <span key="effect" className="mono">
+                {effectKey} <CopyButton text={effectKey} what="the key" />
+              </span>
+            ),
+          ],
           ["Opened", <Ago key="opened" at={escalation.openedTime} />],
           [
             "Answers itself",
@@ -149,7 +159,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     align: "end",
     cell: ({ startedTime, endedTime }) => <Lasted from={startedTime} to={endedTime} />,
   },
-  { title: "Outcome", width: "10rem", cell: (one) => <Badge {...attemptStanding(one)} /> },
+  { title: "Outcome", width: "11.5rem", cell: (one) => <Badge {...attemptStanding(one)} /> },
   {
     title: "Error",
     width: "minmax(10rem, 2fr)",

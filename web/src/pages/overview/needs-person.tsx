@@ -8,7 +8,8 @@ import { Icon } from "../../parts/icon.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { counted } from "../../words/counts.ts";
-import { useStuckRuns, useSuspectSteps } from "./stuck-runs.tsx";
+import { useOpenQuestions } from "./open-questions.tsx";
+import { useSuspectSteps } from "./stuck-runs.tsx";
 
 export interface Need {
   readonly key: string;
@@ -20,11 +21,9 @@ export interface Need {
 }
 
 export function NeedsPerson({ of }: { readonly of: GetOverviewResponse }) {
-  const stuck = useStuckRuns();
+  const questions = useOpenQuestions(of.openEscalations);
   const suspects = useSuspectSteps();
-  // Each of a few is named; of many it is said how many there are.
-  const few = of.openEscalations <= stuck.length;
-  const needs = [...(few ? [] : escalationsOf(of)), ...stuck, ...needsOf(of), ...suspects];
+  const needs = [...questions, ...needsOf(of), ...suspects];
   return (
     <Panel
       title="What needs a person"
@@ -77,41 +76,63 @@ function needsOf(of: GetOverviewResponse): readonly Need[] {
         ...{ href: `/queues/${queue}`, act: "Look at the queue" },
       }),
     ),
-    ...of.openCircuits.map(
-      ({ queue, task, agentId, state, saw, sinceTime }): Need => ({
-        key: `circuit ${queue} ${task} ${agentId}`,
-        ...{
-          tone: "warning",
-          word: state === CircuitState.TRYING ? "circuit tries" : "open circuit",
-        },
-        text: (
-          <>
-            Nothing of <b>{task}</b> in queue <b>{queue}</b> goes{" "}
-            {agentId === "" ? "through" : `to the agent ${agentId}`} since <Ago at={sinceTime} />
-            {saw === "" ? "" : `: ${saw}`}.
-          </>
-        ),
-        ...{ href: `/queues/${queue}`, act: "Look at the circuit" },
-      }),
-    ),
+    ...cordonsOf(of),
+    ...circuitsOf(of),
     ...partitionsOf(of),
   ];
 }
 
-function escalationsOf({ openEscalations }: GetOverviewResponse): readonly Need[] {
-  if (openEscalations === 0) return [];
-  const many = openEscalations >= 10_000 ? "10,000 or more" : counted(openEscalations, "question");
-  return [
-    {
-      ...{ key: "escalations", tone: "warning", word: "questions" },
-      text: `${many} can only be answered by a person.`,
-      ...{ href: "/escalations", act: "Answer" },
-    },
-  ];
+function circuitsOf({ openCircuits }: GetOverviewResponse): readonly Need[] {
+  return openCircuits.map(
+    ({ queue, task, agentId, state, saw, why, setBy, setTime, sinceTime, tryTime }): Need => ({
+      key: `circuit ${queue} ${task} ${agentId}`,
+      ...{
+        tone: "warning",
+        word: state === CircuitState.TRYING ? "circuit tries" : "open circuit",
+      },
+      text: (
+        <>
+          Nothing of <b>{task}</b> in queue <b>{queue}</b> goes{" "}
+          {agentId === "" ? "through" : `to the agent ${agentId}`} since{" "}
+          <Ago at={setTime ?? sinceTime} />
+          {setTime === undefined ? because(saw) : `, said ${setBy}${because(why)}`}.{" "}
+          {setTime === undefined ? (
+            <>
+              Mend what fails, and it closes by itself: one task tries{" "}
+              {tryTime === undefined ? "it now" : <Ago at={tryTime} />}.
+            </>
+          ) : null}
+        </>
+      ),
+      ...{ href: `/queues/${queue}`, act: "Look at the circuit" },
+    }),
+  );
+}
+
+function cordonsOf({ cordons }: GetOverviewResponse): readonly Need[] {
+  return cordons.map(
+    ({ of, cordonedBy, cordonedTime, why }): Need => ({
+      key: `cordon ${of.case} ${of.value}`,
+      ...{ tone: "paused", word: "cordoned" },
+      text: (
+        <>
+          {of.case === "version" ? "Agents of version" : "Agent"} <b>{of.value}</b>{" "}
+          {of.case === "version" ? "get" : "gets"} nothing new since <Ago at={cordonedTime} />, said{" "}
+          {cordonedBy}
+          {because(why)}.
+        </>
+      ),
+      ...{ href: "/queues", act: of.case === "version" ? "Uncordon them" : "Uncordon it" },
+    }),
+  );
+}
+
+/** `: moving house`; nothing, where nobody has said why. */
+function because(why: string): string {
+  return why === "" ? "" : `: ${why}`;
 }
 
 function pausesOf(of: GetOverviewResponse): readonly Need[] {
-  const why = (reason: string) => (reason === "" ? "" : `: ${reason}`);
   const { namespacePause } = of;
   return [
     ...(namespacePause === undefined
@@ -122,7 +143,7 @@ function pausesOf(of: GetOverviewResponse): readonly Need[] {
             text: (
               <>
                 The whole namespace, since <Ago at={namespacePause.sinceTime} />
-                {why(namespacePause.reason)}.
+                {because(namespacePause.reason)}.
               </>
             ),
             ...{ href: "/queues", act: "Resume it" },
@@ -136,7 +157,7 @@ function pausesOf(of: GetOverviewResponse): readonly Need[] {
       text: (
         <>
           {what} <b>{name}</b>, since <Ago at={pause?.sinceTime} />
-          {why(pause?.reason ?? "")}.
+          {because(pause?.reason ?? "")}.
         </>
       ),
       ...{ href: `${at}/${name}`, act: "Resume it" },

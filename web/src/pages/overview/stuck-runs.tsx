@@ -1,8 +1,8 @@
-// Runs that stand still for a person, and steps that take far longer than others of their kind
-// have: the first few of each by name, so that one click leads there.
+// Steps that take far longer than others of their kind have: the first few, so that one click leads
+// there.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { RunState, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type { ListItemsRequestSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { operator, scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
@@ -15,29 +15,6 @@ const LOOK_AGAIN_MS = 10_000;
 const SUSPECTED_MS = 24 * 3_600_000;
 /** Of those with agents at a time. */
 const ITEMS_MAX = 1_000;
-
-export function useStuckRuns(): readonly Need[] {
-  const namespace = useNamespace();
-  const found = useCall(
-    `stuck ${namespace}`,
-    (signal) =>
-      scheduler.listRuns(
-        { namespace, filter: { states: [RunState.ESCALATED] }, pageSize: SHOWN_MAX },
-        { signal },
-      ),
-    { everyMs: LOOK_AGAIN_MS },
-  );
-  if (found.kind !== "loaded") return [];
-  return found.value.runs.map((run) => ({
-    ...({ key: `run ${run.runId}`, tone: "warning", word: "stuck run" } as const),
-    text: (
-      <>
-        <b>{run.key || run.runId}</b> of {run.workflow} cannot move without a person.
-      </>
-    ),
-    ...{ href: `/runs/${run.runId}`, act: "Answer it" },
-  }));
-}
 
 interface Suspect {
   readonly runId: string;

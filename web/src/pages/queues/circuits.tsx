@@ -23,7 +23,7 @@ interface Which {
   readonly agentId?: string;
 }
 
-function useCircuits() {
+export function useCircuits() {
   const namespace = useNamespace();
   return useCall(
     `circuits ${namespace}`,
@@ -112,7 +112,8 @@ const SAYINGS = {
   close: {
     setting: CircuitSetting.CLOSED,
     name: "Hold closed",
-    happens: "Everything goes through, whatever fails, until it is released.",
+    happens:
+      "Everything goes through at once, whatever fails, until it is released: release it when it is calm, so that it may open again.",
     done: "is held closed",
   },
   release: {
@@ -124,38 +125,54 @@ const SAYINGS = {
   },
 } as const satisfies Readonly<Record<string, Saying>>;
 
+interface SayProps extends Which {
+  readonly saying: Saying;
+  /** As it looks on the page; left out: a plain button. */
+  readonly look?: "main" | "quiet";
+  readonly done?: () => void;
+}
+
+function SayAct({ queue, task, agentId = "", saying, look, done }: SayProps) {
+  const namespace = useNamespace();
+  const { setting, name, happens, done: did } = saying;
+  const whose = agentId === "" ? "" : ` of agent ${agentId}`;
+  return (
+    <Act
+      name={name}
+      label={`${name} the circuit of ${task}${whose}`}
+      title={`${name} the circuit of ${task} in ${queue}${whose}?`}
+      act={name}
+      {...(look ? { look } : {})}
+      {...(done ? { done } : {})}
+      onAct={async (form) => {
+        const { by, why } = personOf(form);
+        await operator.setCircuit({ namespace, queue, task, agentId, setting, by, why });
+        return `The circuit of ${task}${whose} ${did}.`;
+      }}
+    >
+      <p>{happens} On every server within a second; what agents have goes on.</p>
+      <PersonFields why="optional" />
+    </Act>
+  );
+}
+
+/** For whoever knows that the service is back, and does not want to wait for the next try. */
+export function LetThroughAct({ of, done }: { readonly of: Which; readonly done: () => void }) {
+  const saying = { ...SAYINGS.close, name: "Let tasks through" };
+  return <SayAct {...of} saying={saying} look="main" done={done} />;
+}
+
 /** The buttons; `said`: a person holds it already. */
 export function CircuitActs(
   props: Which & { readonly said?: boolean; readonly done?: () => void },
 ) {
-  const { queue, task, agentId = "", said = false, done } = props;
-  const namespace = useNamespace();
+  const { said = false, ...of } = props;
   const which = said ? (["release"] as const) : (["open", "close"] as const);
-  const whose = agentId === "" ? "" : ` of agent ${agentId}`;
   return (
     <span className="acts">
-      {which.map((one) => {
-        const { setting, name, happens, done: did } = SAYINGS[one];
-        return (
-          <Act
-            key={one}
-            name={name}
-            label={`${name} the circuit of ${task}${whose}`}
-            title={`${name} the circuit of ${task} in ${queue}${whose}?`}
-            act={name}
-            look="quiet"
-            {...(done ? { done } : {})}
-            onAct={async (form) => {
-              const { by, why } = personOf(form);
-              await operator.setCircuit({ namespace, queue, task, agentId, setting, by, why });
-              return `The circuit of ${task}${whose} ${did}.`;
-            }}
-          >
-            <p>{happens} On every server within a second; what agents have goes on.</p>
-            <PersonFields why="optional" />
-          </Act>
-        );
-      })}
+      {which.map((one) => (
+        <SayAct key={one} {...of} saying={SAYINGS[one]} look="quiet" />
+      ))}
     </span>
   );
 }

@@ -1,5 +1,5 @@
 // All queues: what waits, since when, and who asks for it.
-import type { Queue } from "@drover/proto/drover/v1/queue_pb.ts";
+import type { Pause, Queue } from "@drover/proto/drover/v1/queue_pb.ts";
 import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";
 import { useList } from "../../calls/use-list.ts";
@@ -15,21 +15,27 @@ import { numberWords } from "../../words/counts.ts";
 const PAGE = 200;
 const EVERY_MS = 3_000;
 
-/** What a person looks for: paused, nobody asks, or all is well. */
-export function queueStanding({ pause, depth, agents }: Queue): Standing {
-  if (pause) return { tone: "paused", word: "paused" };
+/** What a person looks for: paused, by itself or with all others; nobody asks; or all is well. */
+export function queueStanding(
+  { pause, depth, agents }: Queue,
+  namespacePause: Pause | undefined,
+): Standing {
+  if (pause ?? namespacePause) return { tone: "paused", word: "paused" };
   if (depth > 0 && agents === 0) return { tone: "warning", word: "nobody asks" };
   if (depth > 0) return { tone: "waiting", word: "tasks wait" };
   return { tone: "ok", word: "open" };
 }
 
-const columns: readonly Column<Queue>[] = [
+/** With the pause of the namespace, which holds each of its queues. */
+type Row = Queue & { readonly held: Pause | undefined };
+
+const columns: readonly Column<Row>[] = [
   {
     title: "Queue",
     width: "minmax(10rem, 2fr)",
     cell: ({ name }) => <Link href={`/queues/${name}`}>{name}</Link>,
   },
-  { title: "Stands", width: "9rem", cell: (queue) => <Badge {...queueStanding(queue)} /> },
+  { title: "Stands", width: "9rem", cell: (row) => <Badge {...queueStanding(row, row.held)} /> },
   { title: "Wait", width: "5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
   { title: "Oldest", width: "7rem", cell: ({ oldestTime }) => <Ago at={oldestTime} /> },
   {
@@ -53,7 +59,8 @@ export function QueueList() {
     `queues ${namespace}`,
     async (pageToken, signal) => {
       const page = await operator.listQueues({ namespace, pageSize: PAGE, pageToken }, { signal });
-      return { rows: page.queues, nextPageToken: page.nextPageToken };
+      const { queues, namespacePause: held, nextPageToken } = page;
+      return { rows: queues.map((queue): Row => ({ ...queue, held })), nextPageToken };
     },
     { everyMs: EVERY_MS },
   );

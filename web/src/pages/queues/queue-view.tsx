@@ -18,6 +18,7 @@ import { counted, numberWords } from "../../words/counts.ts";
 import { CircuitActs, CircuitList } from "./circuits.tsx";
 import { PinList } from "./pins.tsx";
 import { queueStanding } from "./queue-list.tsx";
+import { Standstill } from "./standstill.tsx";
 
 const EVERY_MS = 2_000;
 
@@ -54,11 +55,12 @@ function Seen({ seen, queue, again }: SeenProps) {
       <PageHead
         title={queue.name}
         above={<Link href="/queues">Queues and agents</Link>}
-        beside={<Badge {...queueStanding(queue)} />}
+        beside={<Badge {...queueStanding(queue, namespacePause)} />}
       >
         <PauseAct queue={queue} again={again} />
         <LimitAct queue={queue} again={again} />
       </PageHead>
+      <Standstill of={seen} />
       <Panel title="How it stands">
         <Facts
           of={[

@@ -1,0 +1,257 @@
+/**
+ * Five incidents, each planted for real, found on the Overview, understood and put right by a
+ * person with at most four clicks. What the person types is no click: a dialog has its first field
+ * in focus, and Tab leads to the next. What came of it is read back through the API.
+ */
+import { type AgentOptions, createAgent, UnknownError } from "@drover/sdk";
+import type { Locator, Page } from "playwright-core";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from "vitest";
+import { type Client, createClient } from "../../sdk/typescript/client.ts";
+import type { StepSettings } from "../../sdk/typescript/workflow.ts";
+import { silentLog } from "../support/agent-script.ts";
+import { startDroverServer, type TestServer } from "../support/drover-server.ts";
+import { callJson } from "../support/json-call.ts";
+import { until } from "../support/until.ts";
+import { closeBrowser, openPage, picture, seriousFindings } from "./browser.ts";
+
+type Handlers = AgentOptions["handlers"];
+
+const CLICKS_MAX = 4;
+
+let server: TestServer;
+let client: Client;
+let page: Page;
+let clicks = 0;
+/** Of one test alone: of a queue it is known for a minute who has asked. */
+let queue = "";
+let tests = 0;
+
+beforeAll(async () => {
+  server = await startDroverServer(undefined, { circuits: { ends: 4, restMs: 300_000 } });
+  client = createClient({ address: server.address });
+});
+afterAll(async () => {
+  await closeBrowser();
+  client?.close();
+  await server?.stop();
+});
+beforeEach(async (context) => {
+  page = await openPage(context, server.address);
+  page.setDefaultTimeout(15_000);
+  clicks = 0;
+  queue = `tills-${++tests}`;
+});
+/** An incident that is over leaves nothing behind that calls for anybody. */
+afterEach(async () => {
+  await page.goto("/");
+  await page.getByText("Nothing needs you.").waitFor();
+});
+
+async function operate(method: string, body: object): Promise<void> {
+  const answer = await callJson(server.address, `OperatorService/${method}`, body);
+  if (answer.status !== 200) throw new Error(`${method}: ${JSON.stringify(answer.body)}`);
+}
+
+async function startAgent(handlers: Handlers, name = "a"): Promise<void> {
+  const { address } = server;
+  const id = `${queue}-${name}`;
+  const agent = createAgent({
+    ...{ address, id, version: "2.0", queues: [queue], handlers, log: silentLog },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  await until(`${id} asks for work`, async () => {
+    const { agents } = await client.operations.agents({ agentId: id });
+    return agents.length === 1 ? true : null;
+  });
+}
+
+async function startRun(more: Partial<StepSettings> = {}): Promise<string> {
+  const steps = [{ ...more, id: "charge", task: "charge", queue }];
+  return (await client.schedule({ workflow: { workflow: "shop", steps } })).runId;
+}
+
+/** Opens the Overview, where this is said of the incident. */
+async function onOverview(name: string, ...says: readonly RegExp[]): Promise<Locator> {
+  await page.goto("/");
+  const said = says[0] ?? /./;
+  const line = page.getByRole("listitem").filter({ hasText: said });
+  await line.waitFor();
+  for (const one of says) expect(await line.textContent()).toMatch(one);
+  await lookAt(`incident-${name}-1`);
+  return line;
+}
+
+async function lookAt(name: string): Promise<void> {
+  await picture(page, name);
+  expect(await seriousFindings(page)).toEqual([]);
+}
+
+/** The one way in which anything is clicked here. */
+async function click(what: Locator): Promise<void> {
+  await what.click();
+  clicks++;
+}
+
+/** The page that explains it, of which these words are understood. */
+async function understand(name: string, ...says: readonly (string | RegExp)[]): Promise<void> {
+  for (const one of says) await page.getByText(one).locator("visible=true").first().waitFor();
+  await lookAt(`incident-${name}-2`);
+}
+
+/** Orders it, and in the dialog that says what will happen fills in the fields and confirms. */
+async function act(name: string, fields: Readonly<Record<string, string>> = {}): Promise<void> {
+  await click(page.getByRole("button", { name, exact: true }));
+  const dialog = page.getByRole("dialog");
+  for (const [field, text] of Object.entries(fields))
+    await dialog.getByLabel(new RegExp(`^${field}`)).fill(text);
+  await lookAt(`incident-${name.toLowerCase().replaceAll(" ", "-")}`);
+  await click(dialog.locator("button[type=submit]"));
+  await dialog.waitFor({ state: "detached" });
+}
+
+async function ends(runId: string): Promise<string> {
+  const { state } = await client.waitRun(runId);
+  expect(clicks).toBeLessThanOrEqual(CLICKS_MAX);
+  return state;
+}
+
+const done: Handlers = { charge: async () => ({ charged: true }) };
+
+describe("no agent for a queue", () => {
+  test("as none was started: the page says what to start, and the Overview clears by itself", async () => {
+    const runId = await startRun();
+    const line = await onOverview("no-agent", /Nobody asks queue tills-\d for charge/);
+    await click(line.getByRole("link"));
+    await understand(
+      "no-agent",
+      "and no agent asks for it. Start one",
+      `queues: ["${queue}"]`,
+      '"charge"',
+    );
+    await page.getByRole("link", { name: "Overview" }).focus();
+    await page.keyboard.press("Enter");
+    await line.waitFor();
+    await startAgent(done);
+    expect(await ends(runId)).toBe("COMPLETED");
+    await page.getByText("Nothing needs you.").waitFor();
+    expect(clicks).toBe(1);
+  });
+
+  test("as a pin keeps its tasks for a version that is gone: the pin is taken back", async () => {
+    await startAgent(done);
+    const pin = { queue, workflow: "shop", agentVersion: "1.0" };
+    await operate("PinQueue", pin);
+    const runId = await startRun();
+    const line = await onOverview("pin", /Nobody asks queue tills-\d for charge of version 1\.0/);
+    await click(line.getByRole("link"));
+    await understand("pin", /as a pin says, and none asks for it\. Take the pin back below/);
+    await act("Unpin shop");
+    expect(await ends(runId)).toBe("COMPLETED");
+    expect(clicks).toBe(3);
+  });
+
+  test("as all of its agents are cordoned: they are uncordoned", async () => {
+    await startAgent(done);
+    await operate("CordonAgent", { version: "2.0", by: "ada", why: "2.0 leaks" });
+    const runId = await startRun();
+    const said = /Agents of version 2\.0 get nothing new since .*, said ada: 2\.0 leaks/;
+    const line = await onOverview("cordon", said);
+    await click(line.getByRole("link"));
+    await understand("cordon", "agents of version 2.0", "2.0 leaks");
+    await act("Uncordon agents of version 2.0");
+    expect(await ends(runId)).toBe("COMPLETED");
+    expect(clicks).toBe(3);
+  });
+});
+
+test("an open circuit: the service is back, and nobody waits for the next try", async () => {
+  const remote = { isUp: false };
+  const handlers: Handlers = {
+    charge: async () => {
+      if (!remote.isUp) throw new UnknownError("bank-down", "the bank is down");
+      return { charged: true };
+    },
+  };
+  for (const name of ["a", "b"]) await startAgent(handlers, name);
+  const retry = { attempts: 100, initial: "50ms", factor: 1, jitter: 0 } as const;
+  const runs = await Promise.all(Array.from({ length: 6 }, () => startRun({ retry })));
+  const line = await onOverview(
+    ...["circuit", /Nothing of charge in queue tills-\d goes through/, /tasks failed within 60 s/],
+    /Mend what fails, and it closes by itself: one task tries in/,
+  );
+  await click(line.getByRole("link"));
+  await understand("circuit", /rests, as .* tasks failed within 60 s/, /one task tries in/);
+  remote.isUp = true;
+  await act("Let tasks through the circuit of charge", {
+    "Your name": "ada",
+    Why: "the bank is back",
+  });
+  for (const runId of runs) expect(await ends(runId)).toBe("COMPLETED");
+  expect(clicks).toBe(3);
+});
+
+test("an ambiguous payment: the bank is asked by its key, and has it", async () => {
+  const bank = new Map<string, string>();
+  await startAgent({
+    charge: async ({ idempotencyKey }) => {
+      bank.set(idempotencyKey, "r-17");
+      throw new UnknownError("connection-lost", "the bank hung up after the card was sent");
+    },
+  });
+  const runId = await startRun({ effects: "once" });
+  const said = [/charge of shop: .* nobody knows whether it did/, /the bank hung up/] as const;
+  const line = await onOverview("payment", ...said);
+  await click(line.getByRole("link"));
+  await understand("payment", "Key in the remote service", "by its key: that decides");
+  const shown = await page.locator("dd .mono", { hasText: "/charge/" }).innerText();
+  expect(bank.get(shown.split(/\s/)[0] ?? "")).toBe("r-17");
+  await act("It is done", { "Its output": '{"receipt":"r-17"}', "Your name": "ada" });
+  expect(await ends(runId)).toBe("COMPLETED");
+  expect({ clicks, charged: bank.size }).toEqual({ clicks: 3, charged: 1 });
+});
+
+test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
+  const disk = { isFull: true };
+  await startAgent({
+    charge: (_task, { progress, signal }) => {
+      progress({ fraction: 0.47 });
+      if (!disk.isFull) return Promise.resolve({ charged: true });
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+      });
+    },
+  });
+  const runId = await startRun({
+    ...{ onFailure: "escalate", retry: { attempts: 1 } },
+    timeouts: { stall: "1s", heartbeat: "3s" },
+  });
+  const line = await onOverview("stall", /charge of shop: .* its progress stood still/);
+  await click(line.getByRole("link"));
+  await understand("stall", "it stood still", "Look what its agent waited for");
+  disk.isFull = false;
+  await act("Try again", { "Your name": "ada", Why: "the disk was full" });
+  expect(await ends(runId)).toBe("COMPLETED");
+  expect(clicks).toBe(3);
+});
+
+test("a paused namespace: somebody has forgotten to let it go on", async () => {
+  await startAgent(done);
+  await operate("PauseNamespace", { reason: "moving house" });
+  const runId = await startRun();
+  const line = await onOverview("paused", /The whole namespace, since .*: moving house/);
+  await click(line.getByRole("link"));
+  await understand("paused", "all queues are paused: moving house");
+  await act("Resume all queues");
+  expect(await ends(runId)).toBe("COMPLETED");
+  expect(clicks).toBe(3);
+});
