@@ -1,10 +1,11 @@
 // `npm run bench -- PROFILE [--short] [--single] [--stages] [--json FILE]`: measures one thing on
-// this machine and prints it as a table. What each profile measures, and how it can mislead, stands
-// in bench/README.md.
+// this machine and prints it as a table; `all` measures everything. What each profile measures, and
+// how it can mislead, stands in bench/README.md.
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { runAll, summaryOf } from "./all.ts";
 import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
 import { chain } from "./profiles/chain.ts";
@@ -66,9 +67,17 @@ async function main(): Promise<number> {
     },
   });
   const [name = ""] = positionals;
+  if (name === "all") {
+    const folder = values.json ?? mkdtempSync(join(tmpdir(), "drover-reports-"));
+    const missing = runAll(folder, values.short);
+    process.stdout.write(`${summaryOf(folder)}\n`);
+    process.stderr.write(`the reports are in ${folder}\n`);
+    if (missing.length > 0) process.stderr.write(`without a report: ${missing.join(", ")}\n`);
+    return missing.length > 0 ? 1 : 0;
+  }
   const profile = PROFILES[name];
   if (!profile) {
-    const known = Object.keys(PROFILES).join(", ");
+    const known = [...Object.keys(PROFILES), "all"].join(", ");
     process.stderr.write(`there is no profile "${name}": give one of ${known}\n`);
     return 2;
   }

@@ -1,0 +1,106 @@
+// `npm run bench -- all`: every profile in a process of its own, one after the other, and at the
+// end one table of all figures that have a goal, as docs/PERFORMANCE.md has it. A report that is in
+// the folder already is kept, so that a run that was cut off goes on where it was.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { figureOf, GOALS, type Goal, isReached, type Report } from "./goals.ts";
+
+/** Shortest first: what comes late is what a session that ends early goes without. */
+const REPORTS: Readonly<Record<string, readonly string[]>> = {
+  chain: ["chain"],
+  "chain-single": ["chain", "--single"],
+  latency: ["latency"],
+  fair: ["fair"],
+  servers: ["servers"],
+  fan: ["fan"],
+  idle: ["idle"],
+  dashboard: ["dashboard"],
+  heartbeats: ["heartbeats"],
+  inflight: ["inflight"],
+  recovery: ["recovery"],
+  snapshot: ["snapshot"],
+  list: ["list"],
+  history: ["history"],
+  peers: ["peers"],
+};
+
+/** Returns the names of those that gave no report. */
+export function runAll(folder: string, short: boolean): readonly string[] {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, args] of Object.entries(REPORTS)) {
+    const file = fileOf(folder, name);
+    if (existsSync(file)) continue;
+    process.stderr.write(`== ${name}\n`);
+    const main = join(import.meta.dirname, "main.ts");
+    spawnSync(process.execPath, [main, ...args, ...(short ? ["--short"] : []), "--json", file], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+  }
+  return Object.keys(REPORTS).filter((name) => !existsSync(fileOf(folder, name)));
+}
+
+/** Of the reports that are in the folder. */
+export function summaryOf(folder: string): string {
+  const rows = GOALS.map((goal) => rowOf(goal, reportIn(folder, goal.report)));
+  const peers = peerRows(reportIn(folder, "peers"));
+  return [
+    ...["| profile | figure | measured | goal | |", "| --- | --- | --- | --- | --- |", ...rows],
+    ...(peers.length > 0
+      ? [
+          "",
+          "| peer | Drover's steps/s by its | its CPU a step by Drover's |",
+          "| --- | --- | --- |",
+        ]
+      : []),
+    ...peers,
+  ].join("\n");
+}
+
+function rowOf(goal: Goal, report: Report | null): string {
+  const { atLeast, atMost } = goal;
+  const figure = report && figureOf(goal, report);
+  const form = report?.short === true ? " `--short`" : "";
+  const wanted = atLeast === undefined ? atMost : atLeast;
+  const sign = atLeast === undefined ? "at most" : "at least";
+  const reached = figure === null ? null : isReached(goal, figure);
+  const cells = [
+    `\`${goal.report.replace("-", " --")}\`${form}`,
+    goal.figure,
+    figure === null ? "not measured" : numberWords(figure),
+    wanted === undefined ? "" : `${sign} ${numberWords(wanted)}`,
+    reached === null ? "" : reached ? "reached" : "**missed**",
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function peerRows(report: Report | null): readonly string[] {
+  const rows: readonly unknown[] = Array.isArray(report?.rows) ? report.rows : [];
+  return rows.flatMap((row) => {
+    if (!isReport(row) || row.product === "drover") return [];
+    const name = [row.product, row.version, row.how].filter(Boolean).join(" ");
+    const times = (of: unknown) => (typeof of === "number" ? `${numberWords(of)} times` : "");
+    return [`| ${name} | ${times(row.drover_times)} | ${times(row.cpu_times)} |`];
+  });
+}
+
+function numberWords(value: number): string {
+  const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : value < 10 ? 2 : 1;
+  return value.toLocaleString("en-US", { maximumFractionDigits: digits });
+}
+
+function fileOf(folder: string, name: string): string {
+  return join(folder, `${name}.json`);
+}
+
+function reportIn(folder: string, name: string): Report | null {
+  const file = fileOf(folder, name);
+  if (!existsSync(file)) return null;
+  const report: unknown = JSON.parse(readFileSync(file, "utf8"));
+  if (!isReport(report)) throw new Error(`${file} is not a report of a benchmark`);
+  return report;
+}
+
+function isReport(value: unknown): value is Report {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

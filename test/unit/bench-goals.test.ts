@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { figureOf, GOALS, type Goal, isReached } from "../../bench/goals.ts";
+
+const goal = (of: Partial<Goal>): Goal => ({ report: "x", figure: "x", at: [], ...of });
+
+describe("a goal of the benchmarks", () => {
+  const report = {
+    steps: 120,
+    rows: [{ ms: 3 }, { ms: 7 }, { ms: null }],
+    deep: { a: { p99: 4 }, b: { p99: 9 } },
+  };
+
+  it("finds its figure where the report has it, counted from the end too", () => {
+    expect(figureOf(goal({ at: ["steps"] }), report)).toBe(120);
+    expect(figureOf(goal({ at: ["rows.1.ms"] }), report)).toBe(7);
+    expect(figureOf(goal({ at: ["rows.-2.ms"], times: 100 }), report)).toBe(700);
+  });
+
+  it("takes the worst where there are several", () => {
+    expect(figureOf(goal({ at: ["deep.a.p99", "deep.b.p99"], atMost: 5 }), report)).toBe(9);
+    expect(figureOf(goal({ at: ["rows.*.ms"], atLeast: 5 }), report)).toBe(3);
+  });
+
+  it("says so where the report has no such figure", () => {
+    expect(figureOf(goal({ at: ["rows.9.ms"] }), report)).toBeNull();
+    expect(figureOf(goal({ at: ["deep.a"] }), report)).toBeNull();
+  });
+
+  it("is reached at its bound, and not beyond", () => {
+    expect(isReached(goal({ atMost: 5 }), 5)).toBe(true);
+    expect(isReached(goal({ atMost: 5 }), 5.1)).toBe(false);
+    expect(isReached(goal({ atLeast: 5 }), 5)).toBe(true);
+    expect(isReached(goal({ atLeast: 5 }), 4.9)).toBe(false);
+    expect(isReached(goal({}), 1)).toBeNull();
+  });
+
+  it("is told once", () => {
+    const told = GOALS.map(({ report, figure }) => `${report}: ${figure}`);
+    expect(new Set(told).size).toBe(told.length);
+  });
+});
