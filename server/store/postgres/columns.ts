@@ -27,6 +27,8 @@ function element(value: Value): string | number {
     case "string":
       return `"${/[\\"]/.test(value) ? value.replaceAll(/[\\"]/g, "\\$&") : value}"`;
     default:
+      // A statement that does not select what its row's type promises.
+      if (!Buffer.isBuffer(value)) throw new Error(`a column has no value, but ${String(value)}`);
       return `"\\\\x${value.toString("hex")}"`;
   }
 }

@@ -303,6 +303,25 @@ describe("a run whose rows are broken", () => {
   });
 });
 
+it("that is suspect is so still when its lease is put right", async () => {
+  await begin();
+  await hold();
+  await change("update lease set suspect_at = now() where run_id = $1");
+  const suspect = () =>
+    world.hand.query<{ at: string }>("select suspect_at::text as at from lease where run_id = $1", [
+      world.run.runId,
+    ]);
+  const before = await suspect();
+  expect(before).toHaveLength(1);
+  await change("update lease set wake_at = now() + interval '100 years' where run_id = $1");
+  expect((await swept()).join("\n")).toMatch(/nobody looks at its lease in time/);
+  // To the millisecond, as the engine counts.
+  expect((await suspect()).map(({ at }) => Date.parse(at))).toEqual(
+    before.map(({ at }) => Date.parse(at)),
+  );
+  await finish();
+});
+
 describe("a map whose rows are broken", () => {
   const mapped: Definition = {
     workflow: "mapped",

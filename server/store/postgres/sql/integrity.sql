@@ -26,7 +26,7 @@ select k.run_id, k.no as place, s.run_id is not null as is_stored, s.no, s.forwa
   l.kind as lease_kind, l.fence as lease_fence, l.attempt as lease_attempt,
   encode(l.secret, 'hex') as secret, encode(l.session, 'hex') as session, l.agent_id, l.poll_seq,
   l.granted_at, l.attempt_by, l.heartbeat_ms, l.cancel_ms, l.stall_ms, l.progress_at, l.cancel,
-  l.cancel_cause, l.cancel_asked_at, l.cancel_by, l.wake_at as lease_wake_at,
+  l.cancel_cause, l.cancel_asked_at, l.cancel_by, l.suspect_at, l.wake_at as lease_wake_at,
   r.kind as ready_kind, r.fence as ready_fence, r.attempt as ready_attempt, r.ready_at, r.until,
   encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.alarms, r.wake_at as ready_wake_at,
   exists (select from lane as n where n.id = abs(r.lane)) as is_lane
