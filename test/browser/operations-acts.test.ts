@@ -207,7 +207,7 @@ describe("a queue", () => {
       );
     await open("/queues/mail");
     const said = await act("Hold closed the circuit of send-letter", { "Your name": "ada" });
-    expect(said).toContain("Everything goes through, whatever fails");
+    expect(said).toContain("Everything goes through at once, whatever fails");
     await page.getByText("held closed").waitFor();
     expect(await settings()).toEqual(["send-letter CIRCUIT_SETTING_CLOSED ada"]);
     await act("Release the circuit of send-letter");

@@ -16,6 +16,7 @@ from drover.v1 import (
     partition_pb2,
     queue_pb2,
     schedule_pb2,
+    token_pb2,
     trigger_pb2,
 )
 from drover.v1 import agent_service_pb2 as agents
@@ -374,4 +375,19 @@ LIST_NAMESPACES = Method(
     "/drover.v1.OperatorService/ListNamespaces",
     namespace_pb2.ListNamespacesRequest,
     namespace_pb2.ListNamespacesResponse,
+)
+CREATE_TOKEN = Method(
+    "/drover.v1.OperatorService/CreateToken",
+    token_pb2.CreateTokenRequest,
+    token_pb2.CreateTokenResponse,
+)
+LIST_TOKENS = Method(
+    "/drover.v1.OperatorService/ListTokens",
+    token_pb2.ListTokensRequest,
+    token_pb2.ListTokensResponse,
+)
+REVOKE_TOKEN = Method(
+    "/drover.v1.OperatorService/RevokeToken",
+    token_pb2.RevokeTokenRequest,
+    token_pb2.RevokeTokenResponse,
 )

@@ -166,9 +166,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "one idempotency key over two strategies",
-    file: "dispatch/handed-task.ts",
-    find: "facts.strategy) : facts.strategy;",
-    replace: "facts.strategy) : 0;",
+    file: "core/effect-key.ts",
+    find: "gateWay(items.begun, strategy) : strategy}",
+    replace: "gateWay(items.begun, strategy) : 0}",
     why: "the remote service takes the second way for a repeat of the first",
   },
   {
