@@ -12,6 +12,7 @@ import type { NewRun, RunHead, RunId, RunRef, Store, TransactOptions, Tx } from 
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { beginChildren, withEndedChildren } from "./children.ts";
 import { fencedOf } from "./fence.ts";
+import { flightSize } from "./flight-size.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { type MendDeps, mend } from "./mend.ts";
@@ -154,8 +155,12 @@ async function pass(
   const answers = new Map<Item, Advanced>();
   for (const item of doubted) answers.set(item, { kind: "done" });
   const records: PassRecord[] = [...mended.records];
+  const size = flightSize();
   for (const { head, view, laned, events } of views) {
+    // Who has no answer flies again.
+    if (size.isFull()) break;
     const decision = decide(laned, view, tx.now, events);
+    size.add(decision.effects);
     for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
     if (decision.effects.length === 0) continue;
     const actor = events.find(({ item }) => item.actor)?.item.actor ?? null;

@@ -26,6 +26,7 @@ import type { Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndTell, type SupervisorActor } from "./advance.ts";
 import { fencedOf } from "./fence.ts";
+import { ANY_SIZE } from "./flight-size.ts";
 import { momentsOf, momentText } from "./moments.ts";
 import type { ScheduleItem } from "./new-run.ts";
 import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
@@ -318,7 +319,7 @@ const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
   if (items.length === 0) return { ...NOTHING_WRITTEN, records: [], begun: [], landings: [] };
-  return accept(options, tx, items);
+  return accept(options, tx, items, ANY_SIZE);
 }
 
 function fireOf({ key, at, cause, record, actor }: Wanted, { run, error }: Begun): FireRow {

@@ -11,6 +11,7 @@ import type { KeyHolder, Store, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
 import { beginChildren } from "./children.ts";
+import { type FlightSize, flightSize } from "./flight-size.ts";
 import type { Enter } from "./intake.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.ts";
@@ -26,6 +27,7 @@ const FULL_AT = 200;
 const ITEMS_MAX = 500;
 const WAITING_MAX = 20_000;
 const BATCHES_WAITING_MAX = 100;
+const BATCH_RETRY_MS = 250;
 /** A key is kept for 30 days, and at least until its run has ended. */
 export const KEY_KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 
@@ -71,7 +73,7 @@ export function createSchedule(options: ScheduleOptions) {
     },
   });
 
-  // A batch is one item, so it is never split: it is one transaction, or none.
+  // A batch is one item, so it is one transaction, or none; or several, where it begins so much.
   const batches = createFlights<readonly Item[], readonly Landing<Scheduled>[]>({
     name: "schedule-batch",
     clock,
@@ -94,7 +96,7 @@ export function createSchedule(options: ScheduleOptions) {
     if (items.length === 0) return [];
     const landings = await batches.submit(items);
     const left = items.filter((_, place) => landings[place]?.kind === "again");
-    const more = [...(await flyBatch(left))];
+    const more = [...(await flyBatch(left).catch(partly))];
     return landings.map((landing) => (landing.kind === "again" ? more.shift() : null) ?? landing);
   }
 
@@ -126,6 +128,16 @@ export function createSchedule(options: ScheduleOptions) {
     submit: (item: ScheduleItem): Promise<Scheduled> => flights.submit(item),
     idle: async () => void (await Promise.all([flights.idle(), batches.idle()])),
   });
+}
+
+/** A part of the batch has begun, so no error may say that nothing has. */
+function partly(cause: unknown): never {
+  if (cause instanceof DroverError && cause.reason === "STORE_UNAVAILABLE") throw cause;
+  throw new DroverError(
+    "STORE_UNAVAILABLE",
+    "some runs of the batch have begun, and the others could not: repeat it",
+    { retryAfterMs: BATCH_RETRY_MS, cause },
+  );
 }
 
 /** What is wrong with one run of a batch; anything else is about the store, and so about all. */
@@ -218,6 +230,7 @@ export async function accept(
   options: ScheduleOptions,
   tx: Tx,
   items: readonly Item[],
+  size: FlightSize = flightSize(),
 ): Promise<Worked & { landings: readonly Landing<Scheduled>[] }> {
   const ids = items.map(() => newRunId(tx.now, options.random)).sort();
   const holders = await reserve(tx, items, ids);
@@ -234,9 +247,14 @@ export async function accept(
   );
   const begun: Begun[] = [];
   const refused = new Map<string, DroverError>();
+  const putOff = new Set<string>();
   const landings = items.map((item, place): Landing<Scheduled> => {
     const runId = ids[place] ?? "";
     const { reserved, request } = item;
+    if (size.isFull()) {
+      putOff.add(runId);
+      return { kind: "again" };
+    }
     const holder = reserved ? holders.get(keyOf(request, reserved.key)) : null;
     if (reserved && holder && holder.runId !== runId)
       return known(holder, request.digest, reserved.name, refused);
@@ -252,6 +270,7 @@ export async function accept(
     // It may have ended at once: every step of it is skipped.
     if (run && isEnded(made.run.run.state)) slots.leave(run);
     begun.push(made);
+    size.add(made.record.effects);
     return { kind: "done", result: { runId, created: true } };
   });
   const made = await Promise.all(
@@ -271,8 +290,8 @@ export async function accept(
   const written = begun.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
   const changes = slots.changes();
   if (changes.length > 0) await tx.writeSlots(changes);
-  // A call that was refused stores nothing: it may be repeated under the same key.
-  const free = [...holders.values()].filter(({ runId }) => refused.has(runId));
+  // A call that was refused or put off stores nothing: it may be repeated under the same key.
+  const free = [...holders.values()].filter(({ runId }) => refused.has(runId) || putOff.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);
   return { ...written, records, begun: runs, landings };
 }

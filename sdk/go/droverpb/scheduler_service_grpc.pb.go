@@ -87,10 +87,11 @@ type SchedulerServiceClient interface {
 	// Errors: WORKFLOW_NOT_FOUND, INVALID_DEFINITION, PAYLOAD_TOO_LARGE, KEY_REUSED, HOOK_NOT_FOUND. An
 	// input that breaks the workflow's `input_schema` is INVALID_REQUEST.
 	Schedule(ctx context.Context, in *ScheduleRequest, opts ...grpc.CallOption) (*ScheduleResponse, error)
-	// Starts many runs in one transaction. Each has an answer of its own, as Schedule would give it:
-	// what is wrong with one is said there, and the others start. An error of the call means that none
-	// of them started, unless it is one that says nothing: then repeat the whole. Idempotent by the
-	// key of each. Errors of one run: those of Schedule.
+	// Starts many runs in one transaction, or in several where they begin thousands of items. Each has
+	// an answer of its own, as Schedule would give it: what is wrong with one is said there, and the
+	// others start. An error of the call means that none of them started, unless it is one that says
+	// nothing: then repeat the whole. Idempotent by the key of each. Errors of one run: those of
+	// Schedule.
 	ScheduleBatch(ctx context.Context, in *ScheduleBatchRequest, opts ...grpc.CallOption) (*ScheduleBatchResponse, error)
 	// Returns a run with its steps, and on request all that happened. Errors: RUN_NOT_FOUND.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*GetRunResponse, error)
@@ -527,10 +528,11 @@ type SchedulerServiceServer interface {
 	// Errors: WORKFLOW_NOT_FOUND, INVALID_DEFINITION, PAYLOAD_TOO_LARGE, KEY_REUSED, HOOK_NOT_FOUND. An
 	// input that breaks the workflow's `input_schema` is INVALID_REQUEST.
 	Schedule(context.Context, *ScheduleRequest) (*ScheduleResponse, error)
-	// Starts many runs in one transaction. Each has an answer of its own, as Schedule would give it:
-	// what is wrong with one is said there, and the others start. An error of the call means that none
-	// of them started, unless it is one that says nothing: then repeat the whole. Idempotent by the
-	// key of each. Errors of one run: those of Schedule.
+	// Starts many runs in one transaction, or in several where they begin thousands of items. Each has
+	// an answer of its own, as Schedule would give it: what is wrong with one is said there, and the
+	// others start. An error of the call means that none of them started, unless it is one that says
+	// nothing: then repeat the whole. Idempotent by the key of each. Errors of one run: those of
+	// Schedule.
 	ScheduleBatch(context.Context, *ScheduleBatchRequest) (*ScheduleBatchResponse, error)
 	// Returns a run with its steps, and on request all that happened. Errors: RUN_NOT_FOUND.
 	GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error)

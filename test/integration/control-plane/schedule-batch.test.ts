@@ -100,6 +100,35 @@ it("refuses what is wrong with one run alone", async () => {
   ]);
 });
 
+it("starts runs that begin thousands of items in several transactions, each key once", async () => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: an expression of a workflow.
+  const over = "${input.items}";
+  const wide = {
+    workflow: "wide",
+    steps: [{ id: "m", needs: [], kind: "map", task: newTask(), over, concurrency: 1_000 }],
+  } as const;
+  const input = {
+    kind: "json",
+    json: JSON.stringify({ items: [...Array(1_000).keys()] }),
+  } as const;
+  const keys = [...Array(12).keys(), 11, 0];
+  const asked = keys.map((n) =>
+    request(plane, wide, { input, key: `wide-${n}`, digest: digest(n) }),
+  );
+  const answers = await runs(asked);
+  expect(answers.slice(0, 12)).toEqual(Array(12).fill(expect.objectContaining({ created: true })));
+  expect(answers.slice(12)).toEqual(
+    [answers[11], answers[0]].map((first) => ({ ...Object(first), created: false })),
+  );
+  const [rows] = await hand.query<{ xids: number; runs: number }>(
+    `select count(distinct xmin::text)::integer as xids, count(*)::integer as runs
+     from run where key like 'wide-%'`,
+  );
+  expect(rows?.runs).toBe(12);
+  expect(rows?.xids).toBeGreaterThan(1);
+  expect(rows?.xids).toBeLessThan(12);
+});
+
 it("starts none where the store fails", async () => {
   const away = new DroverError("STORE_UNAVAILABLE", "away");
   const broken = await openQuietPlane(database.connectionString, (store) => ({

@@ -2318,10 +2318,11 @@ export const SchedulerService: GenService<{
     output: typeof ScheduleResponseSchema;
   },
   /**
-   * Starts many runs in one transaction. Each has an answer of its own, as Schedule would give it:
-   * what is wrong with one is said there, and the others start. An error of the call means that none
-   * of them started, unless it is one that says nothing: then repeat the whole. Idempotent by the
-   * key of each. Errors of one run: those of Schedule.
+   * Starts many runs in one transaction, or in several where they begin thousands of items. Each has
+   * an answer of its own, as Schedule would give it: what is wrong with one is said there, and the
+   * others start. An error of the call means that none of them started, unless it is one that says
+   * nothing: then repeat the whole. Idempotent by the key of each. Errors of one run: those of
+   * Schedule.
    *
    * @generated from rpc drover.v1.SchedulerService.ScheduleBatch
    */
