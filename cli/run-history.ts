@@ -11,6 +11,7 @@ import {
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Output } from "./output.ts";
+import { progressWords } from "./progress-words.ts";
 import { errorWords } from "./run-words.ts";
 import { printTable } from "./table.ts";
 import { between, clean, clip, moment, payloadWords, phrase, statedName } from "./words.ts";
@@ -26,6 +27,7 @@ export function printAttempts(attempts: readonly Attempt[], output: Output): voi
     "ATTEMPT",
     "AGENT",
     "TOOK",
+    "CAME TO",
     "OUTCOME",
     "WHY",
   ];
@@ -37,6 +39,7 @@ export function printAttempts(attempts: readonly Attempt[], output: Output): voi
     String(attempt.attempt),
     whoEnded(attempt),
     between(attempt.startedTime, attempt.endedTime),
+    progressWords(attempt.progress) || "-",
     outcomeWords(attempt),
     clip(errorWords(attempt.failure), textShownMax),
   ]);

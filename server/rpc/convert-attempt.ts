@@ -16,6 +16,7 @@ import { type Lease, movingSide, type Step } from "../core/model.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
 import type { AttemptRecord, RunDetail } from "../store/reads.ts";
+import { progressMessage } from "./convert-progress.ts";
 import { TASK_KINDS } from "./convert-task.ts";
 import { payloadField } from "./payload.ts";
 
@@ -72,6 +73,7 @@ function endedMessage(record: AttemptRecord, all: readonly AttemptRecord[], plan
     late: record.kind === "late",
     source: SOURCES[record.kind],
     n: record.n,
+    ...(record.progress === null ? {} : { progress: progressMessage(record.progress) }),
   });
 }
 

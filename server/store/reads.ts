@@ -64,6 +64,8 @@ export interface AttemptRecord {
   readonly startedAt: Moment;
   readonly endedAt: Moment;
   readonly outcome: Outcome;
+  /** As its lease had it at the end, see convert-progress.ts; null: it told none. */
+  readonly progress: string | null;
 }
 
 export interface InterventionRecord {

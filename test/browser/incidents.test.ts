@@ -237,7 +237,7 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
   });
   const line = await onOverview("stall", /charge of shop: .* its progress stood still/);
   await click(line.getByRole("link"));
-  await understand("stall", "it stood still", "Look what its agent waited for");
+  await understand("stall", "it stood still", "47 %", "Look what its agent waited for");
   disk.isFull = false;
   await act("Try again", { "Your name": "ada", Why: "the disk was full" });
   expect(await ends(runId)).toBe("COMPLETED");

@@ -251,6 +251,11 @@ export function describeClaims(opened: Opened): void {
     await pass(store, run, report(second, { kind: "released" }));
     const third = await claimOne(store, run, { session: newSession() });
     expect(await store.taskFacts([third])).toMatchObject([{ lastDetails: said.details }]);
+    const wanted = { attempts: true, interventions: false, escalations: false };
+    const { attempts = [] } = (await store.reads.runDetail(run.ref.runId, wanted)) ?? {};
+    expect(attempts.map(({ progress }) => progress)).toEqual(
+      expect.arrayContaining([said.progress, null]),
+    );
   });
 
   test("a task that ended before it was delivered has no facts: its step goes another way", async () => {

@@ -30,6 +30,9 @@ import type { BeatAnswer, Granted, Store, Tx } from "../../server/store/store.ts
 import type { Beginning } from "../property/random-run.ts";
 import { hex, look, type Scheduled, schedule, viewOf, withWords } from "./fixture.ts";
 
+/** What the rules say of an attempt; how far it came is for its agent to say. */
+type AttemptHistory = Omit<AttemptRecord, "progress">;
+
 export interface Life {
   readonly store: Store;
   readonly scheduled: Scheduled;
@@ -40,7 +43,7 @@ export interface Life {
   aheadMs: number;
   /** Leases whose agent has said how far it came. */
   readonly progressed: Set<string>;
-  readonly attempts: Map<string, AttemptRecord>;
+  readonly attempts: Map<string, AttemptHistory>;
   readonly interventions: Set<string>;
   readonly escalations: Map<number, Asked>;
   readonly signals: Map<number, Pick<SignalRecord, "seq" | "id" | "name" | "takenBy">>;
@@ -179,14 +182,14 @@ function recordQuestion({ escalations }: Life, effect: Effect): void {
     close((_, { step, reason }) => step === effect.step && reason !== "doubled", effect.by);
 }
 
-function keyOf({ step, fence, kind, n }: AttemptRecord): string {
+function keyOf({ step, fence, kind, n }: AttemptHistory): string {
   return `${step} ${fence} ${kind} ${n}`;
 }
 
 /**
  * A late success and a late failure of one attempt are both evidence; a second of either is none.
  */
-function recordOf(ended: Attempt): AttemptRecord {
+function recordOf(ended: Attempt): AttemptHistory {
   const { step, kind, fence, attempt, agentId, startedAt, endedAt, outcome } = ended;
   const n = attemptRowNumber(ended);
   return { step, kind, fence, n, attempt, agentId, startedAt, endedAt, outcome };
@@ -292,7 +295,9 @@ export async function expectHistory(life: Life): Promise<void> {
   });
   expect(detail.steps).toEqual(new Map(shown));
   expect(detail.run).toMatchObject({ state: life.run.state.kind, stateVersion: life.run.version });
-  const attempts = new Map(detail.attempts.map((attempt) => [keyOf(attempt), attempt]));
+  const attempts = new Map(
+    detail.attempts.map(({ progress: _, ...attempt }) => [keyOf(attempt), attempt]),
+  );
   expect(attempts).toEqual(life.attempts);
   const interventions = detail.interventions.map(
     ({ step, fence, rule, n }) => `${step} ${fence} ${rule} ${n}`,

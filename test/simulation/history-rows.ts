@@ -127,7 +127,7 @@ export interface FinalRun {
 }
 
 /** A row of `attempt`, its outcome without payloads. */
-export interface FinalAttempt extends Omit<AttemptRecord, "outcome"> {
+export interface FinalAttempt extends Omit<AttemptRecord, "outcome" | "progress"> {
   readonly outcome: OutcomeFact;
 }
 
@@ -190,7 +190,10 @@ export function finalRun(
     createdAt: run.createdAt,
     endedAt: run.endedAt,
     steps: [...detail.steps.values()].sort((a, b) => a.no - b.no),
-    attempts: detail.attempts.map((row) => ({ ...row, outcome: outcomeFact(row.outcome) })),
+    attempts: detail.attempts.map(({ progress: _, ...row }) => ({
+      ...row,
+      outcome: outcomeFact(row.outcome),
+    })),
     interventions: detail.interventions,
     escalations: detail.escalations,
     signals: detail.signals.map(({ id, name, takenBy }) => ({ id, name, takenBy })),

@@ -1625,7 +1625,10 @@ type Attempt struct {
 	// Who ended it.
 	Source AttemptSource `protobuf:"varint,13,opt,name=source,proto3,enum=drover.v1.AttemptSource" json:"source,omitempty"`
 	// Tells apart several of one fence and kind: the number of a verify, else 0.
-	N             uint32 `protobuf:"varint,14,opt,name=n,proto3" json:"n,omitempty"`
+	N uint32 `protobuf:"varint,14,opt,name=n,proto3" json:"n,omitempty"`
+	// How far it had come when its agent was last heard of. Absent where it told none, and while the
+	// agent has it: then ExplainRun says so.
+	Progress      *Progress `protobuf:"bytes,15,opt,name=progress,proto3" json:"progress,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1756,6 +1759,13 @@ func (x *Attempt) GetN() uint32 {
 		return x.N
 	}
 	return 0
+}
+
+func (x *Attempt) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
 }
 
 // One recorded action of a supervisor: what it saw, by which rule, what it did, and how fast.
@@ -2524,7 +2534,7 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\aFailure\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12<\n" +
-	"\rfailure_class\x18\x03 \x01(\x0e2\x17.drover.v1.FailureClassR\ffailureClass\"\x8a\x04\n" +
+	"\rfailure_class\x18\x03 \x01(\x0e2\x17.drover.v1.FailureClassR\ffailureClass\"\xbb\x04\n" +
 	"\aAttempt\x12\x17\n" +
 	"\astep_id\x18\x01 \x01(\tR\x06stepId\x12'\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x13.drover.v1.TaskKindR\x04kind\x12\x14\n" +
@@ -2541,7 +2551,8 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\x06output\x18\v \x01(\v2\x12.drover.v1.PayloadR\x06output\x12\x12\n" +
 	"\x04late\x18\f \x01(\bR\x04late\x120\n" +
 	"\x06source\x18\r \x01(\x0e2\x18.drover.v1.AttemptSourceR\x06source\x12\f\n" +
-	"\x01n\x18\x0e \x01(\rR\x01n\"\x88\x03\n" +
+	"\x01n\x18\x0e \x01(\rR\x01n\x12/\n" +
+	"\bprogress\x18\x0f \x01(\v2\x13.drover.v1.ProgressR\bprogress\"\x88\x03\n" +
 	"\fIntervention\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x17\n" +
 	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12\x12\n" +
@@ -2741,6 +2752,7 @@ var file_drover_v1_run_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
 	(FailureClass)(0),             // 27: drover.v1.FailureClass
 	(TaskKind)(0),                 // 28: drover.v1.TaskKind
+	(*Progress)(nil),              // 29: drover.v1.Progress
 }
 var file_drover_v1_run_proto_depIdxs = []int32{
 	0,  // 0: drover.v1.Run.state:type_name -> drover.v1.RunState
@@ -2772,23 +2784,24 @@ var file_drover_v1_run_proto_depIdxs = []int32{
 	16, // 26: drover.v1.Attempt.failure:type_name -> drover.v1.Failure
 	25, // 27: drover.v1.Attempt.output:type_name -> drover.v1.Payload
 	7,  // 28: drover.v1.Attempt.source:type_name -> drover.v1.AttemptSource
-	26, // 29: drover.v1.Intervention.due_time:type_name -> google.protobuf.Timestamp
-	26, // 30: drover.v1.Intervention.acted_time:type_name -> google.protobuf.Timestamp
-	26, // 31: drover.v1.Escalation.opened_time:type_name -> google.protobuf.Timestamp
-	26, // 32: drover.v1.Escalation.closed_time:type_name -> google.protobuf.Timestamp
-	20, // 33: drover.v1.Escalation.answer:type_name -> drover.v1.EscalationAnswer
-	26, // 34: drover.v1.Escalation.claimed_time:type_name -> google.protobuf.Timestamp
-	26, // 35: drover.v1.Escalation.deadline_time:type_name -> google.protobuf.Timestamp
-	25, // 36: drover.v1.ReceivedSignal.payload:type_name -> drover.v1.Payload
-	26, // 37: drover.v1.ReceivedSignal.received_time:type_name -> google.protobuf.Timestamp
-	25, // 38: drover.v1.Decision.form:type_name -> drover.v1.Payload
-	26, // 39: drover.v1.Decision.decided_time:type_name -> google.protobuf.Timestamp
-	9,  // 40: drover.v1.EffectiveSetting.source:type_name -> drover.v1.SettingSource
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	29, // 29: drover.v1.Attempt.progress:type_name -> drover.v1.Progress
+	26, // 30: drover.v1.Intervention.due_time:type_name -> google.protobuf.Timestamp
+	26, // 31: drover.v1.Intervention.acted_time:type_name -> google.protobuf.Timestamp
+	26, // 32: drover.v1.Escalation.opened_time:type_name -> google.protobuf.Timestamp
+	26, // 33: drover.v1.Escalation.closed_time:type_name -> google.protobuf.Timestamp
+	20, // 34: drover.v1.Escalation.answer:type_name -> drover.v1.EscalationAnswer
+	26, // 35: drover.v1.Escalation.claimed_time:type_name -> google.protobuf.Timestamp
+	26, // 36: drover.v1.Escalation.deadline_time:type_name -> google.protobuf.Timestamp
+	25, // 37: drover.v1.ReceivedSignal.payload:type_name -> drover.v1.Payload
+	26, // 38: drover.v1.ReceivedSignal.received_time:type_name -> google.protobuf.Timestamp
+	25, // 39: drover.v1.Decision.form:type_name -> drover.v1.Payload
+	26, // 40: drover.v1.Decision.decided_time:type_name -> google.protobuf.Timestamp
+	9,  // 41: drover.v1.EffectiveSetting.source:type_name -> drover.v1.SettingSource
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_run_proto_init() }

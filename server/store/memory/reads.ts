@@ -133,10 +133,11 @@ function attemptsOf(tables: Tables, runId: RunId): readonly AttemptRecord[] {
   const rows = tables.attempt
     .where("run", runId)
     .sort((a, b) => a.attempt.endedAt - b.attempt.endedAt || a.number - b.number);
-  return rows.map(({ attempt }) => {
+  return rows.map(({ attempt, progress }) => {
     const { step, kind, fence, attempt: number, agentId, startedAt, endedAt, outcome } = attempt;
     const n = attemptRowNumber(attempt);
-    return { step, kind, fence, n, attempt: number, agentId, startedAt, endedAt, outcome };
+    const record = { step, kind, fence, n, attempt: number, agentId, startedAt, endedAt, outcome };
+    return { ...record, progress };
   });
 }
 

@@ -120,6 +120,7 @@ export interface AttemptRow extends OutcomeRow {
   agent_id: string | null;
   started_at: number;
   ended_at: number;
+  progress: string | null;
 }
 
 export function attemptRecord(row: AttemptRow): AttemptRecord {
@@ -133,5 +134,6 @@ export function attemptRecord(row: AttemptRow): AttemptRecord {
     startedAt: row.started_at,
     endedAt: row.ended_at,
     outcome: outcomeOf(row),
+    progress: row.progress,
   };
 }

@@ -61,6 +61,7 @@ const lost: AttemptRecord = {
   startedAt: 1_700_000_000_000,
   endedAt: 1_700_000_010_000,
   outcome: { kind: "unknown", code: "drover.lost", message: "silent" },
+  progress: "fraction 0.47",
 };
 
 /** The run as it is read; later reads may see another escalation. */

@@ -79,6 +79,7 @@ function attempt(over: Partial<AttemptRecord>): AttemptRecord {
     ...{ step: 0, kind: "perform", fence: 1, n: 0, attempt: 1, agentId: "agent-1" },
     ...{ startedAt: AT, endedAt: AT + 1 },
     outcome: { kind: "unknown", code: "drover.lost", message: "silent" },
+    progress: null,
     ...over,
   };
 }

@@ -114,6 +114,7 @@ function attempt(over: Partial<AttemptRecord>): AttemptRecord {
     startedAt: 1_700_000_000_000,
     endedAt: 1_700_000_010_000,
     outcome: { kind: "success", output: { kind: "json", json: '"F1"' } },
+    progress: null,
     ...over,
   };
 }

@@ -72,14 +72,14 @@ with newest as (
   limit $2::integer)
 )
 select a.step_no, a.kind, a.fence, a.n, a.attempt, a.agent_id, a.started_at, a.ended_at, a.outcome, a.class,
-    a.code, a.message, a.no_effect, a.retry_after_ms, a.output_type, a.output_json, a.output_data
+    a.code, a.message, a.no_effect, a.retry_after_ms, a.output_type, a.output_json, a.output_data, a.progress
 from newest as a
 order by a.ended_at, a.step_no, a.fence, a.n;
 
 -- name: attempts_of_steps
 -- Plan: attempt by key.
 select a.step_no, a.kind, a.fence, a.n, a.attempt, a.agent_id, a.started_at, a.ended_at, a.outcome, a.class,
-    a.code, a.message, a.no_effect, a.retry_after_ms, a.output_type, a.output_json, a.output_data
+    a.code, a.message, a.no_effect, a.retry_after_ms, a.output_type, a.output_json, a.output_data, a.progress
 from attempt as a
 where a.run_id = $1::uuid and a.step_no = any ($2::integer[])
 order by a.ended_at, a.step_no, a.fence, a.n;

@@ -29,6 +29,7 @@ import {
   reasonOfQuestion,
   subjectWords,
 } from "../../words/escalation-words.ts";
+import { progressWords } from "../../words/progress-words.ts";
 import { runStanding } from "../../words/run-words.ts";
 
 const EVERY_MS = 2_000;
@@ -159,6 +160,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     align: "end",
     cell: ({ startedTime, endedTime }) => <Lasted from={startedTime} to={endedTime} />,
   },
+  { title: "Came to", width: "6rem", cell: ({ progress }) => progressWords(progress) || "–" },
   { title: "Outcome", width: "11.5rem", cell: (one) => <Badge {...attemptStanding(one)} /> },
   {
     title: "Error",

@@ -16,7 +16,7 @@ import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { taskKindWords } from "../../words/attempt-words.ts";
 import { circuitNote, circuitStanding } from "../../words/circuit-words.ts";
-import { numberWords } from "../../words/counts.ts";
+import { progressWords } from "../../words/progress-words.ts";
 import { agentStanding, asksFor } from "./agent-list.tsx";
 import { CordonActs, cordonWords } from "./cordons.tsx";
 
@@ -121,19 +121,6 @@ const columns: readonly Column<HeldTask>[] = [
     title: "Progress",
     width: "minmax(7rem, 1fr)",
     cell: ({ progress, cancelling }) =>
-      cancelling ? <Badge tone="undo" word="told to stop" /> : progressWords(progress),
+      cancelling ? <Badge tone="undo" word="told to stop" /> : progressWords(progress) || "–",
   },
 ];
-
-function progressWords(progress: HeldTask["progress"]): string {
-  switch (progress?.kind.case) {
-    case "fraction":
-      return `${Math.round(progress.kind.value * 100)} %`;
-    case "counter":
-      return numberWords(progress.kind.value);
-    case "cursor":
-      return progress.kind.value;
-    default:
-      return "–";
-  }
-}

@@ -4,7 +4,7 @@ import { type Step, StepKind, StepState, WaitingOn } from "@drover/proto/drover/
 import type { Progress } from "@drover/proto/drover/v1/task_pb.ts";
 import { useMemo } from "react";
 import { Graph, type GraphNode } from "../../parts/graph.tsx";
-import { numberWords } from "../../words/counts.ts";
+import { progressWords } from "../../words/progress-words.ts";
 import { stepStanding } from "../../words/run-words.ts";
 import type { Explained } from "./run-page.tsx";
 
@@ -52,19 +52,6 @@ function noteOf(step: Step, reported: Progress | undefined): string {
   if (step.state === StepState.WAITING) return waitingFor[step.waitingOn] ?? "";
   if (step.attempt > 1) return `attempt ${step.attempt}`;
   return step.task === "" ? (kinds[step.kind] ?? "") : step.task;
-}
-
-export function progressWords({ kind }: Progress): string {
-  switch (kind.case) {
-    case "fraction":
-      return `${Math.round(kind.value * 100)} %`;
-    case "counter":
-      return numberWords(kind.value);
-    case "cursor":
-      return `at ${kind.value}`;
-    default:
-      return "";
-  }
 }
 
 const waitingFor: Readonly<Partial<Record<WaitingOn, string>>> = {

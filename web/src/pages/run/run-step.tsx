@@ -9,6 +9,7 @@ import { PayloadView } from "../../parts/payload-view.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { outcomeStanding } from "../../words/outcome-words.ts";
+import { progressWords } from "../../words/progress-words.ts";
 import { stepStanding } from "../../words/run-words.ts";
 
 export function RunStep(props: {
@@ -93,12 +94,14 @@ function StepHistory({ step, of }: { readonly step: Step; readonly of: GetRunRes
 }
 
 function AttemptLine({ of }: { readonly of: Attempt }) {
+  const came = progressWords(of.progress);
   return (
     <li>
       <Badge {...outcomeStanding(of.outcome)} />
       <span>
         {of.agentId || "the engine"}, <Lasted from={of.startedTime} to={of.endedTime} />,{" "}
         <Ago at={of.startedTime} />
+        {came === "" ? "" : `, came to ${came}`}
         {of.late ? ", reported too late" : ""}
         {of.failure === undefined ? null : (
           <>
