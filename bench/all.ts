@@ -69,7 +69,7 @@ function rowOf(goal: Goal, report: Report | null): string {
     goal.figure,
     figure === null ? "not measured" : numberWords(figure),
     wanted === undefined ? "" : `${sign} ${numberWords(wanted)}`,
-    reached === null ? "" : reached ? "reached" : "**missed**",
+    reached === null ? "" : `${reached ? "reached" : "**missed**"}${form && ", with less"}`,
   ];
   return `| ${cells.join(" | ")} |`;
 }
