@@ -39,7 +39,7 @@ export function printAttempts(attempts: readonly Attempt[], output: Output): voi
     String(attempt.attempt),
     whoEnded(attempt),
     between(attempt.startedTime, attempt.endedTime),
-    progressWords(attempt.progress) || "-",
+    progressWords(attempt.progress),
     outcomeWords(attempt),
     clip(errorWords(attempt.failure), textShownMax),
   ]);
