@@ -12,7 +12,7 @@ import { newApiToken } from "../api-token.ts";
 import type { Random } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
-import type { Role, TokenRecord } from "../store/tokens.ts";
+import { ROLE_NAMES, type Role, type TokenRecord } from "../store/tokens.ts";
 import { refusal } from "./errors.ts";
 import { type Caller, everyNamespace, type Identity } from "./identity.ts";
 import type { Handlers, Log } from "./mount.ts";
@@ -107,8 +107,7 @@ function saidBy(by: string, caller: Caller | null): string {
 }
 
 function roleFrom({ role, queues, allNamespaces }: CreateTokenRequest): Role {
-  const [found] = Object.entries(ROLES).find(([, message]) => message === role) ?? [];
-  const named = found as Role | undefined;
+  const named = ROLE_NAMES.find((name) => ROLES[name] === role);
   if (named === undefined) throw new Error("a token without a role has passed the rules");
   if (queues.length > 0 && named !== "agent") {
     const message = `are for agents: a token of the role "${named}" has none`;

@@ -4,7 +4,8 @@
 import type { Moment } from "../core/attempt.ts";
 
 /** What a token lets its holder do; the table of all calls is the edge's. */
-export type Role = "viewer" | "client" | "agent" | "operator" | "admin";
+export type Role = (typeof ROLE_NAMES)[number];
+export const ROLE_NAMES = ["viewer", "client", "agent", "operator", "admin"] as const;
 
 /** Kept so long after their end, in milliseconds: 365 days. */
 export const TOKENS_KEPT_MS = 365 * 86_400_000;

@@ -6,7 +6,7 @@ import { type Ended, NOTHING_ENDED } from "../written.ts";
 import { chargedColumn, outcomeColumns } from "./attempt-rows.ts";
 import { type Of, ofEach, writeEach, writeRows } from "./batch.ts";
 import { attemptKinds, rules } from "./codes.ts";
-import { columns } from "./columns.ts";
+import { columns, type Value } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
 /** Returns the lanes of queues with limits of which leases have gone, and what has ended. */
@@ -48,19 +48,7 @@ function endAttempts(
       (row) => row.session,
       (row) => row.secret,
       (row) => row.startedAt,
-      (row) => row.endedAt,
-      (row) => row.outcome,
-      (row) => row.class,
-      (row) => row.code,
-      (row) => row.message,
-      (row) => row.noEffect,
-      (row) => row.retryAfterMs,
-      (row) => row.digest,
-      (row) => row.outputType,
-      (row) => row.outputJson,
-      (row) => row.outputData,
-      (row) => row.n,
-      (row) => row.charged,
+      ...endColumns,
     ),
   ];
   return send<EndAttemptsRow>("end_attempts", values, ([answer]) => {
@@ -78,21 +66,26 @@ function settleAttempts(send: Send, changes: readonly RowChanges[]): void {
     (row) => row.step,
     (row) => row.fence,
     (row) => row.kind,
-    (row) => row.endedAt,
-    (row) => row.outcome,
-    (row) => row.class,
-    (row) => row.code,
-    (row) => row.message,
-    (row) => row.noEffect,
-    (row) => row.retryAfterMs,
-    (row) => row.digest,
-    (row) => row.outputType,
-    (row) => row.outputJson,
-    (row) => row.outputData,
-    (row) => row.n,
-    (row) => row.charged,
+    ...endColumns,
   );
 }
+
+/** How it ended, in the order of `end_attempts` and of `settle_attempts`. */
+const endColumns: readonly ((row: ReturnType<typeof attemptColumns>) => Value)[] = [
+  (row) => row.endedAt,
+  (row) => row.outcome,
+  (row) => row.class,
+  (row) => row.code,
+  (row) => row.message,
+  (row) => row.noEffect,
+  (row) => row.retryAfterMs,
+  (row) => row.digest,
+  (row) => row.outputType,
+  (row) => row.outputJson,
+  (row) => row.outputData,
+  (row) => row.n,
+  (row) => row.charged,
+];
 
 function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {
   return {

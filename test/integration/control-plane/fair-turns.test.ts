@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Namespace, Store } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { watchedStore } from "../../support/watched-store.ts";
 import { type Hand, newAgent, openHand, openQuietPlane, schedule } from "./fixture.ts";
 
 const LANES = 20;
@@ -18,22 +19,13 @@ let plane: TestPlane;
 /** Run ids of each claim's grants, in the order of the claims. */
 const claims: string[][] = [];
 
-function watching(store: Store): Store {
-  return {
-    ...store,
-    // Not leading: a copy of a transaction is made when its time is known.
-    transact: (options, work) =>
-      store.transact({ ...options, leadsWithLock: false }, (tx) =>
-        work({
-          ...tx,
-          grant: async (grants) => {
-            claims.push(grants.map(({ ready }) => ready.runId));
-            return tx.grant(grants);
-          },
-        }),
-      ),
-  };
-}
+const watching = (store: Store): Store =>
+  watchedStore(store, (tx) => ({
+    grant: async (grants) => {
+      claims.push(grants.map(({ ready }) => ready.runId));
+      return tx.grant(grants);
+    },
+  }));
 
 beforeAll(async () => {
   database = await createTestDatabase();

@@ -7,6 +7,7 @@ import type { Definition } from "../../../server/core/definition.ts";
 import type { Store } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { watchedStore } from "../../support/watched-store.ts";
 import { newAgent, newTask, openQuietPlane, schedule, success } from "./fixture.ts";
 
 const RUNS = 12;
@@ -17,22 +18,13 @@ let plane: TestPlane;
 /** Runs that one transaction has changed. */
 let passed: number[] = [];
 
-function watching(store: Store): Store {
-  return {
-    ...store,
-    // Not leading: a copy of a transaction is made when its time is known.
-    transact: (options, work) =>
-      store.transact({ ...options, leadsWithLock: false }, (tx) =>
-        work({
-          ...tx,
-          write: async (passes) => {
-            passed.push(passes.length);
-            return tx.write(passes);
-          },
-        }),
-      ),
-  };
-}
+const watching = (store: Store): Store =>
+  watchedStore(store, (tx) => ({
+    write: async (passes) => {
+      passed.push(passes.length);
+      return tx.write(passes);
+    },
+  }));
 
 beforeAll(async () => {
   database = await createTestDatabase();
