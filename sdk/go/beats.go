@@ -32,6 +32,7 @@ type beats struct {
 	inFlight int
 	lastSent time.Time
 	retryAt  time.Time // zero: nothing failed
+	lookAt   time.Time // when all tasks are looked at next; zero: when there is one
 	backoff  backoff
 }
 
@@ -63,18 +64,23 @@ func newBeats(log *slog.Logger) *beats {
 }
 
 func (b *beats) add(task *held) {
+	now := time.Now()
 	b.mu.Lock()
 	b.added++
-	b.tasks[task] = &beaten{number: b.added, last: time.Now()}
+	b.tasks[task] = &beaten{number: b.added, last: now}
+	// All tasks are looked at when one may be due, and not for each that comes or goes, of which
+	// there may be thousands.
+	isSooner := b.lookAt.IsZero() || now.Add(task.beatEvery).Before(b.lookAt)
 	b.mu.Unlock()
-	b.wake()
+	if isSooner {
+		b.wake()
+	}
 }
 
 func (b *beats) remove(task *held) {
 	b.mu.Lock()
 	delete(b.tasks, task)
 	b.mu.Unlock()
-	b.wake()
 }
 
 // wake: something may be due sooner.
@@ -87,6 +93,11 @@ func (b *beats) run(ctx context.Context) {
 	for {
 		var due <-chan time.Time
 		if at, some := b.due(); some {
+			// What was due before may have gone meanwhile.
+			if !at.After(time.Now()) {
+				b.beat(ctx)
+				continue
+			}
 			timer.Reset(time.Until(at))
 			due = timer.C
 		}
@@ -95,7 +106,6 @@ func (b *beats) run(ctx context.Context) {
 			return
 		case <-b.wakeups:
 		case <-due:
-			b.beat(ctx)
 		}
 	}
 }
@@ -103,6 +113,7 @@ func (b *beats) run(ctx context.Context) {
 func (b *beats) due() (at time.Time, some bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	defer func() { b.lookAt = at }()
 	if b.inFlight >= beatsInFlightMax {
 		return at, false
 	}

@@ -76,17 +76,25 @@ export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats 
     return due;
   }
 
+  /** After anything that may have moved moments away: looks at all tasks. */
   function schedule(): void {
-    if (stopped) return;
-    const due = inFlight < inFlightMax ? dueMs() : Number.POSITIVE_INFINITY;
-    if (timer !== null && due === timerMs) return;
     timer?.cancel();
     timer = null;
-    if (due === Number.POSITIVE_INFINITY) return;
+    lookAt(dueMs());
+  }
+
+  /**
+   * At this moment or sooner. What was due may have gone by then, so all tasks are looked at once
+   * it has come, and not for each one that comes or goes, of which there may be thousands.
+   */
+  function lookAt(due: number): void {
+    if (stopped || inFlight >= inFlightMax || due === Number.POSITIVE_INFINITY) return;
+    if (timer !== null && timerMs <= due) return;
+    timer?.cancel();
     timerMs = due;
     timer = clock.after(due - clock.monotonicMs(), () => {
       timer = null;
-      beat();
+      if (dueMs() <= clock.monotonicMs()) beat();
       schedule();
     });
   }
@@ -178,14 +186,15 @@ export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats 
 
   return Object.freeze({
     add(held: HeldTask): void {
-      beaten.set(held, clock.monotonicMs());
-      schedule();
+      const nowMs = clock.monotonicMs();
+      beaten.set(held, nowMs);
+      lookAt(nowMs + held.beatEveryMs);
     },
     remove(held: HeldTask): void {
       beaten.delete(held);
-      schedule();
+      if (beaten.size === 0) schedule();
     },
-    hurry: schedule,
+    hurry: () => lookAt(lastSentMs + noteSpacingMs),
     async tellDetails(held: HeldTask): Promise<void> {
       await noting.get(held);
       if (!held.listed() || held.notes().details === undefined) return;

@@ -67,13 +67,15 @@ class Beats:
 
     def add(self, held: HeldTask) -> None:
         """It was granted."""
-        self._beaten[held] = self._clock.monotonic()
-        self.hurry()
+        now = self._clock.monotonic()
+        self._beaten[held] = now
+        self._look_at(now + held.beat_every)
 
     def remove(self, held: HeldTask) -> None:
         """It is out of hand."""
         self._beaten.pop(held, None)
-        self.hurry()
+        if not self._beaten:
+            self._schedule()
 
     def stop(self) -> None:
         """No further beat goes out by itself."""
@@ -84,17 +86,29 @@ class Beats:
 
     def hurry(self) -> None:
         """A handler may have said something: let it go out soon."""
-        if self._stopped:
-            return
-        due = self._due() if self._in_flight < _IN_FLIGHT_MOST else math.inf
+        self._look_at(self._last_sent + _NOTE_SPACING)
+
+    def _schedule(self) -> None:
+        """After anything that may have moved moments away: looks at all tasks."""
         if self._timer is not None:
-            if due == self._timer_due:
+            self._timer.cancel()
+        self._timer = None
+        self._look_at(self._due())
+
+    def _look_at(self, due: float) -> None:
+        """At this moment or sooner.
+
+        What was due may have gone by then, so the look at all tasks is made once it has come: none
+        is made for each task that comes or goes, of which there may be thousands.
+        """
+        if self._stopped or self._in_flight >= _IN_FLIGHT_MOST or due == math.inf:
+            return
+        if self._timer is not None:
+            if self._timer_due <= due:
                 return
             self._timer.cancel()
-            self._timer = None
-        if due < math.inf:
-            self._timer_due = due
-            self._timer = self._clock.after(due - self._clock.monotonic(), self._fire)
+        self._timer_due = due
+        self._timer = self._clock.after(due - self._clock.monotonic(), self._fire)
 
     async def tell_details(self, held: HeldTask) -> None:
         """The details that a handler left last go out, if they have not; never raises."""
@@ -117,6 +131,9 @@ class Beats:
     def _fire(self) -> None:
         self._timer = None
         sent = self._clock.monotonic()
+        if self._due() > sent:
+            self._schedule()
+            return
         self._retry = math.inf
         self._last_sent = sent
         listed = [held for held in self._beaten if held.listed]
@@ -125,7 +142,7 @@ class Beats:
             some = listed[at : at + _REPORTS_MOST]
             # Now, not with the loop's next turn: a beat counts from here.
             self._background.start(self._beat(self._carry(some, sent), sent, lists_all_to))
-        self.hurry()
+        self._schedule()
 
     async def _send_beat(self, tasks: list[HeldTask], sent: float, lists_all_to: int) -> None:
         """`lists_all_to`: these are all that polls up to it have brought; 0: only some."""
@@ -165,7 +182,7 @@ class Beats:
                 over = self._noting.pop(one.held, None) if one.notes else None
                 if over is not None and not over.done():
                     over.set_result(None)
-            self.hurry()
+            self._schedule()
 
     def _hear(self, one: _Carried, answer: HeartbeatAnswer, sent: float) -> None:
         held, kind = one.held, answer.WhichOneof("answer")

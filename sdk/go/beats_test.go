@@ -1,0 +1,46 @@
+package drover
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"go.drover.dev/drover/droverpb"
+)
+
+// An agent may have thousands of tasks in its hands: none that comes or goes makes it look at all
+// others, unless it is due before them.
+func TestATaskThatComesOrGoesWakesNoBeat(t *testing.T) {
+	beats := newBeats(slog.New(slog.DiscardHandler))
+	aTask := func(beatEvery time.Duration) *held {
+		long := durationpb.New(time.Hour)
+		task := &droverpb.Task{BeatEvery: durationpb.New(beatEvery), LeaseFor: long, AttemptFor: long}
+		return hold(context.Background(), task, time.Now(), time.Second)
+	}
+	woken := func() bool {
+		select {
+		case <-beats.wakeups:
+			return true
+		default:
+			return false
+		}
+	}
+	first := aTask(time.Minute)
+	beats.add(first)
+	if !woken() {
+		t.Fatal("the first task was not looked at")
+	}
+	beats.due()
+	beats.add(aTask(time.Minute))
+	beats.remove(first)
+	if woken() {
+		t.Fatal("a task that is due later was looked at")
+	}
+	beats.add(aTask(time.Second))
+	if !woken() {
+		t.Fatal("a task that is due sooner was not looked at")
+	}
+}

@@ -1,0 +1,39 @@
+"""What heartbeats cost an agent that has thousands of tasks in its hands."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+from manual_clock import ManualClock
+
+from drover.background import Background
+from drover.beats import Beats
+from drover.held_task import HeldTask
+from drover.v1.agent_service_pb2 import HeartbeatReport, HeartbeatResponse
+
+
+class _Task:
+    beat_every = 5.0
+    notes = None
+    looks = 0
+    task = SimpleNamespace(task_token="token")
+
+    @property
+    def listed(self) -> bool:
+        _Task.looks += 1
+        return True
+
+
+async def test_no_task_that_comes_or_goes_makes_it_look_at_all_others() -> None:
+    async def send(_reports: list[HeartbeatReport], _lists_all_to: int) -> HeartbeatResponse:
+        raise AssertionError("no beat is due")
+
+    beats = Beats(ManualClock(), send, lambda: 1, Background())
+    tasks = [cast(HeldTask, _Task()) for _ in range(1_000)]
+    for task in tasks:
+        beats.add(task)
+    for task in tasks[:900]:
+        beats.remove(task)
+    assert _Task.looks == 0
+    beats.stop()

@@ -1,0 +1,82 @@
+/** What heartbeats cost an agent that has thousands of tasks in its hands. */
+import { create } from "@bufbuild/protobuf";
+import { HeartbeatResponseSchema } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { TaskSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import { expect, it } from "vitest";
+import { createBeats } from "../../sdk/typescript/beats.ts";
+import type { HeldTask } from "../../sdk/typescript/held-task.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+
+const BEAT_EVERY_MS = 5_000;
+const nothing = () => undefined;
+const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+it("no task that comes or goes makes it look at all others", async () => {
+  const clock = createManualClock();
+  const calls: number[] = [];
+  const beats = createBeats({
+    clock,
+    log,
+    send: async (reports) => {
+      calls.push(reports.length);
+      return create(HeartbeatResponseSchema, { answers: reports.map(() => ({})) });
+    },
+    endedTo: () => 1n,
+  });
+  let looks = 0;
+  const tasks = Array.from({ length: 1_000 }, () => task(() => looks++));
+  for (const one of tasks) beats.add(one);
+  for (const one of tasks.slice(0, 900)) beats.remove(one);
+  expect(looks).toBe(0);
+
+  await clock.armed(BEAT_EVERY_MS);
+  clock.advance(BEAT_EVERY_MS);
+  await expect.poll(() => calls).toEqual([100]);
+  expect(looks).toBeLessThan(1_000);
+});
+
+it("what a moment was set for may have gone: the next one that is due counts", async () => {
+  const clock = createManualClock();
+  let sent = 0;
+  const beats = createBeats({
+    clock,
+    log,
+    send: async (reports) => {
+      sent += 1;
+      return create(HeartbeatResponseSchema, { answers: reports.map(() => ({})) });
+    },
+    endedTo: () => 1n,
+  });
+  const first = task(nothing);
+  beats.add(first);
+  clock.advance(1_000);
+  beats.add(task(nothing));
+  beats.remove(first);
+  clock.advance(BEAT_EVERY_MS - 1_000);
+  expect(sent).toBe(0);
+  clock.advance(1_000);
+  expect(sent).toBe(1);
+});
+
+function task(onLook: () => void): HeldTask {
+  return {
+    task: create(TaskSchema, { taskToken: "token" }),
+    beatEveryMs: BEAT_EVERY_MS,
+    signal: new AbortController().signal,
+    stopped: () => null,
+    leftMs: () => 15_000,
+    listed: () => {
+      onLook();
+      return true;
+    },
+    note: nothing,
+    notes: () => ({}),
+    noted: nothing,
+    carryOn: nothing,
+    cancel: nothing,
+    lose: nothing,
+    stop: nothing,
+    end: nothing,
+    close: nothing,
+  };
+}
