@@ -17,6 +17,8 @@ type gatherer[T any] struct {
 	// adding, if it is given, is called with each item, with the gatherer locked too: before it, nobody
 	// sees what it changes, and after it, the item is in the queue.
 	adding func(T)
+	// itemsMax of one call.
+	itemsMax int
 	// size is about how many bytes an item takes in a message.
 	size func(T) int
 
@@ -46,7 +48,6 @@ type sent[T any] struct {
 
 const (
 	gatherFor      = 2 * time.Millisecond
-	gatheredMax    = 100
 	inFlightMax    = 4
 	gatherBytesMax = 3 * 1024 * 1024 // of the 4 MiB of a message
 )
@@ -58,7 +59,7 @@ func (g *gatherer[T]) add(item T) {
 		g.adding(item)
 	}
 	g.queue = append(g.queue, item)
-	if len(g.queue) >= gatheredMax && g.timer != nil && !g.notBefore.After(time.Now()) {
+	if len(g.queue) >= g.itemsMax && g.timer != nil && !g.notBefore.After(time.Now()) {
 		g.timer.Stop()
 		g.timer = nil
 	}
@@ -69,7 +70,7 @@ func (g *gatherer[T]) pump() {
 	for !g.stopped && len(g.queue) > 0 && g.inFlight < inFlightMax && g.timer == nil {
 		now := time.Now()
 		due := g.notBefore
-		if next := g.lastSent.Add(gatherFor); len(g.queue) < gatheredMax && next.After(due) {
+		if next := g.lastSent.Add(gatherFor); len(g.queue) < g.itemsMax && next.After(due) {
 			due = next
 		}
 		if wait := due.Sub(now); wait > 0 {
@@ -97,7 +98,7 @@ func (g *gatherer[T]) onTimer() {
 }
 
 func (g *gatherer[T]) take() []T {
-	most := min(len(g.queue), gatheredMax)
+	most := min(len(g.queue), g.itemsMax)
 	if g.alone {
 		most = 1
 	}

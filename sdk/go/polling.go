@@ -40,7 +40,8 @@ type polling struct {
 }
 
 const (
-	tasksMax = 100
+	// tasksMax of one answer: as many as a call of reports can bring; 1,000 is the limit of the contract.
+	tasksMax = 250
 	// hasty: an empty answer that comes sooner is that of a server which is about to go.
 	hasty = 500 * time.Millisecond
 )

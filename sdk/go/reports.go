@@ -30,6 +30,8 @@ type reports struct {
 
 func newReports(log *slog.Logger) *reports {
 	r := &reports{log: log}
+	// 1,000 is the limit of the contract; what an answer loses is repeated.
+	r.gatherer.itemsMax = 250
 	r.gatherer.prepare = r.prepare
 	r.gatherer.size = func(one report) int {
 		return len(one.held.task.GetTaskToken()) + outcomeSize(one.outcome)

@@ -145,6 +145,7 @@ type starts struct {
 
 func newStarts(scheduler droverpb.SchedulerServiceClient) *starts {
 	s := &starts{scheduler: scheduler}
+	s.gatherer.itemsMax = 100
 	s.gatherer.prepare = func(batch []starting) func() sent[starting] {
 		return func() sent[starting] { return s.call(batch) }
 	}

@@ -4,8 +4,8 @@
  *   queued -> under way -> done
  *      ^----------'  (it has to be sent again)
  *
- * A lonely item goes out at once; in a busy program those of 2 ms go together, up to 100 in a call
- * and four calls in flight.
+ * A lonely item goes out at once; in a busy program those of 2 ms go together, as many as a call
+ * takes, and four calls in flight.
  */
 import { createBackoff } from "./backoff.ts";
 import type { DroverCallError } from "./call-error.ts";
@@ -13,6 +13,8 @@ import type { Clock, Timer } from "./clock.ts";
 
 export interface GatheringOptions<T> {
   readonly clock: Clock;
+  /** Of one call. */
+  readonly itemsMax: number;
   /** At most how many bytes an item takes in a message. */
   readonly sizeMax: (item: T) => number;
   /** Makes one call; begins in the turn in which its items leave the queue, and never rejects. */
@@ -39,12 +41,12 @@ export interface Gathering<T> {
 }
 
 const spacingMs = 2;
-const itemsMax = 100;
 /** The message limit is 4 MiB. */
 const bytesMax = 3 * 1024 * 1024;
 const inFlightMax = 4;
 
-export function createGathering<T>({ clock, sizeMax, send }: GatheringOptions<T>): Gathering<T> {
+export function createGathering<T>(options: GatheringOptions<T>): Gathering<T> {
+  const { clock, itemsMax, sizeMax, send } = options;
   let queue: T[] = [];
   let inFlight = 0;
   let lastSentMs = -spacingMs;

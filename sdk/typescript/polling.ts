@@ -58,7 +58,8 @@ export interface Polling {
   stop(): Promise<void>;
 }
 
-const tasksMax = 100;
+/** Of one answer: as many as a call of reports can bring; 1,000 is the limit of the contract. */
+const tasksMax = 250;
 /** An empty answer that comes sooner is that of a server which is about to go. */
 const hastyMs = 500;
 

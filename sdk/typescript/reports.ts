@@ -46,10 +46,15 @@ interface Report {
   readonly substitute: boolean;
 }
 
+/** Of one call: 1,000 is the limit of the contract, and what an answer loses is repeated. */
+const resultsMax = 250;
+
 type AnswerKind = "answered" | "repeat" | "substitute";
 
 export function createReports({ clock, log, send, onAnswered }: ReportsOptions): Reports {
-  const queue = createGathering<Report>({ clock, sizeMax: reportSizeMax, send: sendBatch });
+  const queue = createGathering<Report>({
+    ...{ clock, itemsMax: resultsMax, sizeMax: reportSizeMax, send: sendBatch },
+  });
 
   async function sendBatch(batch: readonly Report[]): Promise<Sent<Report>> {
     try {

@@ -51,10 +51,12 @@ interface Start {
 }
 
 const rpc = SchedulerService.method;
+/** Of one call. */
+const runsMax = 100;
 const sent: Sent<Start> = Object.freeze({ kind: "answered", again: [] });
 
 export function createStarts(call: Call, namespace: string, codec: Codec, clock: Clock): Starts {
-  const queue = createGathering<Start>({ clock, sizeMax, send });
+  const queue = createGathering<Start>({ clock, itemsMax: runsMax, sizeMax, send });
 
   async function send(batch: readonly Start[]): Promise<Sent<Start>> {
     const wanted = batch.filter(({ signal }) => !signal?.aborted);

@@ -9,12 +9,12 @@
 import type { Clock, Random, Timer } from "../clock.ts";
 import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
-import type { Claim, HandOver } from "../scheduler/advance.ts";
+import type { Claim, FlightNo, HandOver } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Grant, Granted, Store, Tx } from "../store/store.ts";
 import { deal, type FullQueue, LANE_ROWS_MAX } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
-import type { Asker, Gate } from "./gate.ts";
+import type { Gate } from "./gate.ts";
 import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import { createKnownRuns } from "./known-runs.ts";
 import type { Marks } from "./marks.ts";
@@ -71,9 +71,9 @@ export function createClaims(options: ClaimsOptions): Claims {
   async function claim(
     tx: Tx,
     lanes: ReadonlySet<number>,
-    admit: (waiter: Waiter) => Asker | null,
+    flight: FlightNo | null,
   ): Promise<Claim | null> {
-    const askers = waiters.waitingFor(lanes, admit, ASKED_MAX);
+    const askers = waiters.waitingFor(flight, lanes, gate.admit, ASKED_MAX);
     if (askers.length === 0) return null;
     const takers = askers.map(({ waiter }) => waiter);
     waiters.reserve(takers);
@@ -187,13 +187,11 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
     waiters.remind(lanes);
-    // A rider gets what its own flight makes ready: served here, it would leave that to a row.
-    const admit = (waiter: Waiter) => (waiter.rider ? null : gate.admit(waiter));
-    if (waiters.waitingFor(lanes, admit, 1).length === 0) return;
+    if (waiters.waitingFor(null, lanes, gate.admit, 1).length === 0) return;
     const claims: Claim[] = [];
     try {
       await store.transact({ name: "claim", fate: "unasked", leadsWithLock: true }, async (tx) => {
-        const made = await claim(tx, lanes, admit);
+        const made = await claim(tx, lanes, null);
         if (made) claims.push(made);
       });
       for (const made of claims) made.deliver();
@@ -204,10 +202,15 @@ export function createClaims(options: ClaimsOptions): Claims {
   }
 
   return Object.freeze({
-    async claim(tx: Tx, filled: ReadonlySet<number>): Promise<Claim | null> {
+    async claim(
+      tx: Tx,
+      filled: ReadonlySet<number>,
+      flight: FlightNo | null,
+    ): Promise<Claim | null> {
       const lanes = new Set(filled);
-      for (const { lanes: of } of waiters.riders()) for (const { lane } of of) lanes.add(lane);
-      return lanes.size === 0 ? null : claim(tx, lanes, gate.admit);
+      const riders = flight === null ? [] : waiters.ridersOf(flight);
+      for (const { lanes: of } of riders) for (const { lane } of of) lanes.add(lane);
+      return lanes.size === 0 ? null : claim(tx, lanes, flight);
     },
     begun: runs.begun,
     look,

@@ -3,7 +3,7 @@
 // granted.
 import type { Clock, Random } from "../clock.ts";
 import { DroverError } from "../errors.ts";
-import type { Advance, Advanced } from "../scheduler/advance.ts";
+import type { Advance, Advanced, FlightNo } from "../scheduler/advance.ts";
 import type { AgentPoll } from "../store/operators.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { Namespace, Store } from "../store/store.ts";
@@ -116,8 +116,8 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       // It may fail while the reports are still under way, and is heard only after them.
       rider?.served.catch(() => undefined);
       let ashore = request.results.length;
-      const onBoard = (): void => {
-        if (--ashore <= 0 && rider) rider.waiter.boarded = true;
+      const onBoard = (flight: FlightNo): void => {
+        if (--ashore <= 0 && rider) rider.waiter.flight = flight;
       };
       try {
         const answers = await Promise.all(
@@ -184,7 +184,7 @@ async function report(
   options: DispatchOptions,
   { namespace, agent }: CompleteRequest,
   { token, outcome, digest }: CompleteRequest["results"][number],
-  onBoard: () => void,
+  onBoard: (flight: FlightNo) => void,
 ): Promise<ResultAnswer> {
   const run = { runId: token.runId, partition: partitionOf(namespace.region, token.runId) };
   const { step, task, fence, secret } = token;

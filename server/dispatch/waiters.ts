@@ -7,6 +7,7 @@
 // twice. A waiter whose claim is under way is not settled before that claim is known, and hears at
 // its return which of its lanes got work meanwhile.
 
+import type { FlightNo } from "../scheduler/advance.ts";
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
 import type { Asks } from "./lanes.ts";
 import type { DueLane, Taker } from "./matching.ts";
@@ -17,13 +18,14 @@ export interface Waiter {
   readonly pollSeq: number;
   readonly namespace: string;
   readonly namespaceId: number;
-  /** Rides on a Complete: served only by a flight that is under way, never looked for. */
+  /** Rides on a Complete: served only by the flight of its reports, never looked for. */
   readonly rider: boolean;
   /**
-   * Of a rider: all of its reports are on board. Served sooner, it would go with what is there, and
-   * what follows its reports would have nobody to go to.
+   * Of a rider: what the last of its reports is on board of; null: they wait still. Served by
+   * another, it would go with what is there, and what follows its reports would have nobody to go
+   * to.
    */
-  boarded: boolean;
+  flight: FlightNo | null;
   readonly places: number;
   readonly asks: Asks;
   lanes: readonly DueLane[];
@@ -46,14 +48,15 @@ export interface Parked {
 }
 
 export interface Waiters {
-  park(waiter: Omit<Waiter, "id" | "boarded" | "reserved" | "over">): Parked;
+  park(waiter: Omit<Waiter, "id" | "flight" | "reserved" | "over">): Parked;
   /**
    * Free waiters of these lanes that are admitted, as `admit` shows them, longest waiting first; of
-   * one session its riders, whose calls are answered anyway. All lanes of riders count. Of a lane
-   * where thousands wait no more than take `placesMax` of it, of two sessions at least: what one
-   * may not have is for another.
+   * one session first the riders of this flight, and no others: their calls are answered anyway.
+   * All lanes of riders count. Of a lane where thousands wait no more than take `placesMax` of it,
+   * of two sessions at least: what one may not have is for another.
    */
   waitingFor<T extends Taker>(
+    flight: FlightNo | null,
     lanes: ReadonlySet<number>,
     admit: (waiter: Waiter) => T | null,
     placesMax: number,
@@ -74,8 +77,8 @@ export interface Waiters {
   lanes(): readonly number[];
   /** Those, and all that were asked for since the last call: a poll may be served at once. */
   lanesAskedFor(): readonly number[];
-  /** Those whose reports are on board. */
-  riders(): readonly Waiter[];
+  /** Those whose reports this flight has on board. */
+  ridersOf(flight: FlightNo): readonly Waiter[];
   /** Polls and riders that wait. */
   all(): readonly Waiter[];
   setLanes(waiter: Waiter, lanes: readonly DueLane[]): void;
@@ -121,9 +124,14 @@ export function createWaiters(): Waiters {
   }
 
   return Object.freeze({
-    park(wanted: Omit<Waiter, "id" | "boarded" | "reserved" | "over">): Parked {
-      const boarded = !wanted.rider;
-      const waiter: Waiter = { ...wanted, id: nextId++, boarded, reserved: false, over: false };
+    park(wanted: Omit<Waiter, "id" | "flight" | "reserved" | "over">): Parked {
+      const waiter: Waiter = {
+        ...wanted,
+        id: nextId++,
+        flight: null,
+        reserved: false,
+        over: false,
+      };
       const served = new Promise<ServedTasks>((resolve, reject) => {
         parked.set(waiter, { resolve, reject });
       });
@@ -139,6 +147,7 @@ export function createWaiters(): Waiters {
       };
     },
     waitingFor<T extends Taker>(
+      flight: FlightNo | null,
       lanes: ReadonlySet<number>,
       admit: (waiter: Waiter) => T | null,
       placesMax: number,
@@ -148,7 +157,8 @@ export function createWaiters(): Waiters {
         const sessions = new Set<string>();
         let places = 0;
         for (const waiter of byLane.get(lane) ?? []) {
-          if (waiter.reserved || waiter.over || !waiter.boarded) continue;
+          if (waiter.reserved || waiter.over) continue;
+          if (waiter.rider && (flight === null || waiter.flight !== flight)) continue;
           const taker = found.get(waiter) ?? admit(waiter);
           if (!taker) continue;
           found.set(waiter, taker);
@@ -191,7 +201,7 @@ export function createWaiters(): Waiters {
       askedFor = new Set();
       return [...asked.union(new Set(byLane.keys()))];
     },
-    riders: () => [...riders].filter(({ boarded }) => boarded),
+    ridersOf: (flight: FlightNo) => [...riders].filter((rider) => rider.flight === flight),
     all: () => [...parked.keys()],
     setLanes(waiter: Waiter, lanes: readonly DueLane[]) {
       if (!parked.has(waiter)) return;

@@ -35,9 +35,13 @@ export type SupervisorActor = Actor;
 
 export type Advanced = Answer | { readonly kind: "fenced" } | { readonly kind: "no-such-run" };
 
+/** Number of a flight with events on board; each try has its own. */
+export type FlightNo = number;
+
 /** Serves waiting agents within a flight, from the lanes that it has filled. */
 export interface HandOver {
-  claim(tx: Tx, lanes: ReadonlySet<number>): Promise<Claim | null>;
+  /** `flight`: with events on board; null: it begins runs. */
+  claim(tx: Tx, lanes: ReadonlySet<number>, flight: FlightNo | null): Promise<Claim | null>;
   /** Hears of runs whose first tasks may be among those that are delivered next. */
   begun(runs: readonly NewRun[]): void;
 }
@@ -76,7 +80,7 @@ export interface Advance {
     run: RunRef,
     event: RunEvent,
     actor?: SupervisorActor | null,
-    onBoard?: () => void,
+    onBoard?: (flight: FlightNo) => void,
   ): Promise<Advanced>;
   idle(): Promise<void>;
 }
@@ -86,12 +90,13 @@ interface Item {
   readonly event: RunEvent;
   readonly actor: SupervisorActor | null;
   readonly draw: number;
-  readonly onBoard: (() => void) | undefined;
+  readonly onBoard: ((flight: FlightNo) => void) | undefined;
 }
 
 export function createAdvance(options: AdvanceOptions): Advance {
   const { clock, random } = options;
   const slots = Array.from({ length: FLIGHTS_OUT_MAX }, (_, slot) => slot);
+  let flown: FlightNo = 0;
 
   const flights = createFlights<Item, Advanced>({
     name: "advance",
@@ -105,7 +110,8 @@ export function createAdvance(options: AdvanceOptions): Advance {
     isRetryable: options.isRetryable,
     onFlown: options.onFlown,
     async fly(items, wait) {
-      for (const { onBoard } of items) onBoard?.();
+      const flight = ++flown;
+      for (const { onBoard } of items) onBoard?.(flight);
       const slot = slots.pop() ?? 0;
       const use = {
         name: "advance",
@@ -113,10 +119,8 @@ export function createAdvance(options: AdvanceOptions): Advance {
         ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}),
       };
       try {
-        const flown = await commitAndTell(options, use, (tx) =>
-          pass(options, tx, items, { wait, slot }),
-        );
-        return flown.landings;
+        const work = (tx: Tx) => pass(options, tx, items, { wait, slot });
+        return (await commitAndTell(options, use, work, flight)).landings;
       } finally {
         slots.push(slot);
       }
@@ -128,7 +132,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
       run: RunRef,
       event: RunEvent,
       actor: SupervisorActor | null = null,
-      onBoard?: () => void,
+      onBoard?: (flight: FlightNo) => void,
     ) => flights.submit({ run, event, actor, draw: random.fraction(), onBoard }),
     idle: () => flights.idle(),
   });
@@ -356,12 +360,13 @@ export async function commitAndTell<T extends Worked>(
   options: Pick<AdvanceOptions, "store" | "handOver" | "tell" | "usual" | "clock">,
   use: TransactOptions,
   work: (tx: Tx) => Promise<T>,
+  flight: FlightNo | null = null,
 ): Promise<T> {
   const { store, handOver, tell, usual, clock } = options;
   const claims: Claim[] = [];
   const leftAtMs = clock.monotonicMs();
   const handOverOf = async (tx: Tx, lanes: ReadonlySet<number>) => {
-    const claim = await handOver.claim(tx, lanes);
+    const claim = await handOver.claim(tx, lanes, flight);
     if (claim) claims.push(claim);
   };
   try {
@@ -379,8 +384,8 @@ export async function commitAndTell<T extends Worked>(
     for (const claim of claims) claim.deliver();
     const drained = claims.map((claim) => claim.drained);
     usual.seen(flown.worked.records);
-    const flight = { name: use.name, ms: clock.monotonicMs() - leftAtMs };
-    tell(told(flown.worked, left, ended, drained, flown.now, flight));
+    const out = { name: use.name, ms: clock.monotonicMs() - leftAtMs };
+    tell(told(flown.worked, left, ended, drained, flown.now, out));
     return flown.worked;
   } catch (error) {
     for (const claim of claims) claim.giveUp(error);

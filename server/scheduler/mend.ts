@@ -82,7 +82,8 @@ async function mendOne(
   const run: RunHead = { ...head, run: examined.before.run };
   const { view: after } = decision;
   const effects = [...decision.effects, ...messagesOf(head, examined)];
-  const record = { head: run, before: examined.before, after, effects, laneOf, actor };
+  const { before } = examined;
+  const record: PassRecord = { head: run, before, after, effects, laneOf, replaces: true, actor };
   await restoreLanes(tx, record);
   return {
     records: [record],

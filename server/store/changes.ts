@@ -25,6 +25,7 @@ import { childRef } from "./child-run.ts";
 import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
 import { partitionOf, regionOf } from "./partition.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
+import { sameStepRow } from "./step-row.ts";
 
 /** Who acted, for interventions: the owner of the partition, or nobody but an agent's word. */
 export interface Actor {
@@ -51,6 +52,8 @@ export interface PassRecord {
    * milliseconds; null, or left out: nobody knows.
    */
   readonly slowAfter?: (step: number) => number | null;
+  /** Rows of steps may not be as `before` says: what is there gives way. Left out: they are. */
+  readonly replaces?: true;
   readonly actor: Actor | null;
 }
 
@@ -114,11 +117,15 @@ export type Due = Backoff | Waiting;
 
 export interface RowChanges extends EscalationChanges {
   readonly head: RunHead;
+  /** Whatever row `stepsNew` would meet is to go first. */
+  readonly replaces: boolean;
   readonly run: Run | null;
   /** The run has ended: its open row goes, its outcome is written. */
   readonly ended: boolean;
   readonly wakeAt: Moment | null;
-  readonly steps: readonly Step[];
+  /** Of steps that had none before. */
+  readonly stepsNew: readonly Step[];
+  readonly stepsChanged: readonly Step[];
   readonly readyGone: readonly { step: number; ready: Ready }[];
   readonly readyNew: readonly ReadyInsert[];
   readonly readyMoved: readonly { step: number; ready: Ready }[];
@@ -145,12 +152,16 @@ export function rowChanges(record: PassRecord): RowChanges {
   const { before, after, effects, head } = record;
   const changed = [...after.steps.values()].filter((step) => before.steps.get(step.no) !== step);
   const hasEnded = isEnded(before.run.state);
+  const isNew = (step: Step) => record.replaces === true || !before.steps.has(step.no);
+  const steps = changed.filter((step) => !sameStepRow(before.steps.get(step.no), step));
   return {
     head,
     run: hasEnded || after.run.version === before.run.version ? null : after.run,
     ended: isEnded(after.run.state) && !hasEnded,
     wakeAt: runWakeAt(after.run),
-    steps: changed.filter((step) => !sameStepRow(before.steps.get(step.no), step)),
+    stepsNew: steps.filter(isNew),
+    stepsChanged: steps.filter((step) => !isNew(step)),
+    replaces: record.replaces === true,
     ...movedRows(record, changed),
     ...appended(effects),
     ...escalationChanges(effects),
@@ -269,54 +280,6 @@ function sameRow(was: Moving, is: Moving): boolean {
     case "WAITING":
       return is.kind === "WAITING" && was.on === is.on && was.wakeAt === is.wakeAt;
   }
-}
-
-/** Whether the step's own row can stay as it is: only a row beside it moved. */
-function sameStepRow(was: Step | undefined, is: Step): boolean {
-  if (!was) return false;
-  const [before, after] = [needsOf(was), needsOf(is)];
-  return (
-    stored(was.forward.kind) === stored(is.forward.kind) &&
-    before.waitingFor === after.waitingFor &&
-    before.ok === after.ok &&
-    before.skipped === after.skipped &&
-    stored(was.undo.kind) === stored(is.undo.kind) &&
-    heldTask(was) === heldTask(is) &&
-    was.strategies === is.strategies &&
-    was.fence === is.fence &&
-    was.attempt === is.attempt &&
-    was.lost === is.lost &&
-    was.tries === is.tries &&
-    was.doubt === is.doubt &&
-    was.verifies === is.verifies &&
-    was.firstReadyAt === is.firstReadyAt &&
-    was.settleUntil === is.settleUntil &&
-    was.result === is.result &&
-    was.items === is.items
-  );
-}
-
-/** How the needs of a BLOCKED step have ended so far; nobody asks once it is open. */
-export function needsOf({ forward }: Step): {
-  readonly waitingFor: number;
-  readonly ok: number;
-  readonly skipped: number;
-} {
-  return forward.kind === "BLOCKED" ? forward : { waitingFor: 0, ok: 0, skipped: 0 };
-}
-
-/** What a HELD step will do: no row beside it says so. */
-export function heldTask(step: Step): TaskKind | null {
-  const state = movingSide(step)?.state;
-  return state?.kind === "HELD" ? state.task : null;
-}
-
-type Stored<Kind extends string> = Exclude<Kind, "READY" | "LEASED"> | "OPEN";
-export type StoredState<Side extends "forward" | "undo"> = Stored<Step[Side]["kind"]>;
-
-/** READY and LEASED are told apart by rows; in the step row both are OPEN. */
-export function stored<Kind extends string>(kind: Kind): Stored<Kind> {
-  return kind === "READY" || kind === "LEASED" ? "OPEN" : (kind as Stored<Kind>);
 }
 
 function appended(effects: readonly Effect[]) {

@@ -30,7 +30,7 @@ const sessions = (of: readonly { readonly session: string }[]) => of.map(({ sess
 it("of thousands that wait no more are asked than can take what a claim gives", () => {
   const waiters = createWaiters();
   for (let n = 0; n < 3_000; n++) park(waiters, `s${n}`, [LANE], 2);
-  const found = waiters.waitingFor(new Set([LANE]), gate.admit, 501);
+  const found = waiters.waitingFor(null, new Set([LANE]), gate.admit, 501);
   expect(sessions(found)).toEqual(Array.from({ length: 251 }, (_, n) => `s${n}`));
 });
 
@@ -40,7 +40,7 @@ it("those of each lane are asked, whoever waits for another one before them", ()
   park(waiters, "b", [LANE]);
   park(waiters, "c", [LANE, OTHER]);
   park(waiters, "d", [OTHER]);
-  const found = waiters.waitingFor(new Set([LANE, OTHER]), gate.admit, 2);
+  const found = waiters.waitingFor(null, new Set([LANE, OTHER]), gate.admit, 2);
   expect(sessions(found)).toEqual(["a", "b", "c", "d"]);
 });
 
@@ -55,7 +55,7 @@ it("who may take nothing, or nothing of the lane, keeps nobody from being asked"
   for (let n = 0; n < 5; n++) park(waiters, "cordoned", [LANE]);
   for (let n = 0; n < 5; n++) park(waiters, "tripped", [LANE, OTHER]);
   park(waiters, "free", [LANE]);
-  const found = sessions(waiters.waitingFor(new Set([LANE]), admit, 1));
+  const found = sessions(waiters.waitingFor(null, new Set([LANE]), admit, 1));
   expect(found).toContain("free");
   expect(found).not.toContain("cordoned");
 });
@@ -64,7 +64,7 @@ it("one session alone is not all that is asked: what it lost is for another", ()
   const waiters = createWaiters();
   for (let n = 0; n < 20; n++) park(waiters, "same", [LANE]);
   park(waiters, "another", [LANE]);
-  expect(sessions(waiters.waitingFor(new Set([LANE]), gate.admit, 3))).toContain("another");
+  expect(sessions(waiters.waitingFor(null, new Set([LANE]), gate.admit, 3))).toContain("another");
 });
 
 it("a session takes by its riders first, in the places that its age gives it", () => {
@@ -72,18 +72,20 @@ it("a session takes by its riders first, in the places that its age gives it", (
   const poll = park(waiters, "busy", [LANE]);
   const other = park(waiters, "other", [LANE]);
   const rider = park(waiters, "busy", [LANE], 1, true);
-  rider.boarded = true;
-  const found = waiters.waitingFor(new Set([LANE]), gate.admit, 501);
+  rider.flight = 1;
+  const found = waiters.waitingFor(1, new Set([LANE]), gate.admit, 501);
   expect(found.map(({ waiter }) => waiter)).toEqual([rider, other, poll]);
 });
 
-it("a rider is asked once its reports are on board, and not before", () => {
+it("a rider is asked by the flight of its reports, and by no other", () => {
   const waiters = createWaiters();
   const rider = park(waiters, "busy", [LANE], 1, true);
-  const asked = () => waiters.waitingFor(new Set([LANE]), gate.admit, 501).length;
-  expect([asked(), waiters.riders()]).toEqual([0, []]);
-  rider.boarded = true;
-  expect([asked(), waiters.riders()]).toEqual([1, [rider]]);
+  const asked = (flight: number | null) =>
+    waiters.waitingFor(flight, new Set([LANE]), gate.admit, 501).length;
+  expect([asked(1), asked(null), waiters.ridersOf(1)]).toEqual([0, 0, []]);
+  rider.flight = 1;
+  expect([asked(1), waiters.ridersOf(1)]).toEqual([1, [rider]]);
+  expect([asked(2), asked(null), waiters.ridersOf(2)]).toEqual([0, 0, []]);
 });
 
 it("lanes were asked for, though nobody waits there any more when they are looked at", () => {

@@ -200,7 +200,7 @@ type PollTaskRequest struct {
 	Queues []*QueueWeight `protobuf:"bytes,4,rep,name=queues,proto3" json:"queues,omitempty"`
 	// Names of the tasks that this agent performs, at most 100. Empty: every task of the queues.
 	Tasks []string `protobuf:"bytes,5,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// Most tasks to hand over, 0 to 100; 0 means 1. Ask for no more than can be started at once: the
+	// Most tasks to hand over, 0 to 1,000; 0 means 1. Ask for no more than can be started at once: the
 	// leases run from the answer on.
 	MaxTasks int32 `protobuf:"varint,6,opt,name=max_tasks,json=maxTasks,proto3" json:"max_tasks,omitempty"`
 	// How long to wait for a task, 0 to 60 s. 0 looks once. Default 30 s.
@@ -820,7 +820,7 @@ type Next struct {
 	Queues []*QueueWeight `protobuf:"bytes,2,rep,name=queues,proto3" json:"queues,omitempty"`
 	// As in PollTaskRequest. At most 100; empty: every task of the queues.
 	Tasks []string `protobuf:"bytes,3,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// Most tasks to hand over, 0 to 100; 0 means 1.
+	// Most tasks to hand over, 0 to 1,000; 0 means 1.
 	MaxTasks      int32 `protobuf:"varint,4,opt,name=max_tasks,json=maxTasks,proto3" json:"max_tasks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1152,14 +1152,15 @@ const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\vQueueWeight\x122\n" +
 	"\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\x12\"\n" +
 	"\x06weight\x18\x02 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x06weight\"\xaf\x03\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x06weight\"\xb0\x03\n" +
 	"\x0fPollTaskRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12.\n" +
 	"\x05agent\x18\x02 \x01(\v2\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01R\x05agent\x12\"\n" +
 	"\bpoll_seq\x18\x03 \x01(\x04B\a\xbaH\x042\x02 \x00R\apollSeq\x128\n" +
 	"\x06queues\x18\x04 \x03(\v2\x16.drover.v1.QueueWeightB\b\xbaH\x05\x92\x01\x02\x10dR\x06queues\x12;\n" +
-	"\x05tasks\x18\x05 \x03(\tB%\xbaH\"\x92\x01\x1f\x10d\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05tasks\x12&\n" +
-	"\tmax_tasks\x18\x06 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bmaxTasks\x12;\n" +
+	"\x05tasks\x18\x05 \x03(\tB%\xbaH\"\x92\x01\x1f\x10d\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05tasks\x12'\n" +
+	"\tmax_tasks\x18\x06 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bmaxTasks\x12;\n" +
 	"\x04wait\x18\a \x01(\v2\x19.google.protobuf.DurationB\f\xbaH\t\xaa\x01\x06\"\x02\b<2\x00R\x04wait\x12.\n" +
 	"\n" +
 	"lost_polls\x18\b \x03(\x04B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x042\x02 \x00R\tlostPolls\"l\n" +
@@ -1204,12 +1205,13 @@ const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\n" +
 	"task_token\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\ttaskToken\x124\n" +
-	"\aoutcome\x18\x02 \x01(\v2\x12.drover.v1.OutcomeB\x06\xbaH\x03\xc8\x01\x01R\aoutcome\"\xc9\x01\n" +
+	"\aoutcome\x18\x02 \x01(\v2\x12.drover.v1.OutcomeB\x06\xbaH\x03\xc8\x01\x01R\aoutcome\"\xca\x01\n" +
 	"\x04Next\x12\"\n" +
 	"\bpoll_seq\x18\x01 \x01(\x04B\a\xbaH\x042\x02 \x00R\apollSeq\x128\n" +
 	"\x06queues\x18\x02 \x03(\v2\x16.drover.v1.QueueWeightB\b\xbaH\x05\x92\x01\x02\x10dR\x06queues\x12;\n" +
-	"\x05tasks\x18\x03 \x03(\tB%\xbaH\"\x92\x01\x1f\x10d\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05tasks\x12&\n" +
-	"\tmax_tasks\x18\x04 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bmaxTasks\"\xa1\x01\n" +
+	"\x05tasks\x18\x03 \x03(\tB%\xbaH\"\x92\x01\x1f\x10d\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05tasks\x12'\n" +
+	"\tmax_tasks\x18\x04 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bmaxTasks\"\xa1\x01\n" +
 	"\x10CompleteResponse\x123\n" +
 	"\aanswers\x18\x01 \x03(\v2\x19.drover.v1.CompleteAnswerR\aanswers\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.drover.v1.TaskR\x05tasks\x121\n" +

@@ -22,7 +22,8 @@ from drover.task_log import LOG
 from drover.v1.agent_service_pb2 import Next, PollTaskResponse, QueueWeight
 from drover.v1.task_pb2 import Task as TaskMessage
 
-_TASKS_MOST = 100
+# Of one answer: as many as a call of reports can bring; 1,000 is the limit of the contract.
+_TASKS_MOST = 250
 # An empty answer that comes sooner is that of a server which is about to go.
 _HASTY = 0.5
 

@@ -28,7 +28,8 @@ from drover.v1.agent_service_pb2 import CompleteAnswer, CompleteResponse, TaskRe
 from drover.v1.task_pb2 import Outcome
 
 _SPACING = 0.002
-_RESULTS_MOST = 100
+# Of one call: 1,000 is the limit of the contract, and what an answer loses is repeated.
+_RESULTS_MOST = 250
 # The message limit is 4 MiB.
 _RESULTS_BYTES_MOST = 3 * 1024 * 1024
 _IN_FLIGHT_MOST = 4

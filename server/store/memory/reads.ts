@@ -4,7 +4,6 @@ import type { StoredMessage } from "../../core/message.ts";
 import type { RunState } from "../../core/model.ts";
 import { itemOf, numberOf } from "../../core/place.ts";
 import { attemptRowNumber } from "../attempts.ts";
-import { stored } from "../changes.ts";
 import { FINAL } from "../facts.ts";
 import {
   type AttemptRecord,
@@ -25,6 +24,7 @@ import {
   type SignalRecord,
   type WorkflowRecord,
 } from "../reads.ts";
+import { stored } from "../step-row.ts";
 import type { RunId } from "../store.ts";
 import type { TracedRun } from "../trace.ts";
 import { stepOfRow } from "./step-rows.ts";

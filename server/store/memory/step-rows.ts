@@ -1,6 +1,6 @@
 // A step as rows, and back: its own row, and the ready, lease or due row that says how it moves.
 import type { Forward, Moving, Step, Undo } from "../../core/model.ts";
-import { heldTask, needsOf, stored } from "../changes.ts";
+import { heldTask, needsOf, stored } from "../step-row.ts";
 import type { RunId } from "../store.ts";
 import { type StepRow, stepKey, type Tables } from "./tables.ts";
 

@@ -13,13 +13,13 @@
 //   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
 //   api_token             who may call
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease, partition_history
-import type { Attempt, Counted, Moment, TaskKind } from "../../core/attempt.ts";
+import type { Attempt, Counted, Moment } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
-import type { End, Lease, Parent, Ready, Run, Step } from "../../core/model.ts";
+import type { End, Lease, Parent, Ready, Run } from "../../core/model.ts";
 import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
 import { attemptRowNumber } from "../attempts.ts";
-import type { Due, KeptInsert, needsOf, StoredState } from "../changes.ts";
+import type { Due, KeptInsert } from "../changes.ts";
 import type { AgentRecord, HandOverRecord } from "../operators.ts";
 import type {
   DecisionRecord,
@@ -28,6 +28,7 @@ import type {
   SignalRecord,
 } from "../reads.ts";
 import { endedRun } from "../run-head.ts";
+import type { StepColumns } from "../step-row.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
 import { type CircuitTables, createTablesOfCircuits } from "./circuit-tables.ts";
 import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
@@ -56,13 +57,8 @@ export interface OpenRunRow extends RunRef {
   readonly wakeAt: Moment | null;
 }
 
-export interface StepRow extends Omit<Step, "forward" | "undo"> {
+export interface StepRow extends StepColumns {
   readonly runId: RunId;
-  readonly forward: StoredState<"forward">;
-  readonly needs: ReturnType<typeof needsOf>;
-  readonly undo: StoredState<"undo">;
-  /** The task of a HELD step, which has no row beside it. */
-  readonly held: TaskKind | null;
 }
 
 /** What is of one step, in a partition that somebody watches. */

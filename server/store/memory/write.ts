@@ -67,7 +67,16 @@ export function writePass(
 } {
   const changes = rowChanges(record);
   writeRun(writing, changes);
-  for (const step of changes.steps) writing.tables.step.put(stepRow(changes.head.runId, step));
+  const { step: steps } = writing.tables;
+  for (const step of changes.stepsNew) {
+    const row = stepRow(changes.head.runId, step);
+    if (changes.replaces) steps.put(row);
+    else steps.insert(row);
+  }
+  for (const step of changes.stepsChanged) {
+    steps.expect(stepKey(changes.head.runId, step.no));
+    steps.put(stepRow(changes.head.runId, step));
+  }
   const leases = writeMoving(writing, changes);
   writeAttempts(writing, changes, leases);
   writeInterventions(writing, changes);

@@ -8,11 +8,11 @@ import type { BackoffCause, CancelCause, Reason, RunState, WaitingFor } from "..
 import type { ConcurrencyPolicy } from "../../core/slots.ts";
 import type { EffectMark } from "../../core/strategy.ts";
 import { TASKS } from "../attempts.ts";
-import type { StoredState } from "../changes.ts";
 import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
 import { HAND_OVER_WHYS, type HandOverWhy } from "../partition-session.ts";
 import { FIRE_CAUSES, FIRE_OUTCOMES, type FireCause, type FireOutcome } from "../schedules.ts";
+import type { StoredState } from "../step-row.ts";
 
 export interface Codes<Name extends string> {
   readonly names: readonly Name[];

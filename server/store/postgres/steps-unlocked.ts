@@ -1,8 +1,8 @@
 // The steps of one run as people see them: one statement, no locks.
 import type { Step } from "../../core/model.ts";
 import { placeOf } from "../../core/place.ts";
-import { stored } from "../changes.ts";
 import type { ItemPage } from "../reads.ts";
+import { stored } from "../step-row.ts";
 import { FORWARD_ENDS, forwards, UNDO_ENDS } from "./codes.ts";
 import { type LeaseRow, leaseOf, readyOf, type StepRow, stepOf } from "./step-rows.ts";
 import type { Query } from "./transaction.ts";

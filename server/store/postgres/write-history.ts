@@ -1,6 +1,6 @@
 // Appends what ended, with its outcome, and what supervisors did.
 import { attemptRowNumber } from "../attempts.ts";
-import type { RowChanges } from "../changes.ts";
+import type { AttemptChange, RowChanges } from "../changes.ts";
 import { endedTasks } from "../ended-tasks.ts";
 import { type Ended, NOTHING_ENDED } from "../written.ts";
 import { chargedColumn, outcomeColumns } from "./attempt-rows.ts";
@@ -12,8 +12,14 @@ import type { Send } from "./transaction.ts";
 /** Returns the lanes of queues with limits of which leases have gone, and what has ended. */
 export async function writeAttempts(send: Send, changes: readonly RowChanges[]): Promise<Ended> {
   const gone = ofEach(changes, (change) => change.leaseGone);
-  const kept = ofEach(changes, (change) => change.attempts).map(attemptColumns);
-  const sent = gone.length + kept.length > 0 ? endAttempts(send, gone, kept) : [];
+  const leases = new Set(gone.map(({ row: { lease } }) => `${lease.task} ${lease.secret}`));
+  const attempts = ofEach(changes, (change) => change.attempts);
+  const isOfLease = ({ row: { attempt } }: Of<AttemptChange>) =>
+    leases.has(`${attempt.kind} ${attempt.secret}`);
+  const ended = attempts.filter(isOfLease).map(attemptColumns);
+  const sent = gone.length > 0 ? endAttempts(send, gone, ended) : [];
+  const kept = attempts.filter((one) => !isOfLease(one)).map(attemptColumns);
+  writeRows(send, "keep_attempts", kept, ...attemptColumnsOf);
   settleAttempts(send, changes);
   const [answer] = await sent;
   return answer ? { freed: answer.freed, tasks: endedTasks(changes, answer.lanes) } : NOTHING_ENDED;
@@ -28,7 +34,7 @@ interface EndAttemptsRow {
 function endAttempts(
   send: Send,
   gone: readonly Of<RowChanges["leaseGone"][number]>[],
-  kept: readonly ReturnType<typeof attemptColumns>[],
+  ended: readonly ReturnType<typeof attemptColumns>[],
 ): Promise<readonly EndAttemptsRow[]> {
   const values = [
     ...columns(
@@ -37,19 +43,7 @@ function endAttempts(
       ({ row }) => row.step,
       ({ row }) => row.lease.secret,
     ),
-    ...columns(
-      kept,
-      (row) => row.runId,
-      (row) => row.step,
-      (row) => row.fence,
-      (row) => row.kind,
-      (row) => row.attempt,
-      (row) => row.agentId,
-      (row) => row.session,
-      (row) => row.secret,
-      (row) => row.startedAt,
-      ...endColumns,
-    ),
+    ...columns(ended, ...attemptColumnsOf),
   ];
   return send<EndAttemptsRow>("end_attempts", values, ([answer]) => {
     if (answer?.gone !== gone.length)
@@ -70,7 +64,7 @@ function settleAttempts(send: Send, changes: readonly RowChanges[]): void {
   );
 }
 
-/** How it ended, in the order of `end_attempts` and of `settle_attempts`. */
+/** How it ended, in the order of the statements that write it. */
 const endColumns: readonly ((row: ReturnType<typeof attemptColumns>) => Value)[] = [
   (row) => row.endedAt,
   (row) => row.outcome,
@@ -87,7 +81,21 @@ const endColumns: readonly ((row: ReturnType<typeof attemptColumns>) => Value)[]
   (row) => row.charged,
 ];
 
-function attemptColumns({ head, row }: Of<RowChanges["attempts"][number]>) {
+/** In the order of `end_attempts`, after its leases, and of `keep_attempts`. */
+const attemptColumnsOf: readonly ((row: ReturnType<typeof attemptColumns>) => Value)[] = [
+  (row) => row.runId,
+  (row) => row.step,
+  (row) => row.fence,
+  (row) => row.kind,
+  (row) => row.attempt,
+  (row) => row.agentId,
+  (row) => row.session,
+  (row) => row.secret,
+  (row) => row.startedAt,
+  ...endColumns,
+];
+
+function attemptColumns({ head, row }: Of<AttemptChange>) {
   return {
     ...row.attempt,
     runId: head.runId,

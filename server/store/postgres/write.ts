@@ -2,18 +2,12 @@
 // is something to write. They are sent and not waited for: who reads next, or commits, hears of one
 // that failed. Rows are deleted before their successors are inserted under the same key.
 import { runWakeAt } from "../../core/evolve.ts";
-import { isEnded, type Run } from "../../core/model.ts";
-import {
-  heldTask,
-  needsOf,
-  type PassRecord,
-  type RowChanges,
-  rowChanges,
-  stored,
-} from "../changes.ts";
+import { isEnded, type Run, type Step } from "../../core/model.ts";
+import { type PassRecord, type RowChanges, rowChanges } from "../changes.ts";
+import { heldTask, needsOf, stored } from "../step-row.ts";
 import type { NewRun, RunHead } from "../store.ts";
 import type { Written } from "../written.ts";
-import { ofEach, writeEach, writeRows } from "./batch.ts";
+import { type Of, ofEach, writeEach, writeRows } from "./batch.ts";
 import {
   attemptKinds,
   cancelCauses,
@@ -207,34 +201,21 @@ function endRuns(
 }
 
 function writeSteps(send: Send, changes: readonly RowChanges[]): void {
+  const gone = ofEach(
+    changes.filter(({ replaces }) => replaces),
+    (change) => change.stepsNew,
+  );
   writeRows(
     send,
-    "write_steps",
-    ofEach(changes, (change) =>
-      change.steps.map((step) => ({ ...step, needs: needsOf(step), held: heldTask(step) })),
-    ),
+    "remove_steps",
+    gone,
     ({ head }) => head.runId,
     ({ row }) => row.no,
-    ({ row }) => forwards.code(stored(row.forward.kind)),
-    ({ row }) => undos.code(stored(row.undo.kind)),
-    ({ row }) => (row.held === null ? null : taskKinds.code(row.held)),
-    ({ row }) => row.needs.waitingFor,
-    ({ row }) => row.needs.ok,
-    ({ row }) => row.needs.skipped,
-    ({ row }) => `{${row.strategies.map(strategyCode).join(",")}}`,
-    ({ row }) => row.fence,
-    ({ row }) => row.attempt,
-    ({ row }) => row.lost,
-    ({ row }) => `{${row.tries.join(",")}}`,
-    ({ row }) => (row.doubt === null ? null : JSON.stringify(row.doubt)),
-    ({ row }) => row.verifies,
-    ({ row }) => row.firstReadyAt,
-    ({ row }) => row.settleUntil,
-    ({ row }) => row.result?.fence ?? null,
-    ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
-    ({ row }) => row.result?.n ?? null,
-    ({ row }) => (row.items === null ? null : JSON.stringify(row.items)),
   );
+  const made = ofEach(changes, (change) => change.stepsNew.map(stepRow));
+  writeRows(send, "insert_steps", made, ...stepColumns);
+  const changed = ofEach(changes, (change) => change.stepsChanged.map(stepRow));
+  writeEach(send, "update_steps", changed, ...stepColumns);
   writeRows(
     send,
     "insert_kept",
@@ -244,6 +225,34 @@ function writeSteps(send: Send, changes: readonly RowChanges[]): void {
     ({ row }) => row.of,
   );
 }
+
+function stepRow(step: Step) {
+  return { ...step, needs: needsOf(step), held: heldTask(step) };
+}
+
+const stepColumns: readonly ((of: Of<ReturnType<typeof stepRow>>) => Value)[] = [
+  ({ head }) => head.runId,
+  ({ row }) => row.no,
+  ({ row }) => forwards.code(stored(row.forward.kind)),
+  ({ row }) => undos.code(stored(row.undo.kind)),
+  ({ row }) => (row.held === null ? null : taskKinds.code(row.held)),
+  ({ row }) => row.needs.waitingFor,
+  ({ row }) => row.needs.ok,
+  ({ row }) => row.needs.skipped,
+  ({ row }) => `{${row.strategies.map(strategyCode).join(",")}}`,
+  ({ row }) => row.fence,
+  ({ row }) => row.attempt,
+  ({ row }) => row.lost,
+  ({ row }) => `{${row.tries.join(",")}}`,
+  ({ row }) => (row.doubt === null ? null : JSON.stringify(row.doubt)),
+  ({ row }) => row.verifies,
+  ({ row }) => row.firstReadyAt,
+  ({ row }) => row.settleUntil,
+  ({ row }) => row.result?.fence ?? null,
+  ({ row }) => (row.result ? attemptKinds.code(row.result.kind) : null),
+  ({ row }) => row.result?.n ?? null,
+  ({ row }) => (row.items === null ? null : JSON.stringify(row.items)),
+];
 
 function writeMoving(send: Send, changes: readonly RowChanges[]): void {
   writeEach(

@@ -181,7 +181,7 @@ describe("a step of a plain chain", () => {
     expect(exchanges).toEqual([
       ["begin", "lock_runs_skip"],
       ["load_steps"],
-      ["end_attempts", "update_open_runs", "write_steps", "lock_ready"],
+      ["end_attempts", "update_open_runs", "insert_steps", "update_steps", "lock_ready"],
       ["insert_leases", "commit"],
     ]);
   });

@@ -29,7 +29,8 @@ const HOT = [
 /** What every step, or every run, passes. */
 const EVERY_STEP = [
   ...["reserve_keys", "insert_runs", "insert_open_runs", "lock_runs_skip", "load_steps"],
-  ...["update_open_runs", "end_runs", "write_steps", "end_attempts", "insert_ready"],
+  ...["update_open_runs", "end_runs", "insert_steps", "update_steps"],
+  ...["end_attempts", "insert_ready"],
   ...["lock_ready", "grant_leases", "task_facts", "last_beats", "store_beats"],
 ];
 /** Tables with a row for each step and each item of a map. */

@@ -160,7 +160,7 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
       agent: { id: "a b", session: new Uint8Array(3), labels: { "x y": "1" } },
       queues: [{ name: "q", weight: -1 }],
       tasks: ["ok", "not ok"],
-      maxTasks: 101,
+      maxTasks: 1001,
       wait: { seconds: 61n },
       lostPolls: [0n],
     });
@@ -172,7 +172,7 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
       ["poll_seq", "0 must be greater than 0"],
       ["queues[0].weight", expect.stringContaining("-1 must be")],
       ["tasks[1]", expect.stringContaining('"not ok" must be')],
-      ["max_tasks", expect.stringContaining("101 must be")],
+      ["max_tasks", expect.stringContaining("1001 must be")],
       ["wait", expect.stringContaining("61.0s must be")],
       ["lost_polls[0]", "0 must be greater than 0"],
     ]);

@@ -125,7 +125,7 @@ returning c.lane, c.agent_id;
 -- name: change_circuits
 -- Compare and set; a circuit without a row is version 0.
 insert into circuit as c (lane, agent_id, state, since, until, rests, saw)
-select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1000.0), to_timestamp(u.until / 1000.0),
+select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
   u.rests, u.saw
 from unnest($1::integer[], $2::text[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bigint[],
   $7::smallint[], $8::text[])
@@ -151,7 +151,7 @@ returning c.lane, c.agent_id, c.version;
 insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
-  to_timestamp(u.due_at / 1000.0), now(), $9::uuid, $10::bigint, r.namespace_id
+  to_timestamp(u.due_at / 1e3::float8), now(), $9::uuid, $10::bigint, r.namespace_id
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::text[],
   $7::text[], $8::bigint[])
   as u (run_id, step_no, fence, rule, n, saw, did, due_at)

@@ -84,7 +84,7 @@ from (
     unnest($16::bigint[]) as stall_ms, unnest($17::bigint[]) as slow_ms
 ) as u
 cross join lateral (
-  select least(now() + u.attempt_ms * interval '1 millisecond', to_timestamp(u.until / 1000.0))
+  select least(now() + u.attempt_ms * interval '1 millisecond', to_timestamp(u.until / 1e3::float8))
     as attempt_by
 ) as a;
 

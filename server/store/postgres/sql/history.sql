@@ -1,8 +1,8 @@
 -- What is appended: attempts with their outcome, and what supervisors did.
 
 -- name: end_attempts
--- Ends leases ($1 to $3) and appends what ended, with the progress and details that the lease had.
--- A late report that is known already stays as it is; of what no agent holds the last word counts.
+-- Ends leases ($1 to $3) and appends what ended with them, with the progress and details that they
+-- had: a fence ends once, so no such row is there (`on conflict` would cost a row as much again).
 -- Returns how many leases have gone, the lanes of queues with limits that they were of, and all of their
 -- lanes in order.
 -- Plan: lease by key.
@@ -15,11 +15,11 @@ with gone as (
     l.details_json, l.details_data, u.place
 ),
 kept as (
-  insert into attempt as a (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at,
+  insert into attempt (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at,
     ended_at, outcome, class, code, message, no_effect, retry_after_ms, digest, output_type,
     output_json, output_data, progress, details_type, details_json, details_data, n, charged)
   select u.run_id, u.step_no, u.fence, u.kind, u.attempt, u.agent_id, decode(u.session, 'hex'),
-    decode(u.secret, 'hex'), to_timestamp(u.started_at / 1000.0), to_timestamp(u.ended_at / 1000.0),
+    decode(u.secret, 'hex'), to_timestamp(u.started_at / 1e3::float8), to_timestamp(u.ended_at / 1e3::float8),
     u.outcome, u.class, u.code, u.message, u.no_effect, u.retry_after_ms, decode(u.digest, 'hex'),
     u.output_type, u.output_json, u.output_data, g.progress, g.details_type, g.details_json,
     g.details_data, u.n, u.charged
@@ -35,14 +35,8 @@ kept as (
       unnest($23::bytea[]) as output_data, unnest($24::integer[]) as n,
       unnest($25::smallint[]) as charged
   ) as u
-  left join gone as g on g.run_id = u.run_id and g.step_no = u.step_no and g.fence = u.fence
+  join gone as g on g.run_id = u.run_id and g.step_no = u.step_no and g.fence = u.fence
     and g.kind = u.kind
-  on conflict (run_id, step_no, fence, kind, n) do update
-  set attempt = excluded.attempt, agent_id = excluded.agent_id, started_at = excluded.started_at,
-    ended_at = excluded.ended_at, outcome = excluded.outcome, class = excluded.class,
-    code = excluded.code, message = excluded.message, output_type = excluded.output_type,
-    output_json = excluded.output_json, output_data = excluded.output_data
-  where a.secret is null
 )
 select count(*)::integer as gone,
   (
@@ -54,6 +48,35 @@ select count(*)::integer as gone,
   coalesce(array_agg(lane order by place), '{}') as lanes
 from gone;
 
+-- name: keep_attempts
+-- What ended and is no lease: a late report, which stays as it is if it is known already; of what no
+-- agent holds the last word counts.
+insert into attempt as a (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at,
+  ended_at, outcome, class, code, message, no_effect, retry_after_ms, digest, output_type, output_json,
+  output_data, n, charged)
+select u.run_id, u.step_no, u.fence, u.kind, u.attempt, u.agent_id, decode(u.session, 'hex'),
+  decode(u.secret, 'hex'), to_timestamp(u.started_at / 1e3::float8), to_timestamp(u.ended_at / 1e3::float8),
+  u.outcome, u.class, u.code, u.message, u.no_effect, u.retry_after_ms, decode(u.digest, 'hex'),
+  u.output_type, u.output_json, u.output_data, u.n, u.charged
+from (
+  select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as step_no,
+    unnest($3::integer[]) as fence, unnest($4::smallint[]) as kind, unnest($5::smallint[]) as attempt,
+    unnest($6::text[]) as agent_id, unnest($7::text[]) as session, unnest($8::text[]) as secret,
+    unnest($9::bigint[]) as started_at, unnest($10::bigint[]) as ended_at,
+    unnest($11::smallint[]) as outcome, unnest($12::smallint[]) as class, unnest($13::text[]) as code,
+    unnest($14::text[]) as message, unnest($15::boolean[]) as no_effect,
+    unnest($16::bigint[]) as retry_after_ms, unnest($17::text[]) as digest,
+    unnest($18::text[]) as output_type, unnest($19::text[]) as output_json,
+    unnest($20::bytea[]) as output_data, unnest($21::integer[]) as n,
+    unnest($22::smallint[]) as charged
+) as u
+on conflict (run_id, step_no, fence, kind, n) do update
+set attempt = excluded.attempt, agent_id = excluded.agent_id, started_at = excluded.started_at,
+  ended_at = excluded.ended_at, outcome = excluded.outcome, class = excluded.class,
+  code = excluded.code, message = excluded.message, output_type = excluded.output_type,
+  output_json = excluded.output_json, output_data = excluded.output_data
+where a.secret is null;
+
 -- name: settle_attempts
 -- An attempt that had ended open counts as its agent says after all. Plan: attempt by key.
 update attempt as a
@@ -61,7 +84,7 @@ set outcome = u.outcome, class = u.class, code = u.code, message = u.message,
   no_effect = u.no_effect, retry_after_ms = u.retry_after_ms, digest = decode(u.digest, 'hex'),
   output_type = u.output_type,
   output_json = u.output_json, output_data = u.output_data, charged = u.charged,
-  ended_at = to_timestamp(u.ended_at / 1000.0)
+  ended_at = to_timestamp(u.ended_at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::bigint[], $6::smallint[],
   $7::smallint[], $8::text[], $9::text[], $10::boolean[], $11::bigint[], $12::text[], $13::text[],
   $14::text[], $15::bytea[], $16::integer[], $17::smallint[])
@@ -76,7 +99,7 @@ returning a.step_no;
 insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, u.partition, u.saw, u.did,
-  to_timestamp(u.due_at / 1000.0), to_timestamp(u.acted_at / 1000.0), u.node, u.epoch, u.namespace_id
+  to_timestamp(u.due_at / 1e3::float8), to_timestamp(u.acted_at / 1e3::float8), u.node, u.epoch, u.namespace_id
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::smallint[],
   $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::uuid[], $12::bigint[], $13::integer[])
   as u (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node, epoch, namespace_id)

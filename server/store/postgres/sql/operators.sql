@@ -192,7 +192,7 @@ select h.partition, h.epoch, h.node, h.address, h.why, h.taken_at, h.left_at
 from partition_history as h
 where ($1::integer is null or h.partition = $1::integer)
   and ($2::bigint is null or (h.taken_at, -h.partition::integer, h.epoch)
-    < (to_timestamp($2::bigint / 1000.0), -$3::integer, $4::bigint))
+    < (to_timestamp($2::bigint / 1e3::float8), -$3::integer, $4::bigint))
 order by h.taken_at desc, h.partition, h.epoch desc
 limit $5::integer;
 
@@ -216,11 +216,11 @@ cross join lateral (
     x.partition, x.epoch
   from intervention as x
   where x.namespace_id = $1::integer and x.rule = u.of_rule
-    and x.acted_at >= coalesce(to_timestamp($3::bigint / 1000.0), '-infinity')
-    and x.acted_at < coalesce(to_timestamp($4::bigint / 1000.0), 'infinity')
-    and x.acted_at <= coalesce(to_timestamp($5::bigint / 1000.0), 'infinity')
+    and x.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
+    and x.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
+    and x.acted_at <= coalesce(to_timestamp($5::bigint / 1e3::float8), 'infinity')
     and ($5::bigint is null or (x.acted_at, x.run_id, x.step_no, x.fence, x.rule, x.n)
-      < (to_timestamp($5::bigint / 1000.0), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
+      < (to_timestamp($5::bigint / 1e3::float8), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
   order by x.acted_at desc, x.run_id desc, x.step_no desc, x.fence desc, x.n desc
   limit $11::integer
 ) as i
@@ -247,10 +247,10 @@ left join lateral (
   limit 1
 ) as a on true
 where i.run_id = $12::uuid and i.namespace_id = $1::integer and i.rule = any ($2::smallint[])
-  and i.acted_at >= coalesce(to_timestamp($3::bigint / 1000.0), '-infinity')
-  and i.acted_at < coalesce(to_timestamp($4::bigint / 1000.0), 'infinity')
+  and i.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
+  and i.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
   and ($5::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
-    < (to_timestamp($5::bigint / 1000.0), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
+    < (to_timestamp($5::bigint / 1e3::float8), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
 order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.rule desc, i.n desc
 limit $11::integer;
 

@@ -7,8 +7,8 @@ insert into escalation (run_id, n, namespace_id, step_no, reason, message, opene
 select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, now(),
   case when u.closed_by is not null then now() end, u.closed_by, u.answer, u.answered_by,
   u.answered_why, u.code, u.partition,
-  case when u.closed_by is null then to_timestamp(u.wake_at / 1000.0) end,
-  to_timestamp(u.deadline_at / 1000.0)
+  case when u.closed_by is null then to_timestamp(u.wake_at / 1e3::float8) end,
+  to_timestamp(u.deadline_at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $5::smallint[], $6::text[],
   $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::smallint[], $13::bigint[],
   $14::bigint[])
@@ -18,7 +18,7 @@ from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $5::smallin
 -- name: remind_escalations
 -- Those that stand open wait for their next moment. Plan: escalation by key.
 update escalation as e
-set wake_at = to_timestamp(u.wake_at / 1000.0)
+set wake_at = to_timestamp(u.wake_at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::bigint[]) as u (run_id, n, wake_at)
 where e.run_id = u.run_id and e.n = u.n and e.closed_by is null
 returning e.n;
@@ -115,7 +115,7 @@ order by s.run_id, s.seq;
 -- An approver who speaks again has said the last word.
 insert into decision (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
 select u.run_id, u.step_no, u.approver, u.approved, u.comment, u.form_type, u.form_json, u.form_data,
-  to_timestamp(u.at / 1000.0)
+  to_timestamp(u.at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::text[],
   $8::bytea[], $9::bigint[])
   as u (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)

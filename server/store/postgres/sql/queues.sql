@@ -106,7 +106,7 @@ group by l.namespace_id, l.queue;
 -- name: write_buckets
 -- Of locked queues. Plan: queue by key.
 update queue as q
-set tokens = u.tokens, filled_at = to_timestamp(u.filled_at / 1000.0)
+set tokens = u.tokens, filled_at = to_timestamp(u.filled_at / 1e3::float8)
 from unnest($1::integer[], $2::text[], $3::double precision[], $4::bigint[])
   as u (namespace_id, name, tokens, filled_at)
 where q.namespace_id = u.namespace_id and q.name = u.name

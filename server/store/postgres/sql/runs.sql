@@ -69,9 +69,9 @@ with begun as (
     parent_until, traceparent, tracestate)
   select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
     u.labels::jsonb, u.input_type, u.input_json, u.input_data,
-    to_timestamp(u.created_at / 1000.0), u.notify_hook, u.notify_url, u.concurrency_key,
+    to_timestamp(u.created_at / 1e3::float8), u.notify_hook, u.notify_url, u.concurrency_key,
     u.concurrency_limit, u.concurrency_policy, u.parent_id, u.parent_step,
-    u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1000.0), u.traceparent,
+    u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1e3::float8), u.traceparent,
     u.tracestate
   from (
     select unnest($1::uuid[]) as id, unnest($2::integer[]) as namespace_id,
@@ -114,8 +114,8 @@ insert into run_open (partition, run_id, namespace_id, definition_id, priority, 
 select u.partition, u.run_id, u.namespace_id, u.definition_id, u.priority, u.state, u.version,
   u.steps_left, u.finally_left, u.moving, u.asking, u.undos_left, u.undone, u.warnings,
   u.escalations, u.pivoted, u.keyed, u.verdict_undoes, u.verdict, u.ends_as, u.stage,
-  to_timestamp(u.deadline / 1000.0), u.left_ms, to_timestamp(u.since / 1000.0),
-  to_timestamp(u.settle_until / 1000.0), to_timestamp(u.wake_at / 1000.0), u.depth
+  to_timestamp(u.deadline / 1e3::float8), u.left_ms, to_timestamp(u.since / 1e3::float8),
+  to_timestamp(u.settle_until / 1e3::float8), to_timestamp(u.wake_at / 1e3::float8), u.depth
 from (
   select unnest($1::smallint[]) as partition, unnest($2::uuid[]) as run_id,
     unnest($3::smallint[]) as state, unnest($4::integer[]) as version,
@@ -139,9 +139,9 @@ set state = u.state, version = u.version, steps_left = u.steps_left, finally_lef
   moving = u.moving, asking = u.asking, undos_left = u.undos_left, undone = u.undone,
   warnings = u.warnings, escalations = u.escalations, pivoted = u.pivoted, keyed = u.keyed,
   verdict_undoes = u.verdict_undoes, verdict = u.verdict, ends_as = u.ends_as, stage = u.stage,
-  deadline = to_timestamp(u.deadline / 1000.0), left_ms = u.left_ms,
-  since = to_timestamp(u.since / 1000.0), settle_until = to_timestamp(u.settle_until / 1000.0),
-  wake_at = to_timestamp(u.wake_at / 1000.0)
+  deadline = to_timestamp(u.deadline / 1e3::float8), left_ms = u.left_ms,
+  since = to_timestamp(u.since / 1e3::float8), settle_until = to_timestamp(u.settle_until / 1e3::float8),
+  wake_at = to_timestamp(u.wake_at / 1e3::float8)
 from (
   select unnest($1::smallint[]) as partition, unnest($2::uuid[]) as run_id,
     unnest($3::smallint[]) as state, unnest($4::integer[]) as version,

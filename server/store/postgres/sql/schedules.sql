@@ -6,7 +6,7 @@
 insert into schedule (id, namespace_id, name, partition, spec, next_moment, next_at, wake_at,
   paused_at, pause_reason)
 values ($1::uuid, $2::integer, $3::text, $4::smallint, $5::text, $6::bigint,
-  to_timestamp($7::bigint / 1000.0), to_timestamp($8::bigint / 1000.0),
+  to_timestamp($7::bigint / 1e3::float8), to_timestamp($8::bigint / 1e3::float8),
   case when $9::text is not null then now() end, $9::text)
 on conflict (namespace_id, name) where deleted_at is null do nothing
 returning id;
@@ -72,8 +72,8 @@ for no key update of s;
 -- name: move_schedules
 -- The rows are locked by this transaction. Plan: schedule by key.
 update schedule as s
-set next_moment = u.next_moment, next_at = to_timestamp(u.next_at / 1000.0),
-  wake_at = to_timestamp(u.wake_at / 1000.0)
+set next_moment = u.next_moment, next_at = to_timestamp(u.next_at / 1e3::float8),
+  wake_at = to_timestamp(u.wake_at / 1e3::float8)
 from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[])
   as u (id, next_moment, next_at, wake_at)
 where s.id = u.id
@@ -83,8 +83,8 @@ returning s.id;
 -- The row is locked by this transaction. Plan: schedule by key.
 update schedule as s
 set spec = $2::text, series = $3::integer, revision = s.revision + 1, next_moment = $4::bigint,
-  next_at = to_timestamp($5::bigint / 1000.0), wake_at = to_timestamp($6::bigint / 1000.0),
-  paused_at = to_timestamp($7::bigint / 1000.0), pause_reason = $8::text, changed_at = now()
+  next_at = to_timestamp($5::bigint / 1e3::float8), wake_at = to_timestamp($6::bigint / 1e3::float8),
+  paused_at = to_timestamp($7::bigint / 1e3::float8), pause_reason = $8::text, changed_at = now()
 where s.id = $1::uuid
 returning s.id;
 
@@ -110,8 +110,8 @@ cross join lateral (
 -- A fire that has a run stays as it is.
 insert into fire as f (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count,
   missed_until, node, epoch)
-select u.schedule_id, u.series, u.moment, to_timestamp(u.at / 1000.0), u.cause, u.outcome, u.run_id,
-  u.message, u.missed_count, to_timestamp(u.missed_until / 1000.0), u.node, u.epoch
+select u.schedule_id, u.series, u.moment, to_timestamp(u.at / 1e3::float8), u.cause, u.outcome, u.run_id,
+  u.message, u.missed_count, to_timestamp(u.missed_until / 1e3::float8), u.node, u.epoch
 from unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::smallint[], $6::smallint[],
   $7::uuid[], $8::text[], $9::integer[], $10::bigint[], $11::uuid[], $12::bigint[])
   as u (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count, missed_until,

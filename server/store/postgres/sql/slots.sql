@@ -40,7 +40,7 @@ cross join lateral (
 -- name: write_slots
 -- Slots that are asked for, and those that are given or left. The key is locked.
 insert into slot (namespace_id, key, run_id, max_holders, priority, since, holds, leaving)
-select u.namespace_id, u.key, u.run_id, u.max_holders, u.priority, to_timestamp(u.since / 1000.0),
+select u.namespace_id, u.key, u.run_id, u.max_holders, u.priority, to_timestamp(u.since / 1e3::float8),
   u.holds, u.leaving
 from unnest($1::integer[], $2::text[], $3::uuid[], $4::integer[], $5::smallint[], $6::bigint[],
   $7::boolean[], $8::boolean[])

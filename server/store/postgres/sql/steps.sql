@@ -92,14 +92,15 @@ cross join lateral (
 ) as a
 order by a.run_id, a.step_no, a.fence, a.kind, a.n;
 
--- name: write_steps
--- A step has its row from the end of its first need on.
+-- name: insert_steps
+-- A step has its row from the end of its first need on. Not `on conflict`, which costs a row as much
+-- again: whether it is there is known under the lock of its run.
 insert into step (run_id, no, forward, undo, held, waiting_for, needs_ok, needs_skipped, strategies, fence,
   attempt, lost, tries, doubt, verifies, first_ready_at, settle_until, result_fence, result_kind,
   result_n, items)
 select u.run_id, u.no, u.forward, u.undo, u.held, u.waiting_for, u.needs_ok, u.needs_skipped,
   u.strategies::smallint[], u.fence, u.attempt, u.lost, u.tries::smallint[], u.doubt, u.verifies,
-  to_timestamp(u.first_ready_at / 1000.0), to_timestamp(u.settle_until / 1000.0), u.result_fence,
+  to_timestamp(u.first_ready_at / 1e3::float8), to_timestamp(u.settle_until / 1e3::float8), u.result_fence,
   u.result_kind, u.result_n, u.items::jsonb
 from (
   select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as no, unnest($3::smallint[]) as forward,
@@ -112,15 +113,31 @@ from (
     unnest($17::bigint[]) as settle_until, unnest($18::integer[]) as result_fence,
     unnest($19::smallint[]) as result_kind, unnest($20::integer[]) as result_n,
     unnest($21::text[]) as items
+) as u;
+
+-- name: update_steps
+-- Plan: step by key. HOT.
+update step as s
+set forward = u.forward, undo = u.undo, held = u.held, waiting_for = u.waiting_for,
+  needs_ok = u.needs_ok, needs_skipped = u.needs_skipped, strategies = u.strategies::smallint[],
+  fence = u.fence, attempt = u.attempt, lost = u.lost, tries = u.tries::smallint[], doubt = u.doubt,
+  verifies = u.verifies, first_ready_at = to_timestamp(u.first_ready_at / 1e3::float8),
+  settle_until = to_timestamp(u.settle_until / 1e3::float8), result_fence = u.result_fence,
+  result_kind = u.result_kind, result_n = u.result_n, items = u.items::jsonb
+from (
+  select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as no, unnest($3::smallint[]) as forward,
+    unnest($4::smallint[]) as undo, unnest($5::smallint[]) as held,
+    unnest($6::smallint[]) as waiting_for, unnest($7::smallint[]) as needs_ok,
+    unnest($8::smallint[]) as needs_skipped, unnest($9::text[]) as strategies,
+    unnest($10::integer[]) as fence, unnest($11::smallint[]) as attempt,
+    unnest($12::smallint[]) as lost, unnest($13::text[]) as tries, unnest($14::text[]) as doubt,
+    unnest($15::smallint[]) as verifies, unnest($16::bigint[]) as first_ready_at,
+    unnest($17::bigint[]) as settle_until, unnest($18::integer[]) as result_fence,
+    unnest($19::smallint[]) as result_kind, unnest($20::integer[]) as result_n,
+    unnest($21::text[]) as items
 ) as u
-on conflict (run_id, no) do update
-set forward = excluded.forward, undo = excluded.undo, held = excluded.held,
-  waiting_for = excluded.waiting_for, needs_ok = excluded.needs_ok,
-  needs_skipped = excluded.needs_skipped, strategies = excluded.strategies,
-  fence = excluded.fence, attempt = excluded.attempt, lost = excluded.lost, tries = excluded.tries,
-  doubt = excluded.doubt, verifies = excluded.verifies, first_ready_at = excluded.first_ready_at,
-  settle_until = excluded.settle_until, result_fence = excluded.result_fence,
-  result_kind = excluded.result_kind, result_n = excluded.result_n, items = excluded.items;
+where s.run_id = u.run_id and s.no = u.no
+returning s.no;
 
 -- name: delete_ready
 -- Plan: ready by key.
@@ -143,9 +160,9 @@ with made as (
   select u.run_id, u.step_no, u.partition,
     case when p.name is null then 1 else -1 end * coalesce(k.lane, u.lane), u.priority, u.ordinal, u.kind,
     u.fence, u.attempt,
-    to_timestamp(u.ready_at / 1000.0), to_timestamp(u.until / 1000.0), decode(u.avoid_session, 'hex'),
-    to_timestamp(u.avoid_until / 1000.0), u.alarms, u.attempt_ms, u.heartbeat_ms, u.cancel_ms,
-    u.stall_ms, u.slow_ms, to_timestamp(u.wake_at / 1000.0), u.plain
+    to_timestamp(u.ready_at / 1e3::float8), to_timestamp(u.until / 1e3::float8), decode(u.avoid_session, 'hex'),
+    to_timestamp(u.avoid_until / 1e3::float8), u.alarms, u.attempt_ms, u.heartbeat_ms, u.cancel_ms,
+    u.stall_ms, u.slow_ms, to_timestamp(u.wake_at / 1e3::float8), u.plain
   from (
     select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as step_no,
       unnest($3::smallint[]) as partition, unnest($4::integer[]) as lane,
@@ -183,8 +200,8 @@ select distinct m.lane from made as m where m.lane > 0;
 -- name: move_ready
 -- Plan: ready by key.
 update ready as r
-set alarms = u.alarms, wake_at = to_timestamp(u.wake_at / 1000.0),
-  until = to_timestamp(u.until / 1000.0)
+set alarms = u.alarms, wake_at = to_timestamp(u.wake_at / 1e3::float8),
+  until = to_timestamp(u.until / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::smallint[], $6::smallint[],
   $7::bigint[], $8::bigint[])
   as u (run_id, step_no, kind, fence, attempt, alarms, wake_at, until)
@@ -196,8 +213,8 @@ returning r.step_no;
 -- Plan: lease by key.
 update lease as l
 set cancel = u.cancel, cancel_cause = u.cause,
-  cancel_asked_at = coalesce(to_timestamp(u.asked_at / 1000.0), l.cancel_asked_at),
-  suspect_at = to_timestamp(u.suspect_at / 1000.0), wake_at = to_timestamp(u.wake_at / 1000.0)
+  cancel_asked_at = coalesce(to_timestamp(u.asked_at / 1e3::float8), l.cancel_asked_at),
+  suspect_at = to_timestamp(u.suspect_at / 1e3::float8), wake_at = to_timestamp(u.wake_at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[],
   $7::bigint[], $8::bigint[])
   as u (run_id, step_no, secret, cancel, cause, asked_at, suspect_at, wake_at)
@@ -215,6 +232,6 @@ returning d.step_no;
 -- name: insert_due
 -- What a step waits for that has no row of its own, by its kind (codes.ts).
 insert into due (run_id, step_no, partition, kind, wake_at)
-select u.run_id, u.step_no, u.partition, u.kind, to_timestamp(u.wake_at / 1000.0)
+select u.run_id, u.step_no, u.partition, u.kind, to_timestamp(u.wake_at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::smallint[], $5::bigint[])
   as u (run_id, step_no, partition, kind, wake_at);

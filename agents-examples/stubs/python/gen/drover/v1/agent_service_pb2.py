@@ -29,7 +29,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x64rover/v1/agent_service.proto\x12\tdrover.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x17\x64rover/v1/payload.proto\x1a\x14\x64rover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"\xa3\x02\n\x05\x41gent\x12*\n\x02id\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\x12\x18\n\x07session\x18\x02 \x01(\x0c\x42\x07\xbaH\x04z\x02h\x10\x12\x31\n\x07version\x18\x03 \x01(\tB \xbaH\x1dr\x1b\x32\x19^[^\\x00-\\x1f\\x7f]{0,128}$\x12r\n\x06labels\x18\x04 \x03(\x0b\x32\x1c.drover.v1.Agent.LabelsEntryBD\xbaHA\x9a\x01>\x10@\"\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$*\x1dr\x1b\x32\x19^[^\\x00-\\x1f\\x7f]{0,256}$\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"W\n\x0bQueueWeight\x12,\n\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\x12\x1a\n\x06weight\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\"\xea\x02\n\x0fPollTaskRequest\x12\x31\n\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{0,128}$\x12\'\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01\x12\x19\n\x08poll_seq\x18\x03 \x01(\x04\x42\x07\xbaH\x04\x32\x02 \x00\x12\x30\n\x06queues\x18\x04 \x03(\x0b\x32\x16.drover.v1.QueueWeightB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x34\n\x05tasks\x18\x05 \x03(\tB%\xbaH\"\x92\x01\x1f\x10\x64\"\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\x12\x1c\n\tmax_tasks\x18\x06 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x18\x64(\x00\x12\x35\n\x04wait\x18\x07 \x01(\x0b\x32\x19.google.protobuf.DurationB\x0c\xbaH\t\xaa\x01\x06\"\x02\x08<2\x00\x12#\n\nlost_polls\x18\x08 \x03(\x04\x42\x0f\xbaH\x0c\x92\x01\t\x10\xe8\x07\"\x04\x32\x02 \x00\"]\n\x10PollTaskResponse\x12\x1e\n\x05tasks\x18\x01 \x03(\x0b\x32\x0f.drover.v1.Task\x12)\n\x06waited\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xe1\x01\n\x10HeartbeatRequest\x12\x31\n\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{0,128}$\x12\'\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01\x12#\n\nlost_polls\x18\x03 \x03(\x04\x42\x0f\xbaH\x0c\x92\x01\t\x10\xe8\x07\"\x04\x32\x02 \x00\x12\x36\n\x07reports\x18\x04 \x03(\x0b\x32\x1a.drover.v1.HeartbeatReportB\t\xbaH\x06\x92\x01\x03\x10\xe8\x07\x12\x14\n\x0clists_all_to\x18\x05 \x01(\x04\"}\n\x0fHeartbeatReport\x12\x1e\n\ntask_token\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x04\x12%\n\x08progress\x18\x02 \x01(\x0b\x32\x13.drover.v1.Progress\x12#\n\x07\x64\x65tails\x18\x03 \x01(\x0b\x32\x12.drover.v1.Payload\"@\n\x11HeartbeatResponse\x12+\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1a.drover.v1.HeartbeatAnswer\"\xe4\x02\n\x0fHeartbeatAnswer\x12\x36\n\x08\x63\x61rry_on\x18\x01 \x01(\x0b\x32\".drover.v1.HeartbeatAnswer.CarryOnH\x00\x12\x33\n\x06\x63\x61ncel\x18\x02 \x01(\x0b\x32!.drover.v1.HeartbeatAnswer.CancelH\x00\x12:\n\nlease_lost\x18\x03 \x01(\x0b\x32$.drover.v1.HeartbeatAnswer.LeaseLostH\x00\x12#\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x1a\x37\n\x07\x43\x61rryOn\x12,\n\tlease_for\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a\x33\n\x06\x43\x61ncel\x12)\n\x06within\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a\x0b\n\tLeaseLostB\x08\n\x06\x61nswer\"\xc1\x01\n\x0f\x43ompleteRequest\x12\x31\n\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{0,128}$\x12\'\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01\x12\x33\n\x07results\x18\x03 \x03(\x0b\x32\x15.drover.v1.TaskResultB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\x12\x1d\n\x04next\x18\x04 \x01(\x0b\x32\x0f.drover.v1.Next\"Y\n\nTaskResult\x12\x1e\n\ntask_token\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x04\x12+\n\x07outcome\x18\x02 \x01(\x0b\x32\x12.drover.v1.OutcomeB\x06\xbaH\x03\xc8\x01\x01\"\xa7\x01\n\x04Next\x12\x19\n\x08poll_seq\x18\x01 \x01(\x04\x42\x07\xbaH\x04\x32\x02 \x00\x12\x30\n\x06queues\x18\x02 \x03(\x0b\x32\x16.drover.v1.QueueWeightB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x34\n\x05tasks\x18\x03 \x03(\tB%\xbaH\"\x92\x01\x1f\x10\x64\"\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\x12\x1c\n\tmax_tasks\x18\x04 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x18\x64(\x00\"\x89\x01\n\x10\x43ompleteResponse\x12*\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x19.drover.v1.CompleteAnswer\x12\x1e\n\x05tasks\x18\x02 \x03(\x0b\x32\x0f.drover.v1.Task\x12)\n\x06waited\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"F\n\x0e\x43ompleteAnswer\x12\"\n\x06status\x18\x01 \x01(\x0b\x32\x12.google.rpc.Status\x12\x10\n\x08repeated\x18\x02 \x01(\x08\x32\xe0\x01\n\x0c\x41gentService\x12\x43\n\x08PollTask\x12\x1a.drover.v1.PollTaskRequest\x1a\x1b.drover.v1.PollTaskResponse\x12\x46\n\tHeartbeat\x12\x1b.drover.v1.HeartbeatRequest\x1a\x1c.drover.v1.HeartbeatResponse\x12\x43\n\x08\x43omplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x64rover/v1/agent_service.proto\x12\tdrover.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x17\x64rover/v1/payload.proto\x1a\x14\x64rover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"\xa3\x02\n\x05\x41gent\x12*\n\x02id\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\x12\x18\n\x07session\x18\x02 \x01(\x0c\x42\x07\xbaH\x04z\x02h\x10\x12\x31\n\x07version\x18\x03 \x01(\tB \xbaH\x1dr\x1b\x32\x19^[^\\x00-\\x1f\\x7f]{0,128}$\x12r\n\x06labels\x18\x04 \x03(\x0b\x32\x1c.drover.v1.Agent.LabelsEntryBD\xbaHA\x9a\x01>\x10@\"\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$*\x1dr\x1b\x32\x19^[^\\x00-\\x1f\\x7f]{0,256}$\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"W\n\x0bQueueWeight\x12,\n\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\x12\x1a\n\x06weight\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\"\xeb\x02\n\x0fPollTaskRequest\x12\x31\n\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{0,128}$\x12\'\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01\x12\x19\n\x08poll_seq\x18\x03 \x01(\x04\x42\x07\xbaH\x04\x32\x02 \x00\x12\x30\n\x06queues\x18\x04 \x03(\x0b\x32\x16.drover.v1.QueueWeightB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x34\n\x05tasks\x18\x05 \x03(\tB%\xbaH\"\x92\x01\x1f\x10\x64\"\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\x12\x1d\n\tmax_tasks\x18\x06 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x35\n\x04wait\x18\x07 \x01(\x0b\x32\x19.google.protobuf.DurationB\x0c\xbaH\t\xaa\x01\x06\"\x02\x08<2\x00\x12#\n\nlost_polls\x18\x08 \x03(\x04\x42\x0f\xbaH\x0c\x92\x01\t\x10\xe8\x07\"\x04\x32\x02 \x00\"]\n\x10PollTaskResponse\x12\x1e\n\x05tasks\x18\x01 \x03(\x0b\x32\x0f.drover.v1.Task\x12)\n\x06waited\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xe1\x01\n\x10HeartbeatRequest\x12\x31\n\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{0,128}$\x12\'\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01\x12#\n\nlost_polls\x18\x03 \x03(\x04\x42\x0f\xbaH\x0c\x92\x01\t\x10\xe8\x07\"\x04\x32\x02 \x00\x12\x36\n\x07reports\x18\x04 \x03(\x0b\x32\x1a.drover.v1.HeartbeatReportB\t\xbaH\x06\x92\x01\x03\x10\xe8\x07\x12\x14\n\x0clists_all_to\x18\x05 \x01(\x04\"}\n\x0fHeartbeatReport\x12\x1e\n\ntask_token\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x04\x12%\n\x08progress\x18\x02 \x01(\x0b\x32\x13.drover.v1.Progress\x12#\n\x07\x64\x65tails\x18\x03 \x01(\x0b\x32\x12.drover.v1.Payload\"@\n\x11HeartbeatResponse\x12+\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1a.drover.v1.HeartbeatAnswer\"\xe4\x02\n\x0fHeartbeatAnswer\x12\x36\n\x08\x63\x61rry_on\x18\x01 \x01(\x0b\x32\".drover.v1.HeartbeatAnswer.CarryOnH\x00\x12\x33\n\x06\x63\x61ncel\x18\x02 \x01(\x0b\x32!.drover.v1.HeartbeatAnswer.CancelH\x00\x12:\n\nlease_lost\x18\x03 \x01(\x0b\x32$.drover.v1.HeartbeatAnswer.LeaseLostH\x00\x12#\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x1a\x37\n\x07\x43\x61rryOn\x12,\n\tlease_for\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a\x33\n\x06\x43\x61ncel\x12)\n\x06within\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a\x0b\n\tLeaseLostB\x08\n\x06\x61nswer\"\xc1\x01\n\x0f\x43ompleteRequest\x12\x31\n\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^[A-Za-z0-9._-]{0,128}$\x12\'\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01\x12\x33\n\x07results\x18\x03 \x03(\x0b\x32\x15.drover.v1.TaskResultB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\x12\x1d\n\x04next\x18\x04 \x01(\x0b\x32\x0f.drover.v1.Next\"Y\n\nTaskResult\x12\x1e\n\ntask_token\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x04\x12+\n\x07outcome\x18\x02 \x01(\x0b\x32\x12.drover.v1.OutcomeB\x06\xbaH\x03\xc8\x01\x01\"\xa8\x01\n\x04Next\x12\x19\n\x08poll_seq\x18\x01 \x01(\x04\x42\x07\xbaH\x04\x32\x02 \x00\x12\x30\n\x06queues\x18\x02 \x03(\x0b\x32\x16.drover.v1.QueueWeightB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x34\n\x05tasks\x18\x03 \x03(\tB%\xbaH\"\x92\x01\x1f\x10\x64\"\x1br\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\x12\x1d\n\tmax_tasks\x18\x04 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\"\x89\x01\n\x10\x43ompleteResponse\x12*\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x19.drover.v1.CompleteAnswer\x12\x1e\n\x05tasks\x18\x02 \x03(\x0b\x32\x0f.drover.v1.Task\x12)\n\x06waited\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"F\n\x0e\x43ompleteAnswer\x12\"\n\x06status\x18\x01 \x01(\x0b\x32\x12.google.rpc.Status\x12\x10\n\x08repeated\x18\x02 \x01(\x08\x32\xe0\x01\n\x0c\x41gentService\x12\x43\n\x08PollTask\x12\x1a.drover.v1.PollTaskRequest\x1a\x1b.drover.v1.PollTaskResponse\x12\x46\n\tHeartbeat\x12\x1b.drover.v1.HeartbeatRequest\x1a\x1c.drover.v1.HeartbeatResponse\x12\x43\n\x08\x43omplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -61,7 +61,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_POLLTASKREQUEST'].fields_by_name['tasks']._loaded_options = None
   _globals['_POLLTASKREQUEST'].fields_by_name['tasks']._serialized_options = b'\272H\"\222\001\037\020d\"\033r\0312\027^[A-Za-z0-9._-]{1,128}$'
   _globals['_POLLTASKREQUEST'].fields_by_name['max_tasks']._loaded_options = None
-  _globals['_POLLTASKREQUEST'].fields_by_name['max_tasks']._serialized_options = b'\272H\006\032\004\030d(\000'
+  _globals['_POLLTASKREQUEST'].fields_by_name['max_tasks']._serialized_options = b'\272H\007\032\005\030\350\007(\000'
   _globals['_POLLTASKREQUEST'].fields_by_name['wait']._loaded_options = None
   _globals['_POLLTASKREQUEST'].fields_by_name['wait']._serialized_options = b'\272H\t\252\001\006\"\002\010<2\000'
   _globals['_POLLTASKREQUEST'].fields_by_name['lost_polls']._loaded_options = None
@@ -93,7 +93,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_NEXT'].fields_by_name['tasks']._loaded_options = None
   _globals['_NEXT'].fields_by_name['tasks']._serialized_options = b'\272H\"\222\001\037\020d\"\033r\0312\027^[A-Za-z0-9._-]{1,128}$'
   _globals['_NEXT'].fields_by_name['max_tasks']._loaded_options = None
-  _globals['_NEXT'].fields_by_name['max_tasks']._serialized_options = b'\272H\006\032\004\030d(\000'
+  _globals['_NEXT'].fields_by_name['max_tasks']._serialized_options = b'\272H\007\032\005\030\350\007(\000'
   _globals['_AGENT']._serialized_start=178
   _globals['_AGENT']._serialized_end=469
   _globals['_AGENT_LABELSENTRY']._serialized_start=424
@@ -101,33 +101,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_QUEUEWEIGHT']._serialized_start=471
   _globals['_QUEUEWEIGHT']._serialized_end=558
   _globals['_POLLTASKREQUEST']._serialized_start=561
-  _globals['_POLLTASKREQUEST']._serialized_end=923
-  _globals['_POLLTASKRESPONSE']._serialized_start=925
-  _globals['_POLLTASKRESPONSE']._serialized_end=1018
-  _globals['_HEARTBEATREQUEST']._serialized_start=1021
-  _globals['_HEARTBEATREQUEST']._serialized_end=1246
-  _globals['_HEARTBEATREPORT']._serialized_start=1248
-  _globals['_HEARTBEATREPORT']._serialized_end=1373
-  _globals['_HEARTBEATRESPONSE']._serialized_start=1375
-  _globals['_HEARTBEATRESPONSE']._serialized_end=1439
-  _globals['_HEARTBEATANSWER']._serialized_start=1442
-  _globals['_HEARTBEATANSWER']._serialized_end=1798
-  _globals['_HEARTBEATANSWER_CARRYON']._serialized_start=1667
-  _globals['_HEARTBEATANSWER_CARRYON']._serialized_end=1722
-  _globals['_HEARTBEATANSWER_CANCEL']._serialized_start=1724
-  _globals['_HEARTBEATANSWER_CANCEL']._serialized_end=1775
-  _globals['_HEARTBEATANSWER_LEASELOST']._serialized_start=1777
-  _globals['_HEARTBEATANSWER_LEASELOST']._serialized_end=1788
-  _globals['_COMPLETEREQUEST']._serialized_start=1801
-  _globals['_COMPLETEREQUEST']._serialized_end=1994
-  _globals['_TASKRESULT']._serialized_start=1996
-  _globals['_TASKRESULT']._serialized_end=2085
-  _globals['_NEXT']._serialized_start=2088
-  _globals['_NEXT']._serialized_end=2255
-  _globals['_COMPLETERESPONSE']._serialized_start=2258
-  _globals['_COMPLETERESPONSE']._serialized_end=2395
-  _globals['_COMPLETEANSWER']._serialized_start=2397
-  _globals['_COMPLETEANSWER']._serialized_end=2467
-  _globals['_AGENTSERVICE']._serialized_start=2470
-  _globals['_AGENTSERVICE']._serialized_end=2694
+  _globals['_POLLTASKREQUEST']._serialized_end=924
+  _globals['_POLLTASKRESPONSE']._serialized_start=926
+  _globals['_POLLTASKRESPONSE']._serialized_end=1019
+  _globals['_HEARTBEATREQUEST']._serialized_start=1022
+  _globals['_HEARTBEATREQUEST']._serialized_end=1247
+  _globals['_HEARTBEATREPORT']._serialized_start=1249
+  _globals['_HEARTBEATREPORT']._serialized_end=1374
+  _globals['_HEARTBEATRESPONSE']._serialized_start=1376
+  _globals['_HEARTBEATRESPONSE']._serialized_end=1440
+  _globals['_HEARTBEATANSWER']._serialized_start=1443
+  _globals['_HEARTBEATANSWER']._serialized_end=1799
+  _globals['_HEARTBEATANSWER_CARRYON']._serialized_start=1668
+  _globals['_HEARTBEATANSWER_CARRYON']._serialized_end=1723
+  _globals['_HEARTBEATANSWER_CANCEL']._serialized_start=1725
+  _globals['_HEARTBEATANSWER_CANCEL']._serialized_end=1776
+  _globals['_HEARTBEATANSWER_LEASELOST']._serialized_start=1778
+  _globals['_HEARTBEATANSWER_LEASELOST']._serialized_end=1789
+  _globals['_COMPLETEREQUEST']._serialized_start=1802
+  _globals['_COMPLETEREQUEST']._serialized_end=1995
+  _globals['_TASKRESULT']._serialized_start=1997
+  _globals['_TASKRESULT']._serialized_end=2086
+  _globals['_NEXT']._serialized_start=2089
+  _globals['_NEXT']._serialized_end=2257
+  _globals['_COMPLETERESPONSE']._serialized_start=2260
+  _globals['_COMPLETERESPONSE']._serialized_end=2397
+  _globals['_COMPLETEANSWER']._serialized_start=2399
+  _globals['_COMPLETEANSWER']._serialized_end=2469
+  _globals['_AGENTSERVICE']._serialized_start=2472
+  _globals['_AGENTSERVICE']._serialized_end=2696
 # @@protoc_insertion_point(module_scope)
