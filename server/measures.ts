@@ -45,15 +45,17 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
           isEnded(before.run.state) ? [] : [after.run.state],
         ),
       ].filter(isEnded);
-      for (const { kind: state } of ended) metrics.count("drover_runs_ended_total", 1, { state });
+      for (const [state, of] of Map.groupBy(ended, ({ kind }) => kind))
+        metrics.count("drover_runs_ended_total", of.length, { state });
+      countAttempts(metrics, records);
       for (const record of records)
         for (const effect of record.effects) measure(metrics, record, effect);
     },
     granted(leases) {
-      for (const { ready, grantedAt } of leases) {
-        metrics.count("drover_tasks_granted_total", 1, { task: ready.task });
+      for (const [task, of] of Map.groupBy(leases, ({ ready }) => ready.task))
+        metrics.count("drover_tasks_granted_total", of.length, { task });
+      for (const { ready, grantedAt } of leases)
         metrics.record("drover_task_wait_seconds", seconds(grantedAt - ready.readyAt), {});
-      }
     },
     awoken: (schedules) =>
       metrics.count("drover_interventions_total", schedules, { rule: "integrity" }),
@@ -81,13 +83,18 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
   } satisfies Measures);
 }
 
+/** Once for a flight of hundreds that ended alike. */
+function countAttempts(metrics: Metrics, records: readonly PassRecord[]): void {
+  const ended = records.flatMap(({ effects }) =>
+    effects.flatMap((effect) => (effect.kind === "task-ended" ? [effect.attempt] : [])),
+  );
+  for (const [task, of] of Map.groupBy(ended, ({ kind }) => kind))
+    for (const [outcome, alike] of Map.groupBy(of, (attempt) => attempt.outcome.kind))
+      metrics.count("drover_attempts_total", alike.length, { task, outcome });
+}
+
 function measure(metrics: Metrics, record: PassRecord, effect: Effect): void {
   switch (effect.kind) {
-    case "task-ended": {
-      const { kind: task, outcome } = effect.attempt;
-      metrics.count("drover_attempts_total", 1, { task, outcome: outcome.kind });
-      return;
-    }
     case "intervened": {
       const { rule, dueAt, actedAt } = effect.intervention;
       metrics.count("drover_interventions_total", 1, { rule });

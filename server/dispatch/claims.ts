@@ -90,8 +90,10 @@ export function createClaims(options: ClaimsOptions): Claims {
       if (queues.length > 0) await tx.writeBuckets(queues);
       const byWaiter = new Map<Waiter, Granted[]>();
       for (const [place, { waiter }] of grants.entries()) {
+        const leases = byWaiter.get(waiter) ?? [];
+        byWaiter.set(waiter, leases);
         const lease = granted[place];
-        if (lease) byWaiter.set(waiter, [...(byWaiter.get(waiter) ?? []), lease]);
+        if (lease) leases.push(lease);
       }
       const won = [...byWaiter].map(([waiter, leases]): Won => ({ waiter, granted: leases }));
       const left = takers.filter((waiter) => !byWaiter.has(waiter));

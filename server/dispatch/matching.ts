@@ -38,39 +38,53 @@ export function match<T extends Taker>(
 ): readonly Match<T>[] {
   const left = new Map(rooms.map((room) => [room, room.places]));
   const roomOf = (lane: number) => rooms.find(({ lanes }) => lanes.has(lane));
-  const queues = new Map<number, ReadyRow[]>();
-  for (const row of rows) queues.set(row.lane, [...(queues.get(row.lane) ?? []), row]);
+  const lines = linesOf(rows);
   const matches: Match<T>[] = [];
   for (const taker of takers) {
     const taken = new Map<number, number>();
     for (let place = 0; place < taker.places; place++) {
-      const row = best(queues, taker, taken, now);
+      const row = best(lines, taker, taken, now);
       if (!row) break;
       matches.push({ taker, row });
       taken.set(row.lane, (taken.get(row.lane) ?? 0) + 1);
-      queues.set(
-        row.lane,
-        (queues.get(row.lane) ?? []).filter((other) => other !== row),
-      );
+      lines.get(row.lane)?.gone.add(row);
       const room = roomOf(row.lane);
       if (!room) continue;
       const places = (left.get(room) ?? 0) - 1;
       left.set(room, places);
-      if (places <= 0) for (const lane of room.lanes) queues.delete(lane);
+      if (places <= 0) for (const lane of room.lanes) lines.delete(lane);
     }
   }
   return matches;
 }
 
+/** The rows of a lane in their order. Hundreds are taken of it, so that none is ever moved. */
+interface Line {
+  readonly rows: ReadyRow[];
+  readonly gone: Set<ReadyRow>;
+  /** All rows before it are gone. */
+  first: number;
+}
+
+function linesOf(rows: readonly ReadyRow[]): Map<number, Line> {
+  const lines = new Map<number, Line>();
+  for (const row of rows) {
+    const line = lines.get(row.lane);
+    if (line) line.rows.push(row);
+    else lines.set(row.lane, { rows: [row], gone: new Set(), first: 0 });
+  }
+  return lines;
+}
+
 function best(
-  queues: ReadonlyMap<number, readonly ReadyRow[]>,
+  lines: ReadonlyMap<number, Line>,
   taker: Taker,
   taken: ReadonlyMap<number, number>,
   now: Moment,
 ): ReadyRow | null {
   let found: { row: ReadyRow; share: number } | null = null;
   for (const { lane, weight } of taker.lanes) {
-    const row = queues.get(lane)?.find((one) => mayTake(one, taker.session, now));
+    const row = firstFor(lines.get(lane), taker, now);
     if (!row) continue;
     const share = (taken.get(lane) ?? 0) / weight;
     const better =
@@ -83,6 +97,18 @@ function best(
     if (better) found = { row, share };
   }
   return found?.row ?? null;
+}
+
+function firstFor(line: Line | undefined, { session }: Taker, now: Moment): ReadyRow | null {
+  if (!line) return null;
+  const { rows, gone } = line;
+  for (let place = line.first; place < rows.length; place++) {
+    const row = rows[place];
+    if (!row || gone.has(row)) {
+      if (place === line.first) line.first += 1;
+    } else if (mayTake(row, session, now)) return row;
+  }
+  return null;
 }
 
 function mayTake(row: ReadyRow, session: string, now: Moment): boolean {

@@ -1,5 +1,5 @@
 // How a task ended, from the wire to the core, and the digest by which a repeated report is known.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -55,5 +55,5 @@ export function endFrom(kind: EndMessage): Extract<Reported, { kind: "success" |
 
 /** SHA-256, hex, of the outcome as sent: fields in their order, payload bytes as they are. */
 export function outcomeDigest(message: OutcomeMessage): string {
-  return createHash("sha256").update(toBinary(OutcomeSchema, message)).digest("hex");
+  return hash("sha256", toBinary(OutcomeSchema, message), "hex");
 }

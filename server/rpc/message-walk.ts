@@ -1,17 +1,23 @@
 // Finds messages of one type anywhere in another, with their paths. Branches that cannot hold one
 // are known from the descriptors and never entered, so a request without payloads costs nothing.
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
-import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { type DescField, type DescMessage, isMessage, type Message } from "@bufbuild/protobuf";
 
-export type Visit = (found: ReflectMessage, path: string) => void;
+/** `path` is put together for those who ask for it. */
+export type Visit = (found: Message, path: () => string) => void;
 
 export interface Finder {
   /** Calls `visit` for each message of the wanted type, the outermost of nested ones only. */
   find(desc: DescMessage, message: Message, visit: Visit): void;
 }
 
+/** A field that leads to one, and its type. */
+interface Branch {
+  readonly field: DescField;
+  readonly to: DescMessage;
+}
+
 export function createFinder(wanted: DescMessage | "every"): Finder {
-  const branches = new Map<string, readonly DescField[]>();
+  const branches = new Map<string, readonly Branch[]>();
   const isWanted = (desc: DescMessage) => wanted === "every" || desc.typeName === wanted.typeName;
 
   const canHold = (desc: DescMessage, seen: ReadonlySet<string>): boolean => {
@@ -20,48 +26,45 @@ export function createFinder(wanted: DescMessage | "every"): Finder {
     const on = new Set(seen).add(desc.typeName);
     return desc.fields.some((field) => field.message && canHold(field.message, on));
   };
-  const branchesOf = (desc: DescMessage): readonly DescField[] => {
+  const branchesOf = (desc: DescMessage): readonly Branch[] => {
     const known = branches.get(desc.typeName);
     if (known) return known;
-    const fields = desc.fields.filter(
-      (field) => field.message && canHold(field.message, new Set()),
+    const found = desc.fields.flatMap((field) =>
+      field.message && canHold(field.message, new Set()) ? [{ field, to: field.message }] : [],
     );
-    branches.set(desc.typeName, fields);
-    return fields;
+    branches.set(desc.typeName, found);
+    return found;
   };
 
-  const walk = (message: ReflectMessage, path: string, visit: Visit): void => {
-    if (isWanted(message.desc)) visit(message, path);
-    if (wanted !== "every" && isWanted(message.desc)) return;
-    for (const field of branchesOf(message.desc)) {
-      if (!message.isSet(field)) continue;
-      const at = path === "" ? field.name : `${path}.${field.name}`;
-      for (const [sub, value] of messagesOf(message, field)) walk(value, `${at}${sub}`, visit);
+  const walk = (desc: DescMessage, message: Message, path: () => string, visit: Visit): void => {
+    if (isWanted(desc)) visit(message, path);
+    if (wanted !== "every" && isWanted(desc)) return;
+    for (const { field, to } of branchesOf(desc)) {
+      const enter = (value: unknown, sub: () => string): void => {
+        if (!isMessage(value)) return;
+        walk(to, value, () => [path(), field.name].filter(Boolean).join(".") + sub(), visit);
+      };
+      const value = contentOf(message, field);
+      if (field.fieldKind === "message") enter(value, () => "");
+      else if (Array.isArray(value))
+        for (const [index, item] of value.entries()) enter(item, () => `[${index}]`);
+      else if (typeof value === "object" && value !== null)
+        for (const [key, item] of Object.entries(value))
+          enter(item, () => `[${JSON.stringify(key)}]`);
     }
   };
 
   return Object.freeze({
     find(desc: DescMessage, message: Message, visit: Visit) {
-      if (isWanted(desc) || branchesOf(desc).length > 0) walk(reflect(desc, message), "", visit);
+      if (isWanted(desc) || branchesOf(desc).length > 0) walk(desc, message, () => "", visit);
     },
   });
 }
 
-function* messagesOf(
-  message: ReflectMessage,
-  field: DescField,
-): Generator<readonly [string, ReflectMessage]> {
-  if (field.fieldKind === "message") {
-    yield ["", message.get(field)];
-  } else if (field.fieldKind === "list" && field.listKind === "message") {
-    let index = 0;
-    for (const item of message.get(field)) if (isMessage(item)) yield [`[${index++}]`, item];
-  } else if (field.fieldKind === "map" && field.mapKind === "message") {
-    for (const [key, item] of message.get(field))
-      if (isMessage(item)) yield [`[${JSON.stringify(key)}]`, item];
-  }
-}
-
-function isMessage(value: unknown): value is ReflectMessage {
-  return typeof value === "object" && value !== null && "desc" in value && "message" in value;
+/** As generated code keeps it: a member of a oneof in the one that is set. */
+function contentOf(message: Message, field: DescField): unknown {
+  if (field.oneof === undefined) return Reflect.get(message, field.localName);
+  const one: unknown = Reflect.get(message, field.oneof.localName);
+  if (typeof one !== "object" || one === null || !("case" in one)) return undefined;
+  return one.case === field.localName && "value" in one ? one.value : undefined;
 }

@@ -48,19 +48,19 @@ export function payloadMessage(payload: Payload): PayloadMessage {
 /** What is wrong with a payload beyond the rules of the proto, or null. */
 export function payloadProblem(
   payload: PayloadMessage,
-  path: string,
+  path: () => string,
   bytesMax: number,
 ): DroverError | null {
   const size = bodyBytes(payload);
   if (size > bytesMax) {
     const message = `has ${size} bytes and may have ${bytesMax}: keep it in object storage and send its address`;
     const metadata = { size_bytes: String(size), limit_bytes: String(bytesMax) };
-    return refusal("PAYLOAD_TOO_LARGE", [{ path, message }], metadata);
+    return refusal("PAYLOAD_TOO_LARGE", [{ path: path(), message }], metadata);
   }
   if (payload.body.case !== "json") return null;
   const wrong = jsonProblem(payload.body.value);
   if (wrong === null) return null;
-  return refusal("INVALID_REQUEST", [{ path: `${path}.json`, message: wrong }]);
+  return refusal("INVALID_REQUEST", [{ path: `${path()}.json`, message: wrong }]);
 }
 
 function bodyBytes(message: PayloadMessage): number {

@@ -1,9 +1,9 @@
 // Whether a request may be looked at by a handler: the rules of the proto, the limits of payloads,
 // and no unknown field in a definition. What is wrong below an item of a batch is that item's
 // answer; what is wrong elsewhere fails the call, and then nothing of it is done.
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { type DescMessage, isMessage, type Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
+import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
 import {
   type WorkflowDefinition,
   WorkflowDefinitionSchema,
@@ -13,6 +13,7 @@ import { refusal } from "./errors.ts";
 import { createFinder } from "./message-walk.ts";
 import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import { payloadProblem } from "./payload.ts";
+import { withoutPlainResults } from "./plain-results.ts";
 import { itemOf, problemOf } from "./violation.ts";
 
 /** By index in the batch. */
@@ -52,11 +53,10 @@ export function createRequestCheck(
   ): void {
     const problems: FieldProblem[] = [];
     definitions.find(desc, message, (definition, at) => {
-      everything.find(WorkflowDefinitionSchema, definition.message, (part, below) => {
-        const path = [at, below].filter((piece) => piece !== "").join(".");
-        for (const field of part.getUnknown() ?? [])
+      everything.find(WorkflowDefinitionSchema, definition, (part, below) => {
+        for (const field of part.$unknown ?? [])
           problems.push({
-            path,
+            path: [at(), below()].filter((piece) => piece !== "").join("."),
             message: `field number ${field.no} is unknown: leave it out, or use a newer server`,
           });
       });
@@ -74,10 +74,10 @@ export function createRequestCheck(
   function payloadErrors(desc: DescMessage, message: Message, itemField: string | null) {
     const errors = new Map<number, DroverError>();
     const bytesMax = ofNamespace(namespaceOf(message)) ?? limits.payloadBytesMax;
-    payloads.find(desc, message, (payload, path) => {
-      const error = payloadProblem(payload.message as Payload, path, bytesMax);
-      if (error === null) return;
-      const item = itemField === null ? null : itemIndex(path, itemField);
+    payloads.find(desc, message, (found, path) => {
+      const error = isMessage(found, PayloadSchema) && payloadProblem(found, path, bytesMax);
+      if (!error) return;
+      const item = itemField === null ? null : itemIndex(path(), itemField);
       if (item === null) throw error;
       if (!errors.has(item)) errors.set(item, error);
     });
@@ -89,7 +89,7 @@ export function createRequestCheck(
     refuseUnknownFields(desc, message, itemField, unknown);
     const ofCall: FieldProblem[] = [];
     const ofItems = new Map<number, FieldProblem[]>();
-    for (const violation of violations(desc, message)) {
+    for (const violation of violations(desc, withoutPlainResults(message))) {
       const problem = problemOf(message, violation);
       const item = itemField === null ? null : itemOf(violation, itemField);
       if (item === null) ofCall.push(problem);

@@ -3,7 +3,7 @@
 // counts as it was named, not as what it stood for then. The key and the namespace are where it is
 // filed, and a repeat has another span of its caller's trace, so these are left out. Keys outlive
 // servers: this form must never change (a test holds it).
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import {
   type ScheduleRequest,
@@ -20,5 +20,5 @@ export function requestDigest(request: ScheduleRequest): string {
     tracestate: "",
     labels: Object.fromEntries(sorted),
   };
-  return createHash("sha256").update(toBinary(ScheduleRequestSchema, filed)).digest("hex");
+  return hash("sha256", toBinary(ScheduleRequestSchema, filed), "hex");
 }

@@ -45,9 +45,9 @@ export function questionsOf(
   records: readonly PassRecord[],
 ): readonly LaneQuestion[] {
   return records.flatMap(({ head: { runId }, effects }) => {
-    const of = judged.find(({ head }) => head.runId === runId);
     return effects.flatMap((effect) => {
       if (effect.kind !== "escalated" || effect.reason !== "pickup") return [];
+      const of = judged.find(({ head }) => head.runId === runId);
       const event = of?.events.find((one) => "step" in one.event && one.event.step === effect.step);
       const lane = of && event ? laneOf(of, event.event) : null;
       return lane === null ? [] : [{ lane, runId, n: effect.n }];
