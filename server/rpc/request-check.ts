@@ -13,7 +13,7 @@ import { refusal } from "./errors.ts";
 import { createFinder } from "./message-walk.ts";
 import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import { payloadProblem } from "./payload.ts";
-import { withoutPlainResults } from "./plain-results.ts";
+import { withoutPlainItems } from "./plain-items.ts";
 import { itemOf, problemOf } from "./violation.ts";
 
 /** By index in the batch. */
@@ -89,7 +89,7 @@ export function createRequestCheck(
     refuseUnknownFields(desc, message, itemField, unknown);
     const ofCall: FieldProblem[] = [];
     const ofItems = new Map<number, FieldProblem[]>();
-    for (const violation of violations(desc, withoutPlainResults(message))) {
+    for (const violation of violations(desc, withoutPlainItems(message))) {
       const problem = problemOf(message, violation);
       const item = itemField === null ? null : itemOf(violation, itemField);
       if (item === null) ofCall.push(problem);

@@ -1,13 +1,15 @@
-/** A result that is not judged by the rules of the proto breaks none of them. */
+/** What is not judged by the rules of the proto breaks none of them. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createValidator } from "@bufbuild/protovalidate";
 import {
   CompleteRequestSchema,
+  HeartbeatReportSchema,
+  HeartbeatRequestSchema,
   TaskResultSchema,
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isPlain, withoutPlainResults } from "../../server/rpc/plain-results.ts";
+import { isPlainReport, isPlainResult, withoutPlainItems } from "../../server/rpc/plain-items.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -30,6 +32,10 @@ const result = fc
   .record({ taskToken: text, outcome })
   .map((init) => create(TaskResultSchema, init));
 
+const report = fc
+  .record({ taskToken: text, details: output })
+  .map((init) => create(HeartbeatReportSchema, init));
+
 function successOf(out: object | undefined) {
   return { kind: { case: "success" as const, value: out === undefined ? {} : { output: out } } };
 }
@@ -39,21 +45,31 @@ test("what is plain is right by the proto", () => {
   let plain = 0;
   fc.assert(
     fc.property(result, (one) => {
-      if (!isPlain(one)) return;
+      if (!isPlainResult(one)) return;
       plain += 1;
       expect(validator.validate(TaskResultSchema, one).kind).toBe("valid");
     }),
     { numRuns: 2_000 },
   );
+  fc.assert(
+    fc.property(report, (one) => {
+      if (!isPlainReport(one)) return;
+      plain += 1;
+      expect(validator.validate(HeartbeatReportSchema, one).kind).toBe("valid");
+    }),
+  );
   expect(plain).toBeGreaterThan(100);
 });
 
-test("one plain result stands for the others, and for none that is not", () => {
+test("one plain item stands for the others, and for none that is not", () => {
   const plain = create(TaskResultSchema, { taskToken: "t", outcome: successOf(undefined) });
   const wrong = create(TaskResultSchema, { taskToken: "", outcome: successOf(undefined) });
+  const bare = create(HeartbeatReportSchema, { taskToken: "t" });
+  const beat = create(HeartbeatRequestSchema, { reports: [bare, bare] });
+  expect(withoutPlainItems(beat)).toMatchObject({ reports: [bare] });
   const briefOf = (results: (typeof plain)[]) => {
     const request = create(CompleteRequestSchema, { results });
-    return withoutPlainResults(request) === request ? "as it is" : "brief";
+    return withoutPlainItems(request) === request ? "as it is" : "brief";
   };
   expect(briefOf([plain, plain])).toBe("brief");
   expect(briefOf([plain])).toBe("as it is");
