@@ -1,7 +1,7 @@
 // Batches that form by themselves. Items are gathered into flights: one leaves at once if the last
 // left `spacingMs` ago or more, so a lonely call waits for nobody; else when that time is over or
-// `fullAt` items wait. Flushing at every turn kept a machine 80 % busy at a tenth of its load
-// (measured on a prototype); spacing gave half of it back for 2 ms.
+// `fullAt` items wait. Where calls come together, that time follows what flights take, so that a
+// machine which is slow, or busy, is not made busier by many small ones.
 //
 //   item: waiting → in flight → settled, or waiting again ("again": somebody else holds its row)
 //
@@ -13,6 +13,13 @@ import { DroverError } from "./errors.ts";
 
 const MISSES_MAX = 3;
 const OVERLOADED_RETRY_MS = 250;
+/** Between flights that carry more than a lonely call, in what they take, and at most. */
+const SPACING_PER_FLIGHT = 2;
+const SPACING_MS_MAX = 12;
+/** Items that flights carry on the average where each call is alone. */
+const LONELY_BELOW = 1.05;
+/** How much the last flight counts in what flights take and carry. */
+const LAST_COUNTS = 0.2;
 
 export type Landing<Result> =
   | { readonly kind: "done"; readonly result: Result }
@@ -66,11 +73,13 @@ export function createFlights<Item, Result>(
   const idlers: (() => void)[] = [];
   let out = 0;
   let leftAt = Number.NEGATIVE_INFINITY;
+  let carries = 1;
+  let takesMs = 0;
   let timer: Timer | null = null;
 
   function consider(): void {
     if (waiting.length === 0 || out >= options.outMax) return;
-    const dueIn = leftAt + options.spacingMs - clock.monotonicMs();
+    const dueIn = leftAt + spacingMs() - clock.monotonicMs();
     if (dueIn > 0 && waiting.length < options.fullAt) {
       if (timer === null)
         timer = clock.after(dueIn, () => {
@@ -83,6 +92,11 @@ export function createFlights<Item, Result>(
     if (board.length === 0) return;
     leave(board);
     consider();
+  }
+
+  function spacingMs(): number {
+    if (carries < LONELY_BELOW) return options.spacingMs;
+    return Math.max(options.spacingMs, Math.min(takesMs * SPACING_PER_FLIGHT, SPACING_MS_MAX));
   }
 
   function boarding(): readonly Passenger<Item, Result>[] {
@@ -100,11 +114,14 @@ export function createFlights<Item, Result>(
     for (const { key } of board) if (key !== null) keysOut.add(key);
     out += 1;
     leftAt = clock.monotonicMs();
+    carries += (board.length - carries) * LAST_COUNTS;
     const wait = board.some(({ misses }) => misses >= MISSES_MAX);
     const leftAtMs = leftAt;
     void fly(board, wait).finally(() => {
       out -= 1;
-      options.onFlown?.(options.name, board.length, clock.monotonicMs() - leftAtMs);
+      const tookMs = clock.monotonicMs() - leftAtMs;
+      takesMs += (tookMs - takesMs) * LAST_COUNTS;
+      options.onFlown?.(options.name, board.length, tookMs);
       for (const { key } of board) if (key !== null) keysOut.delete(key);
       consider();
       if (out === 0 && waiting.length === 0) for (const idler of idlers.splice(0)) idler();

@@ -22,6 +22,7 @@ import { letThrough } from "./trials.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
 const SPACING_MS = 4;
+const REST_MS_MAX = 12;
 /** Places of one lane: one more than a claim locks rows of it, so that it is seen to want more. */
 const ASKED_MAX = LANE_ROWS_MAX + 1;
 /** Payloads of one answer: clients refuse messages of more than 4 MiB unless told otherwise. */
@@ -180,8 +181,10 @@ export function createClaims(options: ClaimsOptions): Claims {
       const startedAtMs = clock.monotonicMs();
       await claimAlone(lanes);
       looked.resolve();
-      const left = startedAtMs + SPACING_MS - clock.monotonicMs();
-      if (wanted.size > 0 && left > 0) await clock.sleep(left);
+      // Looks take half of the time at most: what comes meanwhile is looked at by one.
+      const tookMs = clock.monotonicMs() - startedAtMs;
+      const restMs = Math.max(SPACING_MS - tookMs, Math.min(tookMs, REST_MS_MAX));
+      if (wanted.size > 0 && restMs > 0) await clock.sleep(restMs);
     }
     // At once: who wants a look from now on must begin one.
     looking = null;

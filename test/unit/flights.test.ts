@@ -105,6 +105,30 @@ describe("a flight leaves", () => {
     expect(boards()).toEqual(["a", "b c"]);
   });
 
+  it("farther apart where they carry more and take longer, and never more than 12 ms", async () => {
+    const flights = open({ fullAt: 100, itemsMax: 100 });
+    submitAll(flights, ["first"]);
+    await last().land();
+    /** How long calls wait that come as the flight before them lands, `tookMs` after it left. */
+    const waits = async (tookMs: number): Promise<number> => {
+      const before = flown.length;
+      submitAll(flights, [`a${before}`, `b${before}`, `c${before}`]);
+      let waitedMs = 0;
+      for (; flown.length === before && waitedMs < 100; waitedMs++) clock.advance(1);
+      clock.advance(tookMs);
+      await last().land();
+      return waitedMs;
+    };
+    const settled = async (tookMs: number) => {
+      for (let times = 0; times < 40; times++) await waits(tookMs);
+      return waits(tookMs);
+    };
+    expect(await settled(1)).toBe(SPACING_MS - 1);
+    // Timers are of whole milliseconds here, and an average comes near, not there.
+    expect([4, 5]).toContain(await settled(4));
+    expect(await settled(10)).toBe(12 - 10);
+  });
+
   it("before its time when it is full", async () => {
     const flights = open({ fullAt: 3 });
     submitAll(flights, ["a"]);
