@@ -2,8 +2,9 @@
 import pg from "pg";
 import { DroverError } from "../../errors.ts";
 
-/** 40001 serialization failure, 40P01 deadlock, 55P03 lock timeout, 57014 statement timeout. */
-const RETRYABLE = new Set(["40001", "40P01", "55P03", "57014"]);
+const STATEMENT_TIMEOUT = "57014";
+/** 40001 serialization failure, 40P01 deadlock, 55P03 lock timeout. */
+const RETRYABLE = new Set(["40001", "40P01", "55P03", STATEMENT_TIMEOUT]);
 /** Too many connections; the server is starting, stopping, or was told to end us. */
 const AWAY = new Set(["53300", "57P01", "57P02", "57P03", "57P05", "25P03", "25006"]);
 const AWAY_SYSTEM = new Set([
@@ -62,6 +63,16 @@ export function storeFailure(error: unknown): unknown {
   return new DroverError(
     "STORE_UNAVAILABLE",
     "the database does not answer; whether this call took effect is not known: repeat it",
+    { retryAfterMs: RETRY_AFTER_MS, cause: error },
+  );
+}
+
+/** Of what reads for people: it was too much for the time that a statement has, and no bug. */
+export function readFailure(error: unknown): unknown {
+  if (codeOf(error) !== STATEMENT_TIMEOUT) return storeFailure(error);
+  return new DroverError(
+    "OVERLOADED",
+    "the database took longer than it may for this: ask for less, as a shorter time or a workflow, or repeat it later",
     { retryAfterMs: RETRY_AFTER_MS, cause: error },
   );
 }

@@ -15,7 +15,7 @@ import type { StoreTimes } from "../store-times.ts";
 import { type AttemptRow, attemptRecord } from "./attempt-rows.ts";
 import { reasons, runStates } from "./codes.ts";
 import { labelsOf, payloadOf } from "./columns.ts";
-import { storeFailure } from "./failure.ts";
+import { readFailure } from "./failure.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import {
   changedInputsOf,
@@ -106,7 +106,7 @@ export function createReads(pool: pg.Pool, times: StoreTimes): ListedHere {
 }
 
 function away(error: unknown): never {
-  throw storeFailure(error);
+  throw readFailure(error);
 }
 
 function unguardedReads(pool: pg.Pool, times: StoreTimes): ListedHere {

@@ -70,21 +70,72 @@ function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
   return walk(search, time, tables, { open, state });
 }
 
-/** By partitions, as the key of open runs has it, and not through all runs that have ended. */
+/**
+ * From the open runs, and not from all that have ended; or, where something is asked for that only
+ * few runs can be, from those. Which of the two is counted and each run is looked up by its key,
+ * whatever the planner expects: of a workflow that is new today it expects one run, and would read
+ * ten thousand once for each partition.
+ */
 function openPart(search: Search, time: Time, open: readonly number[]): Ids {
-  const { namespaceId, filter } = search;
+  const { namespaceId } = search;
+  const state = sql`o.namespace_id = ${namespaceId} and o.state = any (${open}::smallint[])`;
+  const rare = rareOf(search);
+  if (!rare) return ofOpen(search, time, state, []);
+  const where = [...rare.where, ...within(search, time, rare.id)];
+  const few = inOrder({ ...search, limit: FEW_MAX + 1 }, rare.id, [rare.table], where);
+  const areFew = sql`(select count(*) from few) <= ${FEW_MAX}`;
+  const both = sql`((${ofFew(search, time, state, [areFew])})
+    union all (${ofOpen(search, time, state, [sql`not ${areFew}`])})) as found`;
+  const found = inOrder(search, "found.id", [both], []);
+  return sql<{ id: string }>`with few as materialized (${few}) ${found}`;
+}
+
+/** Runs that are looked through for open ones, rather than the open ones for them. */
+const FEW_MAX = 2_000;
+
+/** What might be asked for that is rare; each has an index in the order of ids. */
+function rareOf(search: Search): Table | null {
+  const { filter, namespaceId } = search;
+  const run = { table: sql`run as r`, id: "r.id" };
+  const ofRun = (is: Sql) => ({ ...run, where: [sql`r.namespace_id = ${namespaceId}`, is] });
+  if (filter.parent !== null) return ofRun(sql`r.parent_id = ${filter.parent}`);
+  const [label] = labelMarks(filter);
+  if (label !== undefined) return markTable(search, label, 0);
+  return filter.workflow === null ? null : ofRun(sql`r.workflow = ${filter.workflow}`);
+}
+
+function ofFew(search: Search, time: Time, state: Sql, when: readonly Sql[]): Ids {
+  const partition = sql`select r.partition from run as r where r.id = f.id limit 1`;
+  const open = sql`select from run_open as o
+    where o.partition = p.partition and o.run_id = f.id and ${state} limit 1`;
+  const laterals = [
+    sql`cross join lateral (${partition}) as p`,
+    sql`cross join lateral (${open}) as o`,
+    ...probesOf(search, time, sql`f.id`),
+  ];
+  return inOrder(search, "f.id", [sql`few as f`, ...laterals], when);
+}
+
+/** By partitions, as the key of open runs has it. */
+function ofOpen(search: Search, time: Time, state: Sql, when: readonly Sql[]): Ids {
+  const rows = [sql`run_open as o`, ...probesOf(search, time, sql`o.run_id`)];
+  const where = [sql`o.partition = p.partition`, state, ...within(search, time, "o.run_id")];
+  const each = sql`cross join lateral (${inOrder(search, "o.run_id", rows, where)}) as e`;
+  return inOrder(search, "e.id", [sql`partition_lease as p`, each], when);
+}
+
+/** All that is asked for besides the state. A limit keeps the planner to the key of each. */
+function probesOf(search: Search, time: Time, runId: Sql): readonly Sql[] {
+  const { filter } = search;
   const asksRun = filter.workflow !== null || asksRunOf(search, time);
-  const rows = sql`o.partition = p.partition and o.namespace_id = ${namespaceId}`;
   const tables = [
-    {
-      ...{ table: sql`run_open as o`, id: "o.run_id" },
-      where: [rows, sql`o.state = any (${open}::smallint[])`],
-    },
     ...labelMarks(filter).map((name, at) => markTable(search, name, at)),
     ...(asksRun ? [runTable(search, time)] : []),
   ];
-  const each = sql`cross join lateral (${walk(search, time, tables)}) as e`;
-  return inOrder(search, "e.id", [sql`partition_lease as p`, each], []);
+  return tables.map(({ table, id, where }, at) => {
+    const is = sql.join([sql`${sql.ref(id)} = ${runId}`, ...where], sql` and `);
+    return sql`cross join lateral (select from ${table} where ${is} limit 1) as ${sql.ref(`asked${at}`)}`;
+  });
 }
 
 /** What has rows of runs, by their ids. */

@@ -42,3 +42,16 @@ test("a run that ends while it is read is seen as it was, with its steps", async
   expect(detail?.state.kind).toBe("RUNNING");
   expect(detail?.steps.get(0)?.forward.kind).toBe("LEASED");
 });
+
+test("a list that takes longer than a statement may is no bug: the caller may ask for less", async () => {
+  const { namespaceId } = await schedule(store, workflow({ a: {} }));
+  await hand.query("begin");
+  await hand.query("lock table run in access exclusive mode");
+  const filter = { states: [], workflow: null, parent: null, labels: {} };
+  const reading = store.reads.listRuns(namespaceId, {
+    filter: { ...filter, createdAfter: null, createdBefore: null },
+    ...{ order: "created-asc", after: null, limit: 1 },
+  });
+  await expect(reading).rejects.toMatchObject({ reason: "OVERLOADED" });
+  await hand.query("rollback");
+});
