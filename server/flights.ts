@@ -7,7 +7,9 @@
 //
 // A flight that fails by a retryable code flies once more; else it is split in halves until the bad
 // item fails alone. Items with the same key are in one flight at a time; after MISSES_MAX tries an
-// item flies alone and may wait for the row. The queue is bounded and refuses with OVERLOADED.
+// item flies alone and may wait for the row. Who boards which flight: boarding.ts. The queue is
+// bounded and refuses with OVERLOADED.
+import { type Board, createBoarding, type Share } from "./boarding.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { DroverError } from "./errors.ts";
 
@@ -33,12 +35,14 @@ export interface FlightsOptions<Item, Result> {
   readonly fullAt: number;
   /** Most items of one flight. */
   readonly itemsMax: number;
-  /** Flights out at a time. */
+  /** Flights out at a time that carry items of one share; of all shares together twice as many. */
   readonly outMax: number;
   /** Items that may wait. */
   readonly waitingMax: number;
   /** Items of one key never fly side by side; null: no such bond. */
   readonly keyOf?: (item: Item) => string;
+  /** Left out: all are of one share. */
+  readonly shareOf?: (item: Item) => Share;
   /** The same flight may be tried again as it is. */
   readonly isRetryable: (error: unknown) => boolean;
   /** Hears of each flight that has landed, or failed: how many were on board, for how long. */
@@ -58,8 +62,10 @@ export interface Flights<Item, Result> {
 
 interface Passenger<Item, Result> {
   readonly item: Item;
+  readonly share: Share;
   readonly key: string | null;
   misses: number;
+  isPatient: boolean;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -68,19 +74,18 @@ export function createFlights<Item, Result>(
   options: FlightsOptions<Item, Result>,
 ): Flights<Item, Result> {
   const { clock } = options;
-  let waiting: Passenger<Item, Result>[] = [];
-  const keysOut = new Set<string>();
+  const boarding = createBoarding<Passenger<Item, Result>>(options);
   const idlers: (() => void)[] = [];
-  let out = 0;
   let leftAt = Number.NEGATIVE_INFINITY;
   let carries = 1;
   let takesMs = 0;
   let timer: Timer | null = null;
 
   function consider(): void {
-    if (waiting.length === 0 || out >= options.outMax) return;
+    const ready = boarding.ready();
+    if (ready === 0) return;
     const dueIn = leftAt + spacingMs() - clock.monotonicMs();
-    if (dueIn > 0 && waiting.length < options.fullAt) {
+    if (dueIn > 0 && ready < options.fullAt) {
       if (timer === null)
         timer = clock.after(dueIn, () => {
           timer = null;
@@ -88,8 +93,8 @@ export function createFlights<Item, Result>(
         });
       return;
     }
-    const board = boarding();
-    if (board.length === 0) return;
+    const board = boarding.board();
+    if (!board) return;
     leave(board);
     consider();
   }
@@ -99,32 +104,21 @@ export function createFlights<Item, Result>(
     return Math.max(options.spacingMs, Math.min(takesMs * SPACING_PER_FLIGHT, SPACING_MS_MAX));
   }
 
-  function boarding(): readonly Passenger<Item, Result>[] {
-    const free = waiting.filter(({ key }) => key === null || !keysOut.has(key));
-    const patient = free.find(({ misses }) => misses >= MISSES_MAX);
-    const board = patient
-      ? free.filter((one) => one === patient || (patient.key !== null && one.key === patient.key))
-      : free;
-    return board.slice(0, options.itemsMax);
-  }
+  const isIdle = (): boolean => boarding.out() === 0 && boarding.waiting() === 0;
 
-  function leave(board: readonly Passenger<Item, Result>[]): void {
-    const boarded = new Set(board);
-    waiting = waiting.filter((one) => !boarded.has(one));
-    for (const { key } of board) if (key !== null) keysOut.add(key);
-    out += 1;
+  function leave(board: Board<Passenger<Item, Result>>): void {
+    const { passengers } = board;
     leftAt = clock.monotonicMs();
-    carries += (board.length - carries) * LAST_COUNTS;
-    const wait = board.some(({ misses }) => misses >= MISSES_MAX);
+    carries += (passengers.length - carries) * LAST_COUNTS;
     const leftAtMs = leftAt;
-    void fly(board, wait).finally(() => {
-      out -= 1;
+    const wait = passengers.some(({ isPatient }) => isPatient);
+    void fly(passengers, wait).finally(() => {
       const tookMs = clock.monotonicMs() - leftAtMs;
       takesMs += (tookMs - takesMs) * LAST_COUNTS;
-      options.onFlown?.(options.name, board.length, tookMs);
-      for (const { key } of board) if (key !== null) keysOut.delete(key);
+      options.onFlown?.(options.name, passengers.length, tookMs);
+      boarding.landed(board);
       consider();
-      if (out === 0 && waiting.length === 0) for (const idler of idlers.splice(0)) idler();
+      if (isIdle()) for (const idler of idlers.splice(0)) idler();
     });
   }
 
@@ -158,28 +152,29 @@ export function createFlights<Item, Result>(
     else if (landing?.kind === "failed") passenger.reject(landing.error);
     else if (landing?.kind === "again" && passenger.misses <= MISSES_MAX) {
       passenger.misses += 1;
-      waiting.push(passenger);
+      passenger.isPatient = passenger.misses >= MISSES_MAX;
+      boarding.wait(passenger);
     } else passenger.reject(new Error(`flight ${options.name} landed without an answer`));
   }
 
   return Object.freeze({
     submit(item: Item): Promise<Result> {
-      if (waiting.length >= options.waitingMax)
+      if (boarding.waiting() >= options.waitingMax)
         return Promise.reject(
           new DroverError(
             "OVERLOADED",
-            `${waiting.length} calls wait for the store already: try again a little later`,
+            `${boarding.waiting()} calls wait for the store already: try again a little later`,
             { retryAfterMs: OVERLOADED_RETRY_MS, metadata: { flight: options.name } },
           ),
         );
       return new Promise((resolve, reject) => {
-        const key = options.keyOf?.(item) ?? null;
-        waiting.push({ item, key, misses: 0, resolve, reject });
+        const [key, share] = [options.keyOf?.(item) ?? null, options.shareOf?.(item) ?? null];
+        boarding.wait({ item, share, key, misses: 0, isPatient: false, resolve, reject });
         consider();
       });
     },
     idle(): Promise<void> {
-      if (out === 0 && waiting.length === 0) return Promise.resolve();
+      if (isIdle()) return Promise.resolve();
       return new Promise((resolve) => idlers.push(resolve));
     },
   });

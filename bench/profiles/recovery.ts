@@ -43,7 +43,7 @@ const FAULTS: readonly Fault[] = [
     passes: ({ proxy }) => proxy.open(),
   },
 ];
-const LONG = { rounds: 10, leases: 10_000 };
+const LONG = { rounds: 5, leases: 10_000 };
 const SHORT = { rounds: 2, leases: 1_000 };
 const TASKS_EACH = 10;
 const HEARTBEAT_MS = 5_000;

@@ -194,7 +194,7 @@ async function report(
       run,
       { kind: "report", step, task, fence, secret, outcome, digest, ...by },
       null,
-      onBoard,
+      { namespaceId: namespace.id, onBoard },
     );
     return resultAnswer(answer, token);
   } catch (error) {

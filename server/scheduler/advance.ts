@@ -3,29 +3,29 @@
 // flights; a supervisor's count only while it owns the run's partition (fence.ts).
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
-import { type Answer, type RunEvent, stepsToLoad } from "../core/event.ts";
-import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
+import type { Answer, RunEvent } from "../core/event.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { Actor, PassRecord } from "../store/changes.ts";
-import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { NewRun, RunHead, RunId, RunRef, Store, TransactOptions, Tx } from "../store/store.ts";
+import type { Plans } from "../store/plans.ts";
+import type { NewRun, RunHead, RunRef, Store, TransactOptions, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
-import { beginChildren, withEndedChildren } from "./children.ts";
+import { beginChildren } from "./children.ts";
 import { fencedOf } from "./fence.ts";
 import { flightSize } from "./flight-size.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
+import { loadViews, type Submitted } from "./load.ts";
 import { type MendDeps, mend } from "./mend.ts";
-import { rowsBeside, secretOf } from "./rows-beside.ts";
 import type { RunTraces } from "./run-traces.ts";
 import { passSlotsOn } from "./slots.ts";
-import { type Stood, withStood } from "./stood.ts";
+import type { Stood } from "./stood.ts";
 import { type Told, told, type Worked } from "./told.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
 const SPACING_MS = 4;
 const FULL_AT = 200;
 const ITEMS_MAX = 500;
+/** With reports of one namespace; of all together twice as many. */
 const FLIGHTS_OUT_MAX = 2;
 const WAITING_MAX = 20_000;
 const LOCK_WAIT_MS = 1_000;
@@ -74,23 +74,26 @@ export interface AdvanceOptions {
   readonly traces?: RunTraces | undefined;
 }
 
+/** Who reports. */
+export interface Caller {
+  /** What one namespace reports holds up no other (boarding.ts). */
+  readonly namespaceId: number;
+  /** Hears each time a flight leaves with the event: its hand-over comes after that. */
+  readonly onBoard: (flight: FlightNo) => void;
+}
+
 export interface Advance {
-  /** `onBoard` hears each time a flight leaves with the event: its hand-over comes after that. */
   submit(
     run: RunRef,
     event: RunEvent,
     actor?: SupervisorActor | null,
-    onBoard?: (flight: FlightNo) => void,
+    caller?: Caller | null,
   ): Promise<Advanced>;
   idle(): Promise<void>;
 }
 
-interface Item {
-  readonly run: RunRef;
-  readonly event: RunEvent;
-  readonly actor: SupervisorActor | null;
-  readonly draw: number;
-  readonly onBoard: ((flight: FlightNo) => void) | undefined;
+interface Item extends Submitted {
+  readonly caller: Caller | null;
 }
 
 export function createAdvance(options: AdvanceOptions): Advance {
@@ -107,22 +110,24 @@ export function createAdvance(options: AdvanceOptions): Advance {
     outMax: FLIGHTS_OUT_MAX,
     waitingMax: WAITING_MAX,
     keyOf: (item) => item.run.runId,
+    shareOf: ({ caller }) => caller?.namespaceId ?? null,
     isRetryable: options.isRetryable,
     onFlown: options.onFlown,
     async fly(items, wait) {
       const flight = ++flown;
-      for (const { onBoard } of items) onBoard?.(flight);
-      const slot = slots.pop() ?? 0;
+      for (const { caller } of items) caller?.onBoard(flight);
+      // What supervisors do is of one share.
+      const slot = items.some(({ actor }) => actor) ? (slots.pop() ?? 0) : null;
       const use = {
         name: "advance",
         leadsWithLock: true,
         ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}),
       };
       try {
-        const work = (tx: Tx) => pass(options, tx, items, { wait, slot });
+        const work = (tx: Tx) => pass(options, tx, items, { wait, slot: slot ?? 0 });
         return (await commitAndTell(options, use, work, flight)).landings;
       } finally {
-        slots.push(slot);
+        if (slot !== null) slots.push(slot);
       }
     },
   });
@@ -132,8 +137,8 @@ export function createAdvance(options: AdvanceOptions): Advance {
       run: RunRef,
       event: RunEvent,
       actor: SupervisorActor | null = null,
-      onBoard?: (flight: FlightNo) => void,
-    ) => flights.submit({ run, event, actor, draw: random.fraction(), onBoard }),
+      caller: Caller | null = null,
+    ) => flights.submit({ run, event, actor, draw: random.fraction(), caller }),
     idle: () => flights.idle(),
   });
 }
@@ -156,7 +161,7 @@ async function pass(
   const live = doubted.length > 0 ? [] : free;
   const heads = await findRuns(tx, live, wait);
   const views = await withQuestions(tx, await loadViews(options, tx, heads, live));
-  const answers = new Map<Item, Advanced>();
+  const answers = new Map<Submitted, Advanced>();
   for (const item of doubted) answers.set(item, { kind: "done" });
   const records: PassRecord[] = [...mended.records];
   const size = flightSize();
@@ -203,7 +208,7 @@ function oncePerRun(items: readonly Item[]): readonly Item[] {
 
 function landing(
   item: Item,
-  answers: ReadonlyMap<Item, Advanced>,
+  answers: ReadonlyMap<Submitted, Advanced>,
   fenced: ReadonlySet<Item>,
   wait: boolean,
 ): Landing<Advanced> {
@@ -224,132 +229,6 @@ async function findRuns(
   for (const head of open) refs.delete(head.runId);
   const ended = refs.size === 0 ? [] : await tx.endedRuns([...refs.values()]);
   return [...open, ...ended];
-}
-
-interface Loaded {
-  readonly head: RunHead;
-  readonly view: View;
-  readonly laned: LanedPlan;
-  readonly events: readonly Judged[];
-}
-
-/** An event as it is judged: with the facts that were read after the lock. */
-interface Judged {
-  readonly item: Item;
-  readonly event: RunEvent;
-  readonly draw: number;
-}
-
-async function loadViews(
-  options: AdvanceOptions,
-  tx: Tx,
-  heads: readonly RunHead[],
-  items: readonly Item[],
-): Promise<readonly Loaded[]> {
-  const byRun = new Map<RunId, Judged[]>();
-  for (const item of items) {
-    const events = byRun.get(item.run.runId) ?? [];
-    byRun.set(item.run.runId, events);
-    events.push({ item, event: item.event, draw: item.draw });
-  }
-  const found = await Promise.all(
-    heads.map(async (head) => ({
-      head,
-      laned: await options.plans.get(head.namespaceId, head.definitionId),
-      events: byRun.get(head.runId) ?? [],
-    })),
-  );
-  const wanted = found.flatMap(({ head, laned, events }) => {
-    if (isEnded(head.run.state)) return [];
-    const of = events.map(({ event }) => event);
-    return [{ runId: head.runId, ...stepsToLoad(head.run.state.kind, laned.plan, of) }];
-  });
-  const steps = wanted.length === 0 ? new Map() : await tx.loadSteps(wanted);
-  const views = found.map(({ head, laned, events }) => {
-    const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
-    return { head, laned, events, view: withStood(view, laned, options.stood) };
-  });
-  const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
-  return withBeats(tx, options.usual, await withEndedChildren(tx, options.plans, seen));
-}
-
-/** What expressions may ask about, for the steps that the pass has loaded. */
-async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
-  const wanted = loaded.flatMap(({ head, laned: { plan, judge }, view, events }) => {
-    if (!judge.needsFacts || isEnded(view.run.state)) return [];
-    const of = events.map(({ event }) => event);
-    const { whole, places } = stepsToLoad(view.run.state.kind, plan, of);
-    const asking = whole ? plan.steps.map(({ no }) => no) : places;
-    return [{ runId: head.runId, steps: [...new Set(asking.flatMap(judge.factsFor))] }];
-  });
-  if (wanted.length === 0) return loaded;
-  const facts = await tx.loadFacts(wanted);
-  return loaded.map((one) => ({
-    ...one,
-    view: { ...one.view, facts: facts.get(one.head.runId) ?? null },
-  }));
-}
-
-/** Rows that events of the pass are about, besides the run and its steps. */
-async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
-  const beside = await rowsBeside(tx, loaded);
-  if (!beside) return loaded;
-  return loaded.map((one) => {
-    const { runId } = one.head;
-    const attempts = beside.attempts.get(runId) ?? [];
-    const view: View = {
-      ...one.view,
-      attempts,
-      signals: beside.signals.get(runId) ?? [],
-      decisions: beside.decisions.get(runId) ?? [],
-      escalations: beside.escalations.get(runId) ?? [],
-      messages: beside.messages.get(runId) ?? [],
-      outputs: beside.outputs.get(runId) ?? new Map(),
-    };
-    return { ...one, view };
-  });
-}
-
-/** A callback says which secret it is of by a digest: of the lease, or of an attempt that ended. */
-function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
-  return loaded.map((one) => ({
-    ...one,
-    events: one.events.map((judged) =>
-      judged.event.kind === "callback"
-        ? { ...judged, event: { ...judged.event, secret: secretOf(one.view, judged.event) } }
-        : judged,
-    ),
-  }));
-}
-
-/** A beat may have come between the supervisor's look and the lock on the lease. */
-async function withBeats(
-  tx: Tx,
-  usual: UsualDurations,
-  loaded: readonly Loaded[],
-): Promise<readonly Loaded[]> {
-  const sessionOf = (view: View, no: number): string | null => {
-    const step = view.steps.get(no);
-    const state = step ? movingSide(step)?.state : undefined;
-    return state?.kind === "LEASED" ? state.session : null;
-  };
-  const sessions = loaded.flatMap(({ view, events }) =>
-    events.flatMap(({ event }) =>
-      event.kind === "lease-moment" ? (sessionOf(view, event.step) ?? []) : [],
-    ),
-  );
-  if (sessions.length === 0) return loaded;
-  const beats = await tx.lastBeats([...new Set(sessions)]);
-  return loaded.map((one) => ({
-    ...one,
-    events: one.events.map((judged) => {
-      if (judged.event.kind !== "lease-moment") return judged;
-      const session = sessionOf(one.view, judged.event.step);
-      const lastBeatAt = session === null ? null : (beats.get(session) ?? null);
-      const known = usual.of(one.head.definitionId, judged.event.step);
-      return { ...judged, event: { ...judged.event, lastBeatAt, usual: known } };
-    }),
-  }));
 }
 
 /**

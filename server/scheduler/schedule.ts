@@ -64,6 +64,7 @@ export function createSchedule(options: ScheduleOptions) {
     itemsMax: ITEMS_MAX,
     outMax: 1,
     waitingMax: WAITING_MAX,
+    shareOf: ({ request }) => request.namespace.id,
     isRetryable: options.isRetryable,
     onFlown: options.onFlown,
     async fly(items) {
@@ -82,6 +83,7 @@ export function createSchedule(options: ScheduleOptions) {
     itemsMax: 1,
     outMax: 1,
     waitingMax: BATCHES_WAITING_MAX,
+    shareOf: ([item]) => item?.request.namespace.id ?? null,
     isRetryable: options.isRetryable,
     onFlown: options.onFlown,
     async fly([items = []]) {

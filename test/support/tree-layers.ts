@@ -90,8 +90,14 @@ export const layers: readonly Layer[] = [
     instead: "settings are plain data: let whoever uses one import it from here",
   },
   {
+    of: ["server/boarding.ts"],
+    may: [],
+    node: false,
+    instead: "who boards is decided by what waits alone",
+  },
+  {
     of: ["server/flights.ts", "server/loop.ts"],
-    may: tools,
+    may: ["server/boarding.ts", ...tools],
     node: false,
     instead: "flights know no item and loops no task: pass a function",
   },

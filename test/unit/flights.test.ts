@@ -1,6 +1,6 @@
 /** Batches that form by themselves: when a flight leaves, who is on it, and who fails with whom. */
 import fc from "fast-check";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, test } from "vitest";
 import { type Clock, sleepBy } from "../../server/clock.ts";
 import { DroverError } from "../../server/errors.ts";
 import { createFlights, type Flights, type Landing } from "../../server/flights.ts";
@@ -39,7 +39,7 @@ interface Options {
 }
 
 /** The key of an item is what stands before its slash. */
-function open({ outMax = 1, itemsMax = 10, fullAt = 5, waitingMax = 20 }: Options = {}) {
+function open({ outMax = 1, itemsMax = 10, fullAt = 5, waitingMax = 120 }: Options = {}) {
   const serverClock: Clock = {
     monotonicMs: clock.monotonicMs,
     wallMs: clock.monotonicMs,
@@ -50,6 +50,7 @@ function open({ outMax = 1, itemsMax = 10, fullAt = 5, waitingMax = 20 }: Option
     ...{ name: "test", clock: serverClock, spacingMs: SPACING_MS },
     ...{ outMax, itemsMax, fullAt, waitingMax },
     keyOf: (item) => item.split("/")[0] ?? "",
+    shareOf: (item) => (item.startsWith("flood") ? "flood" : null),
     isRetryable: (error) => error instanceof Retryable,
     fly: (items, wait) =>
       new Promise((resolve, reject) => {
@@ -69,6 +70,8 @@ function open({ outMax = 1, itemsMax = 10, fullAt = 5, waitingMax = 20 }: Option
   });
 }
 
+/** More than fly with items of another share. */
+const many = (share: string) => Array.from({ length: 100 }, (_, at) => `${share}${at}`);
 const last = (): Flown => {
   const flight = flown.at(-1);
   if (!flight) throw new Error("no flight has left");
@@ -158,6 +161,15 @@ describe("a flight leaves", () => {
     clock.advance(SPACING_MS);
     expect(flown.flatMap(({ items }) => items)).toEqual(["a", "b", "c", "d"]);
   });
+});
+
+test("a share with many items holds up no other (boarding.test.ts)", async () => {
+  const flights = open({ outMax: 1, itemsMax: 10, fullAt: 5 });
+  submitAll(flights, many("flood"));
+  submitAll(flights, ["trickle"]);
+  expect(last().items).not.toContain("trickle");
+  clock.advance(SPACING_MS);
+  expect(last().items).toEqual(["trickle"]);
 });
 
 describe("items of one key", () => {

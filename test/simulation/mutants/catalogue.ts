@@ -106,7 +106,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "heartbeat lost at take-over",
-    file: "scheduler/advance.ts",
+    file: "scheduler/load.ts",
     find: "const lastBeatAt = session === null ? null : (beats.get(session) ?? null);",
     replace: "const lastBeatAt = beats.size < 0 ? 0 : null;",
     why: "an agent that beats is declared lost, since its supervisor does not know its beats",
@@ -152,7 +152,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "callback before its agent has answered not found",
-    file: "scheduler/advance.ts",
+    file: "scheduler/load.ts",
     find: "withSecrets(await withRowsBeside(tx, await withFacts(tx, views)))",
     replace: "await withRowsBeside(tx, await withFacts(tx, views))",
     why: "the remote service is told that the task which it was given does not exist",

@@ -1,0 +1,152 @@
+// What the events of a pass ask about: the steps that they name, and what stands beside those; of
+// all runs of a flight together, each kind in one statement, and only where an event asks for it.
+import { type RunEvent, stepsToLoad } from "../core/event.ts";
+import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
+import type { Actor } from "../store/changes.ts";
+import type { LanedPlan, Plans } from "../store/plans.ts";
+import type { RunHead, RunId, RunRef, Tx } from "../store/store.ts";
+import { withEndedChildren } from "./children.ts";
+import { rowsBeside, secretOf } from "./rows-beside.ts";
+import { type Stood, withStood } from "./stood.ts";
+import type { UsualDurations } from "./usual-durations.ts";
+
+/** An event of a run, as it was submitted. */
+export interface Submitted {
+  readonly run: RunRef;
+  readonly event: RunEvent;
+  readonly actor: Actor | null;
+  readonly draw: number;
+}
+
+export interface LoadOptions {
+  readonly plans: Plans;
+  readonly stood: Stood;
+  readonly usual: UsualDurations;
+}
+
+/** A run of the flight, with what its events ask about. */
+export interface Loaded {
+  readonly head: RunHead;
+  readonly view: View;
+  readonly laned: LanedPlan;
+  readonly events: readonly Judged[];
+}
+
+/** An event as it is judged: with the facts that were read after the lock. */
+export interface Judged {
+  readonly item: Submitted;
+  readonly event: RunEvent;
+  readonly draw: number;
+}
+
+export async function loadViews(
+  options: LoadOptions,
+  tx: Tx,
+  heads: readonly RunHead[],
+  items: readonly Submitted[],
+): Promise<readonly Loaded[]> {
+  const byRun = new Map<RunId, Judged[]>();
+  for (const item of items) {
+    const events = byRun.get(item.run.runId) ?? [];
+    byRun.set(item.run.runId, events);
+    events.push({ item, event: item.event, draw: item.draw });
+  }
+  const found = await Promise.all(
+    heads.map(async (head) => ({
+      head,
+      laned: await options.plans.get(head.namespaceId, head.definitionId),
+      events: byRun.get(head.runId) ?? [],
+    })),
+  );
+  const wanted = found.flatMap(({ head, laned, events }) => {
+    if (isEnded(head.run.state)) return [];
+    const of = events.map(({ event }) => event);
+    return [{ runId: head.runId, ...stepsToLoad(head.run.state.kind, laned.plan, of) }];
+  });
+  const steps = wanted.length === 0 ? new Map() : await tx.loadSteps(wanted);
+  const views = found.map(({ head, laned, events }) => {
+    const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
+    return { head, laned, events, view: withStood(view, laned, options.stood) };
+  });
+  const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
+  return withBeats(tx, options.usual, await withEndedChildren(tx, options.plans, seen));
+}
+
+/** What expressions may ask about, for the steps that the pass has loaded. */
+async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
+  const wanted = loaded.flatMap(({ head, laned: { plan, judge }, view, events }) => {
+    if (!judge.needsFacts || isEnded(view.run.state)) return [];
+    const of = events.map(({ event }) => event);
+    const { whole, places } = stepsToLoad(view.run.state.kind, plan, of);
+    const asking = whole ? plan.steps.map(({ no }) => no) : places;
+    return [{ runId: head.runId, steps: [...new Set(asking.flatMap(judge.factsFor))] }];
+  });
+  if (wanted.length === 0) return loaded;
+  const facts = await tx.loadFacts(wanted);
+  return loaded.map((one) => ({
+    ...one,
+    view: { ...one.view, facts: facts.get(one.head.runId) ?? null },
+  }));
+}
+
+/** Rows that events of the pass are about, besides the run and its steps. */
+async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
+  const beside = await rowsBeside(tx, loaded);
+  if (!beside) return loaded;
+  return loaded.map((one) => {
+    const { runId } = one.head;
+    const attempts = beside.attempts.get(runId) ?? [];
+    const view: View = {
+      ...one.view,
+      attempts,
+      signals: beside.signals.get(runId) ?? [],
+      decisions: beside.decisions.get(runId) ?? [],
+      escalations: beside.escalations.get(runId) ?? [],
+      messages: beside.messages.get(runId) ?? [],
+      outputs: beside.outputs.get(runId) ?? new Map(),
+    };
+    return { ...one, view };
+  });
+}
+
+/** A callback says which secret it is of by a digest: of the lease, or of an attempt that ended. */
+function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
+  return loaded.map((one) => ({
+    ...one,
+    events: one.events.map((judged) =>
+      judged.event.kind === "callback"
+        ? { ...judged, event: { ...judged.event, secret: secretOf(one.view, judged.event) } }
+        : judged,
+    ),
+  }));
+}
+
+/** A beat may have come between the supervisor's look and the lock on the lease. */
+async function withBeats(
+  tx: Tx,
+  usual: UsualDurations,
+  loaded: readonly Loaded[],
+): Promise<readonly Loaded[]> {
+  const sessionOf = (view: View, no: number): string | null => {
+    const step = view.steps.get(no);
+    const state = step ? movingSide(step)?.state : undefined;
+    return state?.kind === "LEASED" ? state.session : null;
+  };
+  const sessions = loaded.flatMap(({ view, events }) =>
+    events.flatMap(({ event }) =>
+      event.kind === "lease-moment" ? (sessionOf(view, event.step) ?? []) : [],
+    ),
+  );
+  if (sessions.length === 0) return loaded;
+  const beats = await tx.lastBeats([...new Set(sessions)]);
+  return loaded.map((one) => ({
+    ...one,
+    events: one.events.map((judged) => {
+      if (judged.event.kind !== "lease-moment") return judged;
+      const session = sessionOf(one.view, judged.event.step);
+      const lastBeatAt = session === null ? null : (beats.get(session) ?? null);
+      const known = usual.of(one.head.definitionId, judged.event.step);
+      return { ...judged, event: { ...judged.event, lastBeatAt, usual: known } };
+    }),
+  }));
+}
