@@ -109,9 +109,9 @@ async function newWindow(running: Browser, address: string, theme: Theme) {
   const wrong: string[] = [];
   page.on("pageerror", (error) => wrong.push(error.message));
   page.on("console", (message) => {
-    // A server that is gone, or that refuses, is what some tests are about.
-    if (message.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|40[134]/.test(message.text()))
-      wrong.push(message.text());
+    // A server that is gone, refuses or has too much to do is what some tests are about.
+    const meant = /ERR_CONNECTION|ERR_INCOMPLETE|40[134]|429/;
+    if (message.type() === "error" && !meant.test(message.text())) wrong.push(message.text());
   });
   return { page, wrong };
 }

@@ -1,4 +1,5 @@
 // The first half of the dashboard in a real browser: Overview, Runs and Run, over a real server.
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { closeBrowser, keptPage, lookAt, picture, visit } from "./browser.ts";
@@ -179,6 +180,25 @@ test("runs that failed are retried together, as many as were counted", async (co
   const { runs } = await shop.client.listRuns({ labels: { shelf: "a" } });
   expect(runs).toHaveLength(14);
 });
+
+test("a list that is too much says so, and is there once it is not", async (context) => {
+  const hand = new pg.Client({ connectionString: shop.connectionString });
+  await hand.connect();
+  try {
+    // Longer than a statement may take, each time that the page asks.
+    await hand.query("begin");
+    await hand.query("lock table run in access exclusive mode");
+    const page = await keptPage(context, shop.address);
+    await visit(page, "/runs");
+    await page.getByText("ask for less, as a shorter time").waitFor({ timeout: 25_000 });
+    await picture(page, "runs-too-much-light");
+    expect(await page.getByText("Connection lost").count()).toBe(0);
+    await hand.query("rollback");
+    await page.getByRole("table", { name: "Runs" }).waitFor(WAIT);
+  } finally {
+    await hand.end();
+  }
+}, 60_000);
 
 test("the keyboard leads from page to page, and to the search", async (context) => {
   const page = await keptPage(context, shop.address);

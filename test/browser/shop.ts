@@ -10,6 +10,7 @@ import { createTestDatabase } from "../support/postgres.ts";
 
 export interface Shop {
   readonly address: string;
+  readonly connectionString: string;
   readonly client: Client;
   /** Lets agents that wait for a word at `hold` go on; `sold-out`: as a failure. */
   release(how: "done" | "sold-out"): void;
@@ -67,6 +68,7 @@ export async function openShop(): Promise<Shop> {
 
   return Object.freeze({
     address,
+    connectionString: database.connectionString,
     client,
     release(how) {
       for (const go of held) go(how);

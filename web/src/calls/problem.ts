@@ -5,10 +5,11 @@ import { BadRequestSchema, ErrorInfoSchema } from "@drover/proto/google/rpc/erro
 export interface Problem {
   /**
    * unreachable: nobody answered, or only to say "not now"; it is tried again by itself.
+   * busy: it was too much, of this or of all together; less, or later, may be done.
    * token: the server wants to know who calls. missing: what was asked for is not there.
    * refused: anything else; trying again changes nothing.
    */
-  readonly kind: "unreachable" | "token" | "missing" | "refused";
+  readonly kind: "unreachable" | "busy" | "token" | "missing" | "refused";
   /** Stable name of the reason; empty: it has none. */
   readonly reason: string;
   readonly message: string;
@@ -52,8 +53,12 @@ export function problemOf(error: unknown): Problem {
     case Code.Aborted:
     case Code.Canceled:
     case Code.DeadlineExceeded:
-    case Code.ResourceExhausted:
       return { ...told, kind: "unreachable", next: "It is tried again by itself." };
+    case Code.ResourceExhausted:
+      // Limits that somebody has set answer with the same code.
+      return reason === "OVERLOADED"
+        ? { ...told, kind: "busy", next: "Try it again in a moment." }
+        : refusedAs(told);
     case Code.Unknown:
       return isNetworkFailure(failure) ? unreachable : refusedAs(told);
     default:

@@ -1,6 +1,6 @@
 // One call as a value: loading, loaded or failed. It is asked again by itself while the server does
-// not answer, every so often if the page wants that, and when `again` is called; what was loaded
-// stays on the screen meanwhile.
+// not answer, a few times when it has too much to do, every so often if the page wants that, and
+// when `again` is called; what was loaded stays on the screen meanwhile.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { onToken, tellRefused } from "../shell/session.ts";
 import { beforeTry, tellConnection } from "./connection.ts";
@@ -56,6 +56,9 @@ export function useCall<T>(
   return { ...state, again };
 }
 
+/** What is too much each time is told, and not asked for ever. */
+const BUSY_TRIES_MAX = 3;
+
 async function ask<T>(
   call: (signal: AbortSignal) => Promise<T>,
   show: (state: Loaded<T>) => void,
@@ -73,15 +76,16 @@ async function ask<T>(
     } catch (error) {
       if (signal.aborted) return;
       const problem = problemOf(error);
-      if (problem.kind !== "unreachable") {
-        tellConnection(caller, true);
-        show({ kind: "failed", problem });
-        if (problem.reason === "TOKEN_REQUIRED") tellRefused();
-        return;
-      }
+      const unreachable = problem.kind === "unreachable";
       // The line in the shell says it; what is on the screen stays.
-      tellConnection(caller, false);
-      await beforeTry(tries, signal);
+      tellConnection(caller, !unreachable);
+      if (unreachable || (problem.kind === "busy" && tries + 1 < BUSY_TRIES_MAX)) {
+        await beforeTry(tries, signal);
+        continue;
+      }
+      show({ kind: "failed", problem });
+      if (problem.reason === "TOKEN_REQUIRED") tellRefused();
+      return;
     }
   }
 }

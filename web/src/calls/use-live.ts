@@ -82,10 +82,11 @@ function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => v
         if (signal.aborted) return;
         const problem = problemOf(error);
         const unreachable = problem.kind === "unreachable";
+        const again = unreachable || problem.kind === "busy";
         tellConnection(caller, !unreachable);
-        show({ kind: unreachable ? "broken" : "failed", value: last, problem });
+        show({ kind: again ? "broken" : "failed", value: last, problem });
         if (problem.reason === "TOKEN_REQUIRED") tellRefused();
-        if (!unreachable) return;
+        if (!again) return;
         await beforeTry(tries, signal);
       }
     }
