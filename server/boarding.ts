@@ -3,7 +3,8 @@
 // who has little stands in no line of thousands, rides in no flight of hundreds, and finds a flight
 // while those of a share with much are out. Of those that may leave, the one goes first whose item
 // has waited longest: nobody starves. Who comes while another of its key waits stands in line
-// behind it, so that they fly together.
+// behind it, so that they fly together; while one of its key is out, it waits beside the lines, so
+// that a thousand of one run are not gone through for each that comes.
 
 /** A share with more items waiting flies alone. */
 const LITTLE = 32;
@@ -38,7 +39,7 @@ export interface Boarding<One extends Passenger> {
   wait(one: One): void;
   /** How many wait. */
   waiting(): number;
-  /** How many wait whose share may leave now. */
+  /** How many wait whose share may leave now, and of whose key none is out. */
   ready(): number;
   /** Those of the next flight, who wait no more; null: nobody can leave before a flight lands. */
   board(): Board<One> | null;
@@ -59,7 +60,8 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
   const { itemsMax, outMax } = options;
   const lines = new Map<Share, Waiting<One>[]>();
   const outOf = new Map<Share, number>();
-  const keysOut = new Set<string>();
+  /** Of each key that is out, who waits for it to land. */
+  const keysOut = new Map<string, Waiting<One>[]>();
   const keysWaiting = new Map<string, { readonly share: Share; count: number }>();
   let out = 0;
   let count = 0;
@@ -83,11 +85,10 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
 
   /** Of one group, who can leave now. */
   function boardOf(group: readonly Waiting<One>[]): readonly Waiting<One>[] {
-    const free = group.filter(({ one: { key } }) => key === null || !keysOut.has(key));
-    const patient = free.find(({ one }) => one.isPatient);
-    if (!patient) return free.slice(0, most());
+    const patient = group.find(({ one }) => one.isPatient);
+    if (!patient) return group.slice(0, most());
     const { key } = patient.one;
-    const withIt = free.filter(
+    const withIt = group.filter(
       (each) => each === patient || (key !== null && each.one.key === key),
     );
     return withIt.slice(0, itemsMax);
@@ -96,6 +97,22 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
   function most(): number {
     const shares = new Set([...lines.keys(), ...outOf.keys()]);
     return shares.size > 1 ? Math.min(itemsMax, BESIDE_OTHERS_MAX) : itemsMax;
+  }
+
+  /** null: it waits beside the lines, as one of its key is out. */
+  function inLine(each: Waiting<One>): Waiting<One> | null {
+    const beside = each.one.key === null ? undefined : keysOut.get(each.one.key);
+    beside?.push(each);
+    return beside ? null : each;
+  }
+
+  /** Who has waited beside the lines stands in line again, by when he came. */
+  function lineUp(back: readonly Waiting<One>[]): void {
+    for (const [share, some] of Map.groupBy(back, (each) => each.share))
+      lines.set(
+        share,
+        [...(lines.get(share) ?? []), ...some].sort((a, b) => a.since - b.since),
+      );
   }
 
   function lineFor({ key, share }: One): Share {
@@ -107,7 +124,7 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
   }
 
   function leaves(key: string): void {
-    keysOut.add(key);
+    keysOut.set(key, []);
     const waiting = keysWaiting.get(key);
     if (waiting && waiting.count > 1) waiting.count -= 1;
     else keysWaiting.delete(key);
@@ -116,13 +133,15 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
   function leave(board: readonly Waiting<One>[]): Board<One> {
     const left = new Set(board);
     const shares = new Set(board.map(({ share }) => share));
+    for (const { one } of board) if (one.key !== null) leaves(one.key);
     for (const share of shares) {
-      const rest = (lines.get(share) ?? []).filter((each) => !left.has(each));
+      const rest = (lines.get(share) ?? []).flatMap((each) =>
+        left.has(each) ? [] : (inLine(each) ?? []),
+      );
       if (rest.length > 0) lines.set(share, rest);
       else lines.delete(share);
       outOf.set(share, (outOf.get(share) ?? 0) + 1);
     }
-    for (const { one } of board) if (one.key !== null) leaves(one.key);
     count -= board.length;
     out += 1;
     return { passengers: board.map(({ one }) => one), shares };
@@ -131,11 +150,12 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
   return Object.freeze({
     wait(one: One) {
       const share = lineFor(one);
+      const waits = inLine({ one, share, since: came++ });
+      count += 1;
+      if (!waits) return;
       const line = lines.get(share);
-      const waits = { one, share, since: came++ };
       if (line) line.push(waits);
       else lines.set(share, [waits]);
-      count += 1;
     },
     waiting: () => count,
     ready: () => open().reduce((sum, [, line]) => sum + line.length, 0),
@@ -153,7 +173,10 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
         if (left > 0) outOf.set(share, left);
         else outOf.delete(share);
       }
-      for (const { key } of passengers) if (key !== null) keysOut.delete(key);
+      const keys = new Set(passengers.flatMap(({ key }) => key ?? []));
+      const back = [...keys].flatMap((key) => keysOut.get(key) ?? []);
+      for (const key of keys) keysOut.delete(key);
+      lineUp(back);
     },
     out: () => out,
   });

@@ -9,7 +9,15 @@ import type { Facts } from "./facts.ts";
 import type { Judge } from "./judge.ts";
 import { type KeptStep, keepSteps } from "./keep.ts";
 import { settle } from "./map.ts";
-import { emptyView, isEnded, type Parent, type Run, type RunState, type View } from "./model.ts";
+import {
+  emptyView,
+  isEnded,
+  type Parent,
+  type Run,
+  type RunState,
+  type Step,
+  type View,
+} from "./model.ts";
 import { onAnswer, onEscalationMoment } from "./on-answer.ts";
 import { onCancel, onPause, onResume, onUndelivered } from "./on-command.ts";
 import { onDueMoment, onRunMoment } from "./on-due.ts";
@@ -48,10 +56,11 @@ export function decide<Item extends PassItem>(
 ): Decision<Item> {
   const answers = new Map<Item, Answer>();
   const effects: Effect[] = [];
-  let current = view;
+  const steps = new Map(view.steps);
+  let current: View = { ...view, steps };
   for (const item of inPassOrder(items)) {
     const occasion: Occasion = { now, draw: item.draw };
-    const pass: Pass = { ...rules, occasion, view: current, effects };
+    const pass: Pass = { ...rules, occasion, view: current, steps, effects };
     answers.set(item, apply(pass, item.event));
     settle(pass);
     if (!isEnded(current.run.state)) tellParent(pass);
@@ -102,8 +111,9 @@ export function start(
     escalations: 0,
   };
   const effects: Effect[] = [];
-  const view: View = { ...emptyView(run), facts };
-  const pass: Pass = { ...rules, occasion: { now, draw: 0 }, view, effects };
+  const steps = new Map<number, Step>();
+  const view: View = { ...emptyView(run), steps, facts };
+  const pass: Pass = { ...rules, occasion: { now, draw: 0 }, view, steps, effects };
   keepSteps(pass, begins.kept ?? []);
   if (run.state.kind === "RUNNING") openRoots(pass);
   settle(pass);

@@ -45,7 +45,18 @@ export function untouchedStep(no: number, needs: number): Step {
   };
 }
 
-export function evolve(view: View, effect: Effect, shapeOf: (step: number) => Shape): View {
+/**
+ * The view after an effect. `steps`: those of the view, of a caller who alone holds them, and wants
+ * them changed where they are; left out: the view that was given stays as it is.
+ */
+export function evolve(
+  view: View,
+  effect: Effect,
+  shapeOf: (step: number) => Shape,
+  steps: Map<number, Step> = new Map(view.steps),
+): View {
+  const change = (of: View, no: number, how: (step: Step) => Step): View =>
+    changeStep({ ...of, steps }, no, shapeOf(no), steps, how);
   switch (effect.kind) {
     case "run-moved":
       return { ...view, run: { ...view.run, state: effect.state } };
@@ -65,23 +76,13 @@ export function evolve(view: View, effect: Effect, shapeOf: (step: number) => Sh
       return { ...view, signals: [...view.signals, { seq, id, name, payload, taken: false }] };
     }
     case "signal-taken":
-      return {
-        ...view,
-        signals: view.signals.map((one) =>
-          one.seq === effect.seq ? { ...one, taken: true } : one,
-        ),
-      };
+      return { ...view, signals: taken(view.signals, effect.seq) };
     case "decision-stored": {
       const { step, approver, approved } = effect;
       return { ...view, decisions: [...view.decisions, { step, approver, approved }] };
     }
     case "escalation-reminded":
-      return {
-        ...view,
-        escalations: view.escalations.map((one) =>
-          one.n === effect.n ? { ...one, wakeAt: effect.wakeAt } : one,
-        ),
-      };
+      return { ...view, escalations: reminded(view.escalations, effect) };
     case "escalation-answered":
       return close(view, ({ n }) => n === effect.n, `answered "${effect.answer}" by ${effect.by}`);
     case "escalation-closed":
@@ -95,23 +96,32 @@ export function evolve(view: View, effect: Effect, shapeOf: (step: number) => Sh
       const run = { ...view.run, escalations: n };
       const asked = { n, step: no, reason, closedBy: null, wakeAt, deadlineAt, claimed: false };
       const escalations = [...view.escalations, asked];
-      return changeStep({ ...view, run, escalations }, no, shapeOf, (step) =>
-        evolveStep(step, effect),
-      );
+      return change({ ...view, run, escalations }, no, (step) => evolveStep(step, effect));
     }
     case "settling":
       return settling(
-        changeStep(view, effect.step, shapeOf, (step) => evolveStep(step, effect)),
+        change(view, effect.step, (step) => evolveStep(step, effect)),
         effect.until,
       );
     case "task-ended":
     case "attempt-settled":
-      return changeStep(remember(view, effect), effect.attempt.step, shapeOf, (step) =>
+      return change(remember(view, effect), effect.attempt.step, (step) =>
         evolveStep(step, effect),
       );
     default:
-      return changeStep(view, effect.step, shapeOf, (step) => evolveStep(step, effect));
+      return change(view, effect.step, (step) => evolveStep(step, effect));
   }
+}
+
+function taken(signals: View["signals"], seq: number): View["signals"] {
+  return signals.map((one) => (one.seq === seq ? { ...one, taken: true } : one));
+}
+
+function reminded(
+  escalations: View["escalations"],
+  { n, wakeAt }: Extract<Effect, { kind: "escalation-reminded" }>,
+): View["escalations"] {
+  return escalations.map((one) => (one.n === n ? { ...one, wakeAt } : one));
 }
 
 /** Another report of the same pass finds the attempt as one of a later pass would, by its row. */
@@ -123,7 +133,8 @@ function remember(
     effect.attempt;
   if (secret === null || agentId === null || session === null) return view;
   if (kind !== "perform" && kind !== "verify" && kind !== "compensate") return view;
-  const others = view.attempts.filter((ended) => ended.secret !== secret);
+  const isKnown = view.attempts.some((ended) => ended.secret === secret);
+  const others = isKnown ? view.attempts.filter((ended) => ended.secret !== secret) : view.attempts;
   const ended = {
     step,
     kind,
@@ -147,22 +158,23 @@ export function currentMark(step: Step): EffectMark {
   return step.strategies[currentStrategy(step)]?.mark ?? "NONE";
 }
 
+/** Changes `steps`, which are those of the view. */
 function changeStep(
   view: View,
   no: number,
-  shapeOf: (step: number) => Shape,
+  shape: Shape,
+  steps: Map<number, Step>,
   change: (step: Step) => Step,
 ): View {
-  const shape = shapeOf(no);
-  const before = view.steps.get(no) ?? untouchedStep(no, shape.needs);
+  const before = steps.get(no) ?? untouchedStep(no, shape.needs);
   const after = change(before);
-  const steps = new Map(view.steps).set(no, after);
+  steps.set(no, after);
   if (itemOf(no) > 0) {
     const map = steps.get(numberOf(no));
     if (!map) throw new Error(`the map of item ${no} was not loaded`);
     steps.set(map.no, countItem(map, before, after));
   }
-  return { ...view, steps, run: count(view.run, before, after, shape) };
+  return { ...view, run: count(view.run, before, after, shape) };
 }
 
 function count(run: Run, before: Step, after: Step, { always, pivot, isMap }: Shape): Run {

@@ -9,9 +9,9 @@
 import type { ItemOutputs, Items } from "./items.ts";
 import { fail, keepFailure } from "./ladder.ts";
 import { beginStrategy, keepAnswer, startsForward, succeed } from "./open.ts";
-import { emit, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
+import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
-import { itemOf, placeOf } from "./place.ts";
+import { placeOf } from "./place.ts";
 import type { PlanWork, Share } from "./plan.ts";
 import { settleRun, startUndos } from "./saga.ts";
 import { nextStrategyPlace, strategyToUndo } from "./strategy.ts";
@@ -29,9 +29,9 @@ export function settle(pass: Pass): void {
 }
 
 function settleMaps(pass: Pass): void {
-  for (const { no } of touchedSteps(pass)) {
+  for (const no of pass.plan.maps.filter((map) => pass.view.steps.has(map))) {
     const { work } = planStep(pass, no);
-    if (work.kind !== "map" || itemOf(no) > 0) continue;
+    if (work.kind !== "map") continue;
     const { forward, undo } = stepOf(pass, no);
     if (forward.kind === "MAPPING" && startsForward(pass.view.run.state)) goOn(pass, no, work);
     if (undo.kind === "MAPPING" && pass.view.run.state.kind === "COMPENSATING")

@@ -26,6 +26,11 @@ export interface Pass {
   readonly judge: Judge;
   readonly occasion: Occasion;
   view: View;
+  /**
+   * The steps of the view, which only this pass and those before it hold: they change where they
+   * are. A copy for each effect makes a thousand reports on one run a million steps.
+   */
+  readonly steps: Map<number, Step>;
   readonly effects: Effect[];
 }
 
@@ -44,7 +49,8 @@ export interface TaskEnd {
 }
 
 export function emit(pass: Pass, effect: Effect): void {
-  pass.view = evolve(pass.view, effect, (step) => shapeOf(planStep(pass, step)));
+  const shape = (step: number) => shapeOf(planStep(pass, step));
+  pass.view = evolve(pass.view, effect, shape, pass.steps);
   pass.effects.push(effect);
 }
 

@@ -185,6 +185,8 @@ export interface Plan {
   readonly timeoutMs: number;
   readonly inputSchema: Payload | null;
   readonly steps: readonly PlanStep[];
+  /** Numbers of those that are maps. */
+  readonly maps: readonly number[];
   /** A step that waits for a signal exists: early signals have to be looked for. */
   readonly hasSignals: boolean;
 }
@@ -215,6 +217,7 @@ export function planOf(definition: Definition): Plan {
     timeoutMs: definition.timeoutMs ?? RUN_TIMEOUT_MS,
     inputSchema: definition.inputSchema ?? null,
     steps,
+    maps: steps.flatMap(({ no, work }) => (work.kind === "map" ? [no] : [])),
     hasSignals: steps.some(({ work }) => work.kind === "signal"),
   };
 }

@@ -110,9 +110,17 @@ test("who comes while another of its key waits flies with it, whoever it is of",
   come("much", 1_000, { key: "x" });
   come("little", 1, { key: "x" });
   come("little", 1, { key: "y" });
-  expect(names(next())).toBe(Array.from({ length: 128 }, (_, at) => `much${at}`).join(" "));
-  expect(names(next())).toBe("little0");
-  expect([boarding.waiting(), boarding.ready()]).toEqual([873, 873]);
+  const board = next();
+  expect(names(board)).toBe(Array.from({ length: 128 }, (_, at) => `much${at}`).join(" "));
+  const other = next();
+  expect(names(other)).toBe("little0");
+  // Nobody goes through those of a key that is out.
+  expect([boarding.waiting(), boarding.ready()]).toEqual([873, 0]);
+  boarding.landed(board);
+  expect(boarding.ready()).toBe(873);
+  boarding.landed(other);
+  const last = Array.from({ length: 872 }, (_, at) => `much${at + 128}`);
+  expect(names(next())).toBe(last.slice(0, 500).join(" "));
 });
 
 test("what is of no namespace is a share like any other", () => {
@@ -126,7 +134,11 @@ test("what is of no namespace is a share like any other", () => {
 });
 
 test("whatever comes and lands, each flies once, in its share's order, and nobody is left", () => {
-  const coming = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 1, max: 90 }));
+  const coming = fc.record({
+    share: fc.constantFrom("a", "b", "c"),
+    key: fc.constantFrom(null, null, "x", "y"),
+    count: fc.integer({ min: 1, max: 90 }),
+  });
   const event = fc.oneof(coming, fc.constant("board" as const), fc.constant("land" as const));
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), (events) => {
@@ -150,14 +162,20 @@ test("whatever comes and lands, each flies once, in its share's order, and nobod
         if (each === "board") board();
         else if (each === "land") land();
         else
-          for (let at = 0; at < each[1]; at++)
-            all.wait({ name: String(came++), share: each[0], key: null, isPatient: false });
+          for (let at = 0; at < each.count; at++)
+            all.wait({ ...each, name: String(came++), isPatient: false });
+        const keys = out.map(
+          ({ passengers }) => new Set(passengers.flatMap(({ key }) => key ?? [])),
+        );
+        for (const key of ["x", "y"])
+          expect(keys.filter((of) => of.has(key)).length).toBeLessThanOrEqual(1);
         for (const share of ["a", "b", "c"])
           expect(out.filter((of) => sharesOf(of).includes(share)).length).toBeLessThanOrEqual(1);
       }
       while (all.waiting() > 0 || out.length > 0) if (!board()) land();
       expect(flown).toHaveLength(came);
-      for (const of of Object.values(Object.groupBy(flown, ({ share }) => String(share)))) {
+      const bond = ({ key, share }: One) => key ?? `of ${share}`;
+      for (const of of Object.values(Object.groupBy(flown, bond))) {
         const order = (of ?? []).map(({ name }) => Number(name));
         expect(order).toEqual([...order].sort((a, b) => a - b));
       }
