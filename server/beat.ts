@@ -1,7 +1,7 @@
 // The beat: once a second, never backed off. Whatever is parked in this process, one statement asks
 // for all lanes that somebody waits for and all runs that somebody watches, so a lost notification
-// costs a second and never a task. Every 20 s it says which lanes are polled here, and which agents
-// call here.
+// costs a second and never a task; and whether anything has changed of what may be handed out.
+// Every 20 s it says which lanes are polled here, and which agents call here.
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import type { Claims } from "./dispatch/claims.ts";
@@ -12,6 +12,7 @@ import type { Waiters } from "./dispatch/waiters.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Watch } from "./scheduler/watch.ts";
 import type { Store } from "./store/store.ts";
+import type { CircuitWatch } from "./supervisor/circuits.ts";
 
 const EVERY_MS = 1_000;
 const POLLED_EVERY_MS = 20_000;
@@ -30,10 +31,11 @@ export interface BeatOptions {
   readonly marks: Marks;
   readonly watch: Watch;
   readonly roster: Roster;
+  readonly circuits: Pick<CircuitWatch, "windowMs" | "heard">;
 }
 
 export function createBeat(options: BeatOptions): Loop {
-  const { store, clock, log, waiters, marks, watch, roster } = options;
+  const { store, clock, log, waiters, marks, watch, roster, circuits } = options;
   const markedAtMs = new Map<number, number>();
 
   async function runOnce(): Promise<void> {
@@ -48,12 +50,13 @@ export function createBeat(options: BeatOptions): Loop {
     const runs = watch.watched();
     const known = marks.asked();
     await mark(waiters.lanesAskedFor());
-    if (lanes.length === 0 && runs.length === 0 && known.length === 0) return;
-    const pulse = await store.pulse({ lanes, runs, marks: known });
+    const { windowMs: circuitsMs } = circuits;
+    const pulse = await store.pulse({ lanes, runs, marks: known, circuitsMs });
     // Its look left out what stands before marks that no longer count.
     if (pulse.marks && !marks.seen(pulse.marks)) void options.claims.look(lanes);
     if (pulse.lanes.length > 0) void options.claims.look(pulse.lanes);
     watch.pulsed(runs, pulse.runs);
+    if (pulse.circuits) await circuits.heard(pulse.circuits);
   }
 
   async function mark(lanes: readonly number[]): Promise<void> {

@@ -18,7 +18,7 @@ import { createVersionLanes, type VersionLanes } from "./dispatch/version-lanes.
 import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { DroverError } from "./errors.ts";
 import { judgeOf } from "./expressions/judge.ts";
-import { createInbox } from "./inbox.ts";
+import { createInbox, type Inbox } from "./inbox.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Measures } from "./measures.ts";
 import { awoken, logMended, unmended } from "./mended.ts";
@@ -45,7 +45,11 @@ import type { CircuitLook } from "./store/circuits.ts";
 import type { KeptFor } from "./store/kept-for.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { SessionLease, Store } from "./store/store.ts";
-import { type CircuitWatchOptions, createCircuitWatch } from "./supervisor/circuits.ts";
+import {
+  type CircuitWatch,
+  type CircuitWatchOptions,
+  createCircuitWatch,
+} from "./supervisor/circuits.ts";
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
@@ -102,7 +106,7 @@ export interface ControlPlane {
   readonly triggers: Triggering;
   readonly beat: Loop;
   /** Learns what rests and who is cordoned, and moves the circuits of our lanes. */
-  readonly circuits: Loop;
+  readonly circuits: CircuitWatch;
   /** Tells what was learned of durations, and asks for what is in use. */
   readonly learning: Loop;
   /** Of one payload in a namespace; null: what the server allows. */
@@ -185,6 +189,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const watches = createWatches({
     ...{ store, advance, fire, clock, log, settings, owner },
     onFenced: (node) => ownership.fenced(node),
+    onOutside(what) {
+      const parts = { inbox, deliveries, triggers };
+      for (const one of what) parts[one]?.announce();
+    },
   });
   const deliveries = deliveriesOf(looking, plans, ownership.owned);
   const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
@@ -195,8 +203,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const learn = learnerOf({ gate, versions, lanes, waiters, claims });
   const circuits = circuitsOf(looking, { owner, counted: ends.take, learn });
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
-  const beat = createBeat({ ...looking, node: randomUuid(random), marks, ...parked });
-  const loops = [beat, intake, circuits, inbox, triggers, housekeeping, learning, sweep];
+  const beat = createBeat({ ...looking, node: randomUuid(random), marks, ...parked, circuits });
+  const loops = [beat, intake, triggers, housekeeping, learning, sweep];
 
   const onCalls = { store, clock: looking.clock, random, advance, onError, ...parked, heartbeats };
   const dispatcher = createDispatch(onCalls);
@@ -223,6 +231,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await deliveries?.stop();
       for (const one of loops) await one.stop();
       await watches.stop();
+      await inbox.stop();
       const flown = [claims, heartbeats, schedule, advance].map((one) => one.idle());
       await Promise.all([...flown, fired()]);
       await learning.runOnce();
@@ -258,10 +267,10 @@ function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tr
 }
 
 function circuitsOf(
-  { store, clock, log, circuits: settings = CIRCUIT_DEFAULTS }: ControlPlaneOptions,
+  { store, log, circuits: settings = CIRCUIT_DEFAULTS }: ControlPlaneOptions,
   more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
-): Loop {
-  return createCircuitWatch({ circuits: store.circuits, settings, clock, log, ...more });
+): CircuitWatch {
+  return createCircuitWatch({ circuits: store.circuits, settings, log, ...more });
 }
 
 function keptFor(
@@ -289,13 +298,13 @@ function intakeOf({ store, clock, log }: ControlPlaneOptions): Intake & Loop {
 }
 
 function inboxOf(
-  { store, clock, log, partitions }: ControlPlaneOptions,
+  { store, log, partitions }: ControlPlaneOptions,
   schedule: Scheduler["schedule"],
   owned: Ownership["owned"],
-): Loop {
+): Inbox {
   const first = partitions?.[0] ?? FIRST_PARTITION;
   const isOwner = (): boolean => owned().some(({ partition }) => partition === first);
-  return createInbox({ store, schedule, isOwner, clock, log });
+  return createInbox({ store, schedule, isOwner, log });
 }
 
 function deliveriesOf(

@@ -3,17 +3,14 @@
 //
 //   waiting → taken for half a minute → gone, or refused and kept with the reason
 //
-// The owner of the region's first partition looks once a second; another that owned it too for a
-// moment would only find other rows.
+// The owner of the region's first partition hears of them within a second, by its look for what is
+// due; another that owned it too for a moment would only find other rows.
 import type { Logger } from "pino";
-import type { Clock } from "./clock.ts";
 import { DroverError, type Reason } from "./errors.ts";
-import { createLoop, type Loop } from "./loop.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { InboxAnswer, InboxRow } from "./store/inbox.ts";
 import type { Store } from "./store/store.ts";
 
-const EVERY_MS = 1_000;
 const ROWS_MAX = 200;
 const PRIORITY = 5;
 /** These say nothing about the row: it waits for the next look. */
@@ -25,18 +22,27 @@ const PASSING: ReadonlySet<Reason> = new Set([
   "INTERNAL",
 ]);
 
+export interface Inbox {
+  /** There are rows: they are taken, unless that is under way. */
+  announce(): void;
+  /** One look with all that follows from it. */
+  takeOnce(): Promise<void>;
+  /** Resolves when what is under way has ended. */
+  stop(): Promise<void>;
+}
+
 export interface InboxOptions {
   readonly store: Pick<Store, "takeInbox" | "settleInbox" | "namespace">;
   readonly schedule: Scheduler["schedule"];
   readonly isOwner: () => boolean;
-  readonly clock: Clock;
   readonly log: Logger;
 }
 
-export function createInbox(options: InboxOptions): Loop {
-  const { store, clock, log } = options;
+export function createInbox(options: InboxOptions): Inbox {
+  const { store, log } = options;
+  let under: Promise<void> | null = null;
 
-  async function runOnce(): Promise<void> {
+  async function takeOnce(): Promise<void> {
     if (!options.isOwner()) return;
     for (;;) {
       const rows = await store.takeInbox(ROWS_MAX);
@@ -47,11 +53,16 @@ export function createInbox(options: InboxOptions): Loop {
     }
   }
 
-  return createLoop({
-    clock,
-    everyMs: EVERY_MS,
-    runOnce,
-    onError: (error) => log.debug({ event: "inbox.failed", err: String(error) }),
+  return Object.freeze({
+    announce() {
+      under ??= takeOnce()
+        .catch((error: unknown) => log.debug({ event: "inbox.failed", err: String(error) }))
+        .finally(() => {
+          under = null;
+        });
+    },
+    takeOnce,
+    stop: async () => void (await under),
   });
 }
 

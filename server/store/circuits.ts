@@ -67,6 +67,15 @@ export interface Cordon {
 export type CordonKind = "agent" | "version";
 export type CordonRef = Pick<Cordon, "namespaceId" | "kind" | "name">;
 
+/** Whether anything has changed of what a look would show. */
+export interface CircuitSign {
+  readonly now: Moment;
+  /** Another one after any change that has been committed. */
+  readonly mark: string;
+  /** As in a look. */
+  readonly watched: readonly number[];
+}
+
 /** All that a server has to know to hand out nothing that it should not. */
 export interface CircuitLook {
   readonly now: Moment;
@@ -127,6 +136,8 @@ export interface Circuits {
   count(ends: readonly CountedEnds[]): Promise<void>;
   /** `windowMs`: how far back a bad end makes a lane watched. */
   look(windowMs: number): Promise<CircuitLook>;
+  /** The look that follows from a sign; costs nothing where its mark is the last one's. */
+  learn(sign: CircuitSign): Promise<CircuitLook>;
   /** `windowMs`: how far back. Lanes of which nothing is known are left out. */
   evidence(lanes: readonly number[], windowMs: number): Promise<readonly LaneEvidence[]>;
   /**

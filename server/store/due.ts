@@ -26,16 +26,33 @@ export interface DueSchedule extends ScheduleRef {
   readonly wakeAt: Moment;
 }
 
+/**
+ * Work of a partition's owner that is no moment of a run: what users have put into the inbox,
+ * webhooks to be sent, ends of runs that triggers wait for.
+ */
+export type Outside = "inbox" | "deliveries" | "triggers";
+
+/** Where a look begins and ends: what has long been dead may be in its way. */
+export interface DueRange {
+  /** What has come before this moment is left out; null: nothing is. */
+  readonly since: Moment | null;
+  /** What comes later than so long from now is not told as the next; null: whatever comes is. */
+  readonly aheadMs: number | null;
+}
+
+export const WHOLE_RANGE: DueRange = Object.freeze({ since: null, aheadMs: null });
+
 export interface DueLook {
   readonly now: Moment;
+  /** Where something can be done now. */
+  readonly outside: readonly Outside[];
   readonly due: readonly DueRow[];
   readonly schedules: readonly DueSchedule[];
   /** The earliest moment still to come in these partitions. */
   readonly nextAt: Moment | null;
 }
 
-export interface Looked {
-  readonly now: Moment;
+export interface Looked extends Pick<DueLook, "now" | "outside"> {
   /** What is due, earliest first. */
   readonly rows: readonly DueRow[];
   readonly schedules: DueLook["schedules"];
@@ -51,11 +68,13 @@ export function leaseOf({ runId, step }: { readonly runId: RunId; readonly step:
   return `${runId}/${step}`;
 }
 
-export function dueLook({ now, rows, schedules, isMore, moved, nextAt }: Looked): DueLook {
+export function dueLook(looked: Looked): DueLook {
+  const { now, outside, rows, schedules, isMore, moved, nextAt } = looked;
   const later = [...moved.values(), ...(nextAt === null ? [] : [nextAt])];
   const next = isMore ? now : later.length === 0 ? null : Math.min(...later);
   return {
     now,
+    outside,
     nextAt: next,
     schedules,
     due: rows.filter((row) => row.kind !== "lease" || !moved.has(leaseOf(row))),

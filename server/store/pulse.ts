@@ -1,4 +1,5 @@
 // What a process asks once a second, whatever waits in it.
+import type { CircuitSign } from "./circuits.ts";
 import type { Mark, SeenMarks } from "./marks.ts";
 import type { RunRef, WatchedRun } from "./store.ts";
 
@@ -7,6 +8,11 @@ export interface PulseQuestion {
   readonly runs: readonly RunRef[];
   /** Rows before them are not looked at. */
   readonly marks: readonly Mark[];
+  /**
+   * How far back a bad end makes a lane watched, in milliseconds; null, or left out: circuits are
+   * not asked about.
+   */
+  readonly circuitsMs?: number | null;
 }
 
 export interface Pulse {
@@ -16,4 +22,6 @@ export interface Pulse {
   readonly runs: readonly WatchedRun[];
   /** What stands from the marks on; null: there was none in the question. */
   readonly marks: SeenMarks | null;
+  /** null: they were not in the question. */
+  readonly circuits: CircuitSign | null;
 }

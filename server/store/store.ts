@@ -21,7 +21,7 @@ import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "./beats.ts";
 import type { PassRecord } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
-import type { DueKind, DueLook, DueRow, DueSchedule } from "./due.ts";
+import type { DueKind, DueLook, DueRange, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
@@ -390,11 +390,11 @@ export interface Store extends SweptRows {
   /**
    * Rows of the partitions whose moment has come, earliest first, and the moment after them; now,
    * where there are more. A lease whose session has beaten since, and of which nothing else is due,
-   * moves to its next moment instead.
+   * moves to its next moment instead. `range`: left out, all of them.
    */
-  dueRows(partitions: readonly number[], limit: number): Promise<DueLook>;
-  /** What of these partitions is overdue by more than so long, and how many nobody owns. */
-  overdue(partitions: readonly number[], byMs: number): Promise<Overdue>;
+  dueRows(partitions: readonly number[], limit: number, range?: DueRange): Promise<DueLook>;
+  /** What is overdue by more than so long, and how many nobody owns. `since`: as of a range. */
+  overdue(partitions: readonly number[], byMs: number, since?: Moment | null): Promise<Overdue>;
   ready(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,11 +1,10 @@
-// Once a second: what may be handed out is learned anew, what this server has counted is written,
+// With each beat: what may be handed out is learned anew, what this server has counted is written,
 // and the circuits of lanes that this process owns are moved as the rules say (core/circuit.ts).
 //
 // A lane is owned by the owner of a partition that its number names. Nothing rests on that: a
 // change is a compare and set, so of two that believe it is theirs one changes it. All state is in
 // the database, and a take-over goes on with it.
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
 import {
   type CircuitSettings,
   type CircuitState,
@@ -14,10 +13,10 @@ import {
   judgeLane,
 } from "../core/circuit.ts";
 import { inWords } from "../core/pass.ts";
-import { createLoop, type Loop } from "../loop.ts";
 import type {
   CircuitChange,
   CircuitLook,
+  CircuitSign,
   Circuits,
   CountedEnds,
   LaneEvidence,
@@ -25,12 +24,18 @@ import type {
 import { PARTITIONS_PER_REGION } from "../store/partition.ts";
 import type { Owned } from "./ownership.ts";
 
-const EVERY_MS = 1_000;
+export interface CircuitWatch {
+  /** Of lanes: how far back a bad end makes one watched, in milliseconds. */
+  readonly windowMs: number;
+  /** What follows from a beat. */
+  heard(sign: CircuitSign): Promise<void>;
+  /** The same, without waiting for a beat. */
+  runOnce(): Promise<void>;
+}
 
 export interface CircuitWatchOptions {
   readonly circuits: Circuits;
   readonly settings: CircuitSettings;
-  readonly clock: Clock;
   readonly log: Logger;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   /** What is to be written of what this server has counted. */
@@ -38,17 +43,11 @@ export interface CircuitWatchOptions {
   readonly learn: (look: CircuitLook) => Promise<void>;
 }
 
-export function createCircuitWatch(options: CircuitWatchOptions): Loop {
-  const { circuits, settings, clock, log } = options;
+export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
+  const { circuits, settings, log } = options;
 
-  async function look(): Promise<CircuitLook> {
-    const found = await circuits.look(settings.windowMs);
+  async function follow(found: CircuitLook): Promise<void> {
     await options.learn(found);
-    return found;
-  }
-
-  async function runOnce(): Promise<void> {
-    const found = await look();
     // At once, for a lane that was heard of just now: its owner weighs the good against the bad.
     const counted = options.counted(found.watched, settings.windowMs);
     if (counted.length > 0) await circuits.count(counted);
@@ -70,14 +69,18 @@ export function createCircuitWatch(options: CircuitWatchOptions): Loop {
       }
       changed ||= made.length > 0;
     }
-    if (changed) await look();
+    if (changed) await options.learn(await circuits.look(settings.windowMs));
   }
 
-  return createLoop({
-    clock,
-    everyMs: EVERY_MS,
-    runOnce,
-    onError: (error) => log.debug({ event: "circuit.look-failed", err: String(error) }),
+  const told = (look: Promise<CircuitLook>): Promise<void> =>
+    look.then(follow).catch((error: unknown) => {
+      log.debug({ event: "circuit.look-failed", err: String(error) });
+    });
+
+  return Object.freeze({
+    windowMs: settings.windowMs,
+    heard: (sign: CircuitSign) => told(circuits.learn(sign)),
+    runOnce: () => told(circuits.look(settings.windowMs)),
   });
 }
 

@@ -5,7 +5,8 @@
 //           ─ anything else ─→ pending, later: 5 s, doubled up to an hour; after a day given up
 //
 // Whoever owns the partition sends. A take-over, or an answer that is lost, sends twice, under the
-// same id. A round is a second; with nothing announced every fifth one looks.
+// same id. A round is a second, and looks where something was announced: by those who write what is
+// told, and by the owner's look for what is due.
 import type { Logger } from "pino";
 import type { Clock, Random } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
@@ -16,7 +17,6 @@ import { bodyOf } from "./delivery-body.ts";
 import type { Owned } from "./ownership.ts";
 
 const ROUND_MS = 1_000;
-const QUIET_ROUNDS = 5;
 /** In flight at a time: of this process, and of one hook, so that a dead one holds up no other. */
 const OUT_MAX = 64;
 const OUT_OF_HOOK_MAX = 8;
@@ -66,13 +66,11 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   const { clock, log } = options;
   const out = new Map<string, { readonly hook: string; readonly settled: Promise<void> }>();
   let announced = true;
-  let quiet = 0;
 
   async function look(): Promise<number> {
     const partitions = options.owned().map(({ partition }) => partition);
     if (partitions.length === 0) return 0;
     announced = false;
-    quiet = 0;
     const due = await options.outbox.due(partitions, OUT_OF_HOOK_MAX);
     let sent = 0;
     for (const delivery of due) {
@@ -101,8 +99,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     clock,
     everyMs: ROUND_MS,
     async runOnce() {
-      quiet++;
-      if (announced || quiet >= QUIET_ROUNDS) await look();
+      if (announced) await look();
     },
     onError: (error) => log.debug({ event: "webhook.look-failed", err: String(error) }),
   });

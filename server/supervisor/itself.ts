@@ -1,5 +1,6 @@
 // The watch "itself": whether anybody acts on what is due, as any server can see it, the one that
-// watches nothing too. By the database's clock, with one statement every few seconds.
+// watches nothing too. By the database's clock, with one statement every few seconds, which begins
+// where the last one found nothing, and once a minute at all.
 //
 //   ok ─→ degraded    work is overdue beyond the goal, or partitions have had no owner for 2 s
 //   degraded ─→ ok    neither is so any more
@@ -11,6 +12,10 @@ import type { HealthConfig } from "../config.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import { OVERDUE_OF, type Overdue } from "../store/overdue.ts";
 import type { Store } from "../store/store.ts";
+
+/** How long a moment may have come before its transaction commits. */
+const COMMIT_MS_MAX = 10_000;
+const WHOLE_EVERY_MS = 60_000;
 
 export interface ItselfOptions {
   readonly store: Pick<Store, "overdue">;
@@ -36,12 +41,17 @@ export interface Itself extends Loop {
 export function createItself(options: ItselfOptions): Itself {
   const { store, clock, log, config } = options;
   let seen: Overdue | null = null;
+  let wholeAtMs = Number.NEGATIVE_INFINITY;
   let unownedSinceMs: number | null = null;
+  const settledMs = config.overdueMs + COMMIT_MS_MAX;
   let health: Health = { status: "ok", reasons: [] };
 
   async function look(): Promise<void> {
     const lookedAtMs = clock.monotonicMs();
-    seen = await store.overdue(options.partitions(), config.overdueMs);
+    const isWhole = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
+    const since = isWhole || seen?.oldestAt !== null ? null : seen.now - settledMs;
+    seen = await store.overdue(options.partitions(), config.overdueMs, since);
+    if (since === null) wholeAtMs = lookedAtMs;
     unownedSinceMs = seen.unowned === 0 ? null : (unownedSinceMs ?? lookedAtMs);
     const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
     const before = health.status;

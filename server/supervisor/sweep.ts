@@ -5,7 +5,7 @@
 //   strays   walks the rows that belong to open runs alone: of those that are not, or not there
 //   lost     walks all runs, ten thousand a look: those that have not ended, and are not open
 //   asleep   walks all schedules, ten thousand a look: those that nothing wakes, and are not paused
-//   then     a new round
+//   then     a new round, thirty looks after the last began at the soonest
 //
 // What it doubts is looked at again under the run's lock, by the one door (scheduler/mend.ts): this
 // look is without one, and a run that moves meanwhile is left to the next round. A schedule goes
@@ -27,6 +27,8 @@ const RUNS_MAX = 1_000;
 const ROWS_MAX = 20_000;
 const STRAYS_MAX = 1_000;
 const LOOKED_THROUGH_MAX = 10_000;
+/** Where there is little to walk, a round is over after four looks. */
+const LOOKS_A_ROUND = 30;
 
 export interface SweepOptions {
   readonly store: Pick<Store, "openRuns" | "storedRuns" | "strayRuns" | "unopenedRuns"> & {
@@ -64,6 +66,8 @@ export function createSweep(options: SweepOptions): Sweep {
   let beganAtMs = clock.monotonicMs();
   let lastBeganAtMs = beganAtMs;
   let stopped = false;
+  /** Since the last round began, those included that had nothing to do. */
+  let looks = LOOKS_A_ROUND;
   let under: Promise<unknown> = Promise.resolve();
 
   /** One page; how much of it was doubted. */
@@ -173,7 +177,12 @@ export function createSweep(options: SweepOptions): Sweep {
   const loop = createLoop({
     clock,
     everyMs: options.settings.sweepEveryMs,
-    runOnce: async () => void (await look()),
+    async runOnce() {
+      looks++;
+      if (place === FIRST && looks <= LOOKS_A_ROUND) return;
+      if (place === FIRST) looks = 1;
+      await look();
+    },
     onError: (error) => log.debug({ event: "sweep.failed", err: String(error) }),
   });
 

@@ -3,15 +3,20 @@
 // intervention.
 //
 // It sleeps until the earliest moment that its last look saw or that was announced since, for
-// `lookEveryMs` at most. Silence counts only while somebody could have heard: `watchingSince` of a
-// partition begins anew at take-over, when two looks are more than `gapMs` apart, and when the
-// database's clock has jumped.
+// `lookEveryMs` at most. A look begins where nothing was left before: dead entries of an index,
+// which a snapshot that somebody holds keeps there, are then not walked again and again. What is
+// set before that moment is announced; if that is lost, a look at all finds it, within a minute.
+//
+// Silence counts only while somebody could have heard: `watchingSince` of a partition begins anew
+// at take-over, when two looks are more than `gapMs` apart, and when the database's clock has
+// jumped.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
+import type { Outside } from "../store/due.ts";
 import type { DueLook, DueRow, DueSchedule, Store } from "../store/store.ts";
 import type { Owned } from "./ownership.ts";
 
@@ -21,6 +26,9 @@ const DUE_MAX = 500;
 const LOOK_APART_MS = 5;
 /** How long a look waits for what it has found to be settled. */
 const PATIENCE_MS = 200;
+/** How long a moment may have come before its transaction commits; none lives half as long. */
+const COMMIT_MS_MAX = 10_000;
+const WHOLE_EVERY_MS = 60_000;
 
 export interface Watches {
   start(): void;
@@ -48,6 +56,8 @@ export interface WatchesOptions {
   readonly settings: Pick<SupervisorConfig, "lookEveryMs" | "gapMs" | "jumpMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   readonly onFenced: (node: string) => void;
+  /** Something else can be done for our partitions. */
+  readonly onOutside: (what: readonly Outside[]) => void;
 }
 
 export function createWatches(options: WatchesOptions): Watches {
@@ -56,6 +66,11 @@ export function createWatches(options: WatchesOptions): Watches {
   const watchingSince = new Map<number, Moment>();
   const fresh = new Set<number>();
   let last: { readonly lookedAtMs: number; readonly now: Moment } | null = null;
+  /** Nothing due is left before it; null: nobody knows. */
+  let since: Moment | null = null;
+  /** The earliest of the moments that were announced after the last look had begun. */
+  let announced: Moment = Number.POSITIVE_INFINITY;
+  let wholeAtMs = Number.NEGATIVE_INFINITY;
   let running = false;
   let timer: Timer | null = null;
   let wakeAtMs = Number.POSITIVE_INFINITY;
@@ -67,14 +82,22 @@ export function createWatches(options: WatchesOptions): Watches {
     const { node, owned } = options.owner();
     if (node === null || owned.length === 0) {
       last = null;
+      since = null;
       return 0;
     }
     const lookedAtMs = clock.monotonicMs();
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
     // What is taken while this look is under way is not in it, and stays fresh for the next.
     const takenBefore = new Set(fresh);
-    const found = await options.store.dueRows([...epochs.keys()], DUE_MAX);
+    const isWhole = takenBefore.size > 0 || lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
+    since = isWhole || since === null ? null : Math.min(since, announced);
+    announced = Number.POSITIVE_INFINITY;
+    const range = { since, aheadMs: lookEveryMs };
+    const found = await options.store.dueRows([...epochs.keys()], DUE_MAX, range);
+    if (since === null) wholeAtMs = lookedAtMs;
+    since = settledUntil(found);
     watch([...epochs.keys()], found, lookedAtMs, takenBefore);
+    if (found.outside.length > 0) options.onOutside(found.outside);
     for (const row of found.due) {
       const epoch = epochs.get(row.partition) ?? 0;
       submit(row, watchingSince.get(row.partition) ?? found.now, { node, epoch });
@@ -197,11 +220,14 @@ export function createWatches(options: WatchesOptions): Watches {
       await quiet();
     },
     async lookOnce() {
+      await under;
+      since = null;
       const due = await lookOnce();
       await quiet();
       return due;
     },
     announce(moment: Moment) {
+      announced = Math.min(announced, moment);
       if (last) wake(last.lookedAtMs + (moment - last.now) + 1);
     },
     taken(partitions: readonly number[]) {
@@ -210,6 +236,14 @@ export function createWatches(options: WatchesOptions): Watches {
     },
     quiet,
   });
+}
+
+/** What it has found may still be there when the next look begins. */
+function settledUntil({ now, due, schedules }: DueLook): Moment {
+  return [...due, ...schedules].reduce(
+    (least, { wakeAt }) => Math.min(least, wakeAt),
+    now - COMMIT_MS_MAX,
+  );
 }
 
 /** What a due row is to the rules of its run. */

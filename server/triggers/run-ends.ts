@@ -20,8 +20,6 @@ import type { EndedFor } from "../store/triggers.ts";
 import { factsOfEnd } from "./mappings.ts";
 
 const ROUND_MS = 250;
-/** With nothing announced every eighth round looks: a run that ended on another server. */
-const QUIET_ROUNDS = 8;
 const ROWS_MAX = 100;
 /** These say nothing about the row. */
 const PASSING: ReadonlySet<Reason> = new Set([
@@ -42,7 +40,7 @@ export interface RunEndsOptions {
 }
 
 export interface RunEnds extends Loop {
-  /** A run has ended here: the next round looks. */
+  /** A run has ended: the next round looks. */
   announce(): void;
   /** One look with all that follows from it; how many rows it has met. */
   lookOnce(): Promise<number>;
@@ -51,11 +49,9 @@ export interface RunEnds extends Loop {
 export function createRunEnds(options: RunEndsOptions): RunEnds {
   const { store, clock, log } = options;
   let announced = true;
-  let quiet = 0;
 
   async function lookOnce(): Promise<number> {
     announced = false;
-    quiet = 0;
     const partitions = options.owned().map(({ partition }) => partition);
     if (partitions.length === 0) return 0;
     const rows = await store.triggers.ended(partitions, ROWS_MAX);
@@ -86,8 +82,7 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     clock,
     everyMs: ROUND_MS,
     async runOnce() {
-      quiet++;
-      if (announced || quiet >= QUIET_ROUNDS) await lookOnce();
+      if (announced) await lookOnce();
     },
     onError: (error) => log.debug({ event: "trigger.look-failed", err: String(error) }),
   });

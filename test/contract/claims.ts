@@ -297,16 +297,15 @@ export function describeClaims(opened: Opened): void {
     expect(await store.pulse({ lanes, runs: [run.ref, done.ref], marks: [] })).toEqual({
       lanes: [a],
       runs: [{ runId: run.ref.runId, version: 1 }],
-      marks: null,
+      ...{ marks: null, circuits: null },
     });
     await pass(store, run, report(await claimOne(store, run), success));
     const after = await store.pulse({ lanes: [a], runs: [run.ref], marks: [] });
-    expect(after).toEqual({ lanes: [], runs: [{ runId: run.ref.runId, version: 2 }], marks: null });
-    expect(await store.pulse({ lanes: [], runs: [], marks: [] })).toEqual({
-      lanes: [],
-      runs: [],
-      marks: null,
-    });
+    const none = { lanes: [], runs: [], marks: null, circuits: null };
+    expect(after).toEqual({ ...none, runs: [{ runId: run.ref.runId, version: 2 }] });
+    expect(await store.pulse({ lanes: [], runs: [], marks: [] })).toEqual(none);
+    const { circuits } = await store.pulse({ lanes: [], runs: [], marks: [], circuitsMs: 60_000 });
+    expect(circuits).toMatchObject({ now: expect.any(Number), mark: expect.any(String) });
   });
 
   test("a mark leaves out what stands before it, of its lane and priority alone", async () => {

@@ -136,6 +136,26 @@ export function describeDue(opened: Opened): void {
     expect(nextAt).toBe(now);
   });
 
+  test("a look begins where it is told to, and tells of nothing that is farther ahead", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const { now } = await store.dueRows([partition], 10);
+    const soon = now + 5 * A_MINUTE_MS;
+    const steps = [
+      waiting(0, "signal", 1_000),
+      waiting(1, "timer", 2_000),
+      waiting(2, "timer", soon),
+    ];
+    await beginAs(store, steps, { partition });
+    const look = (since: number | null, aheadMs: number | null) =>
+      store.dueRows([partition], 10, { since, aheadMs });
+    const found = async (since: number | null) =>
+      (await look(since, null)).due.map(({ step }) => step);
+    expect([await found(null), await found(2_000), await found(2_001)]).toEqual([[0, 1], [1], []]);
+    expect((await look(null, 10 * A_MINUTE_MS)).nextAt).toBe(soon);
+    expect((await look(null, A_MINUTE_MS)).nextAt).toBeNull();
+  });
+
   test("a step that waits comes due as what it waits for", async () => {
     const { store } = opened();
     const partition = ownPartition();

@@ -7,7 +7,7 @@ import type { Effect } from "../../server/core/effect.ts";
 import type { EscalationReason } from "../../server/core/history.ts";
 import type { DueDelivery, OutboxKind } from "../../server/store/outbox.ts";
 import type { Store } from "../../server/store/store.ts";
-import { newNamespace, newUuid, type Opened, type Scheduled } from "./fixture.ts";
+import { newNamespace, newUuid, type Opened, ownPartition, type Scheduled } from "./fixture.ts";
 import { beginAs, DEADLINE, passAs } from "./hand-made.ts";
 
 /** Deliveries of escalations are in the partition of their cause. */
@@ -172,8 +172,12 @@ export function describeOutbox(opened: Opened): void {
 
   test("a delivery is not due before the moment of its next try", async () => {
     const namespaceId = await hook(["run-ended"]);
-    await passAs(store(), await begin(namespaceId), { run: ENDED });
+    const partition = ownPartition();
+    const outside = async () => (await store().dueRows([partition], 10)).outside;
+    await passAs(store(), await begin(namespaceId, { partition }), { run: ENDED });
+    expect(await outside()).toEqual(["deliveries"]);
     const [told] = await due(namespaceId);
+    expect(await outside()).toEqual(["deliveries"]);
     const id = told?.id ?? "";
     const tried = {
       id,
@@ -184,6 +188,7 @@ export function describeOutbox(opened: Opened): void {
     } as const;
     await store().outbox.settle([tried]);
     expect(await due(namespaceId)).toEqual([]);
+    expect(await outside()).toEqual([]);
     const [shown] = await store().outbox.deliveries(namespaceId, all);
     expect((shown?.nextTryAt ?? 0) - (told?.now ?? 0)).toBeGreaterThanOrEqual(60_000);
   });

@@ -26,6 +26,9 @@ export function describeOverdue(opened: Opened): void {
     expect(oldestAt).toBe(due?.wakeAt);
     const allowedMs = now - (oldestAt ?? now) + 60_000;
     expect(await store.overdue([partition], allowedMs)).toMatchObject({ oldestAt: null });
+    // What has come before is left to those who asked then.
+    expect(await store.overdue([partition], 1_000, oldestAt)).toMatchObject({ oldestAt });
+    expect(await store.overdue([partition], 1_000, now - 1_000)).toMatchObject({ oldestAt: null });
   });
 
   test("no more than ten of a kind are counted in a partition", async () => {

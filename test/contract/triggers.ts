@@ -129,12 +129,15 @@ export function describeTriggers(opened: Opened): void {
     await end(run);
     // Of this moment: a second from now it will have been.
     const overdue = async () => (await store().overdue([partition], -1_000)).rows["run-end"];
+    const outside = async () => (await store().dueRows([partition], 10)).outside;
+    expect(await outside()).toEqual(["triggers"]);
     expect((await store().overdue([partition], 60_000)).rows["run-end"]).toBe(0);
     expect(await overdue()).toBe(1);
     const [first] = await store().triggers.ended([partition], 1);
     if (!first) throw new Error("the end is not there");
     await store().triggers.settle([{ id: first.id, again: false, began: null }]);
     expect(await overdue()).toBe(0);
+    expect(await outside()).toEqual([]);
   });
 
   test("what an end sets off is of the region of its namespace", async () => {

@@ -7,10 +7,11 @@
 // that those which began later commit before it.
 
 import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
+import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts";
 import type { Pulse, PulseQuestion } from "../../server/store/pulse.ts";
-import type { RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
+import type { DueLook, RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import type { Faults } from "./faults.ts";
 import { faultyPartitions } from "./store-sessions.ts";
@@ -130,7 +131,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     takeInbox: (limit) => call("takeInbox", () => store.takeInbox(limit)),
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (asked) => read("pulse", () => pulse(wire, asked)),
-    dueRows: (...asked) => call("dueRows", () => store.dueRows(...asked)),
+    dueRows: (...asked) => call("dueRows", () => dueRows(wire, ...asked)),
     openRuns: (...asked) => read("openRuns", () => store.openRuns(...asked)),
     storedRuns: (...asked) => read("storedRuns", () => store.storedRuns(...asked)),
     strayRuns: (...asked) => read("strayRuns", () => store.strayRuns(...asked)),
@@ -139,6 +140,19 @@ export function createFaultyStore(wire: StoreWire): Store {
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
   } satisfies Store);
+}
+
+/** What is told outside is of partitions that runs of a simulation do not have. */
+async function dueRows(
+  { store, partitions: count }: StoreWire,
+  partitions: readonly number[],
+  ...asked: [limit: number, range?: DueRange]
+): Promise<DueLook> {
+  const [found, all] = await Promise.all([
+    store.dueRows(partitions, ...asked),
+    store.dueRows(spread(partitions, count), 0),
+  ]);
+  return { ...found, outside: all.outside };
 }
 
 /**
@@ -303,6 +317,11 @@ function faultyCircuits(
     count: (ends) => call("countEnds", () => circuits.count(ends)),
     async look(windowMs) {
       const look = await read("circuitLook", () => circuits.look(windowMs));
+      watch.learned(look);
+      return look;
+    },
+    async learn(sign) {
+      const look = await read("circuitLook", () => circuits.learn(sign));
       watch.learned(look);
       return look;
     },

@@ -23,7 +23,6 @@ test("a server where all goes well says so in the look that hears of bad ends el
       ...{
         circuits: store.circuits,
         settings: CIRCUIT_DEFAULTS,
-        clock,
         log: pino({ level: "silent" }),
       },
       owner: () => ({ node: randomUUID(), owned }),

@@ -15,16 +15,22 @@ function sweepOf(owned: readonly Owned[]) {
   const looked = Promise.withResolvers<void>();
   const landed = Promise.withResolvers<void>();
   const submitted: { readonly partition: number; readonly actor?: SupervisorActor }[] = [];
+  const walked: string[] = [];
+  const walk = <T>(name: string, found: T): T => {
+    walked.push(name);
+    return found;
+  };
   const sweep = createSweep({
     store: {
-      openRuns: async () => [],
+      openRuns: async () => walk("open", []),
       storedRuns: async () => new Map(),
       async strayRuns() {
+        walked.push("strays");
         await looked.promise;
         return { runs: owned.map(({ partition }) => run(partition)), last: null };
       },
-      unopenedRuns: async () => ({ runs: [], last: null }),
-      schedules: { asleep: async () => ({ schedules: [], last: null }) },
+      unopenedRuns: async () => walk("lost", { runs: [], last: null }),
+      schedules: { asleep: async () => walk("asleep", { schedules: [], last: null }) },
     },
     plans: { get: () => Promise.reject(new Error("there is no definition")) },
     advance: {
@@ -40,7 +46,7 @@ function sweepOf(owned: readonly Owned[]) {
     owner: () => now,
     settings: { sweepEveryMs: 1_000 },
   });
-  return { sweep, now, submitted, looked: looked.resolve, land: landed.resolve };
+  return { sweep, now, submitted, walked, looked: looked.resolve, land: landed.resolve };
 }
 
 it("acts on nothing that was handed back while it looked, and in the epoch of now", async () => {
@@ -54,6 +60,17 @@ it("acts on nothing that was handed back while it looked, and in the epoch of no
   land();
   await round;
   expect(submitted).toEqual([{ partition: 2, actor: { node: "n", epoch: 6 } }]);
+});
+
+it("begins a round thirty looks after the last at the soonest, where there is little to walk", async () => {
+  const { sweep, walked, looked, land } = sweepOf([{ partition: 1, epoch: 4 }]);
+  looked();
+  land();
+  const round = ["open", "strays", "lost", "asleep"];
+  for (let look = 0; look < 30; look++) await sweep.runOnce();
+  expect(walked).toEqual(round);
+  await sweep.runOnce();
+  expect(walked).toEqual([...round, "open"]);
 });
 
 it("is quiet when all that it has sent has landed, whatever it looks at", async () => {

@@ -4,11 +4,12 @@ import type { Clock } from "../../server/clock.ts";
 import { sleepBy } from "../../server/clock.ts";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import type { RunEvent } from "../../server/core/event.ts";
+import { WHOLE_RANGE } from "../../server/store/due.ts";
 import type { DueLook, DueRow } from "../../server/store/store.ts";
 import { createWatches } from "../../server/supervisor/watches.ts";
 import { quietLog } from "../support/control-plane.ts";
 
-const NOTHING: DueLook = { now: 1_000, due: [], schedules: [], nextAt: null };
+const NOTHING: DueLook = { now: 1_000, outside: [], due: [], schedules: [], nextAt: null };
 
 /** A clock whose timers fire by hand, in order. */
 function handClock(): Clock & { advance(ms: number): Promise<void> } {
@@ -49,12 +50,15 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
   const clock = handClock();
   const looks: number[] = [];
   const submitted: { runId: string; event: RunEvent }[] = [];
+  const outside: string[] = [];
+  const begins: (number | null)[] = [];
   const watches = createWatches({
     clock,
     log: quietLog,
     settings: SUPERVISOR_DEFAULTS,
     store: {
-      dueRows() {
+      dueRows(_partitions, _limit, { since } = WHOLE_RANGE) {
+        begins.push(since);
         looks.push(clock.monotonicMs());
         return (answers.shift() ?? (() => Promise.resolve(NOTHING)))();
       },
@@ -69,8 +73,9 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
     fire: async () => ({ kind: "done" }),
     owner: () => ({ node: "n", owned: [{ partition: 0, epoch: 1 }] }),
     onFenced: () => undefined,
+    onOutside: (what) => void outside.push(...what),
   });
-  return { clock, watches, looks, submitted };
+  return { clock, watches, looks, begins, submitted, outside };
 }
 
 describe("the supervisor's loop", () => {
@@ -80,6 +85,51 @@ describe("the supervisor's loop", () => {
     watches.start();
     await clock.advance(3_000);
     expect(looks).toEqual([0, 301, 1_301, 2_301]);
+  });
+
+  it("begins where it left nothing before, and ten seconds earlier for who commits late", async () => {
+    const at = (now: number, more: Partial<DueLook> = {}) => ({ ...NOTHING, now, ...more });
+    const { clock, watches, begins } = watchesOver([
+      async () => at(100_000),
+      async () => at(101_000, { due: [backoff("old")] }),
+      async () => at(102_000),
+      async () => at(103_000),
+    ]);
+    watches.start();
+    await clock.advance(1_500);
+    expect(begins).toEqual([null, 90_000]);
+    await clock.advance(1_000);
+    // It may not be settled yet.
+    expect(begins.at(-1)).toBe(1_000);
+    // A moment before that, which somebody has set.
+    watches.announce(80_000);
+    await clock.advance(100);
+    expect(begins.slice(3)).toEqual([80_000]);
+    await clock.advance(1_000);
+    expect(begins.slice(4)).toEqual([93_000]);
+  });
+
+  it("looks at all for partitions that it has taken, and once a minute", async () => {
+    const { clock, watches, begins } = watchesOver([]);
+    watches.start();
+    await clock.advance(1_500);
+    watches.taken([0]);
+    await clock.advance(0);
+    await clock.advance(59_900);
+    const whole = begins.flatMap((since, place) => (since === null ? [place] : []));
+    expect(whole).toEqual([0, 2]);
+    await clock.advance(1_000);
+    expect(begins.flatMap((since, place) => (since === null ? [place] : []))).toHaveLength(3);
+  });
+
+  it("tells what else waits for the owner of its partitions", async () => {
+    const { watches, outside } = watchesOver([
+      async () => ({ ...NOTHING, outside: ["inbox", "triggers"] }),
+      async () => NOTHING,
+    ]);
+    await watches.lookOnce();
+    await watches.lookOnce();
+    expect(outside).toEqual(["inbox", "triggers"]);
   });
 
   it("looks when an announced moment comes", async () => {

@@ -7,9 +7,11 @@ import type { Actor } from "../changes.ts";
 import type {
   Circuit,
   CircuitChange,
+  CircuitLook,
   CircuitPage,
   CircuitRef,
   CircuitSaid,
+  CircuitSign,
   Circuits,
   Cordon,
   CordonRef,
@@ -37,36 +39,13 @@ export interface CircuitWorld {
 
 export function createCircuits(world: CircuitWorld, { run }: Transactions): Circuits {
   const { tables, now, lanes } = world;
-  const isPlain = ({ state, said }: Circuit) => state.kind === "closed" && said === null;
   return Object.freeze({
     count: (ends: readonly CountedEnds[]) =>
       run(() => {
         for (const one of ends) countOne(tables, now(), one);
       }),
-    look: (windowMs: number) =>
-      run(() => ({
-        now: now(),
-        circuits: tables.circuit
-          .all()
-          .filter((row) => !isPlain(row))
-          .sort(byKey)
-          .map(shown),
-        outages: tables.circuitOutage
-          .all()
-          .filter(({ to }) => to === null || to > now() - OUTAGES_TOLD_MS)
-          .sort((a, b) => b.from - a.from)
-          .slice(0, OUTAGES_TOLD_MAX),
-        cordons: tables.cordon.all(),
-        pinned: pinnedOf(world),
-        watched: [
-          ...new Set(
-            tables.circuitEnd
-              .all()
-              .filter(({ bad, at }) => bad > 0 && at > now() - windowMs)
-              .map(({ lane }) => lane),
-          ),
-        ],
-      })),
+    look: (windowMs: number) => run(() => lookBy(world, circuitSign(tables, now(), windowMs))),
+    learn: (sign: CircuitSign) => run(() => lookBy(world, sign)),
     evidence: (of: readonly number[], windowMs: number) =>
       run(() => of.flatMap((lane) => evidenceOf(tables, now(), lane, windowMs) ?? [])),
     change: (changes: readonly CircuitChange[], actor: Actor) =>
@@ -116,6 +95,36 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
           .sort((a, b) => (`${a.kind}/${a.name}` < `${b.kind}/${b.name}` ? -1 : 1)),
       ),
   } satisfies Circuits);
+}
+
+/** The mark is a new one each time: what is looked up costs nothing here. */
+export function circuitSign(tables: Tables, now: Moment, windowMs: number): CircuitSign {
+  const bad = tables.circuitEnd.all().filter((end) => end.bad > 0 && end.at > now - windowMs);
+  return { now, mark: "", watched: [...new Set(bad.map(({ lane }) => lane))] };
+}
+
+function lookBy(world: CircuitWorld, { watched }: CircuitSign): CircuitLook {
+  const { tables, now } = world;
+  return {
+    now: now(),
+    watched,
+    circuits: tables.circuit
+      .all()
+      .filter((row) => !isPlain(row))
+      .sort(byKey)
+      .map(shown),
+    outages: tables.circuitOutage
+      .all()
+      .filter(({ to }) => to === null || to > now() - OUTAGES_TOLD_MS)
+      .sort((a, b) => b.from - a.from)
+      .slice(0, OUTAGES_TOLD_MAX),
+    cordons: tables.cordon.all(),
+    pinned: pinnedOf(world),
+  };
+}
+
+function isPlain({ state, said }: Circuit): boolean {
+  return state.kind === "closed" && said === null;
 }
 
 function byKey(a: CircuitRef, b: CircuitRef): number {

@@ -2,12 +2,13 @@
 import type { Moment } from "../../core/attempt.ts";
 import { beatenUntil } from "../../core/evolve.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
-import { dueLook, leaseOf } from "../due.ts";
+import { type DueRange, dueLook, leaseOf, type Outside } from "../due.ts";
 import type { Pulse, PulseQuestion } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, RunRef, SessionLease } from "../store.ts";
 import { agentsAsking, isCordoned } from "./agents-asking.ts";
+import { circuitSign } from "./circuits.ts";
 import { workflowKey } from "./queue-tables.ts";
 import type { KnownLane } from "./queues.ts";
 import { mayBeTaken, seeMarks } from "./ready-rows.ts";
@@ -48,7 +49,7 @@ export function undelivered(
 export function pulse(
   tables: Tables,
   now: Moment,
-  { lanes, runs, marks }: PulseQuestion,
+  { lanes, runs, marks, circuitsMs = null }: PulseQuestion,
   world: { readonly pauseOf: PauseOf; readonly transactions: Transactions },
 ): Pulse {
   return {
@@ -62,18 +63,25 @@ export function pulse(
       return open?.partition === partition ? [{ runId, version: open.run.version }] : [];
     }),
     marks: marks.length === 0 ? null : seeMarks(tables, marks, world.transactions),
+    circuits: circuitsMs === null ? null : circuitSign(tables, now, circuitsMs),
   };
+}
+
+export interface DueAsked extends DueRange {
+  readonly partitions: readonly number[];
+  readonly limit: number;
 }
 
 export function dueRows(
   tables: Tables,
   now: Moment,
-  partitions: readonly number[],
-  limit: number,
+  { partitions, limit, since, aheadMs }: DueAsked,
   held: LaneHold,
 ): DueLook {
+  const isLooked = ({ wakeAt }: { readonly wakeAt: Moment }): boolean =>
+    wakeAt >= (since ?? wakeAt) && wakeAt <= now + (aheadMs ?? Number.POSITIVE_INFINITY);
   const rows = partitions
-    .flatMap((partition) => momentsOf(tables, now, partition, held))
+    .flatMap((partition) => momentsOf(tables, now, partition, held).filter(isLooked))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   const due = rows.filter((row) => row.wakeAt <= now).slice(0, limit);
   const moved = new Map(
@@ -84,15 +92,34 @@ export function dueRows(
     }),
   );
   const schedules = partitions
-    .flatMap((partition) => scheduleMoments(tables, partition))
+    .flatMap((partition) => scheduleMoments(tables, partition).filter(isLooked))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   const toCome = [...rows, ...schedules].flatMap(({ wakeAt }) => (wakeAt > now ? wakeAt : []));
   const dueSchedules = schedules.filter((row) => row.wakeAt <= now).slice(0, limit);
   return dueLook({
     ...{ now, rows: due, schedules: dueSchedules, moved },
+    outside: outsideOf(tables, now, partitions),
     isMore: due.length + dueSchedules.length >= limit,
     nextAt: toCome.length === 0 ? null : toCome.reduce((a, b) => Math.min(a, b)),
   });
+}
+
+/** Users fill the inbox by SQL, so here it is always empty. */
+function outsideOf(tables: Tables, now: Moment, partitions: readonly number[]): readonly Outside[] {
+  const toSend = partitions.some(
+    (partition) =>
+      tables.outbox.where("partition", partition).length > 0 ||
+      tables.delivery
+        .where("partition", partition)
+        .some(({ nextTryAt }) => nextTryAt !== null && nextTryAt <= now),
+  );
+  const toSetOff = partitions.some((partition) =>
+    tables.triggerEnd.where("partition", partition).some(({ nextAt }) => nextAt <= now),
+  );
+  return [
+    ...(toSend ? (["deliveries"] as const) : []),
+    ...(toSetOff ? (["triggers"] as const) : []),
+  ];
 }
 
 /** For whoever asks for moments alone. */

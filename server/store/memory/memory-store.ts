@@ -8,6 +8,7 @@
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
+import { WHOLE_RANGE } from "../due.ts";
 import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import type { Reads } from "../reads.ts";
 import type { Store, TransactOptions, Tx } from "../store.ts";
@@ -88,6 +89,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const circuitOf = (lane: number) => laneCircuit(world, lane);
+  const signs = { pauseOf, laneOf, circuitOf, polledMs };
   const regions = () => [...regionNames().keys()];
   const partitions = createPartitions(tables, transactions, {
     now,
@@ -115,14 +117,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   return Object.freeze({
     ...catalogue,
     ...sweptRows(tables, now, run),
-    reads: readsOf({
-      tables,
-      now,
-      run,
-      partitions,
-      catalogue: known,
-      signs: { pauseOf, laneOf, circuitOf, polledMs },
-    }),
+    reads: readsOf({ tables, now, run, partitions, catalogue: known, signs }),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
@@ -156,10 +151,10 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     takeInbox: async () => [],
     settleInbox: async () => undefined,
     pulse: (asked) => run(() => pulse(tables, now(), asked, { pauseOf, transactions })),
-    dueRows: (of, limit) =>
-      run(() => dueRows(tables, now(), of, limit, { pauseOf, circuitOf, laneOf, polledMs })),
-    overdue: (of, byMs) =>
-      run(() => overdue(tables, now(), { partitions: of, byMs, live: partitions.live() })),
+    dueRows: (of, limit, range = WHOLE_RANGE) =>
+      run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, signs)),
+    overdue: (of, byMs, since = null) =>
+      run(() => overdue(tables, now(), { partitions: of, byMs, since, live: partitions.live() })),
     ready: () => run(() => undefined),
     ...{ begin, loseTail, keepTail },
     close: async () => {

@@ -10,7 +10,7 @@ import type { Tables } from "./tables.ts";
 export function overdue(
   tables: Tables,
   now: Moment,
-  { partitions, byMs, live }: OverdueAsked,
+  { partitions, byMs, since, live }: OverdueAsked,
 ): Overdue {
   const rows = noneOverdue();
   let oldestAt: Moment | null = null;
@@ -18,7 +18,7 @@ export function overdue(
     const due = momentsOf(tables, now, partition, NOTHING_HELD);
     const counted = noneOverdue();
     const count = (of: OverdueOf, at: Moment): void => {
-      if (at >= now - byMs) return;
+      if (at >= now - byMs || (since !== null && at < since)) return;
       counted[of]++;
       oldestAt = Math.min(oldestAt ?? at, at);
     };
@@ -39,6 +39,7 @@ export function overdue(
 export interface OverdueAsked {
   readonly partitions: readonly number[];
   readonly byMs: number;
+  readonly since: Moment | null;
   readonly live: readonly string[];
 }
 

@@ -8,6 +8,7 @@ import type {
   CircuitLook,
   CircuitPage,
   CircuitRef,
+  CircuitSign,
   Circuits,
   Cordon,
   CountedEnds,
@@ -27,6 +28,7 @@ import {
 } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { readPinned } from "./pins.ts";
+import { circuitSign } from "./pulse.ts";
 import type { Begun, Query } from "./transaction.ts";
 
 /** A transaction of its own. */
@@ -34,17 +36,18 @@ type Transact = <T>(work: (begun: Begun) => Promise<T>) => Promise<T>;
 
 export function createCircuits(query: Query, transact: Transact): Circuits {
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
+
+  async function learn({ now, mark, watched }: CircuitSign): Promise<CircuitLook> {
+    // The mark is older than what is read after it: what comes between is read again.
+    if (read?.mark !== mark) read = { mark, ...(await readAll(query)) };
+    const { circuits, outages, cordons, pinned } = read;
+    return { now, watched, circuits, outages, cordons, pinned };
+  }
+
   return Object.freeze({
     count: (ends) => countEnds(query, ends),
-    async look(windowMs) {
-      const [row] = await query<LookRow>("circuit_look", [windowMs]);
-      if (!row) throw new Error("a look at circuits came back without its row");
-      const { now, watched, mark } = row;
-      // The mark is older than what is read after it: what comes between is read again.
-      if (read?.mark !== mark) read = { mark, ...(await readAll(query)) };
-      const { circuits, outages, cordons, pinned } = read;
-      return { now, watched, circuits, outages, cordons, pinned };
-    },
+    look: async (windowMs) => learn(await circuitSign(query, windowMs)),
+    learn,
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
     change: (changes, actor) => transact((begun) => changeCircuits(begun.query, changes, actor)),
     say: ({ lane, agentId }, said) =>
@@ -91,12 +94,6 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
       (await query("uncordon", [namespaceId, cordonKinds.code(kind), name])).length > 0,
     cordons: (namespaceId) => cordonsOf(query, namespaceId),
   } satisfies Circuits);
-}
-
-interface LookRow {
-  now: Moment;
-  mark: string;
-  watched: number[];
 }
 
 interface OutageRow {

@@ -2,7 +2,7 @@
 // beaten needs no judgement: it moves to its next moment here, many more in one statement than a
 // look has rows, since with many agents these are nearly all that is due.
 import type { Moment } from "../../core/attempt.ts";
-import { dueLook, leaseOf } from "../due.ts";
+import { type DueRange, dueLook, leaseOf, type Outside } from "../due.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueKind, DueLook, DueRow } from "../store.ts";
 import { dueKinds } from "./codes.ts";
@@ -32,23 +32,14 @@ export async function dueRows(
   query: Query,
   partitions: readonly number[],
   limit: number,
-  polledMs: number,
+  { since, aheadMs, polledMs }: DueRange & { readonly polledMs: number },
 ): Promise<DueLook> {
-  // First what is still to come: a moment between the two statements is then seen twice, and never
-  // missed.
-  const [next] = await query<{ now: number; next_at: number | null }>("next_moment", [partitions]);
-  const due = await query<{
-    kind: number;
-    due_kind: number | null;
-    run_id: string;
-    partition: number;
-    step_no: number;
-    fence: number;
-    wake_at: number;
-    polled: boolean;
-    lane: number | null;
-    agent_version: string | null;
-  }>("due_rows", [partitions, limit, OF_PARTITION_MAX, polledMs]);
+  const seen = await query<DueColumns | NextColumns>("due_rows", [
+    ...[partitions, limit, OF_PARTITION_MAX, polledMs, since, aheadMs],
+  ]);
+  const due = seen.flatMap((row) => (row.run_id === null ? [] : row));
+  const next = seen.find((row) => row.run_id === null);
+  if (!next) throw new Error("a look at what is due came back without the time");
   const schedules = due.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
     kind === SCHEDULE_DUE ? [{ id, partition, wakeAt }] : [],
   );
@@ -73,8 +64,28 @@ export async function dueRows(
     ? await moveBeaten(query, partitions)
     : new Map<string, Moment>();
   const isMore = due.length >= limit || moved.size >= MOVED_MAX || isCapped(due);
-  const now = next?.now ?? 0;
-  return dueLook({ now, rows, schedules, isMore, moved, nextAt: next?.next_at ?? null });
+  const { now, outside, wake_at: nextAt } = next;
+  return dueLook({ now, outside, rows, schedules, isMore, moved, nextAt });
+}
+
+interface DueColumns {
+  kind: number;
+  due_kind: number | null;
+  run_id: string;
+  partition: number;
+  step_no: number;
+  fence: number;
+  wake_at: number;
+  polled: boolean;
+  lane: number | null;
+  agent_version: string | null;
+}
+
+interface NextColumns {
+  run_id: null;
+  wake_at: number | null;
+  now: number;
+  outside: Outside[];
 }
 
 /** Of all that was due: whether there may be more of some kind in some partition. */

@@ -3,17 +3,23 @@ import type { Moment } from "../../core/attempt.ts";
 import { noneOverdue, OVERDUE_OF, OVERDUE_ROWS_MAX, type Overdue } from "../overdue.ts";
 import type { Query } from "./transaction.ts";
 
+interface OverdueAsked {
+  readonly byMs: number;
+  readonly since: Moment | null;
+  readonly ownerLostMs: number;
+}
+
 export async function overdue(
   query: Query,
   partitions: readonly number[],
-  { byMs, ownerLostMs }: { readonly byMs: number; readonly ownerLostMs: number },
+  { byMs, since, ownerLostMs }: OverdueAsked,
 ): Promise<Overdue> {
   const found = await query<{
     now: Moment;
     kind: number;
     rows: number;
     oldest_at: Moment | null;
-  }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX, ownerLostMs]);
+  }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX, ownerLostMs, since]);
   const rows = noneOverdue();
   for (const [kind, of] of OVERDUE_OF.entries())
     rows[of] = found.find((row) => row.kind === kind)?.rows ?? 0;

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
+import { WHOLE_RANGE } from "../due.ts";
 import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import type { LaneKey, Store } from "../store.ts";
@@ -160,8 +161,10 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     ...inboxOf(query),
     ...sweptRows(query),
     pulse: (asked) => pulse(query, asked),
-    dueRows: (partitions, limit) => dueRows(query, partitions, limit, times.polledMs),
-    overdue: (partitions, byMs) => overdue(query, partitions, { ...times, byMs }),
+    dueRows: (partitions, limit, range = WHOLE_RANGE) =>
+      dueRows(query, partitions, limit, { ...range, polledMs: times.polledMs }),
+    overdue: (partitions, byMs, since = null) =>
+      overdue(query, partitions, { ...times, byMs, since }),
     async ready() {
       await query("find_namespace", ["default"]);
     },

@@ -1,4 +1,6 @@
 // What the beat asks. Numbers of transactions are text on the way: 64 bits.
+import type { Moment } from "../../core/attempt.ts";
+import type { CircuitSign } from "../circuits.ts";
 import { rangesOf } from "../marks.ts";
 import type { Pulse, PulseQuestion } from "../pulse.ts";
 import { columns } from "./columns.ts";
@@ -13,13 +15,18 @@ interface PulseRow {
   readonly first: string | null;
   readonly oldest: string | null;
   readonly incarnation: string | null;
+  readonly now: Moment | null;
+  readonly mark: string | null;
+  readonly watched: number[] | null;
 }
 
 const LANE = 0;
 const RUN = 1;
 const MARK = 2;
+const CIRCUITS = 3;
 
-export async function pulse(query: Query, { lanes, runs, marks }: PulseQuestion): Promise<Pulse> {
+export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> {
+  const { lanes, runs, marks, circuitsMs = null } = asked;
   const ranges = rangesOf(lanes, marks).flat();
   const rows = await query<PulseRow>("pulse", [
     ranges.map(({ lane }) => lane),
@@ -40,13 +47,26 @@ export async function pulse(query: Query, { lanes, runs, marks }: PulseQuestion)
       (mark) => mark.priority,
       (mark) => String(mark.from),
     ),
+    circuitsMs,
   ]);
   const of = (kind: number): readonly PulseRow[] => rows.filter((row) => row.kind === kind);
   return {
     lanes: [...new Set(of(LANE).map((row) => row.lane ?? 0))],
     runs: of(RUN).map((row) => ({ runId: row.run_id ?? "", version: row.version ?? 0 })),
     marks: marksSeen(of(MARK)),
+    circuits: of(CIRCUITS).map(signOf)[0] ?? null,
   };
+}
+
+/** For a look between two beats. */
+export async function circuitSign(query: Query, circuitsMs: number): Promise<CircuitSign> {
+  const { circuits } = await pulse(query, { lanes: [], runs: [], marks: [], circuitsMs });
+  if (!circuits) throw new Error("a look at circuits came back without its row");
+  return circuits;
+}
+
+function signOf({ now, mark, watched }: PulseRow): CircuitSign {
+  return { now: now ?? 0, mark: mark ?? "", watched: watched ?? [] };
 }
 
 function marksSeen(rows: readonly PulseRow[]): Pulse["marks"] {

@@ -1,7 +1,6 @@
 /** Runs that users start inside transactions of their own, by SQL, with a role of their own. */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from "vitest";
-import { systemClock } from "../../../server/clock.ts";
 import { DroverError } from "../../../server/errors.ts";
 import { createInbox } from "../../../server/inbox.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
@@ -66,10 +65,10 @@ function look(
 ) {
   const { store } = plane;
   const inbox = createInbox({
-    ...{ store, schedule, log: quietLog, clock: systemClock },
+    ...{ store, schedule, log: quietLog },
     isOwner: () => isOwner,
   });
-  return inbox.runOnce();
+  return inbox.takeOnce();
 }
 
 const waiting = async () => (await hand.query("select from inbox where refused_at is null")).length;
@@ -93,6 +92,19 @@ it("a run starts when the user's transaction has committed, and not before", asy
     labels: { of: "sql" },
   });
   expect(await waiting()).toBe(0);
+});
+
+it("the look for what is due tells of a row, and not of one that somebody is at or that was refused", async () => {
+  const outside = async () => (await plane.store.dueRows([0], 10)).outside;
+  expect(await outside()).toEqual([]);
+  await user.query("select drover.schedule('default', 'nothing', '{}', 'told')");
+  expect(await outside()).toEqual(["inbox"]);
+  await plane.store.takeInbox(10);
+  expect(await outside()).toEqual([]);
+  await untaken();
+  expect(await outside()).toEqual(["inbox"]);
+  await look();
+  expect(await outside()).toEqual([]);
 });
 
 it("a transaction that is rolled back starts nothing", async () => {
@@ -130,9 +142,9 @@ it("one key is one run, also after a crash between the run and its row", async (
   const forgetful = { ...plane.store, settleInbox: () => Promise.reject(new Error("crash")) };
   const { schedule } = plane.scheduler;
   const crashing = createInbox({
-    ...{ store: forgetful, schedule, isOwner: () => true, log: quietLog, clock: systemClock },
+    ...{ store: forgetful, schedule, isOwner: () => true, log: quietLog },
   });
-  await crashing.runOnce();
+  await expect(crashing.takeOnce()).rejects.toThrow("crash");
   const first = await runBy("once");
   expect(await waiting()).toBe(2);
   await look();
@@ -148,10 +160,10 @@ it("a row stays where the store has lost its run again, and begins it anew", asy
   await user.query("select drover.schedule('default', 'trip', '{}', 'lost')");
   const { schedule } = plane.scheduler;
   const losing = createInbox({
-    ...{ store: plane.store, isOwner: () => true, log: quietLog, clock: systemClock },
+    ...{ store: plane.store, isOwner: () => true, log: quietLog },
     schedule: async (request) => ({ ...(await schedule(request)), runId: crypto.randomUUID() }),
   });
-  await losing.runOnce();
+  await losing.takeOnce();
   expect(await waiting()).toBe(1);
   await untaken();
   await look();

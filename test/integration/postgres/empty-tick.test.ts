@@ -14,9 +14,12 @@ import { quietLog } from "../../support/control-plane.ts";
 import { createTestDatabase } from "../../support/postgres.ts";
 import { fill } from "./fill.ts";
 
-/** What has moments. */
+/** What has moments. Of each two probes a partition: what is due, and what comes next. */
 const TABLES = ["lease", "ready", "due", "escalation", "run_open", "message", "schedule"];
 const PARTITIONS = partitionsOf(0);
+const ALL = `'{${PARTITIONS.join(",")}}'`;
+/** Tables of what else waits for the owner of a partition. */
+const OUTSIDE = 4;
 /** The root of an index, its leaf, and the row; 1.9 of 2,350 parked rows, and 2.0 of 47,000. */
 const PAGES_A_PROBE = 3;
 
@@ -38,9 +41,14 @@ interface PlanNode {
 }
 
 interface Touched {
-  readonly parked: number;
   readonly rows: number;
   readonly pages: number;
+}
+
+interface Ticked {
+  readonly parked: number;
+  readonly due: Touched;
+  readonly pulse: Touched;
 }
 
 const withAll = (node: PlanNode): readonly PlanNode[] => [
@@ -65,46 +73,47 @@ async function park(connectionString: string): Promise<number> {
   return parked;
 }
 
-/** What one statement touches with so many runs parked, none of which is due. */
-async function tickOver(runs: number): Promise<Readonly<Record<string, Touched>>> {
+async function touchedBy(pool: pg.Pool, name: string, given: string): Promise<Touched> {
+  const { text = "" } = loadStatements().get(name) ?? {};
+  await pool.query(`prepare "tick_${name}" as ${text}`);
+  const run = `explain (analyze, buffers, timing off, format json) execute "tick_${name}"(${given})`;
+  // The first one plans, and reads what is to be known for that.
+  await pool.query(run);
+  const { rows } = await pool.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(run);
+  await pool.query(`deallocate "tick_${name}"`);
+  const plan = rows[0]?.["QUERY PLAN"][0]?.Plan;
+  if (!plan) throw new Error("explain gave no plan");
+  const scans = withAll(plan).filter((node) => node["Relation Name"] !== undefined);
+  const each = scans.map(
+    (node) =>
+      node["Actual Loops"] *
+      (node["Actual Rows"] +
+        (node["Rows Removed by Filter"] ?? 0) +
+        (node["Rows Removed by Index Recheck"] ?? 0)),
+  );
+  return {
+    rows: each.reduce((sum, one) => sum + one, 0),
+    pages: plan["Shared Hit Blocks"] + plan["Shared Read Blocks"],
+  };
+}
+
+/** What the statements touch with so many runs parked, none of which is due. */
+async function tickOver(runs: number): Promise<Ticked> {
   const database = await createTestDatabase();
   const pool = createPool(database.connectionString, "hot", 1, quietLog);
   try {
     await fill(database.connectionString, runs);
     const parked = await park(database.connectionString);
-    const touched = async (name: string, given: string): Promise<Touched> => {
-      const { text = "" } = loadStatements().get(name) ?? {};
-      await pool.query(`prepare "tick_${name}" as ${text}`);
-      const run = `explain (analyze, buffers, timing off, format json) execute "tick_${name}"(${given})`;
-      // The first one plans, and reads what is to be known for that.
-      await pool.query(run);
-      const { rows } = await pool.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(run);
-      const plan = rows[0]?.["QUERY PLAN"][0]?.Plan;
-      if (!plan) throw new Error("explain gave no plan");
-      const scans = withAll(plan).filter((node) => node["Relation Name"] !== undefined);
-      const each = scans.map(
-        (node) =>
-          node["Actual Loops"] *
-          (node["Actual Rows"] +
-            (node["Rows Removed by Filter"] ?? 0) +
-            (node["Rows Removed by Index Recheck"] ?? 0)),
-      );
-      return {
-        parked,
-        rows: each.reduce((sum, one) => sum + one, 0),
-        pages: plan["Shared Hit Blocks"] + plan["Shared Read Blocks"],
-      };
-    };
-    const all = `'{${PARTITIONS.join(",")}}'`;
     const of = (value: number | string) => `'{${LANES.map(() => value).join(",")}}'`;
     const lanes = `'{${LANES.join(",")}}'`;
     return {
-      pulse: await touched(
+      parked,
+      pulse: await touchedBy(
+        pool,
         "pulse",
-        `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}`,
+        `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}, null`,
       ),
-      due_rows: await touched("due_rows", `${all}, 500, 64, 60000`),
-      next_moment: await touched("next_moment", all),
+      due: await touchedBy(pool, "due_rows", `${ALL}, 500, 64, 60000, null, 1000`),
     };
   } finally {
     await pool.end();
@@ -115,15 +124,42 @@ async function tickOver(runs: number): Promise<Readonly<Record<string, Touched>>
 test("a tick with nothing due touches a bounded number of rows and pages, however many are parked", async () => {
   const probes = PARTITIONS.length * TABLES.length;
   for (const runs of [1_000, 20_000]) {
-    const { due_rows: due, next_moment: next, pulse } = await tickOver(runs);
-    const seen = JSON.stringify({ runs, due, next, pulse });
-    expect(due?.parked, seen).toBeGreaterThan(runs);
-    // What is not due is not even looked at; of what comes next there is one row of a probe.
-    expect(due?.rows, seen).toBe(0);
-    expect(next?.rows, seen).toBeLessThanOrEqual(probes);
-    for (const { pages } of [due, next].flatMap((one) => one ?? []))
-      expect(pages, seen).toBeLessThanOrEqual(probes * PAGES_A_PROBE);
-    expect(pulse?.rows, seen).toBe(0);
-    expect(pulse?.pages, seen).toBeLessThanOrEqual(LANES.length * LANE_PROBES * PAGES_A_PROBE);
+    const { parked, due, pulse } = await tickOver(runs);
+    const seen = JSON.stringify({ runs, parked, due, pulse });
+    expect(parked, seen).toBeGreaterThan(runs);
+    // What is not due is not even looked at; of what waits outside, whether there is any.
+    expect(due.rows, seen).toBeLessThanOrEqual(OUTSIDE);
+    expect(due.pages, seen).toBeLessThanOrEqual(2 * probes * PAGES_A_PROBE);
+    expect(pulse.rows, seen).toBe(0);
+    expect(pulse.pages, seen).toBeLessThanOrEqual(LANES.length * LANE_PROBES * PAGES_A_PROBE);
   }
 }, 120_000);
+
+test("a tick does not walk what a held snapshot keeps of rows that have gone", async () => {
+  const database = await createTestDatabase();
+  const pool = createPool(database.connectionString, "hot", 1, quietLog);
+  const [holder, hand] = [0, 1].map(() => new pg.Client(database.connectionString));
+  if (!holder || !hand) throw new Error("there are two clients");
+  try {
+    for (const client of [holder, hand]) await client.connect();
+    await fill(database.connectionString, 8_000);
+    await hand.query("vacuum analyze");
+    await holder.query("begin isolation level repeatable read");
+    await holder.query("select from run limit 1");
+    // Leases that were due an hour ago, and runs whose deadline is in a week: all of them are over.
+    await hand.query("update lease set wake_at = now() - interval '1 hour'");
+    for (const table of TABLES) await hand.query(`delete from ${table}`);
+    const tick = (since: string, aheadMs: string) =>
+      touchedBy(pool, "due_rows", `${ALL}, 500, 64, 60000, ${since}, ${aheadMs}`);
+    const whole = await tick("null", "null");
+    const ranged = await tick(String(Date.now() - 10_000), "1000");
+    const seen = JSON.stringify({ whole, ranged });
+    const most = 2 * PARTITIONS.length * TABLES.length * PAGES_A_PROBE;
+    expect(ranged.pages, seen).toBeLessThanOrEqual(most);
+    expect(whole.pages, seen).toBeGreaterThan(most);
+  } finally {
+    for (const client of [holder, hand]) await client.end();
+    await pool.end();
+    await database.drop();
+  }
+}, 60_000);

@@ -25,28 +25,6 @@ set good = e.good + excluded.good, bad = e.bad + excluded.bad,
   ),
   last_at = greatest(e.last_at, excluded.last_at);
 
--- name: circuit_look
--- Once a second in each server. The mark is another one after any change that has been committed.
--- $1: the window in milliseconds.
-select now() as now,
-  (
-    select coalesce(sum(c.version), 0)::text || '/' || count(*)
-    from circuit as c
-  ) || '/' || (
-    select coalesce(sum(extract(epoch from o.cordoned_at)), 0)::text || '/' || count(*)
-    from cordon as o
-  ) || '/' || (
-    select coalesce(sum(extract(epoch from p.pinned_at)), 0)::text || '/' || count(*)
-    from version_pin as p
-  ) || '/' || (
-    select coalesce(sum(l.id), 0)::text from lane as l where l.class <> 0
-  ) as mark,
-  (
-    select coalesce(array_agg(distinct e.lane), '{}')
-    from circuit_end as e
-    where e.bad > 0 and e.at > now() - $1::bigint * interval '1 millisecond'
-  ) as watched;
-
 -- name: outages_of_late
 -- What moves the end of a total.
 select o.lane, o.opened_at, o.closed_at

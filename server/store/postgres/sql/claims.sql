@@ -104,10 +104,13 @@ on conflict (lane, node) do update set seen_at = excluded.seen_at;
 
 -- name: pulse
 -- One statement for everything that waits in a process; lanes in ranges, as lock_ready has them. Of each
--- mark ($7, $8, $9) the first row from there on, and the oldest transaction that writes, in one snapshot.
+-- mark ($7, $8, $9) the first row from there on, and the oldest transaction that writes, in one snapshot. Of
+-- circuits, unless $10 is null, a mark that is another one after any change that has been committed, and
+-- the lanes with a bad end within so many milliseconds; these tables are tiny.
 -- Plan: ready_lane, run_open by key.
 select 0 as kind, w.lane, null::uuid as run_id, null::integer as version, null::smallint as priority,
-  null::text as first, null::text as oldest, null::text as incarnation
+  null::text as first, null::text as oldest, null::text as incarnation, null::timestamptz as now,
+  null::text as mark, null::integer[] as watched
 from unnest($1::integer[], $4::smallint[], $5::text[], $6::smallint[]) as w (lane, priority, first, last)
 where exists (
   select from ready as r
@@ -116,13 +119,13 @@ where exists (
 )
 and not exists (select from paused_lane as p where p.lane = w.lane)
 union all
-select 1, null, o.run_id, o.version, null, null, null, null
+select 1, null, o.run_id, o.version, null, null, null, null, null, null, null
 from unnest($2::smallint[], $3::uuid[]) as u (partition, run_id)
 join run_open as o on o.partition = u.partition and o.run_id = u.run_id
 union all
 select 2, u.lane, null, null, u.priority, x.ordered_by::text,
   pg_snapshot_xmin(pg_current_snapshot())::text,
-  (select concat_ws(' ', pg_postmaster_start_time(), w.stats_reset) from pg_stat_wal as w)
+  (select concat_ws(' ', pg_postmaster_start_time(), w.stats_reset) from pg_stat_wal as w), null, null, null
 from unnest($7::integer[], $8::smallint[], $9::text[]) as u (lane, priority, mark)
 left join lateral (
   select r.ordered_by
@@ -130,4 +133,24 @@ left join lateral (
   where r.lane = u.lane and r.priority = u.priority and r.ordered_by >= u.mark::xid8
   order by r.ordered_by
   limit 1
-) as x on true;
+) as x on true
+union all
+select 3, null, null, null, null, null, null, null, now(),
+  (
+    select coalesce(sum(c.version), 0)::text || '/' || count(*)
+    from circuit as c
+  ) || '/' || (
+    select coalesce(sum(extract(epoch from o.cordoned_at)), 0)::text || '/' || count(*)
+    from cordon as o
+  ) || '/' || (
+    select coalesce(sum(extract(epoch from p.pinned_at)), 0)::text || '/' || count(*)
+    from version_pin as p
+  ) || '/' || (
+    select coalesce(sum(l.id), 0)::text from lane as l where l.class <> 0
+  ),
+  (
+    select coalesce(array_agg(distinct e.lane), '{}')
+    from circuit_end as e
+    where e.bad > 0 and e.at > now() - $10::bigint * interval '1 millisecond'
+  )
+where $10::bigint is not null;
