@@ -74,24 +74,41 @@ function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
  * From the open runs, and not from all that have ended; or, where something is asked for that only
  * few runs can be, from those. Which of the two is counted and each run is looked up by its key,
  * whatever the planner expects: of a workflow that is new today it expects one run, and would read
- * ten thousand once for each partition.
+ * ten thousand once for each partition. Of what many runs are the first that are open are looked at
+ * alone, and all of them only where too few of those are what is asked for.
  */
 function openPart(search: Search, time: Time, open: readonly number[]): Ids {
   const { namespaceId } = search;
   const state = sql`o.namespace_id = ${namespaceId} and o.state = any (${open}::smallint[])`;
   const rare = rareOf(search);
-  if (!rare) return ofOpen(search, time, state, []);
+  if (!rare) return ofOpen(search, time, state);
   const where = [...rare.where, ...within(search, time, rare.id)];
   const few = inOrder({ ...search, limit: FEW_MAX + 1 }, rare.id, [rare.table], where);
+  const firstMax = FIRST_OF_LIMIT * search.limit;
+  const first = ofOpen({ ...search, limit: firstMax }, time, state);
+  const probes = (id: string): readonly Sql[] => probesOf(search, time, sql.ref(id));
+  const met = inOrder(search, "f.id", [sql`open_first as f`, ...probes("f.id")], []);
   const areFew = sql`(select count(*) from few) <= ${FEW_MAX}`;
-  const both = sql`((${ofFew(search, time, state, [areFew])})
-    union all (${ofOpen(search, time, state, [sql`not ${areFew}`])})) as found`;
-  const found = inOrder(search, "found.id", [both], []);
-  return sql<{ id: string }>`with few as materialized (${few}) ${found}`;
+  const isEnough = sql`((select count(*) from met) >= ${search.limit}
+    or (select count(*) from open_first) < ${firstMax})`;
+  const all = ofOpen(search, time, state, {
+    probes: probes("o.run_id"),
+    when: [sql`not ${areFew}`, sql`not ${isEnough}`],
+  });
+  const each = sql`((${ofFew(search, time, state, [areFew])})
+    union all (select met.id from met where not ${areFew} and ${isEnough})
+    union all (${all})) as found`;
+  const found = inOrder(search, "found.id", [each], []);
+  return sql<{
+    id: string;
+  }>`with few as materialized (${few}), open_first as materialized (${first}),
+    met as materialized (${met}) ${found}`;
 }
 
 /** Runs that are looked through for open ones, rather than the open ones for them. */
 const FEW_MAX = 2_000;
+/** Open runs that are looked at first, by how many runs are wanted. */
+const FIRST_OF_LIMIT = 2;
 
 /** What might be asked for that is rare; each has an index in the order of ids. */
 function rareOf(search: Search): Table | null {
@@ -117,8 +134,16 @@ function ofFew(search: Search, time: Time, state: Sql, when: readonly Sql[]): Id
 }
 
 /** By partitions, as the key of open runs has it. */
-function ofOpen(search: Search, time: Time, state: Sql, when: readonly Sql[]): Ids {
-  const rows = [sql`run_open as o`, ...probesOf(search, time, sql`o.run_id`)];
+function ofOpen(
+  search: Search,
+  time: Time,
+  state: Sql,
+  {
+    probes = [],
+    when = [],
+  }: { readonly probes?: readonly Sql[]; readonly when?: readonly Sql[] } = {},
+): Ids {
+  const rows = [sql`run_open as o`, ...probes];
   const where = [sql`o.partition = p.partition`, state, ...within(search, time, "o.run_id")];
   const each = sql`cross join lateral (${inOrder(search, "o.run_id", rows, where)}) as e`;
   return inOrder(search, "e.id", [sql`partition_lease as p`, each], when);

@@ -172,6 +172,21 @@ describe.each([
       expect(rowsRead(plan), JSON.stringify(plan, null, 1)).toBeLessThan(4 * openRuns);
     },
   );
+
+  // All of them come after the open runs that were there before: the first that are open are others.
+  test.each(["created-asc", "created-desc"] as const)(
+    "are found wherever they stand among the open runs (%s)",
+    async (order) => {
+      const filter: RunFilter = { ...ANY, labels: { new: name }, states: ["RUNNING"] };
+      const search = { namespaceId: 1, filter, order, after: null, limit: LIMIT };
+      const { rows } = await runIds(search).execute(db);
+      const ids = rows.map(({ id }) => id);
+      const wanted = await sql<{ id: string }>`
+        select run_id as id from run_mark where mark = ${`new=${name}`}
+        order by run_id ${sql.raw(order === "created-asc" ? "asc" : "desc")} limit ${LIMIT}`;
+      expect(ids).toEqual((await wanted.execute(db)).rows.map(({ id }) => id));
+    },
+  );
 });
 
 async function planOf(ids: ReturnType<typeof runIds>): Promise<PlanNode> {
