@@ -118,10 +118,11 @@ function measure(metrics: Metrics, record: PassRecord, effect: Effect): void {
  */
 function recovery({ after, effects, laneOf }: PassRecord, no: number): number | null {
   const step = after.steps.get(no);
+  if (!step || step.settleUntil === null) return null;
   const ended = effects.findLast(
     (effect) => effect.kind === "task-ended" && effect.attempt.step === no,
   );
-  if (!step || step.settleUntil === null || ended?.kind !== "task-ended") return null;
+  if (ended?.kind !== "task-ended") return null;
   const { task } = laneOf(no, "perform", plannedOf(step));
   return ended.attempt.endedAt - (step.settleUntil - task.timeouts.settleMs);
 }

@@ -16,15 +16,16 @@ export function endedTasks(
   lanes: readonly number[],
 ): readonly EndedTask[] {
   let place = 0;
-  return changes.flatMap(({ head: { runId }, leaseGone, attempts }) =>
-    leaseGone.flatMap(({ lease: { secret, agentId } }): readonly EndedTask[] => {
+  return changes.flatMap(({ head: { runId }, leaseGone, attempts }) => {
+    const bySecret = new Map(attempts.map(({ attempt }) => [attempt.secret, attempt]));
+    return leaseGone.flatMap(({ lease: { secret, agentId } }): readonly EndedTask[] => {
       const lane = lanes[place++];
-      const ended = attempts.find(({ attempt }) => attempt.secret === secret)?.attempt;
+      const ended = bySecret.get(secret);
       if (lane === undefined || !ended) return [];
       const { outcome } = ended;
       const transient = outcome.kind === "failure" && outcome.class === "transient";
       const end = endKindOf({ kind: outcome.kind, transient });
       return [{ lane, agentId, runId, end }];
-    }),
-  );
+    });
+  });
 }
