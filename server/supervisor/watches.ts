@@ -95,7 +95,9 @@ export function createWatches(options: WatchesOptions): Watches {
     const range = { since, aheadMs: lookEveryMs };
     const found = await options.store.dueRows([...epochs.keys()], DUE_MAX, range);
     if (since === null) wholeAtMs = lookedAtMs;
-    since = settledUntil(found);
+    // Of what was left some may be as old as what was found and has been moved on.
+    const isMore = found.nextAt !== null && found.nextAt <= found.now;
+    if (!isMore) since = settledUntil(found);
     watch([...epochs.keys()], found, lookedAtMs, takenBefore);
     if (found.outside.length > 0) options.onOutside(found.outside);
     for (const row of found.due) {

@@ -109,6 +109,20 @@ describe("the supervisor's loop", () => {
     expect(begins.slice(4)).toEqual([93_000]);
   });
 
+  it("begins where it began while there is more than a look takes", async () => {
+    const more = { ...NOTHING, now: 100_000, nextAt: 100_000 };
+    const { clock, watches, begins } = watchesOver([
+      async () => more,
+      async () => more,
+      async () => ({ ...NOTHING, now: 100_500 }),
+      async () => ({ ...more, now: 101_500, nextAt: 101_500 }),
+    ]);
+    watches.start();
+    await clock.advance(4_000);
+    // At all, until all was seen; then from there on.
+    expect(begins.slice(0, 5)).toEqual([null, null, null, 90_500, 90_500]);
+  });
+
   it("looks at all for partitions that it has taken, and once a minute", async () => {
     const { clock, watches, begins } = watchesOver([]);
     watches.start();
