@@ -27,7 +27,7 @@ const TAIL = `
 - **work is overdue**: the moment of a lease, a ready task, a timer, an escalation, a run, a message, a schedule or an ended run that a trigger waits for has passed by more than 5 s, and nobody has acted. It is acted on within 1 s (p99) while all is well, 3 s after a supervisor was killed and 5 s after one was frozen or cut off; so 5 s is the goal, and more is a fault. Another is set by \`--overdue\`.
 - **partitions are without owner**: nobody watches a share of the runs since 5 s. Leases, timers and deadlines there pass unseen until a server takes it over; what agents report is still taken.
 
-Each server looks every 2 s at all partitions, with one statement, by the database's clock: also one that watches nothing. So a server that hangs is told of by the others. The beginning and the end are lines in the log, \`health.degraded\` and \`health.ok\`. A probe that restarts what is not 200 does not restart a degraded server, which would help nobody. \`/readyz\` says whether a server may be sent calls, and does not ask for any of this: a degraded one may.
+Each server looks every 3 s at all partitions, with one statement, by the database's clock: also one that watches nothing. So a server that hangs is told of by the others. The beginning and the end are lines in the log, \`health.degraded\` and \`health.ok\`. A probe that restarts what is not 200 does not restart a degraded server, which would help nobody. \`/readyz\` says whether a server may be sent calls, and does not ask for any of this: a degraded one may.
 
 ## What to look at
 

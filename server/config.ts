@@ -63,7 +63,7 @@ export interface HealthConfig {
 export const HEALTH_DEFAULTS: HealthConfig = Object.freeze({
   overdueMs: 5_000,
   unownedMs: 2_000,
-  lookEveryMs: 2_000,
+  lookEveryMs: 3_000,
 });
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";

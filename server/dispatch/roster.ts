@@ -6,8 +6,8 @@ import type { AgentPoll, AgentSeen } from "../store/operators.ts";
 import type { AgentIdentity } from "./dispatcher.ts";
 
 const TOLD_EVERY_MS = 20_000;
-/** Rows of one statement: with one each second, those of forty thousand agents. */
-const TOLD_MAX = 2_000;
+/** Rows of one statement: with one each second, those of eighty thousand agents. */
+const TOLD_MAX = 4_000;
 /** Sessions that are remembered: more than a server takes calls. */
 const KNOWN_MAX = 50_000;
 

@@ -85,8 +85,8 @@ test("what could not be handed on comes again", async () => {
 
 test("many agents are told in turns", async () => {
   const { roster, tell } = world();
-  for (let n = 0; n < 2_500; n++) roster.called({ ...AGENT, session: String(n) }, 7, POLL);
+  for (let n = 0; n < 4_500; n++) roster.called({ ...AGENT, session: String(n) }, 7, POLL);
   expect([await tell(), await tell(), await tell()].map((told) => told.length)).toEqual([
-    2_000, 500, 0,
+    4_000, 500, 0,
   ]);
 });

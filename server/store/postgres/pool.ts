@@ -6,6 +6,8 @@ import pg from "pg";
 import type { Logger } from "pino";
 
 const CONNECT_MS_MAX = 3_000;
+/** A new connection is five statements: one that is wanted now and then is kept. */
+const IDLE_MS_MAX = 60_000;
 /**
  * The client gives up a little after the server would, for a server that does not answer at all.
  */
@@ -35,6 +37,7 @@ export function createPool(
     connectionString,
     max,
     connectionTimeoutMillis: CONNECT_MS_MAX,
+    idleTimeoutMillis: IDLE_MS_MAX,
     query_timeout: QUERY_MS_MAX,
     keepAlive: true,
     // Statements that are sent without waiting for each other go out together.

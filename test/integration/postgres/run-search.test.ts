@@ -173,7 +173,7 @@ describe.each([
     },
   );
 
-  // All of them come after the open runs that were there before: the first that are open are others.
+  // They come after the open runs that were there before: the first that are open are others.
   test.each(["created-asc", "created-desc"] as const)(
     "are found wherever they stand among the open runs (%s)",
     async (order) => {
