@@ -26,6 +26,12 @@ const LATE_PARTITIONS_MAX = 1_000;
 const CIRCUITS_MAX = 100;
 const CORDONS_MAX = 100;
 
+/**
+ * Of a lane that is new, or polled for the first time, the servers tell each other with their next
+ * beats, so for so long nobody knows whether it has agents.
+ */
+const UNSERVED_AFTER_MS = 3_000;
+
 export interface OverviewDeps extends OperatorCallDeps {
   readonly store: OperatorCallDeps["store"] & Pick<Store, "circuits" | "reads">;
   readonly drain: Drain;
@@ -114,7 +120,9 @@ async function overviewOf(
   const { namespacePause: pause } = seen;
   return {
     openEscalations: seen.escalations,
-    unservedTasks: seen.orphans.map(unservedMessage),
+    unservedTasks: seen.orphans
+      .filter(({ oldestAt }) => oldestAt !== null && now - oldestAt >= UNSERVED_AFTER_MS)
+      .map(unservedMessage),
     latePartitions: partitions
       .map((one) => partitionMessage(one, now, overdueMs))
       .filter(({ late }) => late)

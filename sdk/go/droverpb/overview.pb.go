@@ -78,8 +78,8 @@ type GetOverviewResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Escalations that stand open in the namespace. Counted up to 10,000.
 	OpenEscalations int32 `protobuf:"varint,1,opt,name=open_escalations,json=openEscalations,proto3" json:"open_escalations,omitempty"`
-	// Tasks of the namespace that wait and may be taken, and nobody has asked for them in the last
-	// minute; by queue and task.
+	// Tasks of the namespace that have waited for 3 s, may be taken, and nobody has asked for them in
+	// the last minute; by queue and task.
 	UnservedTasks []*UnservedTask `protobuf:"bytes,2,rep,name=unserved_tasks,json=unservedTasks,proto3" json:"unserved_tasks,omitempty"`
 	// Partitions that are late: nobody watches them, or something is overdue there. The first 1,000.
 	// They belong to no namespace.

@@ -219,10 +219,12 @@ test("the status says what needs a person, and the command that helps", async ()
   expect(held).toMatch(/drover queue circuit release mail send --by NAME$/m);
   expect(held).not.toContain("no agent asks");
   await drover("namespace resume");
-  const { stdout } = await drover("status");
-  expect(stdout).toMatch(
-    /^no agent asks for "charge" of queue "nobody-s" +\S+ \S+Z +drover queue show nobody-s$/m,
-  );
+  const unserved =
+    /^no agent asks for "charge" of queue "nobody-s" +\S+ \S+Z +drover queue show nobody-s$/m;
+  const stdout = await until("a task is called unserved", async () => {
+    const said = (await drover("status")).stdout;
+    return unserved.test(said) ? said : null;
+  });
   expect(stdout).toMatch(/^agent "till" gets nothing new, said ada: slow .*agent uncordon till$/m);
   expect(stdout).toMatch(/^database +PostgreSQL \d+/m);
   expect(stdout).toMatch(/^open runs +.*1 escalated/m);

@@ -263,6 +263,24 @@ describe("the whole", () => {
     expect(overview.latePartitions).toHaveLength(256);
   });
 
+  test("calls nothing unserved before the servers could tell who asks for it", async () => {
+    const { operators } = world.store;
+    const orphan = { task: "charge", agentVersion: null, polledAt: null };
+    world.store.operators = {
+      ...operators,
+      attention: async (namespaceId) => ({
+        ...(await operators.attention(namespaceId)),
+        orphans: [
+          { ...orphan, queue: "new", oldestAt: NOW - 2_999 },
+          { ...orphan, queue: "old", oldestAt: NOW - 3_000 },
+          { ...orphan, queue: "taken meanwhile", oldestAt: null },
+        ],
+      }),
+    };
+    const { unservedTasks } = await answerTo(getOverview, {});
+    expect(unservedTasks.map(({ queue }) => queue)).toEqual(["old"]);
+  });
+
   test("has versions, clocks and migrations", async () => {
     const info = await answerTo(getClusterInfo, {});
     expect(info).toMatchObject({ serverVersion: "0.1.0", databaseVersion: "memory" });

@@ -61,8 +61,8 @@ export type GetOverviewResponse = Message<"drover.v1.GetOverviewResponse"> & {
   openEscalations: number;
 
   /**
-   * Tasks of the namespace that wait and may be taken, and nobody has asked for them in the last
-   * minute; by queue and task.
+   * Tasks of the namespace that have waited for 3 s, may be taken, and nobody has asked for them in
+   * the last minute; by queue and task.
    *
    * @generated from field: repeated drover.v1.UnservedTask unserved_tasks = 2;
    */
