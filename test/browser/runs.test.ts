@@ -193,6 +193,7 @@ test("a list that is too much says so, and is there once it is not", async (cont
     await page.getByText("ask for less, as a shorter time").waitFor({ timeout: 25_000 });
     await picture(page, "runs-too-much-light");
     expect(await page.getByText("Connection lost").count()).toBe(0);
+    expect(await page.getByText("loaded so far").count()).toBe(0);
     await hand.query("rollback");
     await page.getByRole("table", { name: "Runs" }).waitFor(WAIT);
   } finally {

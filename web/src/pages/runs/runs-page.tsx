@@ -70,10 +70,13 @@ export function RunsPage() {
   const followed = list.rows.length <= PAGE;
   useRefreshed(namespace, followed ? list.again : null);
   const choice = useMemo(() => ({ chosen, onChoose: setChosen }), [chosen]);
-  const loaded = `${counted(list.rows.length, "run")}${list.complete ? "" : " loaded so far"}`;
+  const { rows, complete } = list;
+  const loaded = `${counted(rows.length, "run")}${complete ? "" : " loaded so far"}`;
+  // Before the first page has come, and where it cannot, nothing is known of their number.
+  const isCounted = rows.length > 0 || complete;
   return (
     <>
-      <PageHead title="Runs" beside={<span className="dim">{loaded}</span>}>
+      <PageHead title="Runs" beside={isCounted && <span className="dim">{loaded}</span>}>
         {followed ? null : (
           <button type="button" onClick={list.again}>
             Show the newest
