@@ -372,15 +372,15 @@ export interface Store extends SweptRows {
   undelivered(session: string, polls: readonly number[]): Promise<readonly SessionLease[]>;
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
-  /** Says which agents call the server of this address: for people, nothing is judged by it. */
+  /** Says which agents call the server of this address: for people alone. */
   markAgents(server: string, seen: readonly AgentSeen[]): Promise<void>;
   /**
    * Forgets, up to so many rows of each: agents and sessions that hold nothing and were silent for
    * long, pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7
-   * days ago, schedules that were deleted, with their fires, and how many triggers stand behind
-   * runs that ended long ago. By default 10 minutes of a session, 5 of a poller, a day of those.
+   * days ago, deleted schedules with their fires, and how many triggers stand behind runs that
+   * ended long ago (kept-for.ts). true: as many of one of them were there, and more may be.
    */
-  forgetOld(rowsMax: number, kept?: Partial<KeptFor>): Promise<void>;
+  forgetOld(rowsMax: number, kept?: Partial<KeptFor>): Promise<boolean>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */
   takeInbox(limit: number): Promise<readonly InboxRow[]>;
   /** Rows that were scheduled go; those that were refused are kept with the reason. */

@@ -9,6 +9,8 @@ import type { RunId, Store } from "../store/store.ts";
 
 const EVERY_MS = 60_000;
 const ROWS_MAX = 1_000;
+/** Of each kind and a minute: 100,000 rows, so that what a busy server makes does not heap up. */
+const ROUNDS_MAX = 100;
 const RUNS_MAX = 100;
 /** Of a namespace and a minute: 20,000 runs are looked at, and those go whose time is over. */
 const PAGES_MAX = 200;
@@ -38,7 +40,8 @@ export function createHousekeeping(
     clock,
     everyMs: EVERY_MS,
     async runOnce() {
-      await store.forgetOld(ROWS_MAX, kept);
+      for (let round = 0; round < ROUNDS_MAX; round++)
+        if (!(await store.forgetOld(ROWS_MAX, kept))) break;
       await forgetRuns();
     },
     onError: (error) => log.debug({ event: "housekeeping.failed", err: String(error) }),

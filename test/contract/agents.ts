@@ -126,6 +126,19 @@ export function describeAgents(opened: Opened): void {
     const left = await agents(namespaceId);
     expect(left.map(({ agentId }) => agentId)).toEqual(["busy", "fresh"]);
   });
+
+  test("what is old is forgotten in batches, each of which says whether there may be more", async () => {
+    const { store } = opened();
+    const { namespaceId } = await schedule(store, workflow({ a: {} }));
+    const old = Array.from({ length: 5 }, (_, n) => seen(namespaceId, `${n}`, { agoMs: 601_000 }));
+    await store.markAgents("here:1", old);
+    let rounds = 1;
+    // Others have left what is old, too.
+    while (await store.forgetOld(2)) rounds++;
+    expect(rounds).toBeGreaterThanOrEqual(3);
+    expect(await agents(namespaceId)).toEqual([]);
+    expect(await store.forgetOld(2)).toBe(false);
+  });
 }
 
 export function describeQueueLooks(opened: Opened): void {

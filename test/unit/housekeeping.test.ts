@@ -6,6 +6,24 @@ import type { OldRuns } from "../../server/store/namespaces.ts";
 import { createHousekeeping } from "../../server/supervisor/housekeeping.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
+const kept = { sessionKeptMs: 1, pollerKeptMs: 1 };
+const log = pino({ level: "silent" });
+
+test.for([
+  [3, 3],
+  [1_000, 100],
+])(
+  "as long as a batch is full the next one follows: of %i batches %i in a round",
+  async ([full = 0, rounds]) => {
+    const clock = createServerClock();
+    const store = createMemoryStore({ now: clock.wallMs });
+    let asked = 0;
+    const forgetOld = async () => ++asked < full;
+    await createHousekeeping({ ...store, forgetOld }, clock, log, kept).runOnce();
+    expect(asked).toBe(rounds);
+  },
+);
+
 test("a walk that is too long for one round goes on in the next, and then begins anew", async () => {
   const clock = createServerClock();
   const store = createMemoryStore({ now: clock.wallMs });
@@ -18,8 +36,6 @@ test("a walk that is too long for one round goes on in the next, and then begins
       return { after: `run ${asked.length}`, more: asked.length < 250 };
     },
   };
-  const log = pino({ level: "silent" });
-  const kept = { sessionKeptMs: 1, pollerKeptMs: 1 };
   const loop = createHousekeeping({ ...store, namespaces }, clock, log, kept);
   await loop.runOnce();
   expect(asked).toHaveLength(200);

@@ -13,34 +13,32 @@ export function forgetOld(
   now: Moment,
   rowsMax: number,
   { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs }: KeptFor,
-): void {
+): boolean {
+  const isFree = ({ session }: { readonly session: string }) =>
+    tables.lease.where("session", session).length === 0;
   const sessions = tables.agentSession
     .all()
-    .filter(
-      ({ session, lastBeatAt }) =>
-        lastBeatAt < now - sessionKeptMs && tables.lease.where("session", session).length === 0,
-    );
-  for (const { session } of sessions.slice(0, rowsMax)) tables.agentSession.remove(session);
+    .filter((row) => row.lastBeatAt < now - sessionKeptMs && isFree(row));
   const agents = tables.agent
     .all()
-    .filter(
-      ({ session, seenAt }) =>
-        seenAt < now - sessionKeptMs && tables.lease.where("session", session).length === 0,
-    );
-  for (const row of agents.slice(0, rowsMax)) tables.agent.removeRow(row);
+    .filter((row) => row.seenAt < now - sessionKeptMs && isFree(row));
   const pollers = tables.lanePoller.all().filter(({ seenAt }) => seenAt < now - pollerKeptMs);
-  for (const row of pollers.slice(0, rowsMax)) tables.lanePoller.removeRow(row);
   const keys = tables.idempotency
     .all()
     .filter(({ expiresAt, runId }) => expiresAt < now && !tables.runOpen.get(runId));
-  for (const row of keys.slice(0, rowsMax)) tables.idempotency.removeRow(row);
   const deliveries = tables.delivery
     .all()
     .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_KEPT_MS);
+  for (const row of sessions.slice(0, rowsMax)) tables.agentSession.removeRow(row);
+  for (const row of agents.slice(0, rowsMax)) tables.agent.removeRow(row);
+  for (const row of pollers.slice(0, rowsMax)) tables.lanePoller.removeRow(row);
+  for (const row of keys.slice(0, rowsMax)) tables.idempotency.removeRow(row);
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
-  forgetTriggered(tables, now - triggeredKeptMs, rowsMax);
-  forgetSchedules(tables, rowsMax);
+  const triggered = forgetTriggered(tables, now - triggeredKeptMs, rowsMax);
+  const schedules = forgetSchedules(tables, rowsMax);
   forgetCircuits(tables, now, circuitEndsKeptMs);
+  const bounded = [sessions, agents, pollers, keys, deliveries, triggered];
+  return schedules || bounded.some(({ length }) => length >= rowsMax);
 }
 
 function forgetCircuits(tables: Tables, now: Moment, endsKeptMs: number): void {

@@ -140,12 +140,14 @@ export function scheduleMoments(tables: Tables, partition: number): readonly Due
 }
 
 /** Deleted schedules, with up to so many of their fires. */
-export function forgetSchedules(tables: Tables, rowsMax: number): void {
+/** Whether one was there: another may stand behind it. */
+export function forgetSchedules(tables: Tables, rowsMax: number): boolean {
   const gone = tables.schedule.all().find(({ deletedAt }) => deletedAt !== null);
-  if (!gone) return;
+  if (!gone) return false;
   const fires = tables.fire.where("schedule", gone.id);
   for (const fire of fires.slice(0, rowsMax)) tables.fire.removeRow(fire);
   if (fires.length < rowsMax) tables.schedule.removeRow(gone);
+  return true;
 }
 
 export interface ScheduleLocks {

@@ -14,7 +14,7 @@ import {
 } from "../triggers.ts";
 import type { RunRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
-import { refusalKey, type TriggerEndRow, triggerKey } from "./trigger-tables.ts";
+import { refusalKey, type TriggerEndRow, type TriggeredRow, triggerKey } from "./trigger-tables.ts";
 
 export interface TriggerWorld {
   readonly tables: Tables;
@@ -143,7 +143,11 @@ export function insertTriggered(tables: Tables, { runId, triggered }: NewRun): v
 }
 
 /** Behind runs that ended by then, where no end of that time waits any more. */
-export function forgetTriggered(tables: Tables, by: Moment, rowsMax: number): void {
+export function forgetTriggered(
+  tables: Tables,
+  by: Moment,
+  rowsMax: number,
+): readonly TriggeredRow[] {
   const waiting = tables.triggerEnd
     .all()
     .map(({ partition, runId }) => ({ partition, at: tables.run.get(runId)?.ended?.at ?? 0 }));
@@ -155,6 +159,7 @@ export function forgetTriggered(tables: Tables, by: Moment, rowsMax: number): vo
     return !waiting.some((one) => one.partition === partition && one.at <= ended.at);
   });
   for (const row of old.slice(0, rowsMax)) tables.triggered.removeRow(row);
+  return old;
 }
 
 function endedFor({ tables, namespaceOf }: TriggerWorld, row: TriggerEndRow): EndedFor {

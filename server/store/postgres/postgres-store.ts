@@ -8,8 +8,6 @@ import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { WHOLE_RANGE } from "../due.ts";
-import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
-import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { beat } from "./beats.ts";
@@ -19,6 +17,7 @@ import { dueRows } from "./due.ts";
 import { createDurations } from "./durations.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
+import { forgetOld } from "./housekeeping.ts";
 import { inboxOf } from "./inbox.ts";
 import { createNamespaces, namespaceReads, namespacesOf } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
@@ -26,7 +25,7 @@ import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
-import { createPins, finishPinMoves } from "./pins.ts";
+import { createPins } from "./pins.ts";
 import { createPool } from "./pool.ts";
 import { pulse } from "./pulse.ts";
 import { createQueues } from "./queues.ts";
@@ -139,25 +138,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
     markAgents: (server, seen) => markAgents(query, server, seen),
-    async forgetOld(rowsMax, kept) {
-      const times = { ...KEPT_FOR_DEFAULT, ...kept };
-      const { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs } = times;
-      // Whoever resumed a workflow may have died before all of its ready rows were back.
-      await query("release_ready", [rowsMax]);
-      await finishPinMoves(query, clock);
-      await query("forget_sessions", [rowsMax, sessionKeptMs]);
-      await query("forget_agents", [rowsMax, sessionKeptMs]);
-      await query("forget_lane_pollers", [rowsMax, pollerKeptMs]);
-      await query("forget_writers", []);
-      await query("forget_keys", [rowsMax]);
-      await query("forget_triggered", [rowsMax, triggeredKeptMs]);
-      await query("forget_refused", [rowsMax]);
-      await query("forget_deliveries", [rowsMax, DELIVERY_KEPT_MS]);
-      await query("forget_schedules", [rowsMax]);
-      await query("forget_circuit_ends", [circuitEndsKeptMs]);
-      await query("forget_circuits", []);
-      await query("forget_outages", []);
-    },
+    forgetOld: (rowsMax, kept) => forgetOld({ query, clock }, rowsMax, kept),
     ...inboxOf(query),
     ...sweptRows(query),
     pulse: (asked) => pulse(query, asked),

@@ -31,10 +31,14 @@ where i.id = u.id;
 
 -- name: forget_refused
 -- Nobody has looked at them for 30 days.
-delete from inbox as i
-where i.id in (
-  select o.id
-  from inbox as o
-  where o.refused_at < now() - interval '30 days'
-  limit $1::integer
-);
+with gone as (
+  delete from inbox as i
+  where i.id in (
+    select o.id
+    from inbox as o
+    where o.refused_at < now() - interval '30 days'
+    limit $1::integer
+  )
+  returning 1
+)
+select count(*) = $1::integer as more from gone;

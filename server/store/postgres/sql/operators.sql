@@ -378,13 +378,17 @@ limit $2::integer);
 
 -- name: forget_agents
 -- Sessions that have not called for $2 ms and hold nothing. Plan: lease_session.
-delete from agent as a
-where a.session in (
-  select o.session
-  from agent as o
-  left join lateral (
-    select true as holds from lease as l where l.session = o.session limit 1
-  ) as h on true
-  where o.seen_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
-  limit $1::integer
-);
+with gone as (
+  delete from agent as a
+  where a.session in (
+    select o.session
+    from agent as o
+    left join lateral (
+      select true as holds from lease as l where l.session = o.session limit 1
+    ) as h on true
+    where o.seen_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
+    limit $1::integer
+  )
+  returning 1
+)
+select count(*) = $1::integer as more from gone;

@@ -102,10 +102,14 @@ limit $5::integer;
 
 -- name: forget_deliveries
 -- Those that ended long ago. Plan: delivery_ended.
-delete from delivery as d
-where d.id in (
-  select o.id
-  from delivery as o
-  where o.ended_at < now() - $2::bigint * interval '1 millisecond'
-  limit $1::integer
-);
+with gone as (
+  delete from delivery as d
+  where d.id in (
+    select o.id
+    from delivery as o
+    where o.ended_at < now() - $2::bigint * interval '1 millisecond'
+    limit $1::integer
+  )
+  returning 1
+)
+select count(*) = $1::integer as more from gone;

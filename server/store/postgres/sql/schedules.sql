@@ -139,7 +139,7 @@ left join run_open as o on o.partition = r.partition and o.run_id = r.id
 order by f.schedule_id, f.at desc, f.series desc;
 
 -- name: forget_schedules
--- Deleted ones: their fires, then they themselves. Plan: schedule_deleted; fire by key.
+-- Deleted ones: their fires, then they themselves; another may stand behind one. Plan: schedule_deleted; fire by key.
 with gone as (
   select s.id
   from schedule as s
@@ -156,7 +156,10 @@ fires as (
     limit $1::integer
   )
   returning f.schedule_id
+),
+emptied as (
+  delete from schedule as s
+  using gone as g
+  where s.id = g.id and (select count(*) from fires) < $1::integer
 )
-delete from schedule as s
-using gone as g
-where s.id = g.id and (select count(*) from fires) < $1::integer;
+select count(*) > 0 as more from gone;
