@@ -31,6 +31,7 @@ import { pulse } from "./pulse.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
+import { createStatistics } from "./statistics.ts";
 import { sweptRows } from "./stored-runs.ts";
 import { createTokens } from "./tokens.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
@@ -60,6 +61,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log);
   const transact = createTransact(hot, clock);
   const query = guarded(queryOn(hot));
+  const statistics = createStatistics(hot, clock, log);
 
   return Object.freeze({
     reads: Object.freeze({ ...createReads(lists, times), ...namespaceReads(query) }),
@@ -77,13 +79,15 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       times,
       pools: { hot, operators: looks, reads: lists },
     }),
-    transact: (use, work) =>
-      transact(use, async (begun) => {
+    transact(use, work) {
+      statistics.written();
+      return transact(use, async (begun) => {
         const tx = createTx(begun);
         const result = await work(tx);
         void tx.placeReady();
         return result;
-      }),
+      });
+    },
 
     ...namespacesOf(query, transact),
     internDefinition: (namespaceId, definition) => internDefinition(query, namespaceId, definition),
@@ -141,7 +145,11 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     forgetOld: (rowsMax, kept) => forgetOld({ query, clock }, rowsMax, kept),
     ...inboxOf(query),
     ...sweptRows(query),
-    pulse: (asked) => pulse(query, asked),
+    pulse(asked) {
+      // It comes once a second.
+      void statistics.look();
+      return pulse(query, asked);
+    },
     dueRows: (partitions, limit, range = WHOLE_RANGE) =>
       dueRows(query, partitions, limit, { ...range, polledMs: times.polledMs }),
     overdue: (partitions, byMs, since = null) =>

@@ -1,0 +1,52 @@
+// Plans that were made while a table was empty are made anew soon after it is not. A vacuum of a
+// table whose rows have gone tells the planner that there are none, and where an open snapshot kept
+// it from giving the pages back, the planner goes on believing so as the table fills: it reads all
+// leases for each report of a flight (a hundred milliseconds where it takes three), on every
+// connection, until the next round of autovacuum, a minute later. An ANALYZE puts it right, and
+// makes every session plan anew.
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Clock } from "../../clock.ts";
+import { queryOn } from "./transaction.ts";
+
+const LOOK_EVERY_MS = 3_000;
+/** A session that falls idle tells the counts of its rows after ten seconds. */
+const TOLD_AFTER_MS = 12_000;
+
+export interface Statistics {
+  /** Something is written: only then can a table grow, so an idle server asks nothing. */
+  written(): void;
+  /** Looks, if it is time, and never fails. */
+  look(): Promise<void>;
+}
+
+export function createStatistics(pool: pg.Pool, clock: Clock, log: Logger): Statistics {
+  const query = queryOn(pool);
+  let writtenAtMs = Number.NEGATIVE_INFINITY;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  async function analyze(): Promise<void> {
+    const grown = await query<{ name: string }>("grown_tables", []);
+    if (grown.length === 0) return;
+    const names = grown.map(({ name }) => name).join(", ");
+    // Whoever else looks at a table at this moment, as another server may, does what is to be done.
+    await pool.query(`analyze (skip_locked) ${names}`);
+    log.debug({ event: "store.analyzed", tables: names });
+  }
+
+  return Object.freeze({
+    written() {
+      writtenAtMs = clock.monotonicMs();
+    },
+    async look() {
+      const now = clock.monotonicMs();
+      if (now - writtenAtMs > TOLD_AFTER_MS || now - lookedAtMs < LOOK_EVERY_MS) return;
+      lookedAtMs = now;
+      try {
+        await analyze();
+      } catch (error) {
+        log.debug({ event: "store.not-analyzed", err: String(error) });
+      }
+    },
+  });
+}

@@ -1,0 +1,95 @@
+/**
+ * A table that a vacuum found without rows, while a snapshot kept its pages, is taken for empty
+ * however many rows come: plans made then are made anew within seconds of the first work.
+ */
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createPool } from "../../../server/store/postgres/pool.ts";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import { loadStatements } from "../../../server/store/postgres/sql.ts";
+import type { Store } from "../../../server/store/store.ts";
+import { schedule } from "../../contract/fixture.ts";
+import { quietLog } from "../../support/control-plane.ts";
+import { workflow } from "../../support/core-world.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
+import { fill } from "./fill.ts";
+
+const ASKS_NOTHING = { lanes: [], runs: [], marks: [] };
+
+let database: TestDatabase;
+let connectionString: string;
+let store: Store;
+let hand: pg.Client;
+let pool: pg.Pool;
+let planned: pg.PoolClient;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  ({ connectionString } = database);
+  await fill(connectionString, 4_000);
+  store = createPostgresStore({ connectionString, log: quietLog });
+  hand = new pg.Client({ connectionString });
+  await hand.connect();
+  pool = createPool(connectionString, "hot", 1, quietLog);
+  planned = await pool.connect();
+  const text = [...loadStatements().values()].find(({ name }) => name === "end_attempts")?.text;
+  await planned.query(`prepare ended as ${text}`);
+});
+afterAll(async () => {
+  planned?.release();
+  await Promise.all([pool?.end(), hand?.end(), store?.close()]);
+  await database?.drop();
+});
+
+/** All leases go and are forgotten by a vacuum while somebody looks on; then they come back. */
+beforeEach(async () => {
+  const looker = new pg.Client({ connectionString });
+  await looker.connect();
+  try {
+    await hand.query("create temp table kept as select * from lease");
+    await looker.query("begin isolation level repeatable read");
+    await looker.query("select from lease limit 1");
+    await hand.query("delete from lease");
+    await hand.query("select pg_stat_force_next_flush()");
+    await hand.query("vacuum analyze lease");
+    await plan();
+    await looker.query("commit");
+    await hand.query("insert into lease select * from kept");
+    await hand.query("drop table kept");
+    await hand.query("select pg_stat_force_next_flush()");
+  } finally {
+    await looker.end();
+  }
+});
+
+/** The plan that a session of the hot pool has, made once and kept. */
+async function plan(): Promise<string> {
+  const nulls = Array.from({ length: 25 }, () => "null").join(", ");
+  const { rows } = await planned.query<{ "QUERY PLAN": string }>(
+    `explain execute ended (${nulls})`,
+  );
+  return rows.map((row) => row["QUERY PLAN"]).join("\n");
+}
+
+const BY_KEY = /Index Scan using lease_pkey.*\n +Index Cond: \(\(run_id = u.run_id\)/;
+
+test("a server that does nothing asks nothing", async () => {
+  const idle = createPostgresStore({ connectionString, log: quietLog });
+  try {
+    for (let beats = 0; beats < 5; beats++) await idle.pulse(ASKS_NOTHING);
+  } finally {
+    // Waits for what is under way.
+    await idle.close();
+  }
+  expect(await plan()).not.toMatch(BY_KEY);
+});
+
+test("the first work after it puts the plan right", async () => {
+  expect(await plan()).not.toMatch(BY_KEY);
+  await schedule(store, workflow({ a: {} }));
+  await until("leases are found by their key", async () => {
+    await store.pulse(ASKS_NOTHING);
+    return BY_KEY.test(await plan()) ? true : null;
+  });
+});
