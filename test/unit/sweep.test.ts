@@ -1,17 +1,20 @@
 /** What the sweep has under way while partitions change hands. */
 import { expect, it } from "vitest";
-import { systemClock } from "../../server/clock.ts";
 import type { SupervisorActor } from "../../server/scheduler/advance.ts";
 import type { RunRef } from "../../server/store/store.ts";
 import type { Owned } from "../../server/supervisor/ownership.ts";
 import { createSweep } from "../../server/supervisor/sweep.ts";
 import { quietLog } from "../support/control-plane.ts";
+import { createServerClock } from "../support/server-clock.ts";
 
 const run = (partition: number): RunRef => ({ runId: `run-${partition}`, partition });
 
 /** A sweep that doubts a run in each partition that it owns while it looks. */
 function sweepOf(owned: readonly Owned[]) {
   const now = { node: "n", owned };
+  const clock = createServerClock();
+  /** What the walk of the strays does besides. */
+  const walking = { strays: async () => {} };
   const looked = Promise.withResolvers<void>();
   const landed = Promise.withResolvers<void>();
   const submitted: { readonly partition: number; readonly actor?: SupervisorActor }[] = [];
@@ -26,6 +29,7 @@ function sweepOf(owned: readonly Owned[]) {
       storedRuns: async () => new Map(),
       async strayRuns() {
         walked.push("strays");
+        await walking.strays();
         await looked.promise;
         return { runs: owned.map(({ partition }) => run(partition)), last: null };
       },
@@ -41,12 +45,13 @@ function sweepOf(owned: readonly Owned[]) {
       },
     },
     fire: () => Promise.reject(new Error("there is no schedule")),
-    clock: systemClock,
+    clock,
     log: quietLog,
     owner: () => now,
     settings: { sweepEveryMs: 1_000 },
   });
-  return { sweep, now, submitted, walked, looked: looked.resolve, land: landed.resolve };
+  const more = { looked: looked.resolve, land: landed.resolve, clock, walking };
+  return { sweep, now, submitted, walked, ...more };
 }
 
 it("acts on nothing that was handed back while it looked, and in the epoch of now", async () => {
@@ -71,6 +76,27 @@ it("begins a round thirty looks after the last at the soonest, where there is li
   expect(walked).toEqual(round);
   await sweep.runOnce();
   expect(walked).toEqual([...round, "open"]);
+});
+
+it.each([
+  ["took", async () => {}, "lost"],
+  ["took to fail", async () => Promise.reject(new Error("canceled")), "strays"],
+])("rests nine times as long as a look %s", async (_what, end, next) => {
+  const { sweep, walked, looked, land, clock, walking } = sweepOf([{ partition: 1, epoch: 4 }]);
+  looked();
+  land();
+  walking.strays = async () => {
+    clock.advance(2_000);
+    await end();
+  };
+  await sweep.runOnce();
+  await sweep.runOnce();
+  clock.advance(17_999);
+  await sweep.runOnce();
+  expect(walked).toEqual(["open", "strays"]);
+  clock.advance(1);
+  await sweep.runOnce();
+  expect(walked).toEqual(["open", "strays", next]);
 });
 
 it("is quiet when all that it has sent has landed, whatever it looks at", async () => {

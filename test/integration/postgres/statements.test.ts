@@ -157,6 +157,15 @@ describe("the statements", () => {
     for (const [, name] of asked) expect([...names]).toContain(name);
   });
 
+  it("notify nobody, and no trigger does: transactions that do commit one at a time", async () => {
+    expect(statements.filter(({ text }) => /\b(?:pg_)?notify\b/i.test(text))).toEqual([]);
+    const { rows } = await pool.query(
+      `select tgname from pg_trigger where not tgisinternal
+       union all select rulename from pg_rules where schemaname = 'public'`,
+    );
+    expect(rows).toEqual([]);
+  });
+
   it("say in the pool's session what a hot session must have", async () => {
     const settings = ["enable_seqscan", "plan_cache_mode", "statement_timeout", "jit"];
     const { rows } = await pool.query<{ name: string; setting: string }>(
