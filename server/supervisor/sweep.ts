@@ -7,8 +7,8 @@
 //   asleep   walks all schedules, ten thousand a look: those that nothing wakes, and are not paused
 //   then     a new round, thirty looks after the last began at the soonest
 //
-// It works a tenth of the time at most: where an old snapshot is held, a look walks over all that has
-// gone since, and takes seconds or runs into the limit of a statement.
+// It works a tenth of the time at most: where an old snapshot is held, a look walks over all that
+// has gone since, and takes seconds or runs into the limit of a statement.
 //
 // What it doubts is looked at again under the run's lock, by the one door (scheduler/mend.ts): this
 // look is without one, and a run that moves meanwhile is left to the next round. A schedule goes
