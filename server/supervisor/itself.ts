@@ -1,6 +1,6 @@
 // The watch "itself": whether anybody acts on what is due, as any server can see it, the one that
 // watches nothing too. By the database's clock, with one statement every few seconds, which begins
-// where the last one found nothing, and once a minute at all.
+// where the last one found nothing, and once a minute at all, whether or not that could be done.
 //
 //   ok ─→ degraded    work is overdue beyond the goal, or partitions have had no owner for 2 s
 //   degraded ─→ ok    neither is so any more
@@ -49,9 +49,11 @@ export function createItself(options: ItselfOptions): Itself {
   async function look(): Promise<void> {
     const lookedAtMs = clock.monotonicMs();
     const isWhole = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
-    const since = isWhole || seen?.oldestAt !== null ? null : seen.now - settledMs;
-    seen = await store.overdue(options.partitions(), config.overdueMs, since);
+    const isLate = seen !== null && seen.oldestAt !== null;
+    const since = isWhole || isLate ? null : (seen?.now ?? clock.wallMs()) - settledMs;
+    // Where an old snapshot is held, all of it may be more than a statement may take.
     if (since === null) wholeAtMs = lookedAtMs;
+    seen = await store.overdue(options.partitions(), config.overdueMs, since);
     unownedSinceMs = seen.unowned === 0 ? null : (unownedSinceMs ?? lookedAtMs);
     const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
     const before = health.status;

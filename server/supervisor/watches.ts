@@ -15,6 +15,7 @@ import type { Clock, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
+import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import type { Outside } from "../store/due.ts";
 import type { DueLook, DueRow, DueSchedule, Store } from "../store/store.ts";
@@ -71,6 +72,8 @@ export function createWatches(options: WatchesOptions): Watches {
   /** The earliest of the moments that were announced after the last look had begun. */
   let announced: Moment = Number.POSITIVE_INFINITY;
   let wholeAtMs = Number.NEGATIVE_INFINITY;
+  /** The last whole look came to more than a statement may take. */
+  let isTooMuch = false;
   let running = false;
   let timer: Timer | null = null;
   let wakeAtMs = Number.POSITIVE_INFINITY;
@@ -89,12 +92,12 @@ export function createWatches(options: WatchesOptions): Watches {
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
     // What is taken while this look is under way is not in it, and stays fresh for the next.
     const takenBefore = new Set(fresh);
-    const isWhole = takenBefore.size > 0 || lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
-    since = isWhole || since === null ? null : Math.min(since, announced);
+    if (since !== null) since = Math.min(since, announced);
     announced = Number.POSITIVE_INFINITY;
-    const range = { since, aheadMs: lookEveryMs };
-    const found = await options.store.dueRows([...epochs.keys()], DUE_MAX, range);
-    if (since === null) wholeAtMs = lookedAtMs;
+    const isTime = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
+    const isWhole = since === null || isTime || (takenBefore.size > 0 && !isTooMuch);
+    const found = await lookAt([...epochs.keys()], isWhole, lookedAtMs);
+    if (isWhole) since = null;
     // Of what was left some may be as old as what was found and has been moved on.
     const isMore = found.nextAt !== null && found.nextAt <= found.now;
     if (!isMore) since = settledUntil(found);
@@ -112,6 +115,30 @@ export function createWatches(options: WatchesOptions): Watches {
     await settled();
     plan(found, lookedAtMs);
     return found.due.length + found.schedules.length;
+  }
+
+  /**
+   * Where an old snapshot is held, a whole look may come to more than a statement may take: what
+   * has come of late is looked at all the same, and the whole again in a minute.
+   */
+  async function lookAt(
+    partitions: readonly number[],
+    isWhole: boolean,
+    lookedAtMs: number,
+  ): Promise<DueLook> {
+    const range = { since: isWhole ? null : since, aheadMs: lookEveryMs };
+    if (isWhole) wholeAtMs = lookedAtMs;
+    try {
+      const found = await options.store.dueRows(partitions, DUE_MAX, range);
+      if (isWhole) isTooMuch = false;
+      return found;
+    } catch (error) {
+      // A database that is away has not said that it is too much.
+      if (!isWhole || error instanceof DroverError) throw error;
+      isTooMuch = true;
+      since ??= clock.wallMs() - WHOLE_EVERY_MS;
+      throw error;
+    }
   }
 
   /**

@@ -136,6 +136,21 @@ describe("the supervisor's loop", () => {
     expect(begins.flatMap((since, place) => (since === null ? [place] : []))).toHaveLength(3);
   });
 
+  it("goes on from where it was where all of it is more than a statement may take", async () => {
+    const tooMuch = () => Promise.reject(new Error("canceling statement due to statement timeout"));
+    const { clock, watches, begins } = watchesOver([
+      tooMuch,
+      async () => ({ ...NOTHING, now: 100_500 }),
+    ]);
+    watches.start();
+    await clock.advance(0);
+    watches.taken([0]);
+    await clock.advance(2_000);
+    expect(begins.slice(0, 3)).toEqual([null, clock.wallMs() - 62_000, 90_500]);
+    await clock.advance(60_000);
+    expect(begins.filter((since) => since === null)).toHaveLength(2);
+  });
+
   it("tells what else waits for the owner of its partitions", async () => {
     const { watches, outside } = watchesOver([
       async () => ({ ...NOTHING, outside: ["inbox", "triggers"] }),

@@ -61,7 +61,7 @@ export async function dueRows(
         ],
   );
   const moved = rows.some(({ kind }) => kind === "lease")
-    ? await moveBeaten(query, partitions)
+    ? await moveBeaten(query, partitions, since)
     : new Map<string, Moment>();
   const isMore = due.length >= limit || moved.size >= MOVED_MAX || isCapped(due);
   const { now, outside, wake_at: nextAt } = next;
@@ -102,9 +102,10 @@ function isCapped(due: readonly { readonly kind: number; readonly partition: num
 async function moveBeaten(
   query: Query,
   partitions: readonly number[],
+  since: DueRange["since"],
 ): Promise<ReadonlyMap<string, Moment>> {
   const moved = await query<{ run_id: RunId; step_no: number; wake_at: number }>("move_beaten", [
-    ...[partitions, MOVED_MAX, OF_PARTITION_MAX],
+    ...[partitions, MOVED_MAX, OF_PARTITION_MAX, since],
   ]);
   return new Map(
     moved.map((row) => [leaseOf({ runId: row.run_id, step: row.step_no }), row.wake_at]),

@@ -155,7 +155,8 @@ from (
 -- name: move_beaten
 -- Of the due leases, up to $3 of each partition and $2 in all, those whose session has beaten since, and
 -- of which nothing else is due, wait for their next moment (core/evolve.ts, leaseWakeAt). What a pass or
--- a beat holds is left as it is: the pass for it will look. Plan: lease_wake; agent_session by key.
+-- a beat holds is left as it is: the pass for it will look. Those that came before the moment $4 are
+-- left, too, as a look leaves them. Plan: lease_wake; agent_session by key.
 with due_now as materialized (
   select x.run_id, x.step_no
   from unnest($1::smallint[]) as m (partition)
@@ -163,6 +164,7 @@ with due_now as materialized (
     select l.run_id, l.step_no
     from lease as l
     where l.partition = m.partition and l.wake_at <= now()
+      and l.wake_at >= coalesce(to_timestamp($4::bigint / 1e3::float8), '-infinity')
     order by l.wake_at
     limit $3::integer
   ) as x
