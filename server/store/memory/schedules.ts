@@ -139,8 +139,10 @@ export function scheduleMoments(tables: Tables, partition: number): readonly Due
   );
 }
 
-/** Deleted schedules, with up to so many of their fires. */
-/** Whether one was there: another may stand behind it. */
+/**
+ * Up to so many fires of a deleted schedule, and it once all of them are gone. Whether one was
+ * there: another may stand behind it.
+ */
 export function forgetSchedules(tables: Tables, rowsMax: number): boolean {
   const gone = tables.schedule.all().find(({ deletedAt }) => deletedAt !== null);
   if (!gone) return false;
