@@ -151,7 +151,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const [onFlown, onUnmended] = [measures?.onFlown, unmended(log)];
   const intake = intakeOf(looking);
   const shared = {
-    ...{ store, plans, clock, random, handOver, usual, tell, isRetryable },
+    ...{ store, plans, clock, random, handOver, usual, tell, isRetryable, onError },
     ...{ stood: { ...versions, ...gate }, onFlown, onUnmended, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);

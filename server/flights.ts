@@ -3,7 +3,8 @@
 // `fullAt` items wait. Where calls come together, that time follows what flights take, so that a
 // machine which is slow, or busy, is not made busier by many small ones.
 //
-//   item: waiting → in flight → settled, or waiting again ("again": somebody else holds its row)
+//   item: waiting → in flight → settled, or waiting again ("again": somebody else holds its row;
+//   "postponed": this flight did not try it)
 //
 // A flight that fails by a retryable code flies once more; else it is split in halves until the bad
 // item fails alone. Items with the same key are in one flight at a time; after MISSES_MAX tries an
@@ -26,7 +27,10 @@ const LAST_COUNTS = 0.2;
 export type Landing<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
-  | { readonly kind: "again" };
+  /** Somebody else holds its row: it flies again, and at last alone. */
+  | { readonly kind: "again" }
+  /** The flight had no room for it: it flies again, and that is no miss. */
+  | { readonly kind: "postponed" };
 
 export interface FlightsOptions<Item, Result> {
   readonly name: string;
@@ -150,6 +154,7 @@ export function createFlights<Item, Result>(
   function land(passenger: Passenger<Item, Result>, landing: Landing<Result> | undefined): void {
     if (landing?.kind === "done") passenger.resolve(landing.result);
     else if (landing?.kind === "failed") passenger.reject(landing.error);
+    else if (landing?.kind === "postponed") boarding.wait(passenger);
     else if (landing?.kind === "again" && passenger.misses <= MISSES_MAX) {
       passenger.misses += 1;
       passenger.isPatient = passenger.misses >= MISSES_MAX;

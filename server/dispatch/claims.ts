@@ -9,12 +9,12 @@
 import type { Clock, Random, Timer } from "../clock.ts";
 import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
-import type { Claim, FlightNo, HandOver } from "../scheduler/advance.ts";
+import type { Claim, FlightNo, HandOver, LanesToServe } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Grant, Granted, Store, Tx } from "../store/store.ts";
 import { deal, type FullQueue, LANE_ROWS_MAX } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
-import type { Gate } from "./gate.ts";
+import type { Asker, Gate } from "./gate.ts";
 import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import { createKnownRuns } from "./known-runs.ts";
 import type { Marks } from "./marks.ts";
@@ -73,14 +73,23 @@ export function createClaims(options: ClaimsOptions): Claims {
     tx: Tx,
     lanes: ReadonlySet<number>,
     flight: FlightNo | null,
+    freed: LanesToServe["freed"] = nothingFreed,
   ): Promise<Claim | null> {
-    const askers = waiters.waitingFor(flight, lanes, gate.admit, ASKED_MAX);
-    if (askers.length === 0) return null;
-    const takers = askers.map(({ waiter }) => waiter);
-    waiters.reserve(takers);
+    const takers: Waiter[] = [];
+    const askersOf = (of: ReadonlySet<number>): readonly Asker[] => {
+      const askers = waiters.waitingFor(flight, of, gate.admit, ASKED_MAX);
+      waiters.reserve(askers.map(({ waiter }) => waiter));
+      takers.push(...askers.map(({ waiter }) => waiter));
+      return askers;
+    };
     const startedAtMs = clock.monotonicMs();
     try {
-      const { matches, drained, cut, full, queues } = await deal(tx, askers, marks);
+      const dealt = await deal(tx, askersOf(lanes), marks, async () => {
+        const more = new Set(await freed()).difference(lanes);
+        return askersOf(more);
+      });
+      if (!dealt) return null;
+      const { matches, drained, cut, full, queues } = dealt;
       const wished = matches.map(({ taker: { waiter }, row }): WishedGrant => {
         const { agent, pollSeq } = waiter;
         const secret = Buffer.from(random.bytes(16)).toString("hex");
@@ -209,13 +218,13 @@ export function createClaims(options: ClaimsOptions): Claims {
   return Object.freeze({
     async claim(
       tx: Tx,
-      filled: ReadonlySet<number>,
+      { filled, freed }: LanesToServe,
       flight: FlightNo | null,
     ): Promise<Claim | null> {
       const lanes = new Set(filled);
       const riders = flight === null ? [] : waiters.ridersOf(flight);
       for (const { lanes: of } of riders) for (const { lane } of of) lanes.add(lane);
-      return lanes.size === 0 ? null : claim(tx, lanes, flight);
+      return claim(tx, lanes, flight, freed);
     },
     begun: runs.begun,
     look,
@@ -226,6 +235,8 @@ export function createClaims(options: ClaimsOptions): Claims {
     },
   });
 }
+
+const nothingFreed: LanesToServe["freed"] = async () => [];
 
 /** How many of the tasks one answer can carry: the first always. */
 function tasksThatFit(tasks: readonly HandedTask[]): number {

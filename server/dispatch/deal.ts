@@ -3,10 +3,13 @@
 //
 // Lanes without limits cost one statement. A queue with limits is locked, counted and asked by
 // three more, so of two claims that want its last place the second counts what the first has taken.
+// The rows of all queues that a transaction needs are locked in one statement, which locks them in
+// one order: two transactions that lock one queue and then another deadlock. So agents that are
+// known only after the first look are asked for (`later`) before any queue is locked.
 import { opensAt, room, taken } from "../core/limits.ts";
 import type { Mark } from "../store/marks.ts";
 import type { LimitedLane, LockedQueue } from "../store/queues.ts";
-import type { ReadyRow, Tx } from "../store/store.ts";
+import type { LockedReady, ReadyRow, Tx } from "../store/store.ts";
 import type { Asker } from "./gate.ts";
 import type { Marks } from "./marks.ts";
 import { type Match, match, type Room } from "./matching.ts";
@@ -57,38 +60,85 @@ interface Look {
 }
 
 /**
- * Locks rows and says who gets which. Rows kept for other sessions hide nothing that stands behind
- * them: as many more are locked, once.
+ * Locks rows and says who gets which; null: nobody asks. Rows kept for other sessions hide nothing
+ * that stands behind them: as many more are locked, once.
  */
-export async function deal(tx: Tx, takers: readonly Asker[], marks: Marks): Promise<Dealt> {
-  let asked = askedBy(takers);
-  const from = marks.of(asked.map(({ lane }) => lane));
-  let look = await lookAt(tx, takers, { asked, from }, null);
+export async function deal(
+  tx: Tx,
+  first: readonly Asker[],
+  marks: Marks,
+  later: () => Promise<readonly Asker[]> = async () => [],
+): Promise<Dealt | null> {
+  const early = await firstLook(tx, askedBy(first), marks);
+  const second = await later();
+  const takers = [...first, ...second];
+  if (takers.length === 0) return null;
+  const looked = second.length === 0 ? early : await alsoFor(tx, takers, early, marks);
+  const { from, found } = looked;
+  let { asked } = looked;
+  const books = await openBooks(tx, found.limited);
+  let look = await lookIntoBooks(tx, takers, { asked, from, found }, books);
   const kept = look.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
   const places = takers.reduce((sum, taker) => sum + taker.places, 0);
   if (kept.length > 0 && look.matches.length < places) {
-    const more = asked.map((one) => {
-      const isFull = countOf(look.rows, one.lane) === limitOf(one, look.books);
+    const longer = asked.map((one) => {
+      const isFull = countOf(look.rows, one.lane) === limitOf(one, books);
       return isFull ? { ...one, kept: countOf(kept, one.lane) } : one;
     });
-    const grows = more.some((one) => limitOf(one, look.books) > limitOf(one, look.books, 0));
+    const grows = longer.some((one) => limitOf(one, books) > limitOf(one, books, 0));
     if (grows) {
-      asked = more;
-      look = await lookAt(tx, takers, { asked, from }, look.books);
+      asked = longer;
+      const again = await tx.lockReady(withLimits(asked, []), false, from);
+      look = await lookIntoBooks(tx, takers, { asked, from, found: again }, books);
     }
   }
   return dealt(tx, asked, look);
 }
 
-async function lookAt(
+/** What a look found without any lock of a queue. */
+interface Looked {
+  readonly asked: readonly Asked[];
+  readonly from: readonly Mark[];
+  readonly found: LockedReady;
+}
+
+/** Lanes without limits give their rows, the others say of which queues they are. */
+async function firstLook(tx: Tx, asked: readonly Asked[], marks: Marks): Promise<Looked> {
+  if (asked.length === 0) return { asked, from: [], found: { rows: [], limited: [] } };
+  const from = marks.of(asked.map(({ lane }) => lane));
+  return { asked, from, found: await tx.lockReady(withLimits(asked, []), false, from) };
+}
+
+/** The same for all takers, of whom some were not known then: only their lanes are looked at. */
+async function alsoFor(
   tx: Tx,
   takers: readonly Asker[],
-  { asked, from }: { readonly asked: readonly Asked[]; readonly from: readonly Mark[] },
-  known: readonly Book[] | null,
+  early: Looked,
+  marks: Marks,
+): Promise<Looked> {
+  const all = askedBy(takers);
+  const known = new Map(early.asked.map((one) => [one.lane, one]));
+  const added = all.filter(({ lane }) => !known.has(lane));
+  const late = await firstLook(tx, added, marks);
+  const limited = [...early.found.limited, ...late.found.limited];
+  const closed = new Set(limited.map(({ lane }) => lane));
+  // A lane that has given rows has given as many as it was asked for then.
+  const asked = all.map((one) => {
+    const given = closed.has(one.lane) ? undefined : known.get(one.lane);
+    return { ...one, share: given?.share ?? one.share };
+  });
+  const rows = [...early.found.rows, ...late.found.rows];
+  return { asked, from: [...early.from, ...late.from], found: { rows, limited } };
+}
+
+/** The lanes of locked queues give their rows, too. */
+async function lookIntoBooks(
+  tx: Tx,
+  takers: readonly Asker[],
+  { asked, from, found }: Looked,
+  books: readonly Book[],
 ): Promise<Look> {
-  const found = await tx.lockReady(withLimits(asked, []), false, from);
   const lanes = new Set(found.limited.map(({ lane }) => lane));
-  const books = known ?? (await openBooks(tx, found.limited));
   const open = asked.filter((one) => lanes.has(one.lane) && limitOf(one, books) > 0);
   const more =
     open.length === 0 ? [] : (await tx.lockReady(withLimits(open, books), true, from)).rows;

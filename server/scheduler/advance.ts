@@ -40,10 +40,23 @@ export type FlightNo = number;
 
 /** Serves waiting agents within a flight, from the lanes that it has filled. */
 export interface HandOver {
-  /** `flight`: with events on board; null: it begins runs. */
-  claim(tx: Tx, lanes: ReadonlySet<number>, flight: FlightNo | null): Promise<Claim | null>;
+  /**
+   * One claim for all lanes that the transaction has filled or freed: it locks their queues with
+   * limits in one statement. `flight`: with events on board; null: it begins runs.
+   */
+  claim(tx: Tx, lanes: LanesToServe, flight: FlightNo | null): Promise<Claim | null>;
   /** Hears of runs whose first tasks may be among those that are delivered next. */
   begun(runs: readonly NewRun[]): void;
+}
+
+/** Lanes that waiting agents may be served from. */
+export interface LanesToServe {
+  readonly filled: readonly number[];
+  /**
+   * Lanes of queues with limits in which a task has ended. Known when the store has answered the
+   * writes, which the first look of a claim need not wait for.
+   */
+  readonly freed: () => Promise<readonly number[]>;
 }
 
 /** Tasks claimed in a transaction, to be handed over once it has committed. */
@@ -67,6 +80,8 @@ export interface AdvanceOptions {
   readonly usual: UsualDurations;
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
+  /** Hears of what went wrong after a commit. */
+  readonly onError: (error: unknown) => void;
   readonly stood: Stood;
   readonly onFlown?: OnFlown | undefined;
   readonly onUnmended: MendDeps["onUnmended"];
@@ -162,12 +177,15 @@ async function pass(
   const heads = await findRuns(tx, live, wait);
   const views = await withQuestions(tx, await loadViews(options, tx, heads, live));
   const answers = new Map<Submitted, Advanced>();
+  const postponed = new Set<Submitted>(doubted.length > 0 ? free : []);
   for (const item of doubted) answers.set(item, { kind: "done" });
   const records: PassRecord[] = [...mended.records];
   const size = flightSize();
   for (const { head, view, laned, events } of views) {
-    // Who has no answer flies again.
-    if (size.isFull()) break;
+    if (size.isFull()) {
+      for (const { item } of events) postponed.add(item);
+      continue;
+    }
     const decision = decide(laned, view, tx.now, events);
     size.add(decision.effects);
     for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
@@ -189,7 +207,7 @@ async function pass(
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
     ...{ ...written, records: children.records, begun: children.runs },
-    landings: items.map((item) => landing(item, answers, fenced, wait && doubted.length === 0)),
+    landings: items.map((item) => landing(item, { answers, fenced, postponed, wait })),
   };
 }
 
@@ -206,15 +224,19 @@ function oncePerRun(items: readonly Item[]): readonly Item[] {
   return [...new Map(items.map((item) => [item.run.runId, item])).values()];
 }
 
-function landing(
-  item: Item,
-  answers: ReadonlyMap<Submitted, Advanced>,
-  fenced: ReadonlySet<Item>,
-  wait: boolean,
-): Landing<Advanced> {
+interface Landed {
+  readonly answers: ReadonlyMap<Submitted, Advanced>;
+  readonly fenced: ReadonlySet<Item>;
+  /** Those that this flight did not try. */
+  readonly postponed: ReadonlySet<Submitted>;
+  readonly wait: boolean;
+}
+
+function landing(item: Item, { answers, fenced, postponed, wait }: Landed): Landing<Advanced> {
   if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
   const answer = answers.get(item);
   if (answer) return { kind: "done", result: answer };
+  if (postponed.has(item)) return { kind: "postponed" };
   // Nobody holds it and it has not ended: there is no such run.
   return wait ? { kind: "done", result: { kind: "no-such-run" } } : { kind: "again" };
 }
@@ -231,43 +253,66 @@ async function findRuns(
   return [...open, ...ended];
 }
 
+type CommitOptions = Pick<
+  AdvanceOptions,
+  "store" | "handOver" | "tell" | "usual" | "clock" | "onError"
+>;
+
 /**
  * A flight that changes runs: its work, the hand-over to agents that wait for what it made ready,
  * the commit; then the tasks are delivered and the others told.
  */
 export async function commitAndTell<T extends Worked>(
-  options: Pick<AdvanceOptions, "store" | "handOver" | "tell" | "usual" | "clock">,
+  options: CommitOptions,
   use: TransactOptions,
   work: (tx: Tx) => Promise<T>,
   flight: FlightNo | null = null,
 ): Promise<T> {
-  const { store, handOver, tell, usual, clock } = options;
-  const claims: Claim[] = [];
+  const { store, handOver, clock } = options;
   const leftAtMs = clock.monotonicMs();
-  const handOverOf = async (tx: Tx, lanes: ReadonlySet<number>) => {
-    const claim = await handOver.claim(tx, lanes, flight);
-    if (claim) claims.push(claim);
-  };
-  try {
-    const flown = await store.transact(use, async (tx) => {
+  let claim: Claim | null = null;
+  const committed = await store
+    .transact(use, async (tx) => {
       const worked = await work(tx);
-      await handOverOf(tx, new Set(worked.filled));
-      // Whether a queue has limits is known when its lease has gone; most have none.
-      const { freed } = await worked.ended;
-      const more = freed.filter((lane) => !worked.filled.includes(lane));
-      if (more.length > 0) await handOverOf(tx, new Set(more));
-      return { worked, left: tx.placeReady(), now: tx.now };
+      const freed = async () => (await worked.ended).freed;
+      claim = await handOver.claim(tx, { filled: worked.filled, freed }, flight);
+      return { worked, claim, left: tx.placeReady(), now: tx.now };
+    })
+    .catch((error: unknown) => {
+      claim?.giveUp(error);
+      throw error;
     });
-    const [left, ended] = await Promise.all([flown.left, flown.worked.ended]);
-    handOver.begun(flown.worked.begun);
-    for (const claim of claims) claim.deliver();
-    const drained = claims.map((claim) => claim.drained);
-    usual.seen(flown.worked.records);
-    const out = { name: use.name, ms: clock.monotonicMs() - leftAtMs };
-    tell(told(flown.worked, left, ended, drained, flown.now, out));
-    return flown.worked;
-  } catch (error) {
-    for (const claim of claims) claim.giveUp(error);
-    throw error;
-  }
+  const out = { name: use.name, ms: clock.monotonicMs() - leftAtMs };
+  await publish(options, committed, out);
+  return committed.worked;
+}
+
+interface Committed extends Pick<Told, "now"> {
+  readonly worked: Worked;
+  readonly claim: Claim | null;
+  readonly left: Promise<readonly number[]>;
+}
+
+/**
+ * Delivers the tasks and tells the others. The transaction has committed: an error here is reported
+ * and changes no answer, as a call that failed would be tried again, and its waiters served twice.
+ */
+async function publish(
+  options: CommitOptions,
+  { worked, claim, left, now }: Committed,
+  out: Told["flight"],
+): Promise<void> {
+  const { handOver, tell, usual } = options;
+  const reported = (part: () => void): void => {
+    try {
+      part();
+    } catch (error) {
+      options.onError(error);
+    }
+  };
+  reported(() => handOver.begun(worked.begun));
+  if (claim) reported(() => claim.deliver());
+  reported(() => usual.seen(worked.records));
+  const [filled, ended] = await Promise.all([left, worked.ended]);
+  reported(() => tell(told(worked, filled, ended, claim?.drained ?? new Set(), now, out)));
 }

@@ -40,6 +40,8 @@ export interface ScheduleOptions {
   readonly usual: UsualDurations;
   readonly tell: (told: Told) => void;
   readonly isRetryable: (error: unknown) => boolean;
+  /** Hears of what went wrong after a commit. */
+  readonly onError: (error: unknown) => void;
   readonly onFlown?: OnFlown | undefined;
   /** Left out: whatever is asked for may begin. */
   readonly enter?: Enter;

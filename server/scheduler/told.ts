@@ -41,20 +41,20 @@ export interface Worked extends Written {
 }
 
 /**
- * `filled`: lanes with ready rows that are left; `drained`: what claims of the flight say of lanes,
- * see `Claim.drained`.
+ * `filled`: lanes with ready rows that are left; `drained`: what the claim of the flight says of
+ * lanes, see `Claim.drained`.
  */
 export function told(
   worked: Worked,
   filled: readonly number[],
   ended: Ended,
-  drained: readonly ReadonlySet<number>[],
+  drained: ReadonlySet<number>,
   now: Moment,
   flight: FlightTold,
 ): Told {
   const { records } = worked;
   const lanes = new Set([...filled, ...ended.freed]);
-  for (const of of drained) for (const lane of of) lanes.delete(lane);
+  for (const lane of drained) lanes.delete(lane);
   const moments = records.flatMap(({ effects, after: { run } }) => [
     ...effects.flatMap((effect) =>
       effect.kind === "backed-off" ||

@@ -3,7 +3,7 @@
 //
 //   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, schedules, keys,
 //            runs, then ready and lease rows of those runs, then concurrency keys. Phase 2 (write,
-//            lockReady, grant) waits for nothing of phase 1 again
+//            lockReady, grant) waits for nothing of phase 1 again, and for queues by one call alone
 //   Store    what needs no transaction: definitions, lanes, reads, beats, due rows, partitions
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
@@ -258,7 +258,7 @@ export interface Tx extends ScheduleTx, SweepTx {
     queuesLocked?: boolean,
     marks?: readonly Mark[],
   ): Promise<LockedReady>;
-  /** Locks queues with limits, in one order, and then counts; those without any are left out. */
+  /** Locks queues with limits in one order, then counts; others are left out. Called once. */
   lockQueues(queues: readonly QueueRef[]): Promise<readonly LockedQueue[]>;
   /** Writes the buckets of locked queues. */
   writeBuckets(queues: readonly LockedQueue[]): Promise<void>;

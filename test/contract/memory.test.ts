@@ -95,6 +95,19 @@ test("a flight that locks against the order is refused, though nothing could dea
   await expect(wrong).rejects.toThrow('flight "wrong" locks runs after steps');
 });
 
+test("a flight that locks queues with limits by two calls is refused", async () => {
+  const { store } = await openMemory();
+  const { namespaceId } = await schedule(store, workflow({ a: {} }));
+  const queues = ["one", "two"].map((queue) => ({ namespaceId, queue }));
+  for (const of of queues) await store.queues.setLimits(of, { leasesMax: 1, rate: null });
+  const together = store.transact({ name: "right" }, (tx) => tx.lockQueues(queues));
+  expect(await together).toMatchObject([{ queue: "one" }, { queue: "two" }]);
+  const wrong = store.transact({ name: "wrong" }, async (tx) => {
+    for (const of of queues) await tx.lockQueues([of]);
+  });
+  await expect(wrong).rejects.toThrow('flight "wrong" locks queues twice');
+});
+
 test("a run must be locked before its steps are loaded", async () => {
   const { store } = await openMemory();
   const run = await schedule(store, workflow({ a: {} }));

@@ -76,6 +76,9 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
     onAwoken: () => undefined,
     usual: NOTHING_USUAL,
     isRetryable: () => false,
+    onError: (error: unknown) => {
+      throw error;
+    },
   });
   const dying: Store = {
     ...store,

@@ -297,6 +297,20 @@ describe("a flight that fails", () => {
   });
 });
 
+describe("an item that a flight did not try", () => {
+  it("flies again as often as it takes: it is no miss, and no reason to fly alone", async () => {
+    const flights = open();
+    const answer = flights.submit("a");
+    for (let flight = 0; flight < 10; flight++) {
+      await last().land(() => ({ kind: "postponed" }));
+      clock.advance(SPACING_MS);
+      expect(last().wait).toBe(false);
+    }
+    await last().land();
+    expect(await answer).toBe("a done");
+  });
+});
+
 describe("the queue", () => {
   it("is bounded: what comes beyond is refused with a moment to try again", async () => {
     const flights = open({ waitingMax: 2 });

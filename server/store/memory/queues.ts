@@ -161,11 +161,18 @@ export function freedLanes(world: QueueWorld, ended: readonly number[]): readonl
 
 export function queueLocksOf(
   { tables, lanes }: QueueWorld,
+  flight: string,
   enter: () => void,
 ): Pick<Tx, "lockQueues" | "writeBuckets"> {
+  let locked = false;
   return {
     lockQueues: async (queues) => {
       enter();
+      if (locked)
+        throw new Error(
+          `flight "${flight}" locks queues twice, and two such deadlock: lock all in one call`,
+        );
+      locked = true;
       return queues.flatMap((of): readonly LockedQueue[] => {
         const row = tables.queue.get(queueKey(of));
         if (!row || !isLimited(row.limits)) return [];

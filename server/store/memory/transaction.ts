@@ -39,7 +39,10 @@ import {
 } from "./tables.ts";
 import { insertRun, type Writing, writePass } from "./write.ts";
 
-/** Places in the order of locks; the last one is phase 2, which waits for nothing of phase 1. */
+/**
+ * Places in the order of locks; the last one is phase 2, which waits for nothing of phase 1. There
+ * the rows of queues with limits are locked, all by one call, which has an order of its own.
+ */
 const ORDER = [
   "writer",
   "schedules",
@@ -53,6 +56,7 @@ const ORDER = [
 type Place = (typeof ORDER)[number];
 
 interface Open extends Writing {
+  readonly name: string;
   readonly world: TransactionWorld;
   readonly locked: Set<RunId>;
   /** Lanes of rows that it has made ready. */
@@ -85,7 +89,7 @@ export function openTransaction(
     reached = at;
   };
   const open: Open = {
-    ...{ tables, now, transaction, enter, world },
+    ...{ name, tables, now, transaction, enter, world },
     locked: new Set(),
     filled: new Set(),
     nextNumber: () => number++,
@@ -349,7 +353,7 @@ function claimingOf(
 ): Pick<Tx, "lockReady" | "grant" | "placeReady" | "lockQueues" | "writeBuckets" | "takeTrials"> {
   const { tables, now, world } = open;
   return {
-    ...queueLocksOf(world, () => open.enter("writes and claims")),
+    ...queueLocksOf(world, open.name, () => open.enter("writes and claims")),
     ...trialsOf(open, () => open.enter("writes and claims")),
     lockReady: async (lanes, queuesLocked = false, marks = []) => {
       open.enter("writes and claims");

@@ -73,12 +73,15 @@ export interface TwoServers {
   close(): Promise<void>;
 }
 
-/** `wrap`: of the store of `here`. */
-export async function openTwoServers(wrap?: (store: Store) => Store): Promise<TwoServers> {
+/** `wrap` and `wrapThere`: of the stores of `here` and `there`. */
+export async function openTwoServers(
+  wrap?: (store: Store) => Store,
+  wrapThere?: (store: Store) => Store,
+): Promise<TwoServers> {
   const database = await createTestDatabase();
   const hand = await openHand(database.connectionString);
   const here = await openQuietPlane(database.connectionString, wrap);
-  const there = await openQuietPlane(database.connectionString);
+  const there = await openQuietPlane(database.connectionString, wrapThere);
   return {
     ...{ database, hand, here, there },
     async close() {

@@ -1,7 +1,7 @@
 /**
  * Who waits for whom. Phase 1 of a transaction may wait and has one order, phase 2 waits for
- * nothing, and what one run has to wait for delays no other run. The test holds rows by hand and
- * asks the database who waits.
+ * queues with limits alone, and what one run has to wait for delays no other run. The test holds
+ * rows by hand and asks the database who waits.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { RunRef } from "../../../server/store/store.ts";

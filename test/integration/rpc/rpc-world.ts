@@ -228,6 +228,9 @@ function scheduleControl(store: Store, clock: Clock): ScheduleControl {
     announce: () => undefined,
     usual: NOTHING_USUAL,
     isRetryable: () => false,
+    onError: (error) => {
+      throw error;
+    },
   });
 }
 

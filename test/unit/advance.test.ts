@@ -1,0 +1,85 @@
+/** The one door, over the memory store: who is told what of an event, whatever else is on board. */
+import { expect, it } from "vitest";
+import { systemClock, systemRandom } from "../../server/clock.ts";
+import { NOTHING_FOUND } from "../../server/core/examine.ts";
+import {
+  type AdvanceOptions,
+  createAdvance,
+  type HandOver,
+} from "../../server/scheduler/advance.ts";
+import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import { createPlans } from "../../server/store/plans.ts";
+import type { Store } from "../../server/store/store.ts";
+import { type Scheduled, schedule } from "../contract/fixture.ts";
+import { judgeOf } from "../property/random-run.ts";
+import { workflow } from "../support/core-world.ts";
+import { NOTHING_USUAL } from "../support/nothing-usual.ts";
+
+const CANCEL = { kind: "cancel", undo: false, note: "enough" } as const;
+const INTEGRITY = { kind: "integrity", found: NOTHING_FOUND } as const;
+
+interface World {
+  readonly store: Store;
+  readonly run: Scheduled;
+  readonly errors: unknown[];
+  /** `transacts`: hears of each transaction once it has begun. */
+  advanceWith(more: Partial<AdvanceOptions>): ReturnType<typeof createAdvance>;
+}
+
+async function world(): Promise<World> {
+  const store = createMemoryStore({ now: () => 1_767_225_600_000, elapsedMs: () => 0 });
+  const run = await schedule(store, workflow({ a: {} }));
+  const errors: unknown[] = [];
+  const handOver: HandOver = { claim: async () => null, begun: () => undefined };
+  return {
+    ...{ store, run, errors },
+    advanceWith: (more) =>
+      createAdvance({
+        ...{ store, clock: systemClock, random: systemRandom, handOver },
+        ...{ plans: createPlans(store, judgeOf), usual: NOTHING_USUAL, tell: () => undefined },
+        isRetryable: () => false,
+        onError: (error) => void errors.push(error),
+        stood: { stoodMs: () => 0, hasStood: () => false, pinnedTo: (lane) => lane },
+        onUnmended: () => undefined,
+        ...more,
+      }),
+  };
+}
+
+it("an event is never refused because the sweep doubts its run again and again", async () => {
+  const { store, run, advanceWith } = await world();
+  let doubts = 6;
+  const doubting: Store = {
+    ...store,
+    transact: (use, work) => {
+      // While one doubt is out, the next one waits for it, together with the event.
+      if (doubts-- > 0) void advance.submit(run.ref, INTEGRITY);
+      return store.transact(use, work);
+    },
+  };
+  const advance = advanceWith({ store: doubting });
+  void advance.submit(run.ref, INTEGRITY);
+  expect(await advance.submit(run.ref, CANCEL)).toEqual({ kind: "done" });
+  await advance.idle();
+});
+
+it("what goes wrong after a commit fails no call, and takes back nothing that was handed over", async () => {
+  const { run, errors, advanceWith } = await world();
+  const acts: string[] = [];
+  const advance = advanceWith({
+    handOver: {
+      begun: () => undefined,
+      claim: async () => ({
+        drained: new Set(),
+        deliver: () => void acts.push("delivered"),
+        giveUp: () => void acts.push("given up"),
+      }),
+    },
+    tell: () => {
+      throw new Error("nobody listens");
+    },
+  });
+  expect(await advance.submit(run.ref, CANCEL)).toEqual({ kind: "done" });
+  expect(acts).toEqual(["delivered"]);
+  expect(errors.map(String)).toEqual(["Error: nobody listens"]);
+});
