@@ -845,6 +845,7 @@ create table step_override_default partition of step_override default;
 -- indexes
 
 create index agent_by_name on agent using btree (namespace_id, agent_id, session);
+create index definition_workflow on definition using btree (namespace_id, (((body)::jsonb ->> 'workflow'::text)), id);
 create index delivery_by_namespace on delivery using btree (namespace_id, created_at, id);
 create index delivery_cause on delivery using btree (namespace_id, hook, kind, cause, created_at);
 create index delivery_due on delivery using btree (partition, next_try_at);
@@ -869,7 +870,7 @@ create index run_by_namespace on run using btree (namespace_id, id);
 create index run_by_parent on run using btree (parent_id, id) where (parent_id is not null);
 create index run_by_workflow on run using btree (namespace_id, workflow, id);
 create index run_child_by_time on run using btree (namespace_id, created_at, id) where (parent_id is not null);
-create index run_open_definition on run_open using btree (definition_id);
+create index run_open_definition on run_open using btree (namespace_id, definition_id, uuid_send(run_id));
 create index run_open_wake on run_open using btree (partition, wake_at);
 create unique index schedule_by_name on schedule using btree (namespace_id, name) where (deleted_at is null);
 create index schedule_deleted on schedule using btree (deleted_at) where (deleted_at is not null);
@@ -1070,7 +1071,7 @@ comment on column outbox.n is 'The number of the escalation; 0: about the run.';
 comment on column partition_history.why is 'nobody had had it, the one before gave it back, or was gone.';
 comment on column partition_history.left_at is 'When it was given back, or the next one took it; null: it has it.';
 comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
-comment on table pin_move is 'Ready rows of this workflow may stand in lanes that its pins do not want.';
+comment on table pin_move is 'Ready rows of this workflow may stand where its pins, or its pause, do not want them. Written with the change, gone when they have been moved; housekeeping finishes what was left in the middle.';
 comment on table queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
 comment on column queue.leases_max is 'Most tasks with agents at a time; null: any number.';
 comment on column queue.rate is 'Tasks handed out per second, and at most burst at once; null: any number.';

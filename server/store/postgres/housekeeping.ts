@@ -3,7 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import { KEPT_FOR_DEFAULT, type KeptFor } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
-import { finishPinMoves } from "./pins.ts";
+import { finishMoves } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
 
 export async function forgetOld(
@@ -23,9 +23,8 @@ export async function forgetOld(
     ["forget_deliveries", DELIVERY_KEPT_MS],
     ["forget_schedules"],
   ];
-  // Whoever resumed a workflow may have died before all of its ready rows were back.
-  await query("release_ready", [rowsMax]);
-  await finishPinMoves(query, clock);
+  // Whoever paused, resumed or pinned a workflow may have died before its ready rows were moved.
+  await finishMoves({ query, clock });
   let isMore = false;
   for (const [name, ...values] of bounded) {
     const [row] = await query<{ more: boolean }>(name, [rowsMax, ...values]);

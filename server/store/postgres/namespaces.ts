@@ -4,6 +4,7 @@ import {
   type ForgottenPage,
   type NamespaceLimits,
   type Namespaces,
+  type NamespaceUse,
   type OldRuns,
   ROWS_FORGOTTEN_MAX,
 } from "../namespaces.ts";
@@ -12,6 +13,9 @@ import type { NamespaceRecord, Reads, RegionRecord } from "../reads.ts";
 import type { Namespace, Store } from "../store.ts";
 import { PARTITION_CLASS } from "./partitions.ts";
 import type { createTransact, Query } from "./transaction.ts";
+
+const OPEN_RUNS_PAGE = 20_000;
+const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 
 export function namespacesOf(
   query: Query,
@@ -99,14 +103,17 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
       await query("set_namespace_limits", [namespaceId, ...limits]);
     },
     async limited() {
-      const rows = await query<LimitColumns & { id: number; name: string; open_runs: number }>(
+      const rows = await query<LimitColumns & { id: number; name: string }>(
         "limited_namespaces",
         [],
       );
-      return rows.map((row) => {
-        const { id: namespaceId, name, open_runs: openRuns } = row;
-        return { namespaceId, name, limits: limitsOf(row), openRuns };
-      });
+      const limited: NamespaceUse[] = [];
+      for (const row of rows) {
+        const { id: namespaceId, name } = row;
+        const openRuns = await countOpenRuns(query, namespaceId, row.open_runs_max ?? 0);
+        limited.push({ namespaceId, name, limits: limitsOf(row), openRuns });
+      }
+      return limited;
     },
     async retained() {
       const rows = await query<{ id: number; retention_ms: number }>(
@@ -119,6 +126,24 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
     },
     forgetRuns: (of) => transact({}, (begun) => forgetRuns(begun.query, of)),
   } satisfies Namespaces);
+}
+
+/** Up to so many. In pages: a namespace may have millions, and no statement outlives 2 s. */
+async function countOpenRuns(query: Query, namespaceId: number, max: number): Promise<number> {
+  let counted = 0;
+  let after: readonly [definition: number, run: string] = [0, FIRST_RUN];
+  while (counted < max) {
+    const limit = Math.min(OPEN_RUNS_PAGE, max - counted);
+    const [page] = await query<{ runs: number; definition_id: number; run_id: string }>(
+      "count_open_runs_of",
+      [namespaceId, ...after, limit],
+    );
+    if (!page) break;
+    counted += page.runs;
+    if (page.runs < limit) break;
+    after = [page.definition_id, page.run_id];
+  }
+  return counted;
 }
 
 async function forgetRuns(

@@ -4,8 +4,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
 import type { KnownPin, Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
-import type { WorkflowRef } from "../queues.ts";
-import { claimsOver, lanesMade, type Mover, moveReady } from "./queues.ts";
+import { isWorkflow, lanesMade, type MoveRow, type Mover, moveNoted } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
 
 export function createPins(query: Query, clock: Clock): Pins {
@@ -17,12 +16,12 @@ export function createPins(query: Query, clock: Clock): Pins {
       const { namespaceId, queue, workflow, version } = of;
       const made = await classOf(mover, of, agentVersion);
       const named = [namespaceId, queue, workflow, version, definition, made];
-      return movePinned(mover, of, await query<MoveRow>("pin_version", named));
+      return moveNoted(mover, of, await query<MoveRow>("pin_version", named));
     },
     async unpin(of: PinRef) {
       const { namespaceId, queue, workflow, version } = of;
       const named = [namespaceId, queue, workflow, version];
-      return movePinned(mover, of, await query<MoveRow>("unpin_version", named));
+      return moveNoted(mover, of, await query<MoveRow>("unpin_version", named));
     },
     async list(namespaceId: number, queue: string) {
       const rows = await query<PinRow>("list_pins", [namespaceId, queue]);
@@ -32,11 +31,6 @@ export function createPins(query: Query, clock: Clock): Pins {
       });
     },
   } satisfies Pins);
-}
-
-/** The note of a move. */
-interface MoveRow {
-  id: number;
 }
 
 interface PinRow {
@@ -50,8 +44,7 @@ interface PinRow {
 async function definitionOf(query: Query, of: PinRef): Promise<number | null> {
   const { namespaceId, workflow, version } = of;
   if (version === 0) {
-    const known = await query("definitions_of_workflow", [namespaceId, workflow]);
-    return known.length === 0 ? null : 0;
+    return (await isWorkflow(query, of)) ? 0 : null;
   }
   const named = [namespaceId, workflow, version];
   const [row] = await query<{ definition_id: number }>("find_version", named);
@@ -82,28 +75,6 @@ async function classOf(
     await query("begin_outages", [lanes]);
   }
   return known.class;
-}
-
-async function movePinned(
-  mover: Mover,
-  of: WorkflowRef,
-  [move]: readonly MoveRow[],
-): Promise<readonly number[]> {
-  if (!move) throw new Error(`a move of ready rows of ${of.workflow} was noted and is not there`);
-  await claimsOver(mover.query, mover.clock);
-  const lanes = await moveReady(mover, "place_ready", of);
-  await mover.query("end_pin_move", [move.id]);
-  return lanes;
-}
-
-/** Finishes what others have left in the middle. */
-export async function finishPinMoves(query: Query, clock: Clock): Promise<void> {
-  const left = await query<MoveRow & { namespace_id: number; workflow: string }>(
-    "pin_moves_left",
-    [],
-  );
-  for (const { id, namespace_id: namespaceId, workflow } of left)
-    await movePinned({ query, clock }, { namespaceId, workflow }, [{ id }]);
 }
 
 interface KnownPinRow {

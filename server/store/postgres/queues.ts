@@ -1,11 +1,11 @@
 // What people say about queues and workflows. A pause is first written and then waits for claims
 // that began before: those that begin later see it, so a claim waits for nobody and pays nothing.
 // That of a workflow then takes its ready rows out of their lanes; what a pass makes ready from
-// then on it puts beside them itself.
+// then on it puts beside them itself. Its end brings them back. Both walk the open runs of this
+// workflow alone, in pages, and leave a note until they are done (ready-moves.ts).
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
 import type { QueueLimits } from "../../core/limits.ts";
-import { DroverError } from "../../errors.ts";
 import {
   type LockedQueue,
   type Pause,
@@ -16,16 +16,10 @@ import {
   READY_COUNTED_MAX,
   type WorkflowRef,
 } from "../queues.ts";
-import type { RunId } from "../run-head.ts";
 import { writeEach } from "./batch.ts";
 import { columns } from "./columns.ts";
+import { claimsOver, isWorkflow, type MoveRow, moveNoted } from "./ready-moves.ts";
 import type { Query, Send } from "./transaction.ts";
-
-/** No transaction of ours lives longer than 5 s. */
-const CLAIMS_MS_MAX = 6_000;
-const LOOK_AGAIN_MS = 5;
-const RUNS_MOVED_MAX = 500;
-const ROWS_MOVED_MAX = 1_000;
 
 export function createQueues(query: Query, clock: Clock): Queues {
   async function pauseOf({ namespaceId, queue }: QueueRef): Promise<Pause | null> {
@@ -53,19 +47,15 @@ export function createQueues(query: Query, clock: Clock): Queues {
       return lanesOf(query, { namespaceId, queue });
     },
     async pauseWorkflow(of: WorkflowRef, reason: string) {
-      const named = [of.namespaceId, of.workflow];
-      const definitions = await query<{ id: number }>("definitions_of_workflow", named);
-      if (definitions.length === 0) return null;
-      await query("pause_workflow", [...named, reason]);
-      await claimsOver(query, clock);
-      await moveReady({ query, clock }, "hold_ready", of);
+      if (!(await isWorkflow(query, of))) return null;
+      const named = [of.namespaceId, of.workflow, reason];
+      await moveNoted({ query, clock }, of, await query<MoveRow>("pause_workflow", named));
       // Somebody may have resumed it meanwhile: it was paused all the same.
       return (await workflowPause(query, of)) ?? { since: clock.wallMs(), reason };
     },
-    async resumeWorkflow({ namespaceId, workflow }: WorkflowRef) {
-      await query("resume_workflow", [namespaceId, workflow]);
-      await claimsOver(query, clock);
-      return releaseRuns({ query, clock });
+    async resumeWorkflow(of: WorkflowRef) {
+      const named = [of.namespaceId, of.workflow];
+      return moveNoted({ query, clock }, of, await query<MoveRow>("resume_workflow", named));
     },
     workflowPause: (of: WorkflowRef) => workflowPause(query, of),
     namespacePause: (namespaceId: number) => pauseOf({ namespaceId, queue: "" }),
@@ -83,85 +73,12 @@ interface PauseRow {
   pause_reason: string;
 }
 
-/** Waits until nobody is left who may hand out, or make ready, by what was known before. */
-export function claimsOver(query: Query, clock: Clock): Promise<void> {
-  return writersOver({ query, clock }, "ready");
-}
-
-/** Waits until nobody is left who may make a lane by what was known before. */
-export function lanesMade(query: Query, clock: Clock): Promise<void> {
-  return writersOver({ query, clock }, "lane");
-}
-
-async function writersOver({ query, clock }: Mover, table: "ready" | "lane"): Promise<void> {
-  const underWay = async (): Promise<ReadonlySet<string>> => {
-    const rows = await query<{ transaction: string }>("claims_under_way", [table]);
-    return new Set(rows.map(({ transaction }) => transaction));
-  };
-  const until = clock.monotonicMs() + CLAIMS_MS_MAX;
-  let left = [...(await underWay())];
-  while (left.length > 0) {
-    if (clock.monotonicMs() > until)
-      throw new DroverError(
-        "STORE_UNAVAILABLE",
-        "a claim that began before, or what makes lanes, is still under way: repeat the call",
-      );
-    await clock.sleep(LOOK_AGAIN_MS);
-    const still = await underWay();
-    left = left.filter((transaction) => still.has(transaction));
-  }
-}
-
 async function workflowPause(
   query: Query,
   { namespaceId, workflow }: WorkflowRef,
 ): Promise<Pause | null> {
   const [row] = await query<PauseRow>("workflow_pause", [namespaceId, workflow]);
   return row ? { since: row.paused_at, reason: row.pause_reason } : null;
-}
-
-export interface Mover {
-  readonly query: Query;
-  readonly clock: Clock;
-}
-
-/**
- * Moves the ready rows of a workflow to other lanes, and returns those of them that claims look at.
- * Row by row it waits for nobody, so it can hold nobody up; it comes back for what is left.
- */
-export async function moveReady(
-  { query, clock }: Mover,
-  statement: "hold_ready" | "place_ready",
-  { namespaceId, workflow }: WorkflowRef,
-): Promise<readonly number[]> {
-  const named = [namespaceId, workflow];
-  const definitions = await query<{ id: number }>("definitions_of_workflow", named);
-  const runs = await query<{ run_id: RunId }>("open_runs_of_definitions", [
-    definitions.map(({ id }) => id),
-  ]);
-  const lanes = new Set<number>();
-  for (let from = 0; from < runs.length; from += RUNS_MOVED_MAX) {
-    const chunk = runs.slice(from, from + RUNS_MOVED_MAX).map(({ run_id: runId }) => runId);
-    for (;;) {
-      const [row] = await query<{ left: number; lanes?: number[] }>(statement, [chunk]);
-      for (const lane of row?.lanes ?? []) lanes.add(lane);
-      if (!row || row.left === 0) break;
-      await clock.sleep(LOOK_AGAIN_MS);
-    }
-  }
-  return [...lanes];
-}
-
-async function releaseRuns({ query, clock }: Mover): Promise<readonly number[]> {
-  const lanes = new Set<number>();
-  for (;;) {
-    const [row] = await query<{ lanes: number[]; more: boolean }>("release_ready", [
-      ROWS_MOVED_MAX,
-    ]);
-    for (const lane of row?.lanes ?? []) lanes.add(lane);
-    if (!row?.more) return [...lanes];
-    if (row.lanes.length === 0) await clock.sleep(LOOK_AGAIN_MS);
-  }
 }
 
 interface LimitsRow {

@@ -130,10 +130,31 @@ describe("a resume that dies halfway", () => {
   it("is finished by housekeeping", async () => {
     const run = await schedule(here, steps(1));
     await pause(here);
-    // The pause is gone, and its ready rows are not back.
+    // The pause is gone, with the note of it, and its ready rows are not back.
     await hand.query("delete from paused_workflow where name = $1", [workflow]);
+    await hand.query(
+      `insert into pin_move (namespace_id, workflow, asked_at)
+       values ($1, $2, now() - interval '61 seconds')`,
+      [here.namespace.id, workflow],
+    );
     expect(await look(newAgent(here))).toEqual([]);
     await here.store.forgetOld(100);
     expect((await newAgent(here).take(task)).runId).toBe(run.runId);
+    expect(await hand.query("select from pin_move")).toEqual([]);
+  });
+
+  it("leaves a note, as a pause does, which is gone when all rows are moved", async () => {
+    await schedule(here, steps(1));
+    const gate = gates.stopNext("claim");
+    const granted = newAgent(here).take(task);
+    await gate.reached;
+    const paused = pause(there);
+    await isWritten();
+    const notes = () => hand.query("select from pin_move where workflow = $1", [workflow]);
+    expect(await notes()).toHaveLength(1);
+    gate.open();
+    await granted;
+    await paused;
+    expect(await notes()).toEqual([]);
   });
 });

@@ -100,3 +100,11 @@ it("a page of the sweep reads no runs beyond it, of however many partitions", as
   const middle = all.filter((partition) => partition >= 100);
   expect(await rowsRead("walk_open_runs", "run_open_pkey", [middle, 100, first, 10])).toBe(10);
 });
+
+it("a page of open runs, of a namespace or of definitions, reads no runs beyond it", async () => {
+  const first = "00000000-0000-0000-0000-000000000000";
+  const index = "run_open_definition";
+  expect(await rowsRead("count_open_runs_of", index, [1, 0, first, 10])).toBe(10);
+  const all = Array.from({ length: 20 }, (_, n) => n + 1);
+  expect(await rowsRead("open_runs_of_definitions", index, [1, all, first, 10])).toBe(10);
+});

@@ -106,7 +106,9 @@ cross join lateral (
 cross join lateral (
   select count(*)::integer as open_runs
   from (
-    select from run_open as r where r.definition_id = v.definition_id limit $4::integer
+    select from run_open as r
+    where r.namespace_id = $1::integer and r.definition_id = v.definition_id
+    limit $4::integer
   ) as counted
 ) as o
 order by u.place, v.version desc;

@@ -10,20 +10,26 @@ set open_runs_max = $2::integer, runs_per_second = $3::double precision, runs_bu
 where id = $1::integer;
 
 -- name: limited_namespaces
--- Open runs are counted up to the limit, by the definitions of the namespace. Plan: run_open_definition.
-select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max,
-  case when n.open_runs_max is not null then (
-    select count(*)
-    from (
-      select
-      from definition as d
-      cross join lateral (select from run_open as o where o.definition_id = d.id offset 0) as o
-      where d.namespace_id = n.id
-      limit n.open_runs_max
-    ) as counted
-  ) else 0 end::integer as open_runs
+select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max
 from namespace as n
 where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null;
+
+-- name: count_open_runs_of
+-- A page of $4 of the open runs of a namespace, behind a definition and a run: how many there are, and the
+-- last. Plan: run_open_definition.
+with page as materialized (
+  select o.definition_id, o.run_id
+  from run_open as o
+  where o.namespace_id = $1::integer 
+    and (o.definition_id, uuid_send(o.run_id)) > ($2::bigint, uuid_send($3::uuid))
+  order by o.namespace_id, o.definition_id, uuid_send(o.run_id)
+  limit $4::integer
+)
+select c.runs, p.definition_id, p.run_id
+from (select count(*)::integer as runs from page) as c
+cross join (
+  select x.definition_id, x.run_id from page as x order by x.definition_id desc, x.run_id desc limit 1
+) as p;
 
 -- name: namespaces_with_retention
 select id, retention_ms from namespace where retention_ms is not null;

@@ -64,19 +64,22 @@ values ($1::integer, $3::text)
 returning id;
 
 -- name: place_ready
--- Moves the ready rows of these runs into the lanes that the pins want, but for those that a claim or a
--- pass has: it waits for nobody, and says how many are left. They stand behind all that are ready by
--- then, as if they had become so now: a claim may have left their place behind (store/marks.ts). One of
--- a paused workflow stays in a negative lane.
--- Plan: ready by the run's key.
+-- Moves the ready rows of these runs into the lanes that the pins want, those of a paused workflow into
+-- the negative of theirs, but for those that a claim or a pass has: it waits for nobody, and says how many
+-- are left. They stand behind all that are ready by then, as if they had become so now: a claim may have
+-- left their place behind (store/marks.ts). Plan: ready by the run's key.
 with misplaced as materialized (
-  select r.run_id, r.step_no, t.id as lane
+  select r.run_id, r.step_no, w.lane
   from unnest($1::uuid[]) as u (run_id)
   cross join lateral (
-    select n.namespace_id, n.workflow, n.definition_id from run as n where n.id = u.run_id offset 0
+    select n.namespace_id, n.workflow, n.definition_id,
+      case when exists (
+        select from paused_workflow as p where p.namespace_id = n.namespace_id and p.name = n.workflow
+      ) then -1 else 1 end as sign
+    from run as n where n.id = u.run_id offset 0
   ) as n
   join ready as r on r.run_id = u.run_id
-  join lane as l on l.id = abs(r.lane)
+  left join lane as l on l.id = abs(r.lane)
   left join lateral (
     select p.class
     from version_pin as p
@@ -85,9 +88,10 @@ with misplaced as materialized (
     order by p.definition_id desc
     limit 1
   ) as k on true
-  join lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
+  left join lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
     and t.class = coalesce(k.class, 0)
-  where t.id <> l.id
+  cross join lateral (select n.sign * coalesce(t.id, abs(r.lane)) as lane) as w
+  where w.lane <> r.lane
 ),
 mine as materialized (
   select r.run_id, r.step_no, r.ordered_by, r.ordinal, m.lane
@@ -105,7 +109,7 @@ ranked as (
 ),
 moved as (
   update ready as r
-  set lane = sign(r.lane)::integer * m.lane, ordered_by = pg_current_xact_id(), ordinal = m.place
+  set lane = m.lane, ordered_by = pg_current_xact_id(), ordinal = m.place
   from ranked as m
   where r.run_id = m.run_id and r.step_no = m.step_no
   returning r.lane
@@ -116,13 +120,24 @@ select (select coalesce(array_agg(distinct m.lane) filter (where m.lane > 0), '{
 -- name: end_pin_move
 delete from pin_move where id = $1::bigint;
 
--- name: pin_moves_left
--- Of whoever died in the middle of one.
-select m.id, m.namespace_id, m.workflow
-from pin_move as m
-where m.asked_at < now() - interval '1 minute'
-order by m.id
-limit 10;
+-- name: keep_pin_move
+-- Who moves is at it still. Plan: pin_move by key.
+update pin_move set asked_at = now() where id = $1::bigint;
+
+-- name: take_pin_moves
+-- Of whoever died in the middle of one: those that nobody has been at for a minute. Of two that take the
+-- same one the second finds it taken.
+update pin_move as m
+set asked_at = now()
+where m.id in (
+  select o.id
+  from pin_move as o
+  where o.asked_at < now() - interval '1 minute'
+  order by o.id
+  limit 10
+  for update skip locked
+)
+returning m.id, m.namespace_id, m.workflow;
 
 -- name: list_pins
 -- Of a queue, for people. Tiny.

@@ -113,10 +113,15 @@ where q.namespace_id = u.namespace_id and q.name = u.name
 returning q.name;
 
 -- name: pause_workflow
--- Nothing, if it is paused already.
-insert into paused_workflow (namespace_id, name, reason)
-values ($1::integer, $2::text, $3::text)
-on conflict (namespace_id, name) do nothing;
+-- Nothing, if it is paused already; with the note that its rows are to be moved.
+with paused as (
+  insert into paused_workflow (namespace_id, name, reason)
+  values ($1::integer, $2::text, $3::text)
+  on conflict (namespace_id, name) do nothing
+)
+insert into pin_move (namespace_id, workflow)
+values ($1::integer, $2::text)
+returning id;
 
 -- name: workflow_pause
 select p.paused_at, p.reason as pause_reason
@@ -124,82 +129,33 @@ from paused_workflow as p
 where p.namespace_id = $1::integer and p.name = $2::text;
 
 -- name: resume_workflow
-delete from paused_workflow where namespace_id = $1::integer and name = $2::text;
+-- The same, also if it was not paused: whoever resumed it may have died before its rows were moved.
+with resumed as (
+  delete from paused_workflow where namespace_id = $1::integer and name = $2::text
+)
+insert into pin_move (namespace_id, workflow)
+values ($1::integer, $2::text)
+returning id;
 
 -- name: definitions_of_workflow
--- Also those that runs have brought along. Plan: definition by its unique key.
+-- A page of $4, behind $3; also those that runs have brought along. Plan: definition_workflow.
 select d.id
 from definition as d
-where d.namespace_id = $1::integer and d.body::jsonb ->> 'workflow' = $2::text;
+where d.namespace_id = $1::integer and (d.body::jsonb) ->> 'workflow' = $2::text and d.id > $3::bigint
+order by d.id
+limit $4::integer;
 
 -- name: open_runs_of_definitions
--- Plan: run_open_definition.
-select o.run_id from run_open as o where o.definition_id = any ($1::bigint[]);
-
--- name: hold_ready
--- Takes the ready rows of these runs out of their lanes, but for those that a claim or a pass has: it
--- waits for nobody, and says how many are left. `-lane < 0` is a filter that no index offers itself for.
--- Plan: ready by the run's key.
-with mine as materialized (
-  select r.run_id, r.step_no
-  from unnest($1::uuid[]) as u (run_id)
-  join ready as r on r.run_id = u.run_id
-  where -r.lane < 0
-  for update of r skip locked
-),
-moved as (
-  update ready as r
-  set lane = -r.lane
-  from mine as m
-  where r.run_id = m.run_id and r.step_no = m.step_no
-  returning r.run_id
-)
-select (
-  select count(*)
-  from unnest($1::uuid[]) as u (run_id)
-  join ready as r on r.run_id = u.run_id
-  where -r.lane < 0
-)::integer - (select count(*) from moved)::integer as left;
-
--- name: release_ready
--- Puts back up to $1 ready rows whose workflow is not paused any more, and says in which lanes, and
--- whether there are more. They stand behind all that are ready by then, as if they had become so now:
--- a claim may have left the place where they stood behind (store/marks.ts). Rows are moved by their key, and `-lane > 0` is a filter that no index offers
--- itself for: statistics may not know yet how many are held.
--- Plan: ready_lane, ready by key.
-with held as materialized (
-  select r.run_id, r.step_no
-  from (select x.run_id, x.step_no from ready as x where x.lane < 0 offset 0) as r
-  cross join lateral (
-    select n.namespace_id, n.workflow from run as n where n.id = r.run_id offset 0
-  ) as n
-  where not exists (
-    select from paused_workflow as p
-    where p.namespace_id = n.namespace_id and p.name = n.workflow
-  )
-  limit $1::integer
-),
-mine as materialized (
-  select r.run_id, r.step_no, r.ordered_by, r.ordinal
-  from held as h
-  cross join lateral (
-    select x.run_id, x.step_no, x.ordered_by, x.ordinal
-    from ready as x
-    where x.run_id = h.run_id and x.step_no = h.step_no and -x.lane > 0
-    for update skip locked
-  ) as r
-),
-ranked as (
-  select m.run_id, m.step_no, row_number() over (order by m.ordered_by, m.ordinal) as place
-  from mine as m
-),
-moved as (
-  update ready as r
-  set lane = -r.lane, ordered_by = pg_current_xact_id(), ordinal = m.place
-  from ranked as m
-  where r.run_id = m.run_id and r.step_no = m.step_no
-  returning r.lane
-)
-select (select coalesce(array_agg(distinct m.lane), '{}') from moved as m) as lanes,
-  (select count(*) from held) = $1::integer
-    or (select count(*) from held) > (select count(*) from moved) as more;
+-- Up to $4 open runs of these definitions, in their order, those of the first one behind $3. No sort: it
+-- would read them all. Plan: run_open_definition, one probe a definition.
+select u.place::integer as place, o.run_id
+from unnest($2::bigint[]) with ordinality as u (definition_id, place)
+cross join lateral (
+  select x.run_id
+  from run_open as x
+  where x.namespace_id = $1::integer and x.definition_id = u.definition_id
+    and uuid_send(x.run_id) > case when u.place = 1 then uuid_send($3::uuid) else '' end
+  order by x.namespace_id, x.definition_id, uuid_send(x.run_id)
+  limit $4::integer
+) as o
+limit $4::integer;
