@@ -106,16 +106,16 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 		closeFor: done,
 	}
 	a.polling = &polling{
-		log:       settings.log,
-		polls:     a.polls,
-		wait:      settings.pollWait,
-		queues:    settings.queues,
-		tasks:     settings.tasks,
-		free:      a.free,
-		gathering: a.reports.gathering,
-		send:      a.poll,
-		accept:    a.accept,
-		wakeups:   make(chan struct{}, 1),
+		log:     settings.log,
+		polls:   a.polls,
+		wait:    settings.pollWait,
+		queues:  settings.queues,
+		tasks:   settings.tasks,
+		free:    a.free,
+		decide:  a.reports.decide,
+		send:    a.poll,
+		accept:  a.accept,
+		wakeups: make(chan struct{}, 1),
 	}
 	a.beats.send = a.heartbeat
 	a.beats.endedTo = a.polls.endedTo

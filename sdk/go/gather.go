@@ -136,11 +136,12 @@ func (g *gatherer[T]) settle(of sent[T]) {
 	g.pump()
 }
 
-// gathering: whether a call is about to go out.
-func (g *gatherer[T]) gathering() bool {
+// decide calls with whether a call is about to go out. Nothing is queued, and no call is prepared,
+// until it returns: what it reads belongs to that answer.
+func (g *gatherer[T]) decide(with func(gathering bool)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.queue) > 0 && !g.notBefore.After(time.Now())
+	with(len(g.queue) > 0 && !g.notBefore.After(time.Now()))
 }
 
 // flushed is closed as soon as nothing is left to send.

@@ -24,9 +24,10 @@ type polling struct {
 	tasks  []string
 	// free slots: those without a task.
 	free func() int
-	// gathering: whether a call is about to go out on which a poll can ride.
-	gathering func() bool
-	send      func(ctx context.Context, seq uint64, most int, wait time.Duration) (
+	// decide calls with whether a call is about to go out on which a poll can ride, and keeps it so
+	// until that returns.
+	decide func(with func(gathering bool))
+	send   func(ctx context.Context, seq uint64, most int, wait time.Duration) (
 		*droverpb.PollTaskResponse, error)
 	// accept gives tasks their slots, and begin starts them.
 	accept func(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (begin func())
@@ -74,12 +75,18 @@ func (p *polling) run(ctx context.Context) {
 }
 
 // promise is for a poll of its own: none is needed while one can ride, unless there is room for more
-// than that can bring.
+// than that can bring. Question and promise are one step: a report that is queued between the two
+// would free its slot for this poll, and have none left for the poll that rides on it.
 func (p *polling) promise() int {
-	if p.gathering() {
-		return p.promiseAbove(tasksMax)
-	}
-	return p.promiseFree()
+	most := 0
+	p.decide(func(gathering bool) {
+		if gathering {
+			most = p.promiseAbove(tasksMax)
+		} else {
+			most = p.promiseFree()
+		}
+	})
+	return most
 }
 
 func (p *polling) promiseFree() int { return p.promiseAbove(0) }
