@@ -43,7 +43,7 @@ const callMs = 10_000;
 const pollMarginMs = 10_000;
 /** Reports that may wait for their answer before no further task is taken. */
 const reportsWaitingMax = 1_000;
-/** What reports get to be answered when the agent stops. */
+/** What reports get to be answered when the agent stops, even if their leases have ended. */
 const stopMs = 5_000;
 const farewellMs = 2_000;
 /** How long a report waits for the details that go out before it. */
@@ -207,8 +207,7 @@ export function createAgent(options: AgentOptions): Agent {
     await polling.stop();
     await nameLostPolls();
     await finishHandlers();
-    const answered = await within(clock, stopMs, reports.flushed());
-    if (!answered) log.error({ reports: held.size }, "agent stops with reports unanswered");
+    await lastReports();
     await nameLostPolls();
     reports.stop();
     beats.stop();
@@ -216,6 +215,22 @@ export function createAgent(options: AgentOptions): Agent {
     channel.close();
     log.info({}, "agent stopped");
     if (deaf !== null) throw deaf;
+  }
+
+  /** Finished work is given up with its leases and not before: heartbeats go on meanwhile. */
+  async function lastReports(): Promise<void> {
+    const flushed = reports.flushed();
+    const leastMs = clock.monotonicMs() + stopMs;
+    for (;;) {
+      const leases = [...held].map((task) => task.leftMs());
+      const waitMs = Math.max(leastMs - clock.monotonicMs(), ...leases);
+      if (waitMs <= 0) break;
+      if (await within(clock, waitMs, flushed)) return;
+    }
+    log.error(
+      { reports: held.size },
+      "agent stops with reports unanswered: their leases have ended",
+    );
   }
 
   async function finishHandlers(): Promise<void> {

@@ -90,6 +90,16 @@ export function verdictOf(error: DroverCallError): Verdict {
   return error.code === "RESOURCE_EXHAUSTED" && error.retryAfterMs !== null ? "later" : "definite";
 }
 
+/**
+ * Whether the error of a whole Complete is about its results, which only a Drover server can say.
+ * Any other error is about the call, and says nothing about what became of the tasks.
+ */
+export function isAboutResults({ code, reason, fields }: DroverCallError): boolean {
+  if (reason === "MESSAGE_TOO_LARGE") return true;
+  const named = fields.some(({ path }) => path.startsWith("results["));
+  return code === "INVALID_ARGUMENT" && reason !== "" && named;
+}
+
 /** The error of a status; its code must not be OK. */
 export function callErrorOfStatus(status: Status, cause?: unknown): DroverCallError {
   let details: CallErrorDetails = cause === undefined ? {} : { cause };

@@ -27,6 +27,8 @@ export type Sent<T> =
   | { readonly kind: "answered"; readonly again: readonly T[] }
   /** It said nothing definite: all of it is to be sent again, after a rest. */
   | { readonly kind: "failed"; readonly error: DroverCallError }
+  /** It was refused as a whole: `again` is to be sent once more, after a rest, each alone. */
+  | { readonly kind: "refused"; readonly error: DroverCallError; readonly again: readonly T[] }
   /** One of its items must be why it was refused; alone, each finds out. */
   | { readonly kind: "spoiled" };
 
@@ -107,6 +109,10 @@ export function createGathering<T>(options: GatheringOptions<T>): Gathering<T> {
         return;
       case "failed":
         repeat(batch, sent.error);
+        return;
+      case "refused":
+        batchMax = 1;
+        repeat(sent.again, sent.error);
         return;
       case "spoiled":
         batchMax = 1;

@@ -24,6 +24,7 @@ export interface HeldTask {
   readonly signal: AbortSignal;
   /** Why it was told to stop; null if it was not. */
   stopped(): TaskStopped | null;
+  /** What is left of lease and attempt; 0 when one has ended, or the server said that it is lost. */
   leftMs(): number;
   /** False once the server said that the lease is lost, and when it is closed. */
   listed(): boolean;
@@ -66,7 +67,7 @@ export function holdTask(clock: Clock, task: Task, sentMs: number, waitedMs: num
     signal: controller.signal,
     stopped: () =>
       controller.signal.reason instanceof TaskStopped ? controller.signal.reason : null,
-    leftMs: lease.leftMs,
+    leftMs: () => (lost ? 0 : lease.leftMs()),
     listed: () => !lost && !closed,
     note(notes: Notes): void {
       waiting = { ...waiting, ...notes };

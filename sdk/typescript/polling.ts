@@ -108,7 +108,7 @@ export function createPolling(options: PollingOptions): Polling {
     } catch (error) {
       if (!(error instanceof DroverCallError)) throw error;
       reserved -= maxTasks;
-      if (isRefused(error)) poll.over();
+      if (wasNotAdmitted(error) || error.reason === "OVERLOADED") poll.over();
       else poll.lost();
       if (stopping.signal.aborted) return;
       sayFailed(error);
@@ -144,7 +144,8 @@ export function createPolling(options: PollingOptions): Polling {
       },
       failed(error: unknown): void {
         reserved -= maxTasks;
-        if (error instanceof DroverCallError && isRefused(error)) poll.over();
+        // OVERLOADED may come from where the reports wait: the poll may have been served by then.
+        if (error instanceof DroverCallError && wasNotAdmitted(error)) poll.over();
         else poll.lost();
         wake();
       },
@@ -163,7 +164,21 @@ export function createPolling(options: PollingOptions): Polling {
   });
 }
 
-/** Refused by the server itself, so that nothing can have been granted. */
-function isRefused(error: DroverCallError): boolean {
-  return error.reason !== "" && verdictOf(error) !== "unknown";
+/**
+ * Refused by a Drover server before it looked for tasks, so that nothing can have been granted.
+ * After any other error the poll has to be named as lost: also one that the client's own library
+ * made, such as RESOURCE_EXHAUSTED for an answer that it takes for too large.
+ */
+function wasNotAdmitted({ reason }: DroverCallError): boolean {
+  return admissionReasons.has(reason);
 }
+
+const admissionReasons: ReadonlySet<string> = new Set([
+  "INVALID_REQUEST",
+  "MALFORMED_MESSAGE",
+  "MESSAGE_TOO_LARGE",
+  "DEADLINE_TOO_LONG",
+  "NAMESPACE_NOT_FOUND",
+  "TOKEN_REQUIRED",
+  "NOT_ALLOWED",
+]);

@@ -2,6 +2,10 @@
  * Reports: what became of tasks goes out by Complete, gathered, and is repeated until it is
  * answered. A repeat carries the very same outcome, so the server knows it again. A poll for the
  * freed slots rides along.
+ *
+ * Only a Drover server can say something about a result. A call that was refused for any other
+ * reason (a token that has expired, a proxy without a route) leaves all its reports as they are:
+ * they are sent again, each alone, until the lease of their task has ended.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
@@ -10,7 +14,7 @@ import type {
   TaskResultSchema,
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome } from "@drover/proto/drover/v1/task_pb.ts";
-import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
+import { callErrorOfStatus, DroverCallError, isAboutResults, verdictOf } from "./call-error.ts";
 import type { Clock } from "./clock.ts";
 import { createGathering, type Sent } from "./gathering.ts";
 import type { HeldTask } from "./held-task.ts";
@@ -77,10 +81,23 @@ export function createReports({ clock, log, send, onAnswered }: ReportsOptions):
       log.warn(fields, `report not answered, will be repeated: ${error.message}`);
       return { kind: "failed", error };
     }
+    if (!isAboutResults(error)) {
+      log.error(fields, `reports refused as a call, will be repeated: ${error.message}`);
+      return { kind: "refused", error, again: batch.filter((report) => isLeased(report, error)) };
+    }
     log.error(fields, `report refused: ${error.message}`);
     if (batch.length > 1) return { kind: "spoiled" };
     for (const report of batch) substitute(report, error);
     return { kind: "answered", again: [] };
+  }
+
+  /** A report of a call that was refused is given up with the lease of its task. */
+  function isLeased({ held }: Report, error: DroverCallError): boolean {
+    if (held.leftMs() > 0) return true;
+    const fields = { ...attemptFields(held.task), code: error.code, reason: error.reason };
+    log.error(fields, `report given up: the lease has ended, and no call is taken`);
+    onAnswered(held);
+    return false;
   }
 
   /** Returns false if the report has to be repeated. */

@@ -17,7 +17,11 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { ErrorInfoSchema, RetryInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "@drover/proto/google/rpc/error_details_pb.ts";
 import { type Status, StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import {
   Metadata,
@@ -34,7 +38,8 @@ import { toDuration } from "../../sdk/typescript/duration.ts";
 export interface Incoming<I extends DescMessage, O extends DescMessage> {
   readonly request: MessageShape<I>;
   answer(response: MessageInitShape<O>): void;
-  fail(code: number, reason?: string, retryAfterMs?: number): void;
+  /** `field`: the path of what is wrong. */
+  fail(code: number, reason?: string, retryAfterMs?: number, field?: string): void;
   /** Resolves when the caller has given the call up. */
   readonly cancelled: Promise<void>;
 }
@@ -53,12 +58,22 @@ export interface Streaming<I extends DescMessage, O extends DescMessage> {
 }
 
 /** What a google.rpc.Status of the server looks like. */
-export function status(code: number, reason: string, retryAfterMs?: number): Status {
+export function status(
+  code: number,
+  reason: string,
+  retryAfterMs?: number,
+  field?: string,
+): Status {
   const info = create(ErrorInfoSchema, { reason, domain: "drover" });
   const details = [anyPack(ErrorInfoSchema, info)];
   if (retryAfterMs !== undefined) {
     const retry = create(RetryInfoSchema, { retryDelay: toDuration(retryAfterMs) });
     details.push(anyPack(RetryInfoSchema, retry));
+  }
+  if (field !== undefined) {
+    const violation = { field, description: "is what the script refuses" };
+    const bad = create(BadRequestSchema, { fieldViolations: [violation] });
+    details.push(anyPack(BadRequestSchema, bad));
   }
   return create(StatusSchema, { code, message: `${reason} by the script`, details });
 }
@@ -188,10 +203,10 @@ function incoming<I extends DescMessage, O extends DescMessage>(
   return {
     request: call.request,
     answer: (response) => callback(null, create(method.output, response)),
-    fail(code, reason, retryAfterMs): void {
+    fail(code, reason, retryAfterMs, field): void {
       const metadata = new Metadata();
       if (reason !== undefined) {
-        const packed = toBinary(StatusSchema, status(code, reason, retryAfterMs));
+        const packed = toBinary(StatusSchema, status(code, reason, retryAfterMs, field));
         metadata.set("grpc-status-details-bin", Buffer.from(packed));
       }
       callback({ code, details: `failed by the script: ${reason ?? code}`, metadata });

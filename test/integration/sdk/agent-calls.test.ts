@@ -97,6 +97,27 @@ test("a busy server is asked again after the time that it names", async () => {
   expect((await server.poll.next()).request).toMatchObject({ pollSeq: 2n, lostPolls: [] });
 });
 
+test("a poll whose answer the client's own library refuses is named as lost", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  givenAgent(server, { clock, handlers: { "book-flight": () => null } });
+  // As gRPC says it of an answer over its receive limit: without a word of the server.
+  (await server.poll.next()).fail(resourceExhausted);
+  await clock.armed(1_000);
+  clock.advance(1_000);
+  expect((await server.poll.next()).request.lostPolls).toEqual([1n]);
+});
+
+test("a poll that rode on a report which found the queue full is named as lost", async () => {
+  const server = await givenServer();
+  givenAgent(server, { slots: 1, handlers: { "book-flight": () => null } });
+  (await server.poll.next()).answer({ tasks: [aTask("t1")] });
+  const report = await server.complete.next();
+  expect(report.request.next?.pollSeq).toBe(2n);
+  report.fail(resourceExhausted, "OVERLOADED", 1);
+  expect((await server.poll.next()).request).toMatchObject({ pollSeq: 3n, lostPolls: [2n] });
+});
+
 test("a report is repeated with the very same outcome until it is answered", async () => {
   const server = await givenServer();
   givenAgent(server, { slots: 1, handlers: { "book-flight": () => ({ seat: "12A" }) } });
@@ -190,7 +211,7 @@ test("one report that spoils a whole call is found by sending each alone", async
   clock.advance(2);
   const both = await server.complete.next();
   expect(both.request.results).toHaveLength(2);
-  both.fail(invalidArgument, "INVALID_REQUEST");
+  both.fail(invalidArgument, "INVALID_REQUEST", undefined, "results[1].outcome");
   await clock.armed(2);
   clock.advance(2);
   const alone = await server.complete.next();
