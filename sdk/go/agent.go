@@ -69,7 +69,7 @@ const (
 	pollMargin = 10 * time.Second
 	// reportsWaitingMax may wait for their answer before no further task is taken.
 	reportsWaitingMax = 1_000
-	// flushFor is what reports get to be answered at the end.
+	// flushFor is what reports get to be answered at the end, even if their leases have ended.
 	flushFor    = 5 * time.Second
 	farewellFor = 2 * time.Second
 	// detailsFor is how long a report waits for the details that go out before it.
@@ -184,9 +184,7 @@ func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 	a.nameLostPolls()
 	a.finishHandlers()
 	a.reportLost()
-	if !within(flushFor, a.reports.flushed()) {
-		log.Error("agent stops with reports unanswered")
-	}
+	a.lastReports()
 	a.nameLostPolls()
 	a.reports.stop()
 	a.mu.Lock()
@@ -196,6 +194,32 @@ func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 	a.mu.Unlock()
 	a.closeFor()
 	log.Info("agent stopped")
+}
+
+// lastReports: finished work is given up with its leases and not before; heartbeats go on meanwhile.
+func (a *Agent) lastReports() {
+	flushed := a.reports.flushed()
+	least := time.Now().Add(flushFor)
+	for {
+		wait := max(time.Until(least), a.leasesFor())
+		if wait <= 0 {
+			break
+		}
+		if within(wait, flushed) {
+			return
+		}
+	}
+	a.settings.log.Error("agent stops with reports unanswered: their leases have ended")
+}
+
+// leasesFor is how long any task in its hands is still the agent's.
+func (a *Agent) leasesFor() (longest time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for task := range a.hands {
+		longest = max(longest, task.left())
+	}
+	return longest
 }
 
 func (a *Agent) finishHandlers() {

@@ -3,6 +3,8 @@ package drover
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -88,6 +90,30 @@ func (e *CallError) verdict() verdict {
 		}
 	}
 	return definite
+}
+
+// isAboutResults: whether the error of a whole Complete is about its results, which only a Drover
+// server can say. Any other error is about the call, and says nothing about what became of the tasks.
+func (e *CallError) isAboutResults() bool {
+	if e.Reason == "MESSAGE_TOO_LARGE" {
+		return true
+	}
+	named := slices.ContainsFunc(e.Fields, func(field FieldError) bool {
+		return strings.HasPrefix(field.Path, "results[")
+	})
+	return e.Code == codes.InvalidArgument && e.Reason != "" && named
+}
+
+// wasNotAdmitted: refused by a Drover server before it looked for tasks, so that nothing can have
+// been granted. After any other error a poll has to be named as lost: also after one that the
+// client's own library made, such as RESOURCE_EXHAUSTED for an answer that it takes for too large.
+func (e *CallError) wasNotAdmitted() bool {
+	switch e.Reason {
+	case "INVALID_REQUEST", "MALFORMED_MESSAGE", "MESSAGE_TOO_LARGE", "DEADLINE_TOO_LONG",
+		"NAMESPACE_NOT_FOUND", "TOKEN_REQUIRED", "NOT_ALLOWED":
+		return true
+	}
+	return false
 }
 
 // callErrorOf reads what gRPC returned; all that is no status is UNKNOWN.

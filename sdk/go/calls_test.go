@@ -243,7 +243,7 @@ func TestOneReportThatSpoilsAWholeCallIsFoundBySendingEachAlone(t *testing.T) {
 		close(end)
 		both := server.complete.next()
 		equal(t, "results", len(both.request.GetResults()), 2)
-		both.fail(codes.InvalidArgument, "INVALID_REQUEST")
+		both.reply <- refusedField(codes.InvalidArgument, "INVALID_REQUEST", "results[1].outcome")
 		alone := server.complete.next()
 		equal(t, "results", len(alone.request.GetResults()), 1)
 		accepted(alone)

@@ -38,11 +38,11 @@ type gatherer[T any] struct {
 type sent[T any] struct {
 	// again are the items to send again, first.
 	again []T
-	// rest before that; not with alone.
+	// rest before that.
 	rest bool
 	// failed may say for how long.
 	failed *CallError
-	// alone: one of them spoils the call, and each finds out by itself.
+	// alone: one of them may have spoiled the call, and each finds out by itself.
 	alone bool
 }
 
@@ -123,15 +123,16 @@ func (g *gatherer[T]) settle(of sent[T]) {
 		g.queue = append(append([]T{}, of.again...), g.queue...)
 	}
 	now := time.Now()
-	switch {
-	case of.alone:
+	if of.alone {
 		g.alone = true
-	case !of.rest:
-		g.alone = false
-		g.backoff.reset()
-	case !g.notBefore.After(now):
+	}
+	switch {
+	case of.rest && !g.notBefore.After(now):
 		// Calls that fail together are one failure.
 		g.notBefore = now.Add(g.backoff.next(of.failed))
+	case !of.rest && !of.alone:
+		g.alone = false
+		g.backoff.reset()
 	}
 	g.pump()
 }

@@ -93,10 +93,13 @@ func (h *held) onEnd() {
 	}
 }
 
-// left of lease and attempt, whichever is less.
+// left of lease and attempt, whichever is less; nothing once the server has said that it is lost.
 func (h *held) left() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.lost {
+		return 0
+	}
 	return max(0, time.Until(h.endsAt()))
 }
 

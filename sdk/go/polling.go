@@ -115,12 +115,11 @@ func (p *polling) receive(poll poll, promised int, tasks []*droverpb.Task, waite
 	poll.over()
 }
 
-func (p *polling) failed(poll poll, promised int, err *CallError) {
+func (p *polling) failed(poll poll, promised int, isRefused bool) {
 	p.mu.Lock()
 	p.promised -= promised
 	p.mu.Unlock()
-	// One that the server itself refused was granted nothing.
-	if err.Reason != "" && err.verdict() != unclear {
+	if isRefused {
 		poll.over()
 	} else {
 		poll.isLost()
@@ -142,7 +141,7 @@ func (p *polling) park(ctx context.Context, most int) time.Duration {
 		return 0
 	}
 	failed := callErrorOf(err)
-	p.failed(poll, most, failed)
+	p.failed(poll, most, failed.wasNotAdmitted() || failed.Reason == "OVERLOADED")
 	if ctx.Err() != nil {
 		return 0
 	}
@@ -181,7 +180,8 @@ func (r *ride) answered(answer *droverpb.CompleteResponse) {
 }
 
 func (r *ride) failed(err *CallError) {
-	r.of.failed(r.poll, int(r.next.GetMaxTasks()), err)
+	// OVERLOADED may come from where the reports wait: the poll may have been served by then.
+	r.of.failed(r.poll, int(r.next.GetMaxTasks()), err.wasNotAdmitted())
 	r.of.wake()
 }
 

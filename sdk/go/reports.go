@@ -11,6 +11,10 @@ import (
 // report is what became of a task. It goes out by Complete, and is repeated with the very same
 // outcome, so that the server knows it again, until it is answered. A poll for the freed slots rides
 // along.
+//
+// Only a Drover server can say something about a result. A call that was refused for any other
+// reason (a token that has expired, a proxy without a route) leaves all its reports as they are: they
+// are sent again, each alone, until the lease of their task has ended.
 type report struct {
 	held    *held
 	outcome *droverpb.Outcome
@@ -80,6 +84,10 @@ func (r *reports) onFailedCall(batch []report, failed *CallError) sent[report] {
 		r.log.Warn("report not answered, will be repeated", "results", len(batch), "error", failed)
 		return sent[report]{again: batch, rest: true, failed: failed}
 	}
+	if !failed.isAboutResults() {
+		r.log.Error("reports refused as a call, will be repeated", "results", len(batch), "error", failed)
+		return sent[report]{again: r.leased(batch, failed), rest: true, alone: true, failed: failed}
+	}
 	r.log.Error("report refused", "results", len(batch), "error", failed)
 	if len(batch) > 1 {
 		return sent[report]{again: batch, alone: true}
@@ -87,6 +95,21 @@ func (r *reports) onFailedCall(batch []report, failed *CallError) sent[report] {
 	var again sent[report]
 	r.standIn(batch[0], failed, &again)
 	return again
+}
+
+// leased are the reports whose tasks are still the agent's; the others are given up.
+func (r *reports) leased(batch []report, failed *CallError) []report {
+	var kept []report
+	for _, one := range batch {
+		if one.held.left() > 0 {
+			kept = append(kept, one)
+			continue
+		}
+		fields := append(taskFields(one.held.task), "error", failed)
+		r.log.Error("report given up: the lease has ended, and no call is taken", fields...)
+		r.answered(one.held)
+	}
+	return kept
 }
 
 func (r *reports) hear(one report, answer *droverpb.CompleteAnswer, again *sent[report]) {

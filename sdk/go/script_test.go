@@ -97,6 +97,14 @@ func statusOf(code codes.Code, reason string, retryAfter ...time.Duration) *stat
 	return made.Proto()
 }
 
+// refusedField is the error of a call that names what is wrong with it.
+func refusedField(code codes.Code, reason, path string) error {
+	violation := &errdetails.BadRequest_FieldViolation{Field: path, Description: "is refused"}
+	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{violation}}
+	made, _ := status.FromProto(statusOf(code, reason)).WithDetails(bad)
+	return made.Err()
+}
+
 // always answers each call from now on.
 func (i *inbox[I, O]) always(reply func(*incoming[I, O])) {
 	i.mu.Lock()
