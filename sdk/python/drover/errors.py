@@ -116,6 +116,19 @@ Verdict = Literal["unknown", "later", "definite"]
 _UNKNOWN_CODES = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL", "UNKNOWN"})
 
 
+_ADMISSION_REASONS = frozenset(
+    {
+        "INVALID_REQUEST",
+        "MALFORMED_MESSAGE",
+        "MESSAGE_TOO_LARGE",
+        "DEADLINE_TOO_LONG",
+        "NAMESPACE_NOT_FOUND",
+        "TOKEN_REQUIRED",
+        "NOT_ALLOWED",
+    }
+)
+
+
 class CallError(Exception):
     """Why a call, or one item of a call, was refused.
 
@@ -154,3 +167,21 @@ class CallError(Exception):
             return "unknown"
         later = self.code == "RESOURCE_EXHAUSTED" and self.retry_after is not None
         return "later" if later else "definite"
+
+    @property
+    def is_about_results(self) -> bool:
+        """Of the error of a whole Complete: whether it is about its results, which only a Drover
+        server can say. Any other error is about the call, and says nothing about what became of
+        the tasks."""
+        if self.reason == "MESSAGE_TOO_LARGE":
+            return True
+        named = any(field.path.startswith("results[") for field in self.fields)
+        return self.code == "INVALID_ARGUMENT" and self.reason != "" and named
+
+    @property
+    def was_not_admitted(self) -> bool:
+        """Refused by a Drover server before it looked for tasks, so that nothing can have been
+        granted. After any other error a poll has to be named as lost: also after one that the
+        client's own library made, such as RESOURCE_EXHAUSTED for an answer that it takes for too
+        large."""
+        return self.reason in _ADMISSION_REASONS

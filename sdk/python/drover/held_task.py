@@ -72,8 +72,9 @@ class HeldTask:
         return self._lease.end
 
     def left(self) -> float:
-        """Seconds of lease and attempt, whichever is less; 0 when one has ended."""
-        return self._lease.left()
+        """Seconds of lease and attempt, whichever is less; 0 when one has ended, or the server said
+        that it is lost."""
+        return 0.0 if self._lost else self._lease.left()
 
     def note(self, notes: Notes) -> None:
         """For the next heartbeat."""

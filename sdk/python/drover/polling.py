@@ -118,7 +118,8 @@ class Polling:
     def fell(self, ride: Ride, error: CallError) -> None:
         """Its call failed."""
         self._reserved -= ride.next.max_tasks
-        self._end(ride.poll, error)
+        # OVERLOADED may come from where the reports wait: the poll may have been served by then.
+        self._end(ride.poll, error.was_not_admitted)
         self.wake()
 
     def _want(self) -> int:
@@ -140,7 +141,7 @@ class Polling:
                 self._backoff.reset()
         except CallError as error:
             self._reserved -= want
-            self._end(poll, error)
+            self._end(poll, error.was_not_admitted or error.reason == "OVERLOADED")
             level = LOG.error if error.verdict == "definite" else LOG.warning
             level("poll failed, will poll again: %s %s: %s", error.code, error.reason, error)
             self._rest(error)
@@ -164,9 +165,8 @@ class Polling:
             self._pause.cancel()
         self._pause = None
 
-    def _end(self, poll: Poll, error: CallError) -> None:
-        # Refused by the server itself, so that nothing can have been granted.
-        if error.reason and error.verdict != "unknown":
+    def _end(self, poll: Poll, is_refused: bool) -> None:
+        if is_refused:
             self._polls.over(poll)
         else:
             self._polls.lost(poll)

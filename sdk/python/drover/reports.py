@@ -6,6 +6,10 @@ answered.
 
 A lonely report goes out at once; in a busy agent those of 2 ms share a call. A repeat carries the
 very same outcome, so the server knows it again. A poll for the freed slots rides along.
+
+Only a Drover server can say something about a result. A call that was refused for any other reason
+(a token that has expired, a proxy without a route) leaves all its reports as they are: they are
+sent again, each alone, until the lease of their task has ended.
 """
 
 from __future__ import annotations
@@ -172,6 +176,12 @@ class Reports:
             LOG.warning(said, error.code, error.reason, error)
             self._repeat(batch, error)
             return
+        if not error.is_about_results:
+            said = "reports refused as a call, will be repeated: %s %s: %s"
+            LOG.error(said, error.code, error.reason, error)
+            self._batch_most = 1
+            self._repeat([report for report in batch if self._is_leased(report)], error)
+            return
         LOG.error("report refused: %s %s: %s", error.code, error.reason, error)
         if len(batch) > 1:
             # One of them must be the cause; alone, each finds out.
@@ -180,6 +190,15 @@ class Reports:
             return
         for report in batch:
             self._substitute(report, error)
+
+    def _is_leased(self, report: _Report) -> bool:
+        """A report of a call that was refused is given up with the lease of its task."""
+        if report.held.left() > 0:
+            return True
+        said = "report given up: the lease has ended, and no call is taken"
+        TaskLog(report.held.task).error(said)
+        self._on_answered(report.held)
+        return False
 
     def _settle(self, report: _Report, answer: CompleteAnswer) -> bool:
         """Returns False if the report has to be repeated."""

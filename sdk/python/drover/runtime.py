@@ -62,7 +62,7 @@ _CALL = 10.0
 _POLL_MARGIN = 10.0
 # Reports that may wait for their answer before no further task is taken.
 _REPORTS_WAITING_MOST = 1_000
-# What reports get to be answered when the agent stops.
+# What reports get to be answered when the agent stops, even if their leases have ended.
 _LAST_REPORTS = 5.0
 _FAREWELL = 2.0
 # How long a report waits for the details that go out before it.
@@ -292,8 +292,7 @@ class Runtime:
         await self._polling.stop()
         await self._name_lost_polls()
         await self._finish_handlers()
-        if not await within(self._clock, _LAST_REPORTS, self._reports.flushed()):
-            LOG.error("agent stops with %d reports unanswered", len(self._held))
+        await self._last_reports()
         await self._name_lost_polls()
         self._reports.stop()
         self._beats.stop()
@@ -303,6 +302,20 @@ class Runtime:
         await self._channel.close()
         LOG.info("agent stopped")
         self.done.set_result(None)
+
+    async def _last_reports(self) -> None:
+        """Finished work is given up with its leases and not before: heartbeats go on meanwhile."""
+        flushed = self._reports.flushed()
+        least = self._clock.monotonic() + _LAST_REPORTS
+        while True:
+            leases = max((held.left() for held in self._held), default=0.0)
+            wait = max(least - self._clock.monotonic(), leases)
+            if wait <= 0:
+                break
+            if await within(self._clock, wait, flushed):
+                return
+        said = "agent stops with %d reports unanswered: their leases have ended"
+        LOG.error(said, len(self._held))
 
     async def _finish_handlers(self) -> None:
         if not await within(self._clock, self._settings.grace, self._until_idle()):

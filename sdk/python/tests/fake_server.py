@@ -12,7 +12,7 @@ from typing import Any, Generic
 
 import grpc
 from google.protobuf import any_pb2
-from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from drover import rpc
@@ -28,7 +28,7 @@ class Incoming(Generic[Req, Res]):
         self.metadata: dict[str, str] = {}
         self.cancelled = asyncio.Event()
         self._method = method
-        self.reply: asyncio.Future[Res | tuple[int, str, float | None]] = (
+        self.reply: asyncio.Future[Res | tuple[int, str, float | None, str | None]] = (
             asyncio.get_running_loop().create_future()
         )
 
@@ -36,9 +36,15 @@ class Incoming(Generic[Req, Res]):
         if not self.reply.done():
             self.reply.set_result(self._method.response(**fields))
 
-    def fail(self, code: int, reason: str = "", retry_after: float | None = None) -> None:
+    def fail(
+        self,
+        code: int,
+        reason: str = "",
+        retry_after: float | None = None,
+        field: str | None = None,
+    ) -> None:
         if not self.reply.done():
-            self.reply.set_result((code, reason, retry_after))
+            self.reply.set_result((code, reason, retry_after, field))
 
 
 class Inbox(Generic[Req, Res]):
@@ -61,11 +67,16 @@ class Inbox(Generic[Req, Res]):
             self._calls.put_nowait(call)
 
 
-def status(code: int, reason: str, retry_after: float | None = None) -> Status:
-    """What a google.rpc.Status of the server looks like."""
+def status(
+    code: int, reason: str, retry_after: float | None = None, field: str | None = None
+) -> Status:
+    """What a google.rpc.Status of the server looks like; `field`: the path of what is wrong."""
     details: list[Any] = [ErrorInfo(reason=reason, domain="drover")]
     if retry_after is not None:
         details.append(RetryInfo(retry_delay=to_duration(retry_after)))
+    if field is not None:
+        violation = BadRequest.FieldViolation(field=field, description="is what the script refuses")
+        details.append(BadRequest(field_violations=[violation]))
     packed = []
     for detail in details:
         one = any_pb2.Any()
@@ -175,9 +186,11 @@ class FakeServer:
         self._handlers.setdefault(service, {})[name] = handler
 
 
-async def _abort(context: Any, code: int, reason: str, retry_after: float | None) -> None:
+async def _abort(
+    context: Any, code: int, reason: str, retry_after: float | None, field: str | None
+) -> None:
     trailers: tuple[tuple[str, bytes], ...] = ()
     if reason:
-        packed = status(code, reason, retry_after).SerializeToString()
+        packed = status(code, reason, retry_after, field).SerializeToString()
         trailers = (("grpc-status-details-bin", packed),)
     await context.abort(_CODES[code], f"failed by the script: {reason or code}", trailers)

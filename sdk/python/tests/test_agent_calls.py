@@ -206,7 +206,7 @@ async def test_one_report_that_spoils_a_whole_call_is_found_by_sending_each_alon
     clock.advance(0.002)
     both = await server.complete.next()
     assert len(both.request.results) == 2
-    both.fail(INVALID_ARGUMENT, "INVALID_REQUEST")
+    both.fail(INVALID_ARGUMENT, "INVALID_REQUEST", field="results[1].outcome")
     await clock.armed(0.002)
     clock.advance(0.002)
     assert len((await server.complete.next()).request.results) == 1
