@@ -21,7 +21,7 @@ import { attemptFields } from "./logger.ts";
 import { handlerLost, released } from "./outcomes.ts";
 import { createPolling, type PollCall } from "./polling.ts";
 import { createPolls } from "./polls.ts";
-import { createReports, type Result } from "./reports.ts";
+import { createReports, type Result, withinLeases } from "./reports.ts";
 
 export type { AgentOptions };
 
@@ -207,7 +207,8 @@ export function createAgent(options: AgentOptions): Agent {
     await polling.stop();
     await nameLostPolls();
     await finishHandlers();
-    await lastReports();
+    if (!(await withinLeases(clock, stopMs, held, reports.flushed())))
+      log.error({ reports: held.size }, "agent stops with reports unanswered: no lease lasts");
     await nameLostPolls();
     reports.stop();
     beats.stop();
@@ -215,22 +216,6 @@ export function createAgent(options: AgentOptions): Agent {
     channel.close();
     log.info({}, "agent stopped");
     if (deaf !== null) throw deaf;
-  }
-
-  /** Finished work is given up with its leases and not before: heartbeats go on meanwhile. */
-  async function lastReports(): Promise<void> {
-    const flushed = reports.flushed();
-    const leastMs = clock.monotonicMs() + stopMs;
-    for (;;) {
-      const leases = [...held].map((task) => task.leftMs());
-      const waitMs = Math.max(leastMs - clock.monotonicMs(), ...leases);
-      if (waitMs <= 0) break;
-      if (await within(clock, waitMs, flushed)) return;
-    }
-    log.error(
-      { reports: held.size },
-      "agent stops with reports unanswered: their leases have ended",
-    );
   }
 
   async function finishHandlers(): Promise<void> {

@@ -24,7 +24,7 @@ export interface HeldTask {
   readonly signal: AbortSignal;
   /** Why it was told to stop; null if it was not. */
   stopped(): TaskStopped | null;
-  /** What is left of lease and attempt; 0 when one has ended, or the server said that it is lost. */
+  /** Of lease and attempt; 0 when one has ended, or the server said that the lease is lost. */
   leftMs(): number;
   /** False once the server said that the lease is lost, and when it is closed. */
   listed(): boolean;

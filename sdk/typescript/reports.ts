@@ -15,7 +15,7 @@ import type {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome } from "@drover/proto/drover/v1/task_pb.ts";
 import { callErrorOfStatus, DroverCallError, isAboutResults, verdictOf } from "./call-error.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, within } from "./clock.ts";
 import { createGathering, type Sent } from "./gathering.ts";
 import type { HeldTask } from "./held-task.ts";
 import { attemptFields, type Logger } from "./logger.ts";
@@ -139,6 +139,25 @@ export function createReports({ clock, log, send, onAnswered }: ReportsOptions):
     flushed: queue.flushed,
     stop: queue.stop,
   });
+}
+
+/**
+ * Whether all was reported before the last lease had ended; `leastMs` is how long it may take even
+ * then. Heartbeats go on meanwhile, and make leases longer.
+ */
+export async function withinLeases(
+  clock: Clock,
+  leastMs: number,
+  held: ReadonlySet<HeldTask>,
+  flushed: Promise<void>,
+): Promise<boolean> {
+  const endMs = clock.monotonicMs() + leastMs;
+  for (;;) {
+    const leases = [...held].map((task) => task.leftMs());
+    const leftMs = Math.max(endMs - clock.monotonicMs(), ...leases);
+    if (leftMs <= 0) return false;
+    if (await within(clock, leftMs, flushed)) return true;
+  }
 }
 
 function answerKind(error: DroverCallError): AnswerKind {
